@@ -129,7 +129,8 @@ PLAN_STATES: dict[str, Reach] = {
     "plan": lambda visit: _see(visit, "/claim/plan"),
     "plan-check-long": lambda visit: _see(visit, "/claim/plan/check?offer=12"),
     "plan-errors": lambda visit: _see(
-        visit, "/claim/plan/check?offer=own&rate=zehn&first_day=31&first_month=2&first_year=2026"
+        visit,
+        "/claim/plan/check?offer=own&monthly_amount=zehn&first_day=31&first_month=2&first_year=2026",
     ),
     "plan-check": lambda visit: _see(visit, _PLAN),
     "plan-check-at-once": lambda visit: _see(visit, _PLAN, _AT_ONCE),

@@ -48,7 +48,11 @@ from dunwell.core.claims.states import Hold, HoldKind, Status, check_new_hold
 from dunwell.core.events.webhooks.retry import FailureHistory, compute_health, schedule_next_probe
 from dunwell.interfaces.cli.doctor import check_clocks
 from dunwell.interfaces.landing.session.session import Level, Session
-from dunwell.interfaces.landing.sign_in.attempt_limits import FactAttempts, add_failure, decide_lock
+from dunwell.interfaces.landing.sign_in.attempt_limits import (
+    ProofAttempts,
+    add_failure,
+    decide_lock,
+)
 from dunwell.operations.jobs.job import ArchiveAction, compute_retention
 from dunwell.operations.recovery.archive import ArchiveStatus, ServerLog, describe_archive
 from dunwell.platform.crypto import KeyRing
@@ -165,11 +169,11 @@ def _find_next_try(error: Exception) -> timedelta:
 
 
 def _count_together(apart: timedelta) -> int:
-    return add_failure(add_failure(FactAttempts(0, NOW), NOW), NOW + apart).failures
+    return add_failure(add_failure(ProofAttempts(0, NOW), NOW), NOW + apart).failures
 
 
-def _lock(wrong: int) -> FactAttempts:
-    tries = FactAttempts(0, NOW)
+def _lock(wrong: int) -> ProofAttempts:
+    tries = ProofAttempts(0, NOW)
     for _ in range(wrong):
         tries = add_failure(tries, NOW)
     return tries

@@ -20,7 +20,7 @@ from dunwell.interfaces.landing.disputes.dispute_form import (
 from dunwell.interfaces.landing.disputes.submit_dispute import (
     find_reason,
     list_reasons_for_level,
-    needs_fact,
+    needs_proof,
 )
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.text.texts import find_unprintable
@@ -95,7 +95,7 @@ def test_hidden_reasons_are_not_found_and_own_reasons_require_a_known_fact() -> 
     assert find_reason(disputes, "IDENTITY_THEFT") is None
     own = find_reason(disputes, "TOO_BIG")
     assert own is not None
-    assert needs_fact(own)
+    assert needs_proof(own)
     assert [each.name for each in list_reasons_for_level(disputes, Level.LINK)] == [
         "WRONG_PERSON", "NOT_MY_DEBT", "PERSON_DIED", "DEBTOR_ALREADY_PAID", "OTHER",
     ]  # fmt: skip

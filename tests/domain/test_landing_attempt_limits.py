@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dunwell.interfaces.landing.sign_in.attempt_limits import (
-    FactAttempts,
     Locked,
+    ProofAttempts,
     Slowed,
     add_failure,
     clear_failures,
@@ -19,13 +19,13 @@ from dunwell.interfaces.landing.sign_in.attempt_limits import (
 )
 
 _NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
-_NONE = FactAttempts(0, _NOW)
+_NONE = ProofAttempts(0, _NOW)
 WINDOW, LOCKED_FOR, DAY = timedelta(minutes=15), timedelta(minutes=30), timedelta(days=1)
 
 
 def _try_wrong(
     times: int, *, apart: timedelta = timedelta(minutes=1)
-) -> tuple[FactAttempts, datetime]:
+) -> tuple[ProofAttempts, datetime]:
     tries, now = _NONE, _NOW
     for number in range(times):
         now = _NOW + number * apart
@@ -49,12 +49,12 @@ def test_the_fifth_wrong_fact_locks_for_half_an_hour() -> None:
 def test_the_counter_restarts_after_a_lock() -> None:
     tries, now = _try_wrong(5)
     again = add_failure(tries, now + LOCKED_FOR)
-    assert again == FactAttempts(1, now + LOCKED_FOR, None, 6, _NOW)
+    assert again == ProofAttempts(1, now + LOCKED_FOR, None, 6, _NOW)
 
 
 def test_old_wrong_facts_do_not_count() -> None:
     tries, now = _try_wrong(4)
-    assert add_failure(tries, _NOW + WINDOW) == FactAttempts(1, _NOW + WINDOW, None, 5, _NOW)
+    assert add_failure(tries, _NOW + WINDOW) == ProofAttempts(1, _NOW + WINDOW, None, 5, _NOW)
     assert add_failure(tries, now).locked_until is not None
 
 
@@ -77,7 +77,7 @@ def test_the_daily_counter_restarts_each_day() -> None:
 
 def test_a_right_fact_does_not_reset_the_daily_counter() -> None:
     tries, now = _try_wrong(14, apart=WINDOW)
-    assert clear_failures(tries, now) == FactAttempts(0, now, None, 14, _NOW)
+    assert clear_failures(tries, now) == ProofAttempts(0, now, None, 14, _NOW)
 
 
 @pytest.mark.parametrize(("wrong", "seconds"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (60, 10)])

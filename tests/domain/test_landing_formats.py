@@ -7,7 +7,7 @@ import pytest
 from dunwell.interfaces.web.formats import (
     build_message_filters,
     build_page_filters,
-    render_bound_moment,
+    render_unbroken_moment,
 )
 
 _DAY = date(2026, 12, 10)
@@ -23,7 +23,7 @@ def test_pages_never_break_a_line_between_day_and_month(language: str, day: str)
     assert filters["day"](_DAY) == unbroken
     assert filters["day_of"](_INSTANT, "Europe/Berlin") == unbroken
     # A line may break between the day and the time.
-    moment = render_bound_moment(_INSTANT, "Europe/Berlin", language)
+    moment = render_unbroken_moment(_INSTANT, "Europe/Berlin", language)
     shown_day, _, time = moment.rpartition(", ")
     assert (shown_day, " " in time) == (unbroken, False)
 

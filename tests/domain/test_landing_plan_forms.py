@@ -44,10 +44,13 @@ def test_an_offer_can_start_on_a_chosen_day() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "count"), [("50", 20), ("50.01", 20), ("49.99", 21), ("333.33", 4), ("333.34", 3)]
+    ("monthly_amount", "count"),
+    [("50", 20), ("50.01", 20), ("49.99", 21), ("333.33", 4), ("333.34", 3)],
 )
-def test_a_monthly_amount_gives_the_fewest_instalments_within_it(rate: str, count: int) -> None:
-    plan = parse_plan({"offer": "own", "rate": rate}, FREE, "EUR", "en")
+def test_a_monthly_amount_gives_the_fewest_instalments_within_it(
+    monthly_amount: str, count: int
+) -> None:
+    plan = parse_plan({"offer": "own", "monthly_amount": monthly_amount}, FREE, "EUR", "en")
 
     assert plan == PlanTerms(count, date(2026, 3, 16))
 
@@ -57,9 +60,9 @@ def test_a_monthly_amount_gives_the_fewest_instalments_within_it(rate: str, coun
     [
         ({}, [RefusedRequest.NO_CHOICE]),
         ({"offer": "4"}, [RefusedRequest.CHANGED]),
-        ({"offer": "own", "rate": "fifty"}, [RefusedRequest.RATE_UNREADABLE]),
-        ({"offer": "own", "rate": "17.06"}, [RefusedRequest.RATE_TOO_SMALL]),
-        ({"offer": "own", "rate": "102.40"}, [RefusedRequest.RATE_TOO_GREAT]),
+        ({"offer": "own", "monthly_amount": "fifty"}, [RefusedRequest.AMOUNT_UNREADABLE]),
+        ({"offer": "own", "monthly_amount": "17.06"}, [RefusedRequest.AMOUNT_TOO_SMALL]),
+        ({"offer": "own", "monthly_amount": "102.40"}, [RefusedRequest.AMOUNT_TOO_GREAT]),
         ({"offer": "3", "first_day": "20"}, [RefusedRequest.DAY_UNREADABLE]),
         ({"offer": "3", **DAY, "first_month": "2"}, [RefusedRequest.DAY_OUT_OF_RANGE]),
         ({"offer": "3", **DAY, "first_month": "4"}, [RefusedRequest.DAY_OUT_OF_RANGE]),
@@ -86,26 +89,26 @@ def test_a_plan_that_ends_after_the_claims_last_day_starts_too_late() -> None:
 
 @given(
     cents=st.integers(2000, 500_000),
-    rate=st.integers(1, 500_000),
+    monthly_amount=st.integers(1, 500_000),
     least=st.integers(1, 5_000),
 )
 def test_the_plan_for_an_amount_never_asks_for_more_a_month(
-    cents: int, rate: int, least: int
+    cents: int, monthly_amount: int, least: int
 ) -> None:
     bounds = ModalitySettings(PlanSettings(min_rate=str(least)))
     ground = ModalityRequestFacts(bounds, ModalityFacts(cents), TODAY)
-    typed = f"{rate // 100}.{rate % 100:02}"
+    typed = f"{monthly_amount // 100}.{monthly_amount % 100:02}"
 
-    plan = parse_plan({"offer": "own", "rate": typed}, ground, "EUR", "en")
+    plan = parse_plan({"offer": "own", "monthly_amount": typed}, ground, "EUR", "en")
 
     if not isinstance(plan, PlanTerms):
         possible = [
             compute_instalment_cents(each, ground.facts)
             for each in list_plans(bounds, ground.facts, TODAY)
         ]
-        assert rate >= cents or rate < min(possible, default=cents)
+        assert monthly_amount >= cents or monthly_amount < min(possible, default=cents)
         return
-    assert max(each.amount_cents for each in plan.schedule(cents)) <= rate
+    assert max(each.amount_cents for each in plan.schedule(cents)) <= monthly_amount
     assert is_available(plan, ground)
 
 

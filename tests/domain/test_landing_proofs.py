@@ -7,18 +7,18 @@ import pytest
 from dunwell.accounts.merchants.configuration import Configuration, LandingPage, VerificationMethod
 from dunwell.interfaces.landing.sign_in.verification import (
     AskCode,
-    AskFact,
+    AskProof,
     CallUs,
-    Fact,
-    KnownFacts,
+    KnownProofs,
     LinkVerification,
     OpensByItself,
-    choose_fact,
+    ProofKind,
+    choose_proof,
     decide_verification,
     find_code_channel,
     get_verification_policy,
-    matches_fact,
-    parse_typed_fact,
+    matches_proof,
+    parse_typed_proof,
 )
 
 _BOTH: Any = {"EMAIL": "erika@example.org", "SMS": "+491711234567"}
@@ -32,20 +32,20 @@ _FACTS: Any = {
 @pytest.mark.parametrize(
     ("policy", "known", "way"),
     [
-        ((), KnownFacts(_FACTS, _BOTH), OpensByItself()),
-        (("POSTAL_CODE",), KnownFacts(_FACTS, _BOTH), AskFact("POSTAL_CODE")),
-        (("DATE_OF_BIRTH", "POSTAL_CODE"), KnownFacts({"POSTAL_CODE": "1"}, _BOTH),
-         AskFact("POSTAL_CODE")),
-        (("CODE", "POSTAL_CODE"), KnownFacts(_FACTS, _BOTH), AskCode("SMS")),
-        (("CODE", "POSTAL_CODE"), KnownFacts(_FACTS, {}), AskFact("POSTAL_CODE")),
-        (("POSTAL_CODE",), KnownFacts({}, _BOTH), AskCode("SMS")),
-        (("POSTAL_CODE",), KnownFacts({}, {"EMAIL": "e@example.org"}), AskCode("EMAIL")),
-        (("POSTAL_CODE",), KnownFacts({"DATE_OF_BIRTH": "1984-03-27"}, {}), CallUs()),
-        (("CODE",), KnownFacts(_FACTS, {}), CallUs()),
+        ((), KnownProofs(_FACTS, _BOTH), OpensByItself()),
+        (("POSTAL_CODE",), KnownProofs(_FACTS, _BOTH), AskProof("POSTAL_CODE")),
+        (("DATE_OF_BIRTH", "POSTAL_CODE"), KnownProofs({"POSTAL_CODE": "1"}, _BOTH),
+         AskProof("POSTAL_CODE")),
+        (("CODE", "POSTAL_CODE"), KnownProofs(_FACTS, _BOTH), AskCode("SMS")),
+        (("CODE", "POSTAL_CODE"), KnownProofs(_FACTS, {}), AskProof("POSTAL_CODE")),
+        (("POSTAL_CODE",), KnownProofs({}, _BOTH), AskCode("SMS")),
+        (("POSTAL_CODE",), KnownProofs({}, {"EMAIL": "e@example.org"}), AskCode("EMAIL")),
+        (("POSTAL_CODE",), KnownProofs({"DATE_OF_BIRTH": "1984-03-27"}, {}), CallUs()),
+        (("CODE",), KnownProofs(_FACTS, {}), CallUs()),
     ],
 )  # fmt: skip
 def test_the_first_fact_on_file_is_requested_then_a_code_then_nothing(
-    policy: tuple[VerificationMethod, ...], known: KnownFacts, way: LinkVerification
+    policy: tuple[VerificationMethod, ...], known: KnownProofs, way: LinkVerification
 ) -> None:
     assert decide_verification(policy, known, "EMAIL", _ALL) == way
 
@@ -64,7 +64,7 @@ def test_the_first_fact_on_file_is_requested_then_a_code_then_nothing(
 def test_a_code_is_sent_by_another_channel_than_the_link_if_possible(
     link: Any, channels: Any, channel: Any
 ) -> None:
-    assert find_code_channel(KnownFacts({}, _BOTH), link, channels) == channel
+    assert find_code_channel(KnownProofs({}, _BOTH), link, channels) == channel
 
 
 @pytest.mark.parametrize(
@@ -79,25 +79,25 @@ def test_a_code_is_sent_by_another_channel_than_the_link_if_possible(
         ("CONTRACT_NUMBER", "STRASSE 9"),
     ],
 )
-def test_case_spaces_and_letter_variants_are_ignored(fact: Fact, typed: str) -> None:
-    read = parse_typed_fact(fact, {"fact": typed})
+def test_case_spaces_and_letter_variants_are_ignored(fact: ProofKind, typed: str) -> None:
+    read = parse_typed_proof(fact, {"fact": typed})
     assert read is not None
-    assert matches_fact(fact, read, KnownFacts(_FACTS, {}))
+    assert matches_proof(fact, read, KnownProofs(_FACTS, {}))
 
 
 @pytest.mark.parametrize(
     ("fact", "typed"),
     [("POSTAL_CODE", "20458"), ("POSTAL_CODE", "2045"), ("CUSTOMER_NUMBER", "K-4711")],
 )
-def test_any_other_input_is_wrong(fact: Fact, typed: str) -> None:
-    read = parse_typed_fact(fact, {"fact": typed})
+def test_any_other_input_is_wrong(fact: ProofKind, typed: str) -> None:
+    read = parse_typed_proof(fact, {"fact": typed})
     assert read is not None
-    assert not matches_fact(fact, read, KnownFacts(_FACTS, {}))
+    assert not matches_proof(fact, read, KnownProofs(_FACTS, {}))
 
 
 def test_a_fact_that_is_not_on_file_cannot_be_proven() -> None:
-    assert not matches_fact("POSTAL_CODE", "", KnownFacts({}, {}))
-    assert not matches_fact("POSTAL_CODE", "20459", KnownFacts({}, {}))
+    assert not matches_proof("POSTAL_CODE", "", KnownProofs({}, {}))
+    assert not matches_proof("POSTAL_CODE", "20459", KnownProofs({}, {}))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_fact_that_is_not_on_file_cannot_be_proven() -> None:
 )
 def test_a_birth_date_must_exist(day: str, month: str, year: str, read: str | None) -> None:
     form = {"born_day": day, "born_month": month, "born_year": year}
-    assert parse_typed_fact("DATE_OF_BIRTH", form) == read
+    assert parse_typed_proof("DATE_OF_BIRTH", form) == read
 
 
 @pytest.mark.parametrize(
@@ -136,12 +136,13 @@ def test_a_birth_date_may_be_typed_with_two_digits_of_the_year(
     on_file: str, typed: tuple[str, str, str], *, is_right: bool
 ) -> None:
     day, month, year = typed
-    read = parse_typed_fact(
+    read = parse_typed_proof(
         "DATE_OF_BIRTH", {"born_day": day, "born_month": month, "born_year": year}
     )
     assert read is not None
     assert (
-        matches_fact("DATE_OF_BIRTH", read, KnownFacts({"DATE_OF_BIRTH": on_file}, {})) == is_right
+        matches_proof("DATE_OF_BIRTH", read, KnownProofs({"DATE_OF_BIRTH": on_file}, {}))
+        == is_right
     )
 
 
@@ -153,12 +154,12 @@ def test_an_invalid_birth_date_does_not_count_as_an_attempt(
     day: str, month: str, year: str
 ) -> None:
     form = {"born_day": day, "born_month": month, "born_year": year}
-    assert parse_typed_fact("DATE_OF_BIRTH", form) is None
+    assert parse_typed_proof("DATE_OF_BIRTH", form) is None
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "---", "\u2028"])
 def test_an_empty_input_does_not_count_as_an_attempt(typed: str) -> None:
-    assert parse_typed_fact("POSTAL_CODE", {"fact": typed}) is None
+    assert parse_typed_proof("POSTAL_CODE", {"fact": typed}) is None
 
 
 @pytest.mark.parametrize(
@@ -173,9 +174,9 @@ def test_an_empty_input_does_not_count_as_an_attempt(typed: str) -> None:
     ],
 )
 def test_a_session_is_upgraded_by_the_merchants_facts_or_the_default_ones(
-    policy: tuple[VerificationMethod, ...], facts: Any, fact: Fact | None
+    policy: tuple[VerificationMethod, ...], facts: Any, fact: ProofKind | None
 ) -> None:
-    assert choose_fact(policy, KnownFacts(facts, _BOTH)) == fact
+    assert choose_proof(policy, KnownProofs(facts, _BOTH)) == fact
 
 
 def test_a_link_without_a_communication_asks_like_an_e_mail_link() -> None:

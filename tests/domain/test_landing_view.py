@@ -27,7 +27,7 @@ from dunwell.interfaces.landing.session.states import (
     decide_outcome,
     decide_state,
     find_hold,
-    find_next_rate,
+    find_next_instalment,
     is_payable,
     list_topics,
     render_initials,
@@ -152,11 +152,11 @@ def test_an_ended_claim_has_no_topics(status: Status) -> None:
 
 def test_a_plan_asks_for_its_first_unpaid_instalment() -> None:
     rates = apply_payments(build_schedule(10000, 3, NOW.date()), 4000)
-    assert find_next_rate(a_modality(schedule=rates)) == rates[1]
-    assert find_next_rate(a_modality(schedule=apply_payments(rates, 10000))) is None
-    assert find_next_rate(a_modality(state=ModalityState.REQUESTED)) is None
-    assert find_next_rate(a_modality(ModalityType.PAYMENT_DEFEREMENT)) is None
-    assert find_next_rate(None) is None
+    assert find_next_instalment(a_modality(schedule=rates)) == rates[1]
+    assert find_next_instalment(a_modality(schedule=apply_payments(rates, 10000))) is None
+    assert find_next_instalment(a_modality(state=ModalityState.REQUESTED)) is None
+    assert find_next_instalment(a_modality(ModalityType.PAYMENT_DEFEREMENT)) is None
+    assert find_next_instalment(None) is None
 
 
 def test_the_outstanding_amount_is_what_was_not_allocated() -> None:

@@ -105,7 +105,7 @@ def test_an_outstanding_amount_below_the_minimum_must_be_paid_in_full(
 
 
 @pytest.mark.parametrize(
-    ("partial", "rate_cents", "taken"),
+    ("partial", "instalment_cents", "taken"),
     [
         (None, None, None),
         (BOTH, None, BOTH),
@@ -117,10 +117,10 @@ def test_an_outstanding_amount_below_the_minimum_must_be_paid_in_full(
 )
 def test_the_next_instalment_of_a_plan_can_always_be_paid(
     partial: PartialPaymentSettings | None,
-    rate_cents: int | None,
+    instalment_cents: int | None,
     taken: PartialPaymentSettings | None,
 ) -> None:
-    assert allow_instalment(partial, rate_cents) == taken
+    assert allow_instalment(partial, instalment_cents) == taken
 
 
 def test_a_fee_is_paid_with_its_item_until_the_item_is_paid() -> None:

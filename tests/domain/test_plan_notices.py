@@ -47,7 +47,7 @@ def at(day: str, time: str = "09:00") -> datetime:
 
 
 def told(modality: Modality, now: datetime) -> list[tuple[InstalmentNoticeKind, int]]:
-    return [(each.kind, each.rate.number) for each in list_due_notices(modality, now, BERLIN)]
+    return [(each.kind, each.instalment.number) for each in list_due_notices(modality, now, BERLIN)]
 
 
 @pytest.mark.parametrize(
@@ -141,15 +141,15 @@ def test_notices_are_in_order_once_each_and_only_for_unpaid_instalments(
             break
         today = local_date(now, BERLIN)
         for each in list_due_notices(plan, now, BERLIN):
-            if (each.kind, each.rate.number) in seen:  # The key of the occasion.
+            if (each.kind, each.instalment.number) in seen:  # The key of the occasion.
                 continue
-            seen.append((each.kind, each.rate.number))
-            assert each.rate.left_cents > 0
+            seen.append((each.kind, each.instalment.number))
+            assert each.instalment.left_cents > 0
             if each.kind is DUE:
-                assert each.rate.due_on - timedelta(days=3) <= today <= each.rate.due_on
+                assert each.instalment.due_on - timedelta(days=3) <= today <= each.instalment.due_on
                 assert now > agreed
             else:
-                assert each.rate.due_on < today <= compute_last_pay_day(each.rate)
+                assert each.instalment.due_on < today <= compute_last_pay_day(each.instalment)
     numbers = [number for _, number in seen]
     assert numbers == sorted(numbers)
     for number in set(numbers):

@@ -122,7 +122,7 @@ async def test_a_code_injected_into_another_attempt_is_refused(
     mine = await harness.start(visitor=AWAY)
     own = harness.scripted.consent(mine.address)
     injected = build_return(mine, {**own, "code": stolen["code"]}, AWAY)
-    assert await harness.finish(injected) is SignOnFailure.DOUBTED
+    assert await harness.finish(injected) is SignOnFailure.REJECTED
     assert await harness.count("users") == 0
 
 
@@ -143,7 +143,7 @@ async def test_a_replayed_code_is_refused(harness: SingleSignOnHarness) -> None:
     again = await harness.start()
     own = harness.scripted.consent(again.address)
     replayed = build_return(again, {**own, "code": brought["code"]})
-    assert await harness.finish(replayed) is SignOnFailure.DOUBTED
+    assert await harness.finish(replayed) is SignOnFailure.REJECTED
     acts = await harness.list_audit_entries("session.refuse")
     assert acts[-1][2] == {"provider": "kontor", "reason": "CODE"}
 
@@ -172,7 +172,7 @@ async def test_a_response_with_another_issuer_is_refused(harness: SingleSignOnHa
     for issuer in ("https://evil.example", "", harness.scripted.issuer + "/"):
         sent = await harness.start()
         brought = {**harness.scripted.consent(sent.address), "iss": issuer}
-        assert await harness.finish(build_return(sent, brought)) is SignOnFailure.DOUBTED
+        assert await harness.finish(build_return(sent, brought)) is SignOnFailure.REJECTED
     assert harness.scripted.asked["/token"] == 0
     sent = await harness.start()
     brought = {**harness.scripted.consent(sent.address), "iss": harness.scripted.issuer}
@@ -183,7 +183,7 @@ async def test_a_response_must_name_its_issuer_when_the_provider_supports_it(
     harness: SingleSignOnHarness,
 ) -> None:
     harness.scripted.metadata = {"authorization_response_iss_parameter_supported": True}
-    assert await harness.sign_in_at_provider() is SignOnFailure.DOUBTED
+    assert await harness.sign_in_at_provider() is SignOnFailure.REJECTED
     assert harness.scripted.asked["/token"] == 0
 
 
@@ -193,7 +193,7 @@ async def test_an_attempt_at_one_provider_cannot_be_finished_at_another(
     """Mix-up attack: each provider has its own return address and its own attempts."""
     async with a_scripted_identity_provider(harness.clock) as evil:
         provider = msgspec.structs.replace(
-            harness.adapter.provider, name="evil", issuer=evil.issuer
+            harness.adapter.settings, name="evil", issuer=evil.issuer
         )
         other = OidcProvider(provider, CLIENT_SECRET)
         sent = await harness.start()
@@ -232,7 +232,9 @@ async def test_a_provider_with_invalid_responses_counts_as_unavailable(
         )
         assert sent == ProviderUnavailable()
         return
-    expected = SignOnFailure.DOUBTED if (name, answer[0]) == ("/token", 302) else SignOnFailure.AWAY
+    expected = (
+        SignOnFailure.REJECTED if (name, answer[0]) == ("/token", 302) else SignOnFailure.AWAY
+    )
     assert await harness.sign_in_at_provider() is expected
     assert await harness.count("users") == 0
 

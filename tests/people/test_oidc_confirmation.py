@@ -113,7 +113,7 @@ async def test_an_invalid_auth_time_does_not_confirm(
     opened = await harness.complete_sign_in()
     ended = await confirm(harness, opened, auth_time=auth_time)
     assert isinstance(ended, ConfirmationEnded)
-    assert ended.failure in (ConfirmationFailure.NOT_FRESH, ConfirmationFailure.DOUBTED)
+    assert ended.failure in (ConfirmationFailure.NOT_FRESH, ConfirmationFailure.REJECTED)
     assert not await is_session_confirmed(harness, opened)
 
 

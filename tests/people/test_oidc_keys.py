@@ -61,7 +61,7 @@ async def test_rotated_keys_are_loaded_at_once_and_the_old_ones_refused(
     await harness.complete_sign_in()
     harness.scripted.signing = lambda claims, _key: sign(claims, old)
     harness.clock.advance(timedelta(seconds=10))
-    assert await harness.sign_in_at_provider() is SignOnFailure.DOUBTED
+    assert await harness.sign_in_at_provider() is SignOnFailure.REJECTED
 
 
 async def test_a_key_replaced_under_the_same_id_is_loaded(harness: SingleSignOnHarness) -> None:
@@ -81,13 +81,13 @@ async def test_forged_tokens_do_not_cause_repeated_key_requests(
 ) -> None:
     harness.scripted.signing = lambda claims, _key: sign(claims, a_key("forged"))
     for _ in range(5):
-        assert await harness.sign_in_at_provider() is SignOnFailure.DOUBTED
+        assert await harness.sign_in_at_provider() is SignOnFailure.REJECTED
     assert harness.scripted.asked["/keys"] == 1
     harness.clock.advance(timedelta(seconds=10) - JUST)
-    assert await harness.sign_in_at_provider() is SignOnFailure.DOUBTED
+    assert await harness.sign_in_at_provider() is SignOnFailure.REJECTED
     assert harness.scripted.asked["/keys"] == 1
     harness.clock.advance(JUST)
-    assert await harness.sign_in_at_provider() is SignOnFailure.DOUBTED
+    assert await harness.sign_in_at_provider() is SignOnFailure.REJECTED
     assert harness.scripted.asked["/keys"] == 2
 
 

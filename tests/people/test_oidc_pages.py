@@ -174,8 +174,8 @@ async def test_a_taken_address_shows_the_safely_quoted_link_command(
     [
         ("fault=SSO_AWAY&provider=kontor", "Kontor Login does not respond"),
         ("fault=SSO_DENIED&provider=kontor", "not signed in with Kontor Login"),
-        ("fault=SSO_DOUBTED&provider=kontor", "could not be verified"),
-        ("fault=SSO_DOUBTED&provider=nobody", "Your sign-in has expired"),
+        ("fault=SSO_REJECTED&provider=kontor", "could not be verified"),
+        ("fault=SSO_REJECTED&provider=nobody", "Your sign-in has expired"),
         ("fault=%3Cb%3E&provider=kontor", "Sign in with Kontor Login"),
     ],
 )  # fmt: skip
@@ -280,7 +280,7 @@ async def test_a_logout_that_cannot_be_verified_now_is_answered_with_retry(site:
 
 
 async def test_a_changed_provider_in_the_file_applies_at_once(site: Site) -> None:
-    provider = site.harness.adapter.provider
+    provider = site.harness.adapter.settings
     await site.harness.change_provider(title="Anderes Haus")
     await site.installation.read()
     assert "Anderes Haus" in (await site.pages.visitor().get("/portal/sign-in")).text

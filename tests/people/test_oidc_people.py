@@ -232,7 +232,7 @@ async def test_a_user_who_lost_the_group_loses_sessions_and_roles_at_the_next_si
 
 
 async def test_a_group_rule_applies_only_to_its_provider(harness: SingleSignOnHarness) -> None:
-    provider = harness.adapter.provider
+    provider = harness.adapter.settings
     other = a_provider("https://login.example.com", name="other")
     rule = GroupRule(group="dunwell-admins", role="ADMIN", provider="other")
     await harness.change(oidc=(provider, other), groups=(rule,))
@@ -342,4 +342,4 @@ async def test_a_missing_subject_is_not_reported_as_a_missing_group(
     harness: SingleSignOnHarness,
 ) -> None:
     await harness.change(groups=(ADMINS,))
-    assert await harness.sign_in_at_provider(sub=None) is SignOnFailure.DOUBTED
+    assert await harness.sign_in_at_provider(sub=None) is SignOnFailure.REJECTED

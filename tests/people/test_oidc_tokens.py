@@ -29,7 +29,7 @@ async def harness(services: SignInServices) -> AsyncIterator[SingleSignOnHarness
 
 
 async def expect_nobody(harness: SingleSignOnHarness, outcome: object) -> None:
-    assert outcome is SignOnFailure.DOUBTED
+    assert outcome is SignOnFailure.REJECTED
     assert await harness.count("users") == 0
     assert await harness.count("portal_sessions") == 0
     [act] = await harness.list_audit_entries()

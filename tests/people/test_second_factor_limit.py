@@ -227,7 +227,7 @@ async def test_a_browser_of_the_last_30_days_still_signs_in(
 ) -> None:
     await lock(services, erika)
     opened = await sign_in(services, erika, visitor=elsewhere(60, erika.session.device))
-    assert opened.is_restricted
+    assert opened.is_second_factor_locked
     clock.advance(timedelta(days=30) + late)
     outcome = await guess(services, erika, 99, device=opened.device)
     assert isinstance(outcome, expected)

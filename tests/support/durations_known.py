@@ -22,7 +22,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/sessions/store.py KEPT_FOR": (_KEPT_FORMS,),
     "accounts/users/sessions/store.py RESTORABLE_FOR": (_KEPT_FORMS,),
     "platform/watched_clock.py COMPARE_SECONDS": (_COMPARED,),
-    "platform/watched_clock.py _COMPARE_APART_SECONDS": (_COMPARED,),
+    "platform/watched_clock.py _COMPARE_SUSPENDED_SECONDS": (_COMPARED,),
     "platform/watched_clock.py WARN_BEYOND": (
         f"{_CLOCKS}::test_clocks_that_agree_log_nothing",
         f"{_CLOCKS}::test_a_difference_beyond_two_seconds_is_logged_and_the_clock_used",
@@ -113,7 +113,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "operations/alerts/check_alerts.py STALE_AFTER": (
         f"{_ALARMS}::test_a_missing_alert_check_is_noticed_after_ten_minutes",
     ),
-    "operations/alerts/send_alert_emails.py _ANSWERED_WITHIN": (
+    "operations/alerts/send_alert_emails.py _LEASE": (
         "tests/usecases/test_alerts.py::test_an_alert_email_of_a_dead_worker_is_not_sent_again",
     ),
     "accounts/installation/alerts/alert.py QUIET_PERIOD": (

@@ -11,7 +11,7 @@ NO_RULE: Mapping[str, str] = {
     "operations/alerts/backlog_metrics.py BACKLOG_SECONDS": _PAUSE,
     "operations/alerts/endpoint_alerts.py WATCH_SECONDS": _PAUSE,
     "operations/alerts/check_alerts.py CHECK_SECONDS": _PAUSE,
-    "operations/alerts/send_alert_emails.py EMAIL_SECONDS": _PAUSE,
+    "operations/alerts/send_alert_emails.py EMAIL_IDLE_SECONDS": _PAUSE,
     "operations/alerts/send_alert_emails.py _CALL_SECONDS": _TIMEOUT,
     "operations/alerts/send_alert_emails.py _FIRST_PAUSE": _PAUSE,
     "operations/alerts/send_alert_emails.py _MAX_PAUSE": _PAUSE,
@@ -82,7 +82,7 @@ NO_RULE: Mapping[str, str] = {
         "how long one job runs before the next has its turn"
     ),
     "operations/jobs/runner.py SWEEP_JOBS_SECONDS": _PAUSE,
-    "operations/keys/reseal.py RESEAL_SECONDS": _PAUSE,
+    "operations/keys/reseal.py RESEAL_IDLE_SECONDS": _PAUSE,
     "operations/keys/reseal.py _REST_SECONDS": _PAUSE,
     "platform/children/fair_queue.py _RETRY_AFTER_SECONDS": _PAUSE,
     "platform/children/fair_queue.py _SECONDS_PER_JOB": _UNIT,

@@ -81,7 +81,7 @@ class SingleSignOnHarness:
 
     async def change_provider(self, **changed: Any) -> None:
         """Change the provider in the file and in the adapter, as a running process does."""
-        provider = msgspec.structs.replace(self.adapter.provider, **changed)
+        provider = msgspec.structs.replace(self.adapter.settings, **changed)
         await self.change(oidc=(provider,))
         await self.adapter.close()
         self.adapter = OidcProvider(provider, CLIENT_SECRET)

@@ -14,7 +14,7 @@ from dunwell.operations.keys.reseal import Resealer
 from dunwell.operations.keys.sealed_columns import SealedValues
 from dunwell.operations.keys.sealed_files import SealedLetters
 from dunwell.operations.keys.versions import (
-    RetirementTime,
+    AuditStamp,
     abandon_version,
     list_version_states,
     retire_version,
@@ -58,7 +58,7 @@ def known(*versions: tuple[int, bytes], retired: int | None = None) -> list[Know
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({1: SECOND}, "another key"),
+        ({1: SECOND}, "is not the key"),
         ({2: FIRST}, "known here as version 1"),
         ({2: SECOND}, "Version 1 of the secret key is missing"),
         ({2: SECOND, 3: THIRD}, "Version 1 of the secret key is missing"),
@@ -91,7 +91,7 @@ async def test_a_process_with_another_key_is_refused_before_its_first_statement(
     url = resources.settings.database_url
     assert url is not None
     database = await Database.open(url, on_connect=build_key_check(KeyRing({1: SECOND})))
-    with pytest.raises(SecretKeyMismatch, match="another key"):
+    with pytest.raises(SecretKeyMismatch, match="is not the key"):
         async with database.connection():
             pass
     await database.close()
@@ -183,13 +183,13 @@ def kinds(resources: Resources) -> list[SealedValues]:
     ]
 
 
-def moment(resources: Resources) -> RetirementTime:
-    return RetirementTime(resources.clock.now(), resources.ids)
+def stamp(resources: Resources) -> AuditStamp:
+    return AuditStamp(resources.clock.now(), resources.ids)
 
 
 async def retire(resources: Resources, version: int) -> None:
     async with resources.database.transaction() as tx:
-        await retire_version(tx, resources.keys, kinds(resources), version, moment(resources))
+        await retire_version(tx, resources.keys, kinds(resources), version, stamp(resources))
 
 
 async def state_of(resources: Resources, version: int) -> str:
@@ -230,9 +230,9 @@ async def test_a_version_can_be_removed_nine_days_after_the_next(resources: Reso
     async with resources.database.transaction() as tx:
         await tx.execute(age, timedelta(days=9, microseconds=-1))
         with pytest.raises(InvalidState, match="for 9 days"):
-            await retire_version(tx, rotated.keys, kinds(rotated), 1, moment(rotated))
+            await retire_version(tx, rotated.keys, kinds(rotated), 1, stamp(rotated))
         await tx.execute(age, timedelta(days=9))
-        await retire_version(tx, rotated.keys, kinds(rotated), 1, moment(rotated))
+        await retire_version(tx, rotated.keys, kinds(rotated), 1, stamp(rotated))
     assert await state_of(rotated, 1) == "RETIRED"
 
 
@@ -263,8 +263,8 @@ async def test_only_a_missing_version_can_be_given_up(resources: Resources) -> N
     both, second = with_versions(resources, 2, 1), with_versions(resources, 2)
     async with resources.database.transaction() as tx:
         with pytest.raises(InvalidState, match="is in the settings"):
-            await abandon_version(tx, both.keys, kinds(resources), 1, moment(both))
-        await abandon_version(tx, second.keys, kinds(resources), 1, moment(second))
+            await abandon_version(tx, both.keys, kinds(resources), 1, stamp(both))
+        await abandon_version(tx, second.keys, kinds(resources), 1, stamp(second))
         told = await list_installation_audit(tx, COMMAND_LINE, limit=10)
     assert [(each.action, each.subject) for each in told.items] == [("key.give-up", "key:1")]
     await admit(second)

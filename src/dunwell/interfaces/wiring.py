@@ -82,12 +82,12 @@ from dunwell.operations.alerts.check_alerts import (
     report_clock_difference,
 )
 from dunwell.operations.alerts.endpoint_alerts import WATCH_SECONDS, EndpointAlerts
-from dunwell.operations.alerts.send_alert_emails import EMAIL_SECONDS, send_alert_emails
+from dunwell.operations.alerts.send_alert_emails import EMAIL_IDLE_SECONDS, send_alert_emails
 from dunwell.operations.jobs.claim_jobs import JOB_SECONDS, run_jobs
 from dunwell.operations.jobs.previews.draft_previews import run_previews
 from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.operations.jobs.runner import SWEEP_JOBS_SECONDS, sweep_jobs
-from dunwell.operations.keys.reseal import RESEAL_SECONDS, Resealer, list_sealed_values
+from dunwell.operations.keys.reseal import RESEAL_IDLE_SECONDS, Resealer, list_sealed_values
 from dunwell.operations.seals.seals import seal_installation
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.children.fair_queue import INTERACTIVE
@@ -215,7 +215,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
                 "payments", lambda: sweep_requests(resources, providers), idle_seconds=SWEEP_SECONDS
             ),
             Loop("sandbox notices", provider_notices.run_once, idle_seconds=NOTICE_SECONDS),
-            Loop("sealed values", resealer.run_once, idle_seconds=RESEAL_SECONDS),
+            Loop("sealed values", resealer.run_once, idle_seconds=RESEAL_IDLE_SECONDS),
             *_list_ledger_loops(resources),
             *_list_sweeping_loops(resources, storage),
         ]
@@ -279,7 +279,7 @@ def _list_alert_loops(
         Loop(
             "alert e-mails",
             lambda: send_alert_emails(resources, delivery_providers.find),
-            idle_seconds=EMAIL_SECONDS,
+            idle_seconds=EMAIL_IDLE_SECONDS,
             runs_by_database_time=True,
         ),
         Loop("failing webhooks", EndpointAlerts(resources).run_once, idle_seconds=WATCH_SECONDS),

@@ -25,12 +25,12 @@ from dunwell.platform.metrics import REGISTRY
 
 # A larger difference is logged as a warning. Hosts with NTP differ by milliseconds.
 WARN_BEYOND = timedelta(seconds=2)
-# With a larger difference the clock is not used. Leases (15 s) and one-time codes (30 s) fail
-# first.
+# With a larger difference the clock is not used. Leases (15 s) and one-time codes (30 s) already
+# fail with a smaller one.
 STOP_BEYOND = timedelta(seconds=30)
 COMPARE_SECONDS = 60.0
 # While the clocks differ by too much, so that work continues soon after one was corrected.
-_COMPARE_APART_SECONDS = 5.0
+_COMPARE_SUSPENDED_SECONDS = 5.0
 _CHECK_SECONDS = 1.0
 # A smaller change of the host's clock does no harm until the next comparison.
 _SMALLEST_STEP = timedelta(seconds=1)
@@ -62,11 +62,11 @@ class ClockComparison:
         return self.host - self.database
 
     @property
-    def is_different(self) -> bool:
+    def is_beyond_warning(self) -> bool:
         return abs(self.ahead) > WARN_BEYOND
 
     @property
-    def is_apart(self) -> bool:
+    def is_beyond_stop(self) -> bool:
         return abs(self.ahead) > STOP_BEYOND
 
     def describe(self) -> str:
@@ -117,15 +117,15 @@ class WatchedClock:
         return self._comparison
 
     def now(self) -> datetime:
-        """Return the host's time. Raises ClocksDiffer, ClockNotCompared, and DatabaseAway before
-        the first comparison."""
+        """Return the host's time. Raises ClocksDiffer; ClockNotCompared if the host's clock was set
+        since the last comparison; DatabaseAway before the first one."""
         now, comparison = self._host.now(), self._comparison
         if comparison is None:
             raise DatabaseAway("The database is not available. Try again shortly.")
         if self._was_set(now, comparison):
             self._is_comparison_wanted.set()
             raise ClockNotCompared
-        if comparison.is_apart:
+        if comparison.is_beyond_stop:
             raise ClocksDiffer(comparison)
         return now
 
@@ -133,8 +133,8 @@ class WatchedClock:
         """Return the host's time without any check."""
         return self._host.now()
 
-    def read_database(self) -> datetime:
-        """Return the database's time, computed from the last comparison. Raises DatabaseAway if
+    def estimate_database_time(self) -> datetime:
+        """Estimate the database's time from the last comparison. Raises DatabaseAway if
         there was none."""
         if self._comparison is None:
             raise DatabaseAway("The database is not available. Try again shortly.")
@@ -167,7 +167,7 @@ class WatchedClock:
         comparison = self._comparison
         if comparison is None or self._was_set(self._host.now(), comparison):
             return True
-        interval = _COMPARE_APART_SECONDS if comparison.is_apart else COMPARE_SECONDS
+        interval = _COMPARE_SUSPENDED_SECONDS if comparison.is_beyond_stop else COMPARE_SECONDS
         return self._monotonic() - comparison.monotonic >= interval
 
     def _was_set(self, now: datetime, comparison: ClockComparison) -> bool:
@@ -179,15 +179,17 @@ class WatchedClock:
     def _accept(self, comparison: ClockComparison) -> None:
         before, self._comparison = self._comparison, comparison
         _AHEAD.labels("host", "database").set(comparison.ahead.total_seconds())
-        is_new = before is None or before.is_apart != comparison.is_apart
-        if comparison.is_different and (is_new or self._is_log_due()):
+        is_new = before is None or before.is_beyond_stop != comparison.is_beyond_stop
+        if comparison.is_beyond_warning and (is_new or self._is_log_due()):
             self._logged_at = self._monotonic()
-            write = _log.error if comparison.is_apart else _log.warning
+            write = _log.error if comparison.is_beyond_stop else _log.warning
             write(
-                "clocks differ, work is suspended" if comparison.is_apart else "clocks differ",
+                "clocks differ, work is suspended"
+                if comparison.is_beyond_stop
+                else "clocks differ",
                 host_clock=_render(comparison.host), database_clock=_render(comparison.database),
             )  # fmt: skip
-        elif before is not None and before.is_different and not comparison.is_different:
+        elif before is not None and before.is_beyond_warning and not comparison.is_beyond_warning:
             _log.info("clocks agree again")
 
     def _is_log_due(self) -> bool:
@@ -203,7 +205,7 @@ class DatabaseTime:
     def now(self) -> datetime:
         """Raises DatabaseAway before the first comparison."""
         clock = self._clock
-        return clock.read_database() if isinstance(clock, WatchedClock) else clock.now()
+        return clock.estimate_database_time() if isinstance(clock, WatchedClock) else clock.now()
 
 
 def read_host_clock(clock: Clock) -> datetime:

@@ -27,7 +27,8 @@ _MAX_CACHED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class CachedConfiguration:
-    """A parsed configuration and its revision. 0, which no merchant has: nothing is cached."""
+    """A parsed configuration and its revision. Revision 0, which no merchant has, means that
+    nothing is cached."""
 
     revision: int = 0
     configuration: Configuration | None = None
@@ -82,7 +83,7 @@ WITH created AS (
     INSERT INTO credential_secrets (merchant_id, credential_id, secret_hash, created_at)
     SELECT merchant_id, credential_id, $7, $6
     FROM created
-), reach AS (
+), access AS (
     INSERT INTO credential_grants (merchant_id, owner_id, credential_id, granted_at, scopes)
     SELECT merchant_id, merchant_id, credential_id, $6, $8
     FROM created
@@ -125,14 +126,14 @@ FROM live
 RETURNING credential_id
 """
 
-_LOAD_REACH = """
+_LOAD_GRANT = """
 SELECT scopes
 FROM credential_grants
 WHERE merchant_id = $1 AND owner_id = $2 AND credential_id = $3
 FOR UPDATE
 """
 
-_SAVE_REACH = """
+_SAVE_GRANT = """
 INSERT INTO credential_grants (merchant_id, owner_id, credential_id, granted_at, scopes)
 VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (merchant_id, owner_id, credential_id) DO UPDATE SET scopes = EXCLUDED.scopes
@@ -143,7 +144,8 @@ INSERT INTO access_tokens (merchant_id, token_hash, credential_id, issued_at, ex
 VALUES ($1, $2, $3, $4, $5)
 """
 
-# All processes together exceed the limit by less than one block each.
+# `reserved` may exceed the limit by less than one block; the excess is not granted
+# (`compute_granted`).
 _DRAW_REQUESTS = """
 INSERT INTO request_quotas AS quota (merchant_id, credential_id, minute, reserved)
 VALUES ($1, $2, $3, $4)
@@ -190,27 +192,27 @@ async def save_rotation(
     tx: Connection, merchant_id: int, client_id: str, secret_hash: bytes,
     *, now: datetime, old_until: datetime,
 ) -> UUID | None:  # fmt: skip
-    """Insert a new secret; the current one expires at `old_until`. None: no active credential has
-    this id."""
+    """Insert a new secret; the current one expires at `old_until`. Return None if no active
+    credential has this id."""
     credential_id: UUID | None = await tx.fetchval(
         _ROTATE, merchant_id, client_id, secret_hash, now, old_until
     )
     return credential_id
 
 
-async def load_reach(
+async def load_grant(
     tx: Connection, merchant_id: int, key: CredentialKey
 ) -> tuple[Scope, ...] | None:
-    """Return the credential's scopes at the merchant, locked. None: it has no access."""
-    row = await tx.fetchrow(_LOAD_REACH, merchant_id, key.owner_id, key.credential_id)
+    """Return the credential's scopes at the merchant, locked. Return None if it has no access."""
+    row = await tx.fetchrow(_LOAD_GRANT, merchant_id, key.owner_id, key.credential_id)
     return None if row is None else _parse_scopes(row)
 
 
-async def save_reach(
+async def save_grant(
     tx: Connection, merchant_id: int, key: CredentialKey, scopes: Sequence[Scope], *, now: datetime
 ) -> None:
     """Give the credential access to the merchant with these scopes."""
-    await tx.execute(_SAVE_REACH, merchant_id, key.owner_id, key.credential_id, now, scopes)
+    await tx.execute(_SAVE_GRANT, merchant_id, key.owner_id, key.credential_id, now, scopes)
 
 
 async def save_token(
@@ -287,7 +289,8 @@ FOR NO KEY UPDATE
 async def save_merchant(
     tx: Connection, new: NewMerchant, now: datetime, sandbox_now: datetime | None
 ) -> int | None:
-    """Insert a merchant, with its own clock if it is a sandbox. None: the key is taken."""
+    """Insert a merchant, with its own clock if it is a sandbox. Return None if the key is
+    taken."""
     merchant_id: int | None = await tx.fetchval(
         _INSERT_MERCHANT, new.key, new.name, new.is_sandbox, new.switched_to_workflows,
         msgspec.to_builtins(new.configuration), sandbox_now, now,

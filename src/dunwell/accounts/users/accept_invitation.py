@@ -160,8 +160,8 @@ async def start_passkey_registration(
 async def accept_with_passkey(
     services: SignInServices, joining: InvitationForm
 ) -> OpenedSession | InvitationFault:
-    """Register a passkey and open a session. The transaction commits whatever is returned, because
-    the challenge is used up."""
+    """Register a passkey and open a session. The transaction commits even if the passkey is
+    refused, so that the challenge is used up."""
     async with services.work(build_visitor_actor(None, joining.visitor.host)) as work:
         user_id = await _lock_invited(work, joining.link)
         if user_id is None:

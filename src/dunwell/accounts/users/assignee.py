@@ -9,12 +9,12 @@ from dunwell.platform.errors import EditConflict, Fault, ValidationError
 
 @dataclass(frozen=True, slots=True)
 class Assignee:
-    """A user as assignee. `may_answer`: the user is active and has the permission. Work of a user
-    who lost it counts as unassigned."""
+    """A user as assignee. `may_be_assigned`: the user is active and has the permission. Work of a
+    user who lost it counts as unassigned."""
 
     user_id: UUID
     name: str
-    may_answer: bool
+    may_be_assigned: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ ANY_ASSIGNEE = AssigneeFilter()
 def check_assignment(present: UUID | None, known: UUID | None, wanted: Assignee | None) -> bool:
     """Return whether the assignment changes anything. `known`: the assignee that the user saw;
     `wanted` None: unassign. Raises EditConflict, ValidationError."""
-    if wanted is not None and not wanted.may_answer:
+    if wanted is not None and not wanted.may_be_assigned:
         raise build_assignee_error()
     if present == (None if wanted is None else wanted.user_id):
         return False

@@ -43,7 +43,7 @@ from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound,
 from dunwell.platform.text.translation import LazyText
 
 INVITATION_LASTS = timedelta(hours=72)
-# The random bytes of a link's secret.
+# How many random bytes a link's secret has.
 RANDOM_BYTES = SECRET_BYTES
 # The first administrator of a development installation.
 FIRST_ADMIN = NewUser("admin@example.org", "Admin", "en", UserRoles(Role.ADMIN))
@@ -128,14 +128,15 @@ async def _lock_local_user(work: UserWork, user_id: UUID) -> None:
         raise InvalidState(
             LazyText(
                 "Single sign-on is required here, so users get access through their groups. "
-                "Only a break-glass administrator is invited by a link, on the server.",
+                "Only a break-glass administrator can be invited by link, with `dunwell user` on "
+                "the server.",
             ),
             state="REQUIRED",
         )
 
 
 async def check_merchants(work: UserWork, roles: UserRoles) -> None:
-    """Check that the merchants exist. Raises ValidationError."""
+    """Check merchants and roles. Raises ValidationError."""
     faults = [*find_role_faults(roles)]
     known = {each.merchant_id for each in await list_named_merchants(work.tx)}
     if not roles.memberships.keys() <= known:
@@ -264,7 +265,8 @@ async def reset_other_user(work: UserWork, user_id: UUID, randomness: bytes) -> 
 
 async def _check_another_admin_remains(work: UserWork, user_id: UUID) -> None:
     """Check that another administrator remains, who has joined if this one has. All administrators
-    are locked, so that two who deactivate each other wait for one another. Raises InvalidState."""
+    are locked, so that of two who deactivate each other, the second waits and is refused. Raises
+    InvalidState."""
     admins = {each.user_id: each.has_joined for each in await lock_admins(work.tx)}
     if user_id not in admins:
         return

@@ -26,7 +26,7 @@ from dunwell.accounts.users.sessions.store import (
     SessionRow,
     find_opening,
     forget_browsers,
-    list_sign_ins_from_new_places,
+    list_sign_ins_from_new_networks,
 )
 from dunwell.accounts.users.sign_in.limits import (
     count_sign_in_attempt,
@@ -86,7 +86,7 @@ async def load_account(work: UserWork, signed_in: SignedInUser) -> UserAccount:
     return UserAccount(
         user,
         await list_sessions(work.tx, signed_in, work.now),
-        new_places=await list_sign_ins_from_new_places(work.tx, signed_in.user_id),
+        new_places=await list_sign_ins_from_new_networks(work.tx, signed_in.user_id),
         factors=await load_factors(work.tx, signed_in.user_id),
         codes_left=await count_unused_codes(work.tx, signed_in.user_id),
     )

@@ -244,23 +244,25 @@ _IS_UNASSIGNED = compose(
     "NOT EXISTS (SELECT FROM users u WHERE u.user_id = l.assignee_id AND {able})",
     able=compose(MAY_ANSWER, merchant="l.merchant_id", roles="{}::text[]"),
 )
-_MAY_ANSWER_HERE = compose(MAY_ANSWER, merchant="$1", roles="$2::text[]")
+_MAY_BE_ASSIGNED = compose(MAY_ANSWER, merchant="$1", roles="$2::text[]")
 # There are hundreds of users, not millions.
 _LIST_COLLEAGUES = compose(
     """
-SELECT u.user_id, u.name, true AS may_answer
+SELECT u.user_id, u.name, true AS may_be_assigned
 FROM users u
 WHERE {able} AND u.joined_at IS NOT NULL AND ($3 OR {member})
 ORDER BY lower(u.name), u.user_id
 LIMIT 500
 """,
-    able=_MAY_ANSWER_HERE,
+    able=_MAY_BE_ASSIGNED,
     member=compose(_MEMBER, merchant="$1", roles="$2::text[]"),
 )
 # Uses the primary key.
 _FIND_ASSIGNEES = compose(
-    "SELECT u.user_id, u.name, {able} AS may_answer FROM users u WHERE u.user_id = ANY($3::uuid[])",
-    able=_MAY_ANSWER_HERE,
+    """
+SELECT u.user_id, u.name, {able} AS may_be_assigned FROM users u WHERE u.user_id = ANY($3::uuid[])
+""",
+    able=_MAY_BE_ASSIGNED,
 )
 
 

@@ -52,7 +52,7 @@ class OidcProvider:
     """One identity provider of the installation file. It must be closed at the end."""
 
     def __init__(self, provider: IdentityProviderSettings, secret: str) -> None:
-        self.provider = provider
+        self.settings = provider
         self._secret = secret
         self._discovery = ProviderDiscovery(provider)
 
@@ -65,15 +65,15 @@ class OidcProvider:
             return ProviderUnavailable()
         address: str = prepare_grant_uri(
             metadata.authorization_endpoint,
-            self.provider.client_id,
+            self.settings.client_id,
             "code",
             redirect_uri=redirect_uri,
-            scope=" ".join(self.provider.scopes),
+            scope=" ".join(self.settings.scopes),
             state=secrets.state,
             nonce=secrets.nonce,
             code_challenge=create_s256_code_challenge(secrets.verifier),
             code_challenge_method="S256",
-            acr_values=" ".join(self.provider.acr_values) or None,
+            acr_values=" ".join(self.settings.acr_values) or None,
             # With max_age, a provider must send auth_time (OpenID Connect Core 1.0, 3.1.2.1).
             prompt="login" if is_fresh else None,
             max_age=_RECENT_SECONDS if is_fresh else None,
@@ -94,21 +94,21 @@ class OidcProvider:
         except IdentityProviderUnavailable:
             return ProviderUnavailable()
         except TokenRefused as error:
-            log.warning("token refused", provider=self.provider.name, reason=str(error))
+            log.warning("token refused", provider=self.settings.name, reason=str(error))
             return TokenRejected(TokenFault.TOKEN)
-        return read_identity(self.provider, claims)
+        return read_identity(self.settings, claims)
 
     async def read_logout(
         self, token: str, now: datetime
     ) -> LogoutToken | TokenRejected | ProviderUnavailable:
         try:
             return await self._check_with_keys(
-                token, now, lambda keys: check_logout_token(self.provider, token, keys, now)
+                token, now, lambda keys: check_logout_token(self.settings, token, keys, now)
             )
         except IdentityProviderUnavailable:
             return ProviderUnavailable()
         except TokenRefused as error:
-            log.warning("logout refused", provider=self.provider.name, reason=str(error))
+            log.warning("logout refused", provider=self.settings.name, reason=str(error))
             return TokenRejected(TokenFault.TOKEN)
 
     async def find_leaving_address(self, back_to: str, now: datetime) -> str | None:
@@ -119,7 +119,7 @@ class OidcProvider:
         if metadata.end_session_endpoint is None:
             return None
         separator = "&" if "?" in metadata.end_session_endpoint else "?"
-        client, back = quote(self.provider.client_id, safe=""), quote(back_to, safe="")
+        client, back = quote(self.settings.client_id, safe=""), quote(back_to, safe="")
         query = f"client_id={client}&post_logout_redirect_uri={back}"
         return f"{metadata.end_session_endpoint}{separator}{query}"
 
@@ -141,7 +141,7 @@ class OidcProvider:
         issuer must do so here, too."""
         if issuer is None:
             return not metadata.authorization_response_iss_parameter_supported
-        return issuer == self.provider.issuer
+        return issuer == self.settings.issuer
 
     async def _request_tokens(
         self, metadata: Metadata, code: AuthorizationCode
@@ -150,7 +150,7 @@ class OidcProvider:
         if len(code.code) > _MAX_CODE_LENGTH:
             return None
         headers, credentials = dict(_FORM), {}
-        client_id = self.provider.client_id
+        client_id = self.settings.client_id
         if metadata.accepts_basic:
             # Both are form-encoded (RFC 6749, 2.3.1).
             pair = f"{quote(client_id, safe='')}:{quote(self._secret, safe='')}"
@@ -164,7 +164,7 @@ class OidcProvider:
         answer = await self._discovery.post(metadata.token_endpoint, body.encode(), headers)
         if answer.status == 200:
             return parse_object(answer.start)
-        log.warning("code refused", provider=self.provider.name, status=answer.status)
+        log.warning("code refused", provider=self.settings.name, status=answer.status)
         return None
 
     async def _read_tokens(
@@ -178,9 +178,9 @@ class OidcProvider:
         expected = ExpectedClaims(secrets.nonce, access if isinstance(access, str) else None)
         claims = await self._check_with_keys(
             token, now,
-            lambda keys: check_id_token(self.provider, token, keys, expected, now=now),
+            lambda keys: check_id_token(self.settings, token, keys, expected, now=now),
         )  # fmt: skip
-        groups = self.provider.groups_claim
+        groups = self.settings.groups_claim
         is_whole = {"email", groups} <= claims.keys()
         if is_whole or metadata.userinfo_endpoint is None or expected.access_token is None:
             return claims

@@ -101,7 +101,7 @@ def _explain(fault: Fault) -> Fault:
     message = _UNCHANGEABLE.get(fault.path.removeprefix("/"))
     if fault.code != "UNKNOWN_FIELD" or message is None:
         return fault
-    return replace(fault, message=f'"{fault.path[1:]}" is not changed here. {message}')
+    return replace(fault, message=f'"{fault.path[1:]}" cannot be changed here. {message}')
 
 
 _COLUMNS = render_columns(ContactData)

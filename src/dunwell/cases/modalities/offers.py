@@ -109,11 +109,13 @@ def find_plan(
 
 
 def find_plan_by_instalment(
-    plans: Sequence[PlanTerms], facts: ModalityFacts, rate_cents: int
+    plans: Sequence[PlanTerms], facts: ModalityFacts, instalment_cents: int
 ) -> PlanTerms | None:
-    """Return the plan with the fewest instalments of which none is above `rate_cents`, or None."""
+    """Return the plan with the fewest instalments of which none is above `instalment_cents`, or
+    None.
+    """
     return next(
-        (each for each in plans if compute_instalment_cents(each, facts) <= rate_cents), None
+        (each for each in plans if compute_instalment_cents(each, facts) <= instalment_cents), None
     )
 
 

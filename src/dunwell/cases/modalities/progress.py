@@ -88,7 +88,7 @@ class InstalmentNoticeKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class InstalmentNotice:
     kind: InstalmentNoticeKind
-    rate: Instalment
+    instalment: Instalment
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +117,9 @@ def compute_morning(day: date, timezone: str) -> datetime:
     return _build_calendar(timezone).to_instant(datetime.combine(day, _MORNING))
 
 
-def compute_last_pay_day(rate: Instalment) -> date:
+def compute_last_pay_day(instalment: Instalment) -> date:
     """Return the last day on which the instalment can be paid without breaking the plan."""
-    return rate.due_on + GRACE
+    return instalment.due_on + GRACE
 
 
 def _list_windows(modality: Modality, timezone: str) -> Iterator[_NoticeWindow]:
@@ -129,16 +129,16 @@ def _list_windows(modality: Modality, timezone: str) -> Iterator[_NoticeWindow]:
         return
     agreed_at = modality.answered_at or modality.requested_at
     calendar = _build_calendar(timezone)
-    for rate in modality.schedule:
-        if rate.is_paid:
+    for instalment in modality.schedule:
+        if instalment.is_paid:
             continue
-        reminded_at = compute_morning(rate.due_on - _REMINDER_LEAD, timezone)
-        missed_on = rate.due_on + _MISSED_AFTER
+        reminded_at = compute_morning(instalment.due_on - _REMINDER_LEAD, timezone)
+        missed_on = instalment.due_on + _MISSED_AFTER
         if reminded_at > agreed_at:
-            due = InstalmentNotice(InstalmentNoticeKind.DUE, rate)
+            due = InstalmentNotice(InstalmentNoticeKind.DUE, instalment)
             yield _NoticeWindow(due, reminded_at, calendar.start_of(missed_on))
-        missed = InstalmentNotice(InstalmentNoticeKind.MISSED, rate)
-        ended_at = calendar.start_of(compute_last_pay_day(rate) + _MISSED_AFTER)
+        missed = InstalmentNotice(InstalmentNoticeKind.MISSED, instalment)
+        ended_at = calendar.start_of(compute_last_pay_day(instalment) + _MISSED_AFTER)
         yield _NoticeWindow(missed, compute_morning(missed_on, timezone), ended_at)
 
 

@@ -204,13 +204,14 @@ async def insert_modality(
 ) -> None:
     """Insert a modality of a locked claim, with the amount that has been paid so far."""
     is_plan = modality.type is ModalityType.PAYMENT_PLAN
-    rates = modality.schedule if is_plan else ()
+    instalments = modality.schedule if is_plan else ()
     await tx.execute(
         _INSERT, merchant_id, modality.claim_id, modality.modality_id, modality.type,
         modality.state,
         modality.amount_cents, None if is_plan else modality.schedule[0].due_on,
         modality.requested_at, modality.answered_at, modality.actor_kind, actor_id, check_at,
-        [rate.due_on for rate in rates], [rate.amount_cents for rate in rates],
+        [instalment.due_on for instalment in instalments],
+        [instalment.amount_cents for instalment in instalments],
     )  # fmt: skip
 
 

@@ -167,7 +167,9 @@ def _is_still_due(
     )
     due = list_due_notices(modality, work.now, work.merchant.configuration.timezone)
     noticed = (kind, number, facts.left_cents)
-    return noticed in [(each.kind, str(each.rate.number), each.rate.left_cents) for each in due]
+    return noticed in [
+        (each.kind, str(each.instalment.number), each.instalment.left_cents) for each in due
+    ]
 
 
 async def _is_disputed(work: Work, claim_id: int) -> bool:
@@ -197,14 +199,14 @@ def _list_occasions(work: Work, checked: CheckedModality) -> Iterable[OccasionTo
         for due in list_due_notices(modality, work.now, zone):
             yield OccasionToSave(
                 claim_id,
-                f"{modality.modality_id} {due.rate.number}",
+                f"{modality.modality_id} {due.instalment.number}",
                 _build_instalment_facts(checked, due),
                 _compute_send_time(work, work.now),
             )
 
 
 def _build_instalment_facts(checked: CheckedModality, due: InstalmentNotice) -> OccasionFacts:
-    modality, instalment = checked.modality, due.rate
+    modality, instalment = checked.modality, due.instalment
     if due.kind is InstalmentNoticeKind.DUE:
         return InstalmentDueFacts(
             checked.reference_number, modality.currency, instalment.left_cents, instalment.due_on

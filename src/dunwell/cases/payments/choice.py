@@ -78,18 +78,20 @@ def compute_part_bounds(
 
 
 def allow_instalment(
-    partial: PartialPaymentSettings | None, rate_cents: int | None
+    partial: PartialPaymentSettings | None, instalment_cents: int | None
 ) -> PartialPaymentSettings | None:
     """Return the merchant's settings for partial payments, extended by an agreed payment plan.
 
-    With a plan, the debtor may pay the next instalment, or any larger part. `rate_cents` is what is
-    left of that instalment, or None if there is no plan.
+    With a plan, the debtor may pay the next instalment, or any larger part. `instalment_cents` is
+    what is left of that instalment, or None if there is no plan.
     """
-    if rate_cents is None:
+    if instalment_cents is None:
         return partial
     if partial is None:
-        return PartialPaymentSettings(str(rate_cents))
-    least = rate_cents if partial.min_cents is None else min(partial.min_cents, rate_cents)
+        return PartialPaymentSettings(str(instalment_cents))
+    least = (
+        instalment_cents if partial.min_cents is None else min(partial.min_cents, instalment_cents)
+    )
     return PartialPaymentSettings(str(least), partial.items)
 
 

@@ -38,7 +38,7 @@ UPDATE debtor_replies SET read_at = $3, read_by = $4
 WHERE merchant_id = $1 AND claim_id = $2 AND read_at IS NULL AND NOT is_automatic
 RETURNING hold_id
 """
-# This statement and the next use the index debtor_replies_unseen.
+# This statement and the next use the index debtor_replies_unread.
 _COUNT_UNREAD = """
 SELECT count(*)::integer, min(received_at)
 FROM (SELECT received_at FROM debtor_replies

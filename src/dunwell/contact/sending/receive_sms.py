@@ -61,13 +61,13 @@ async def _suppress_number(
     """Suppress the number for merchants in sets, each in its own transaction. The message is saved
     with the last set: after an interruption it is delivered again, and the remaining merchants are
     handled."""
-    is_new, behind = False, 0
+    is_new, after = False, 0
     while True:
         async with resources.database.transaction() as tx:
             if await is_sms_known(tx, incoming):
                 return is_new
             found = await list_merchants_of_number(
-                tx, incoming.provider, number, behind=behind, limit=set_size
+                tx, incoming.provider, number, after=after, limit=set_size
             )
             for merchant_id in found:
                 work = await _open_work(resources, tx, merchant_id)
@@ -76,9 +76,9 @@ async def _suppress_number(
                         work, resources.keys, channel="SMS", address=number, reason="DEBTOR"
                     )
             if len(found) < set_size:
-                await _save(resources, tx, incoming, "STOP" if found or behind else "UNMATCHED")
+                await _save(resources, tx, incoming, "STOP" if found or after else "UNMATCHED")
                 return is_new
-            behind = found[-1]
+            after = found[-1]
 
 
 async def _save(

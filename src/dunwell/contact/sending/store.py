@@ -1,5 +1,5 @@
-"""The SQL of delivery reports, of received SMS, of those that match no message, and of providers'
-send rates."""
+"""The SQL of delivery reports and received SMS, including those that match no message, and of
+providers' send rates."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +15,8 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose, split_into_groups
 from dunwell.platform.ids import Ids
 
-# Real time. Ignores duplicates, in any order.
+# Real time. A report that is stored already is skipped. The rows are sorted, so that two
+# transactions with the same reports cannot deadlock.
 _SAVE = """
 INSERT INTO delivery_reports
     (report_id, provider, provider_message_id, state, happened_at, merchant_id, communication_id,
@@ -31,7 +32,7 @@ ORDER BY provider, provider_message_id, state, happened_at
 ON CONFLICT ON CONSTRAINT delivery_reports_once DO NOTHING
 RETURNING report_id
 """
-# Uses channel_reports_of_message.
+# Uses delivery_reports_of_message.
 _COUNT = """
 SELECT merchant_id, communication_id, count(*) AS reports
 FROM delivery_reports
@@ -84,7 +85,8 @@ class WaitingReport(msgspec.Struct, frozen=True, gc=False):
 
 
 async def save_report(tx: Connection, report: Report, *, real_now: datetime, ids: Ids) -> bool:
-    """Save a report and return whether it is new. Its receipt may be confirmed after the commit."""
+    """Save a report and return whether it is new. Confirm it to the provider only after the
+    commit."""
     return await save_reports(tx, [report], real_now=real_now, ids=ids) == 1
 
 
@@ -259,11 +261,11 @@ async def find_claim_of_number(tx: Connection, provider: str, number: str) -> Co
 
 
 async def list_merchants_of_number(
-    tx: Connection, provider: str, number: str, *, behind: int, limit: int
+    tx: Connection, provider: str, number: str, *, after: int, limit: int
 ) -> Sequence[int]:
     """List merchants that sent an SMS to this number through this provider, in order of id, after
-    the merchant `behind`."""
-    rows = await tx.fetch(_FIND_MERCHANTS, provider, number, behind, limit)
+    the merchant `after`."""
+    rows = await tx.fetch(_FIND_MERCHANTS, provider, number, after, limit)
     return [row["merchant_id"] for row in rows]
 
 
@@ -295,7 +297,7 @@ UnmatchedKind = Literal["sms", "reports"]
 
 
 # Uses the primary key.
-_LISTS: Mapping[UnmatchedKind, str] = {
+_LOAD_ENTRIES: Mapping[UnmatchedKind, str] = {
     "sms": """
 SELECT inbound_id, provider, received_at, sender, recipient, text
 FROM inbound_sms
@@ -308,7 +310,7 @@ WHERE report_id = ANY($1::uuid[])
 """,
 }
 # Uses the primary key. If two operators mark an entry at the same time, one of them gets False.
-_LOOKS: Mapping[UnmatchedKind, str] = {
+_MARK_SEEN: Mapping[UnmatchedKind, str] = {
     "sms": """
 UPDATE inbound_sms SET read_at = $2, read_by = $3
 WHERE inbound_id = $1 AND kind = 'UNMATCHED' AND read_at IS NULL
@@ -330,7 +332,7 @@ class UnmatchedEntry(msgspec.Struct, frozen=True, gc=False):
     received_at: datetime
     # The sender of the SMS, or the state of the report (`ReportState`).
     what: str
-    # Our number, or the provider's id of the report.
+    # Our number, or the provider's id of the message.
     where: str
     # The text of the SMS, or the reason in the report.
     text: str
@@ -340,7 +342,7 @@ async def load_unmatched_entries(
     kind: UnmatchedKind, tx: Connection, keys: Sequence[UUID]
 ) -> Mapping[UUID, UnmatchedEntry]:
     """Load entries by id."""
-    rows = await tx.fetch(_LISTS[kind], list(keys))
+    rows = await tx.fetch(_LOAD_ENTRIES[kind], list(keys))
     return {row[0]: UnmatchedEntry(*row) for row in rows}
 
 
@@ -348,11 +350,11 @@ async def save_entry_seen(
     tx: Connection, kind: UnmatchedKind, key: UUID, *, read_by: str | None, real_now: datetime
 ) -> bool:
     """Mark an entry as seen. Return False if it does not exist or was marked before."""
-    return await tx.fetchval(_LOOKS[kind], key, real_now, read_by) is not None
+    return await tx.fetchval(_MARK_SEEN[kind], key, real_now, read_by) is not None
 
 
-# Grants the messages of the next second; the rest has to wait. The row stays locked until the end
-# of the transaction, so that workers share the send rate.
+# Returns how many messages fit into the next second at this rate. The row stays locked until the
+# end of the transaction, so that workers share the send rate.
 _LOCK = """
 INSERT INTO provider_rate_limits (provider, available_at) VALUES ($1, $2)
 ON CONFLICT (provider) DO UPDATE SET available_at = greatest(provider_rate_limits.available_at, $2)

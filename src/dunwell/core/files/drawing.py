@@ -95,7 +95,7 @@ def _draw_image(name: str) -> Callable[[bytes, int, PictureBox], Drawing]:
                 return Drawing(1)
             if page > 1:
                 raise PageNotDrawable("There is no such page.")
-            # Only decodes a photograph in the resolution that is shown.
+            # Let the decoder of a JPEG produce a smaller image, not much larger than the box.
             image.draft("RGB", (max(box.width, box.height),) * 2)
             image.load()
             image.thumbnail((max(box.width, box.height),) * 2)

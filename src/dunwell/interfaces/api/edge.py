@@ -123,7 +123,7 @@ class Edge:
         self._public_url = resources.settings.public_url
         self._hosts = list_host_names(self._public_url) if free_paths is not None else None
         # In development, an IDE or a tunnel may forward another port than that of the public URL.
-        self._takes_own_machine = resources.settings.is_development
+        self._accepts_loopback_hosts = resources.settings.is_development
         self._free_paths = free_paths or frozenset()
         self._resources = resources
         self._find_visitor = find_visitor
@@ -203,4 +203,4 @@ class Edge:
     def _is_own(self, host: str) -> bool:
         if self._hosts is None or host.lower() in self._hosts:
             return True
-        return self._takes_own_machine and is_loopback_host(host)
+        return self._accepts_loopback_hosts and is_loopback_host(host)

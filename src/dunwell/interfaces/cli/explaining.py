@@ -17,39 +17,39 @@ from dunwell.platform.resources import Resources
 def print_explanation(data_dir: str | None, merchant: str, claim: int, *, is_json: bool) -> None:
     """Print the explanation of the claim with this id of the merchant with this key."""
 
-    async def change(work: Work, resources: Resources) -> tuple[ClaimExplanation, str]:
-        told = render_explanation(await explain_claim(work, resources.keys, claim))
-        return told, work.merchant.configuration.timezone
+    async def explain(work: Work, resources: Resources) -> tuple[ClaimExplanation, str]:
+        explanation = render_explanation(await explain_claim(work, resources.keys, claim))
+        return explanation, work.merchant.configuration.timezone
 
-    told, zone = run_use_case(data_dir, "explain", find_merchant_by_key(merchant), change)
+    explanation, zone = run_use_case(data_dir, "explain", find_merchant_by_key(merchant), explain)
     if is_json:
-        echo_json(told)
+        echo_json(explanation)
     else:
-        click.echo("\n".join(_render(told, ZoneInfo(zone))))
+        click.echo("\n".join(_render(explanation, ZoneInfo(zone))))
 
 
-def _render(told: ClaimExplanation, zone: ZoneInfo) -> Iterator[str]:
-    yield f"Claim {told.claim_id}: {told.status}"
-    if told.reason:
-        yield told.reason
-    yield from _render_process(told)
-    yield from _render_rules(told)
-    if told.history:
+def _render(explanation: ClaimExplanation, zone: ZoneInfo) -> Iterator[str]:
+    yield f"Claim {explanation.claim_id}: {explanation.status}"
+    if explanation.reason:
+        yield explanation.reason
+    yield from _render_assignment(explanation)
+    yield from _render_rules(explanation)
+    if explanation.history:
         yield "History:"
-        for step in told.history:
+        for step in explanation.history:
             yield f"  {_render_at(step.at, zone)}  {step.name}: {step.reason}"
-    for hold in told.holds:
+    for hold in explanation.holds:
         yield f"Hold: {hold.reason}"
-    if told.next_step is not None:
-        step_at = told.next_step.at
+    if explanation.next_step is not None:
+        step_at = explanation.next_step.at
         when = _render_at(step_at, zone) if step_at else "not known yet"
-        yield f"Next: {told.next_step.name} ({told.next_step.kind}), {when}"
-        yield f"  {told.next_step.reason}"
-        if told.next_step.unmet:
-            yield f"  It would currently be skipped: {', '.join(told.next_step.unmet)}"
-    if told.next_contacts:
+        yield f"Next: {explanation.next_step.name} ({explanation.next_step.kind}), {when}"
+        yield f"  {explanation.next_step.reason}"
+        if explanation.next_step.unmet:
+            yield f"  It would currently be skipped: {', '.join(explanation.next_step.unmet)}"
+    if explanation.next_contacts:
         yield "Next contacts, if nothing is paid:"
-        for each in told.next_contacts:
+        for each in explanation.next_contacts:
             yield f"  {_render_at(each.at, zone)}  {each.channel:6}  {each.name}"
 
 
@@ -57,18 +57,18 @@ def _render_at(instant: str, zone: ZoneInfo) -> str:
     return f"{datetime.fromisoformat(instant).astimezone(zone):%a %Y-%m-%d %H:%M}"
 
 
-def _render_process(told: ClaimExplanation) -> Iterator[str]:
-    process = told.assignment
-    if process is not None:
+def _render_assignment(explanation: ClaimExplanation) -> Iterator[str]:
+    assignment = explanation.assignment
+    if assignment is not None:
         chosen = "assigned directly"
-        if process.rules_version is not None:
-            chosen = f"chosen by rules {process.rules_version}"
-        version = f" {process.version}" if process.version else ""
-        yield f'Workflow: "{process.name}"{version}, {chosen}'
+        if assignment.rules_version is not None:
+            chosen = f"chosen by rules {assignment.rules_version}"
+        version = f" {assignment.version}" if assignment.version else ""
+        yield f'Workflow: "{assignment.name}"{version}, {chosen}'
 
 
-def _render_rules(told: ClaimExplanation) -> Iterator[str]:
-    rules = told.rules
+def _render_rules(explanation: ClaimExplanation) -> Iterator[str]:
+    rules = explanation.rules
     if rules.version is None:
         yield "Rules: none are published"
         return

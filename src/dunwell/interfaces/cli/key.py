@@ -13,8 +13,8 @@ from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.output import confirm, echo_json, render_table
 from dunwell.operations.keys.reseal import list_sealed_values
 from dunwell.operations.keys.versions import (
+    AuditStamp,
     KeyVersionState,
-    RetirementTime,
     abandon_version,
     find_next_version,
     list_version_states,
@@ -108,8 +108,8 @@ def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) 
     end = abandon_version if is_lost else retire_version
 
     async def use(tx: Connection, keys: KeyRing) -> None:
-        moment = RetirementTime(SystemClock().now(), RandomIds())
-        await end(tx, keys, kinds=list_sealed_values(settings), version=version, moment=moment)
+        stamp = AuditStamp(SystemClock().now(), RandomIds())
+        await end(tx, keys, kinds=list_sealed_values(settings), version=version, stamp=stamp)
 
     _run(settings, use)
     click.echo(f"Version {version} is retired. It can be removed from the settings.")

@@ -52,10 +52,12 @@ def build_page_filters(language: str) -> dict[str, Callable[..., Any]]:
     | json`, `cents | price(currency)`, `day | weekday_day`, `instant | weekday_moment(timezone)`,
     `cents | money_text(currency)`."""
     return build_message_filters(language) | {
-        "day": lambda day: render_bound_day(day, language),
-        "bound_moment": lambda instant, timezone: render_bound_moment(instant, timezone, language),
+        "day": lambda day: render_unbroken_day(day, language),
+        "bound_moment": lambda instant, timezone: render_unbroken_moment(
+            instant, timezone, language
+        ),
         "plain": lambda cents, currency: render_typed_amount(cents, currency, language),
-        "day_of": lambda instant, timezone: render_bound_day(
+        "day_of": lambda instant, timezone: render_unbroken_day(
             _localize(instant, timezone).date(), language
         ),
         "short_day": partial(_render_short_day, language),
@@ -79,7 +81,7 @@ def parse_instant(text: str | None) -> datetime | None:
 
 
 @lru_cache(maxsize=8192)
-def render_bound_day(day: date | None, language: str) -> str:
+def render_unbroken_day(day: date | None, language: str) -> str:
     """Return a day for a page. The line may break only before the year, so that a day and a large
     amount fit next to each other on the smallest screen."""
     return render_day(day, language).replace(" ", _NO_BREAK_SPACE, 1)
@@ -101,9 +103,9 @@ def _render_moment(language: str, instant: datetime, timezone: str) -> str:
     return ", ".join(_render_day_and_time(language, instant, timezone))
 
 
-def render_bound_moment(instant: datetime, timezone: str, language: str) -> str:
-    """Return the day like `render_bound_day`, with the time in the merchant's time zone."""
-    day = render_bound_day(_localize(instant, timezone).date(), language)
+def render_unbroken_moment(instant: datetime, timezone: str, language: str) -> str:
+    """Return the day like `render_unbroken_day`, with the time in the merchant's time zone."""
+    day = render_unbroken_day(_localize(instant, timezone).date(), language)
     _, time = _render_day_and_time(language, instant, timezone)
     return f"{day}, {time.replace(' ', _NO_BREAK_SPACE)}"
 

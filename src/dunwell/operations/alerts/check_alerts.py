@@ -186,7 +186,7 @@ async def raise_clock_alert(resources: Resources, host: str) -> bool:
     they did. `host` is the name of this machine."""
     clock = resources.clock
     comparison = clock.comparison if isinstance(clock, WatchedClock) else None
-    if comparison is None or not comparison.is_different:
+    if comparison is None or not comparison.is_beyond_warning:
         return False
     figures = AlertFigures(host_clock=comparison.host, database_clock=comparison.database)
     async with resources.database.transaction() as tx:

@@ -48,10 +48,10 @@ def choose_sender(installation: Installation, recipient: str) -> str:
     return settings.sender or (operator.contact.email if operator else recipient)
 
 
-EMAIL_SECONDS = 5.0
+EMAIL_IDLE_SECONDS = 5.0
 _CALL_SECONDS = 60
 # Longer than a call and recording its outcome take together.
-_ANSWERED_WITHIN = timedelta(minutes=3)
+_LEASE = timedelta(minutes=3)
 _FIRST_PAUSE = timedelta(minutes=1)
 _MAX_PAUSE = timedelta(hours=1)
 _MAX_ATTEMPTS = 24
@@ -66,7 +66,7 @@ async def send_alert_emails(resources: Resources, find_provider: FindProvider) -
     async with resources.database.transaction() as tx:
         installation = (await load_installation(tx)).installation
         active = await list_active_alerts(tx)
-        mails = await lease_due_mails(tx, now, now + _ANSWERED_WITHIN, _BATCH_SIZE)
+        mails = await lease_due_mails(tx, now, now + _LEASE, _BATCH_SIZE)
     unwell = {each.subject for each in active if each.kind in _PROVIDER_TROUBLE}
     wanted = order_email_providers(
         installation.alerts or AlertSettings(), installation.delivery_providers or {}, unwell

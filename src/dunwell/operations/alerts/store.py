@@ -128,7 +128,7 @@ JOIN merchants m ON m.merchant_id = c.merchant_id AND NOT m.sandbox
 WHERE c.state = 'UNKNOWN' AND c.handed_over_at <= $1
 GROUP BY m.merchant_id, m.key
 """
-# Uses disputes_overdue_told.
+# Uses disputes_overdue_reported.
 _OVERDUE = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(d.overdue_reported_at) AS since
 FROM disputes d
@@ -136,7 +136,7 @@ JOIN merchants m ON m.merchant_id = d.merchant_id AND NOT m.sandbox
 WHERE d.state = 'OPEN' AND d.overdue_reported_at <= $1
 GROUP BY m.merchant_id, m.key
 """
-# Uses debtor_replies_unseen.
+# Uses debtor_replies_unread.
 _UNSEEN = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(r.received_at) AS since
 FROM debtor_replies r

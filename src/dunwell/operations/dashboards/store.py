@@ -18,7 +18,7 @@ from dunwell.operations.dashboards.figures import (
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 
-# Uses the primary key, letter_batches_of_line for one provider, and letter_batch_items_failed.
+# Uses the primary key, letter_batches_of_provider for one provider, and letter_batch_items_failed.
 _BATCHES = """
 SELECT b.batch_id, b.provider, b.state, b.letters, b.pages, b.created_at, b.released_at,
        b.found_at IS NOT NULL AS is_found,
@@ -220,8 +220,8 @@ LEFT JOIN LATERAL (
     LIMIT $3) waiting ON true
 GROUP BY used.provider
 """
-# Uses communications_of_line and reads at most $3 contacts of a provider. A letter that was taken
-# back before it was printed ($4) was never sent.
+# Uses communications_of_provider and reads at most $3 contacts of a provider. A letter that was
+# taken back before it was printed ($4) was never sent.
 _LATEST = """
 unnest($1::text[]) AS given (provider)
 CROSS JOIN LATERAL (
@@ -262,8 +262,8 @@ LIMIT $5
     counts=_COUNTS,
     latest=_LATEST,
 )
-# Why contacts failed, with what their reports say of the cause (by channel_reports_of_message), and
-# what was reported of messages that are no contacts (by channel_reports_of_line).
+# Why contacts failed, with what their reports say of the cause (by delivery_reports_of_message),
+# and what was reported of messages that are no contacts (by delivery_reports_of_provider).
 _FAILURES = compose(
     """
 SELECT provider, destination, cause, reason, count(*)::integer AS messages, max(at) AS last_at

@@ -17,7 +17,7 @@ from dunwell.operations.keys.sealed_files import SealedLetters, SealedUploads
 from dunwell.platform.config import Settings
 from dunwell.platform.resources import Resources
 
-RESEAL_SECONDS = 5.0
+RESEAL_IDLE_SECONDS = 5.0
 # The delay between two passes.
 _REST_SECONDS = 600.0
 
@@ -25,7 +25,8 @@ log = structlog.get_logger(__name__)
 
 
 def list_sealed_values(settings: Settings) -> Sequence[SealedValues]:
-    """Return all kinds. Values of a missing kind would be lost with a retired version."""
+    """Return all kinds. A kind that is missing here would become unreadable when its version is
+    retired."""
     return [*SEALED_COLUMNS, SealedLetters(Storage.open(settings.files_url)), SealedUploads()]
 
 
@@ -39,8 +40,8 @@ class Resealer:
     ) -> None:
         self._resources = resources
         self._rest_seconds = rest_seconds
-        # The position in each kind and the number of values resealed so far. None: the pass is
-        # complete.
+        # The position in each kind and the number of values resealed so far. A kind without an
+        # entry is finished.
         self._under_way: dict[SealedValues, tuple[RowKey, int]] = {}
         self._kinds = kinds
         self._next_pass_at = 0.0

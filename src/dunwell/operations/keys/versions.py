@@ -40,7 +40,7 @@ _RETIRE = """
 UPDATE key_versions SET retired_at = now() WHERE version = $1 AND retired_at IS NULL
 """
 # Guards are kept for eight days (`contact.messages.guards`) and name no version. They are written
-# under every version, so one that has existed for longer replaces the others.
+# under every configured version, so a version older than this covers all guards.
 _GUARDS_LAST = timedelta(days=9)
 
 
@@ -85,7 +85,7 @@ async def find_next_version(tx: Connection, keys: KeyRing) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class RetirementTime:
+class AuditStamp:
     """The time and the ids of the audit row."""
 
     now: datetime
@@ -97,13 +97,13 @@ async def retire_version(
     keys: KeyRing,
     kinds: Sequence[SealedValues],
     version: int,
-    moment: RetirementTime,
+    stamp: AuditStamp,
 ) -> None:
     """Retire the version, so that it can be removed from the settings. A repetition changes
     nothing. Raises NotFound, and InvalidState if something needs it."""
     await tx.execute(_LOCK)
     await _check_retirable(tx, keys, kinds, version)
-    await _retire(tx, version, "key.retire", moment)
+    await _retire(tx, version, "key.retire", stamp)
 
 
 async def abandon_version(
@@ -111,7 +111,7 @@ async def abandon_version(
     keys: KeyRing,
     kinds: Sequence[SealedValues],
     version: int,
-    moment: RetirementTime,
+    stamp: AuditStamp,
 ) -> None:
     """Give up a lost version, and everything that needs it. Raises NotFound, and InvalidState if
     the version is in the settings."""
@@ -123,10 +123,10 @@ async def abandon_version(
         raise InvalidState(
             f"Version {version} is in the settings. Only a missing version can be given up."
         )
-    await _retire(tx, version, "key.give-up", moment)
+    await _retire(tx, version, "key.give-up", stamp)
 
 
-async def _retire(tx: Connection, version: int, action: str, moment: RetirementTime) -> None:
+async def _retire(tx: Connection, version: int, action: str, stamp: AuditStamp) -> None:
     if (await tx.execute(_RETIRE, version)).endswith(" 0"):
         return
     act = InstallationAction(
@@ -137,7 +137,7 @@ async def _retire(tx: Connection, version: int, action: str, moment: RetirementT
         after={"state": "RETIRED"},
         origin={"face": "COMMAND_LINE"},
     )
-    await save_installation_audit(tx, act, moment.now, moment.ids)
+    await save_installation_audit(tx, act, stamp.now, stamp.ids)
 
 
 async def _check_retirable(
@@ -152,16 +152,17 @@ async def _check_retirable(
     if found.state == "IN_USE":
         raise InvalidState(f"Version {version} is in use. See: dunwell key rotate")
     if any(found.sealed.values()):
-        what = _count(found.sealed)
+        what = _describe_counts(found.sealed)
         raise InvalidState(
             f"Version {version} still encrypts {what}. Wait until the worker has encrypted them "
             "again."
         )
     if any(found.digests.values()):
-        what = _count(found.digests)
+        what = _describe_counts(found.digests)
         raise InvalidState(
             f"Version {version} must stay: {what} were made with it and cannot be created again. "
-            "Keep it after the current version; nothing new is encrypted with it."
+            "Leave it in DUNWELL_SECRET_KEY, below the current version; nothing new is encrypted "
+            "with it."
         )
     _check_guards(states.values(), version, await tx.fetchval("SELECT now()"))
 
@@ -188,5 +189,5 @@ def _decide_state(keys: KeyRing, version: int, known: KnownKeyVersion | None) ->
     return "KEPT" if version in keys.versions else "MISSING"
 
 
-def _count(counts: Mapping[str, int]) -> str:
+def _describe_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)

@@ -25,7 +25,7 @@ SET count = excluded.count, first_at = excluded.first_at, last_at = excluded.las
 """
 # Uses the primary key.
 _SUBTRACT = "UPDATE rate_limits SET count = count - 1 WHERE subject_digest = $1 AND count > 0"
-# Uses the index attempts_last.
+# Uses the index rate_limits_last.
 _REMOVE = """
 DELETE FROM rate_limits
 WHERE subject_digest IN (SELECT subject_digest FROM rate_limits WHERE last_at < $1 LIMIT $2)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import inspect
 
 from dunwell.platform.errors import Fault
-from dunwell.platform.text.wire import WORDS
+from dunwell.platform.text.wire import DESCRIPTIONS
 
 _TYPES_IN_WORDS = {
     "string": "a string",
@@ -315,8 +315,8 @@ def _check_text(value: str, kind: inspect.StrType, path: _Path, words: str) -> I
     pattern = kind.pattern
     is_searched = pattern is not None and (most is None or len(value) <= most)
     if is_searched and not re.search(str(pattern), value):
-        wanted = WORDS.get(str(pattern)) or words or f"pattern {pattern}"
-        code = "CONTROL_CHARACTER" if pattern in WORDS else "WRONG_FORMAT"
+        wanted = DESCRIPTIONS.get(str(pattern)) or words or f"pattern {pattern}"
+        code = "CONTROL_CHARACTER" if pattern in DESCRIPTIONS else "WRONG_FORMAT"
         yield Fault(render_pointer(path), f"Expected {wanted.rstrip('.')}.", code)
 
 

@@ -7,7 +7,7 @@ from email.headerregistry import Address
 
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import render_pointer
-from dunwell.platform.text.wire import LINE_BREAKS, UNPRINTABLE
+from dunwell.platform.text.wire import LINE_BREAKS_AND_TAB, UNPRINTABLE
 
 _MAX_LINE = 255
 
@@ -44,7 +44,7 @@ def is_printable(text: str) -> bool:
 
 def is_line(text: str) -> bool:
     """Return whether the text is one line of at most 255 characters, without control characters."""
-    is_one = not any(letter in text for letter in LINE_BREAKS)
+    is_one = not any(letter in text for letter in LINE_BREAKS_AND_TAB)
     return len(text) <= _MAX_LINE and is_one and is_printable(text)
 
 

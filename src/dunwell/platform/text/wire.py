@@ -18,8 +18,8 @@ LINES = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
 PLAIN_TEXT = "a text without control characters"
 PLAIN_LINES = "a text without control characters other than line breaks and tabs"
 # What a fault names as expected, by the pattern (see `platform.text.shape`).
-WORDS = {LINE: PLAIN_TEXT, LINES: PLAIN_LINES}
-LINE_BREAKS = "\n\r\t"
+DESCRIPTIONS = {LINE: PLAIN_TEXT, LINES: PLAIN_LINES}
+LINE_BREAKS_AND_TAB = "\n\r\t"
 # The characters that `LINES` forbids, and half a surrogate pair, which UTF-8 cannot encode and no
 # JSON body contains.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -34,7 +34,7 @@ SELECT a.alert_id, a.kind, a.subject, a.figures, a.began_at, a.seen_at, a.ended_
 FROM alerts a
 {reports}
 """
-# Uses alarms_standing; few alerts are active at a time.
+# Uses alerts_active; few alerts are active at a time.
 _LIST_ACTIVE = compose(
     """
 {columns}
@@ -43,7 +43,7 @@ ORDER BY a.began_at, a.alert_id
 """,
     columns=compose(_COLUMNS, reports=_REPORTS),
 )
-# Uses alarms_standing and alarms_over. Finds the alerts that may have to be reported.
+# Uses alerts_active and alerts_ended. Finds the alerts that may have to be reported.
 _LIST_UNREPORTED = compose(
     """
 {columns}
@@ -53,7 +53,7 @@ LIMIT $2
 """,
     columns=compose(_COLUMNS, reports=_REPORTS),
 )
-# At most one alert of a kind and subject is active (unique index alarms_standing).
+# At most one alert of a kind and subject is active (unique index alerts_active).
 _INSERT_ALERTS = """
 INSERT INTO alerts (alert_id, kind, subject, figures, began_at, seen_at)
 SELECT n.alert_id, n.kind, n.subject, n.figures, $5, $5
@@ -66,7 +66,7 @@ UPDATE alerts a SET seen_at = $3, figures = n.figures
 FROM unnest($1::uuid[], $2::jsonb[]) AS n (alert_id, figures)
 WHERE a.alert_id = n.alert_id AND a.ended_at IS NULL
 """
-# Uses alarms_standing, as above.
+# Uses alerts_active, as above.
 _UPSERT_ALERT = """
 INSERT INTO alerts (alert_id, kind, subject, figures, began_at, seen_at)
 VALUES ($1, $2, $3, $4, $5, $5)
@@ -77,7 +77,7 @@ _END_ALERTS = """
 UPDATE alerts SET ended_at = $2
 WHERE alert_id = ANY($1::uuid[]) AND ended_at IS NULL
 """
-# An event ends as it begins. The unique index alarms_once stores each subject once.
+# An event ends as it begins. The unique index alerts_once stores each subject once.
 _SAVE_EVENT = """
 INSERT INTO alerts (alert_id, kind, subject, figures, began_at, seen_at, ended_at, is_event)
 VALUES ($1, $2, $3, '{}', $4, $4, $4, true)
@@ -158,7 +158,7 @@ SELECT n.email_id, n.recipient, n.subject, n.body, n.language, $6, $6
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
     AS n (email_id, recipient, subject, body, language)
 """
-# Uses alarm_mails_due. After a hand-over without an answer it is unknown whether the e-mail was
+# Uses staff_emails_due. After a hand-over without an answer it is unknown whether the e-mail was
 # sent.
 _GIVE_UP = compose(
     """
@@ -180,7 +180,7 @@ _SAVE_MAIL_OUTCOME = compose(
     clear=_MAILS.clear("$3"),
     is_held=_MAILS.is_held("$4"),
 )
-# Uses alarms_over and alarm_mails_made.
+# Uses alerts_ended and staff_emails_created.
 _SWEEP_ALARMS = """
 DELETE FROM alerts WHERE alert_id IN (SELECT alert_id FROM alerts WHERE ended_at < $1
                                       ORDER BY ended_at LIMIT $2)

@@ -27,9 +27,9 @@ from dunwell.accounts.merchants.credentials.tokens import (
 from dunwell.accounts.merchants.rights import Right, Scope, order_scopes, rights_of_scopes
 from dunwell.accounts.merchants.store import (
     load_credentials,
-    load_reach,
+    load_grant,
     save_credential,
-    save_reach,
+    save_grant,
     save_rotation,
 )
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
@@ -167,11 +167,11 @@ async def allow_credential(
     key = await find_credential(work.tx, client_id)
     if key is None:
         raise NotFound(f"There is no credential {client_id}. Check the client id.")
-    present = await load_reach(work.tx, work.merchant_id, key)
+    present = await load_grant(work.tx, work.merchant_id, key)
     wanted = order_scopes(scopes or present or (Scope.ALL,))
     if present == wanted:
         return False
-    await save_reach(work.tx, work.merchant_id, key, wanted, now=work.real_now)
+    await save_grant(work.tx, work.merchant_id, key, wanted, now=work.real_now)
     await save_audit(
         work, "credential.allow", f"credential:{client_id}",
         before=None if present is None else {"scopes": present},
@@ -196,7 +196,7 @@ async def disallow_credential(work: Work, client_id: str) -> bool:
             f"{client_id} is a credential of {work.merchant.key} itself. Revoke it instead.",
             state="OWN",
         )
-    present = await load_reach(work.tx, work.merchant_id, key)
+    present = await load_grant(work.tx, work.merchant_id, key)
     if present is None:
         return False
     await delete_reach(work.tx, work.merchant_id, key)

@@ -9,7 +9,7 @@ import msgspec
 
 from dunwell.platform.database.database import Connection
 
-# All use factors_user or primary keys.
+# All use authentication_factors_user or primary keys.
 _LOAD = """
 SELECT factor_id, kind, name, created_at, confirmed_at, last_used_at, credential_id
 FROM authentication_factors
@@ -47,7 +47,7 @@ VALUES ($1, $2, 'PASSKEY', $3, $4, $4, $5, $6, $7)
 ON CONFLICT (credential_id) DO NOTHING
 RETURNING factor_id
 """
-# Uses factors_credential_id_key.
+# Uses authentication_factors_credential_id_key.
 _FIND_PASSKEY = """
 SELECT f.factor_id, f.user_id, f.public_key, f.sign_count
 FROM authentication_factors f
@@ -274,7 +274,7 @@ _INSERT = """
 INSERT INTO second_factor_failures (failure_id, user_id, failed_at, device_hash)
 VALUES ($1, $2, $3, $4)
 """
-# Both use wrong_second_factors_user.
+# Both use second_factor_failures_user.
 _COUNT_WRONG_CODES = (
     "SELECT count(*) FROM second_factor_failures WHERE user_id = $1 AND failed_at > $2"
 )
@@ -287,7 +287,7 @@ UPDATE users SET second_factor_locked_at = $2
 WHERE user_id = $1 AND second_factor_locked_at IS NULL
 RETURNING user_id
 """
-# Uses wrong_second_factors_age.
+# Uses second_factor_failures_age.
 _REMOVE_WRONG_CODES = """
 DELETE FROM second_factor_failures
 WHERE failure_id IN (SELECT failure_id FROM second_factor_failures WHERE failed_at < $1 LIMIT $2)

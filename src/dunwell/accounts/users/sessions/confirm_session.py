@@ -98,8 +98,8 @@ async def confirm_by_passkey(
 ) -> WrongSignIn | TooManyAttempts | None:
     """Return None if the session is confirmed. `body`: the browser's passkey response.
 
-    The transaction commits whatever is returned: the challenge is used up and the attempt is
-    counted.
+    The transaction commits even if the confirmation is refused, so that the challenge is used
+    up and the attempt is counted.
     """
     party = get_relying_party(services)
     async with services.work(person.actor) as work:
@@ -108,7 +108,9 @@ async def confirm_by_passkey(
         if wait is not None:
             log_security_event("PORTAL_LOCKED")
             return TooManyAttempts(wait)
-        found = await find_passkey_user(work, party, body, purpose=CONFIRM, asked=person.user_id)
+        found = await find_passkey_user(
+            work, party, body, purpose=CONFIRM, issued_for=person.user_id
+        )
         if found != person.user_id:
             await save_refused_sign_in(work, person.user_id, visitor.host)
             log_security_event("PORTAL_SIGN_IN_FAILED")

@@ -20,8 +20,8 @@ from dunwell.accounts.users.sessions.store import (
     find_browser_owner,
     forget_browsers,
     list_active_sessions,
+    load_session_and_record_use,
     load_session_user,
-    load_used_session,
     save_end_of_all_sessions,
     save_session,
     save_session_end,
@@ -99,8 +99,9 @@ class OpenedSession:
 
     `secret`: the value of its cookie, which is not stored. `is_new_network`: the user has signed in
     before, but not from this network in the last 90 days, and is asked to confirm it.
-    `is_restricted`: someone entered the right password and then ten wrong codes, about which the
-    user is informed. `device`: the value of the cookie by which the browser is recognised later.
+    `is_second_factor_locked`: someone entered the right password and then ten wrong codes, about
+    which the user is informed. `device`: the value of the cookie by which the browser is recognised
+    later.
     """
 
     user_id: UUID
@@ -109,7 +110,7 @@ class OpenedSession:
     is_new_network: bool
     by: OpenedBy
     device: str
-    is_restricted: bool
+    is_second_factor_locked: bool
 
 
 async def open_session(
@@ -145,7 +146,7 @@ async def open_session(
         is_new_network=is_new_network,
         by=by,
         device=render_browser_cookie(work.keys, user_id, browser),
-        is_restricted=user is not None and user.second_factor_locked_at is not None,
+        is_second_factor_locked=user is not None and user.second_factor_locked_at is not None,
     )
     user_work = replace(work, actor=build_visitor_actor(user_id, visitor.host, session.session_id))
     after = {"by": str(by), "isNewPlace": is_new_network}
@@ -169,7 +170,7 @@ async def find_session(tx: Connection, secret: str, *, now: datetime) -> SignedI
     session_hash = hash_secret(secret)
     if session_hash is None:
         return None
-    found = await load_used_session(tx, session_hash, now)
+    found = await load_session_and_record_use(tx, session_hash, now)
     if found is None:
         return None
     return SignedInUser(**found, csrf=derive_form_token(secret, found["user_id"]))

@@ -40,7 +40,8 @@ INSERT INTO portal_sessions
     (session_hash, session_id, user_id, opened_at, last_used_at, expires_at, opened_by,
      network_digest, network, browser, device_hash, provider_session, confirmed_at, is_new_network)
 VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9, $10, $11, $12,
-    -- Somebody was somewhere before, and never there. Rides on portal_sessions_user.
+    -- True if the user has signed in before, but not from this network. Uses
+    -- portal_sessions_user.
     EXISTS (SELECT FROM portal_sessions WHERE user_id = $3)
         AND NOT EXISTS (
             SELECT FROM portal_sessions WHERE user_id = $3 AND network_digest = ANY($7::bytea[])))
@@ -91,7 +92,7 @@ JOIN users u ON u.user_id = s.user_id
 WHERE s.device_hash = $1 AND s.opened_at > $3 AND u.email_key = $2 AND u.ended_at IS NULL
 """
 # Uses portal_sessions_user.
-_LOAD_NEW_PLACES = """
+_LIST_FROM_NEW_NETWORKS = """
 SELECT session_id, opened_at, last_used_at, opened_by, network, browser, is_new_network
 FROM portal_sessions
 WHERE user_id = $1 AND is_new_network
@@ -117,8 +118,8 @@ WHERE session_hash IN (SELECT session_hash FROM portal_sessions WHERE expires_at
 
 
 class NewSession(msgspec.Struct, frozen=True, gc=False):
-    """`place_digests`: digests of the network with every version of the secret key, the current one
-    first."""
+    """`network_digests`: digests of the network with every version of the secret key, the current
+    one first."""
 
     session_hash: bytes
     session_id: UUID
@@ -152,11 +153,11 @@ class SessionRow(msgspec.Struct, frozen=True, gc=False):
     is_new_network: bool
 
 
-async def load_used_session(
+async def load_session_and_record_use(
     tx: Connection, session_hash: bytes, now: datetime
 ) -> dict[str, Any] | None:
-    """Return the fields of `SignedInUser` except its form token, and record the use about once a
-    minute."""
+    """Return the fields of `SignedInUser` except its form token, or None if the session is not
+    active. Record the use about once a minute."""
     row = await tx.fetchrow(
         _USE_SESSION, session_hash, now, now - IDLE_TIMEOUT, now - LAST_USE_PRECISION
     )
@@ -195,9 +196,9 @@ async def list_active_sessions(
     return [SessionRow(**row) for row in await tx.fetch(_LOAD, user_id, now, now - IDLE_TIMEOUT)]
 
 
-async def list_sign_ins_from_new_places(tx: Connection, user_id: UUID) -> Sequence[SessionRow]:
+async def list_sign_ins_from_new_networks(tx: Connection, user_id: UUID) -> Sequence[SessionRow]:
     """Return the sessions of the last 90 days from new networks, including ended ones."""
-    return [SessionRow(**row) for row in await tx.fetch(_LOAD_NEW_PLACES, user_id)]
+    return [SessionRow(**row) for row in await tx.fetch(_LIST_FROM_NEW_NETWORKS, user_id)]
 
 
 async def find_browser_owner(
@@ -220,7 +221,7 @@ async def forget_browsers(
 
 
 async def find_opening(tx: Connection, user_id: UUID, session_id: UUID) -> SessionOpening | None:
-    """Return how the session was opened. None: it has ended."""
+    """Return how the session was opened, or None if it has ended."""
     row = await tx.fetchrow(_LOAD_OPENING, user_id, session_id)
     return None if row is None else SessionOpening(**row)
 
@@ -247,7 +248,7 @@ async def save_session_end_by_hash(tx: Connection, session_hash: bytes, now: dat
 async def save_shown_codes(
     tx: Connection, session_hash: bytes, recovery_codes_id: UUID | None, until: datetime
 ) -> None:
-    """Save which recovery codes the session shows. None: it shows none."""
+    """Save which recovery codes the session shows. Pass None if it shows none."""
     await tx.execute(_SHOW_CODES, session_hash, recovery_codes_id, until)
 
 
@@ -293,7 +294,7 @@ WHERE user_id = $1 AND address = $2 AND expires_at > $3
 RETURNING fields
 """
 _REMOVE_FORM = "DELETE FROM interrupted_forms WHERE user_id = $1 AND address = $2"
-# Uses kept_forms_expiry.
+# Uses interrupted_forms_expiry.
 _REMOVE_EXPIRED = """
 DELETE FROM interrupted_forms
 WHERE (user_id, address) IN (
@@ -315,7 +316,8 @@ async def save_kept_form(
 async def load_kept_form(
     tx: Connection, user_id: UUID, address: str, now: datetime
 ) -> KeptFields | None:
-    """Return the values that the user sent to this address, or None."""
+    """Return the values that the user sent to this URL, or None if none are saved. From now on
+    they can be restored for `RESTORABLE_FOR`."""
     fields: KeptFields | None = await tx.fetchval(
         _RESTORE_FORM, user_id, address, now, now + RESTORABLE_FOR
     )

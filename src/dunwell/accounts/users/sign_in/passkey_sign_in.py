@@ -43,14 +43,16 @@ from dunwell.platform.errors import NotFound
 from dunwell.platform.security_events import log_security_event
 
 CHALLENGE_LASTS = timedelta(minutes=5)
+# The stored purposes of a challenge.
 SIGN_IN, REGISTER = "SIGN_IN", "ENROL"
 
 
 def get_relying_party(services: SignInServices) -> RelyingParty:
-    """Return the relying party. Raises NotFound if passkeys are unavailable at this address."""
+    """Return the relying party. Raises NotFound if passkeys are not available on this
+    site."""
     party = find_relying_party(services.resources.settings.public_url)
     if party is None:
-        raise NotFound("There are no passkeys at this address. Use an authenticator app.")
+        raise NotFound("Passkeys are not available on this site. Use an authenticator app.")
     return party
 
 
@@ -74,8 +76,8 @@ async def start_passkey_sign_in(
 async def sign_in_with_passkey(
     services: SignInServices, body: bytes, visitor: Visitor, randomness: bytes
 ) -> OpenedSession | WrongSignIn | TooManyAttempts:
-    """Sign in with the browser's passkey response `body`. The transaction commits whatever is
-    returned."""
+    """Sign in with the browser's passkey response `body`. The transaction commits even if the
+    sign-in is refused, so that the attempt is counted."""
     party = get_relying_party(services)
     async with services.work(build_visitor_actor(None, visitor.host)) as work:
         subjects = list_stranger_subjects(work.keys, visitor, None)
@@ -83,7 +85,7 @@ async def sign_in_with_passkey(
         if wait is not None:
             log_security_event("PORTAL_LOCKED")
             return TooManyAttempts(wait)
-        user_id = await find_passkey_user(work, party, body, purpose=SIGN_IN, asked=None)
+        user_id = await find_passkey_user(work, party, body, purpose=SIGN_IN, issued_for=None)
         if user_id is None:
             await save_refused_sign_in(work, None, visitor.host)
             log_security_event("PORTAL_SIGN_IN_FAILED")
@@ -95,22 +97,23 @@ async def sign_in_with_passkey(
 
 
 async def find_passkey_user(
-    work: UserWork, party: RelyingParty, body: bytes, *, purpose: str, asked: UUID | None
+    work: UserWork, party: RelyingParty, body: bytes, *, purpose: str, issued_for: UUID | None
 ) -> UUID | None:
     """Return the user whose passkey answered the challenge correctly, else None. The challenge is
-    used up in any case. `asked`: the user for whom it was issued; None: for any user."""
+    used up in any case. `issued_for`: the user for whom it must have been issued, or None for a
+    challenge that names no user."""
     try:
         answer = parse_passkey_response(body)
     except PasskeyRefused:
         return None
     challenge = await use_challenge(work.tx, answer.challenge, work.now)
     passkey = await find_passkey(work.tx, answer.credential_id)
-    is_asked = (
+    is_valid = (
         challenge is not None
         and challenge.is_live
-        and (challenge.purpose, challenge.user_id) == (purpose, asked)
+        and (challenge.purpose, challenge.user_id) == (purpose, issued_for)
     )
-    if passkey is None or not is_asked:
+    if passkey is None or not is_valid:
         return None
     user = await load_user(work.tx, passkey.user_id)
     if user is None or not await may_sign_in_locally(work.tx, user):

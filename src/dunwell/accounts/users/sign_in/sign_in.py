@@ -82,7 +82,7 @@ CodeOutcome: TypeAlias = (
 class SubmittedCode:
     """A submitted second factor. `randomness`: SECRET_BYTES bytes for the session."""
 
-    entry_secret: str
+    pending_sign_in_secret: str
     code: str
     visitor: Visitor
     randomness: bytes
@@ -151,9 +151,9 @@ async def _finish_sign_in(
     services: SignInServices, submitted: SubmittedCode, by: OpenedBy,
     take: Callable[[UserWork, UUID], Awaitable[bool]],
 ) -> CodeOutcome:  # fmt: skip
-    """Check the second factor and open a session. The transaction commits whatever is returned, so
-    that attempts are counted."""
-    sign_in_hash = hash_secret(submitted.entry_secret)
+    """Check the second factor and open a session. The transaction commits even if the sign-in
+    is refused, so that the attempt is counted."""
+    sign_in_hash = hash_secret(submitted.pending_sign_in_secret)
     if sign_in_hash is None:
         return SignInExpired()
     async with services.work(build_visitor_actor(None, submitted.visitor.host)) as work:
@@ -220,8 +220,8 @@ async def _refuse_locked_user(work: UserWork, user: User, visitor: Visitor) -> S
 async def _start_pending_sign_in(
     work: UserWork, user_id: UUID, compared: str, *, visitor: Visitor, randomness: bytes
 ) -> PendingSignIn | SecondFactorLocked | None:
-    """Save the pending sign-in. `compared`: the password hash that was verified. None: it is no
-    longer the user's, or the user must use single sign-on."""
+    """Save the pending sign-in. `compared`: the password hash that was verified. Return None if it
+    is no longer the user's, or if the user must use single sign-on."""
     user = await load_user(work.tx, user_id)
     if user is None or not await may_sign_in_locally(work.tx, user):
         return None
@@ -244,8 +244,8 @@ async def _start_pending_sign_in(
 
 
 async def _rehash(services: SignInServices, user_id: UUID, before: str, password: str) -> str:
-    """Return the hash, computed again if its parameters are outdated. The password is known only
-    now."""
+    """Return the hash, computed again if its parameters are outdated. This is the only moment at
+    which the plain password is known."""
     if not services.passwords.is_outdated(before):
         return before
     after = await services.passwords.hash(password)

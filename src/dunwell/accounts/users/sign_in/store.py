@@ -38,7 +38,7 @@ WHERE e.sign_in_hash = $1 AND e.expires_at > $2
 """
 _USE_ENTRY = "DELETE FROM pending_sign_ins WHERE sign_in_hash = $1 RETURNING user_id"
 _REMOVE_ENTRIES_OF = "DELETE FROM pending_sign_ins WHERE user_id = $1"
-# Uses portal_entries_expiry.
+# Uses pending_sign_ins_expiry.
 _REMOVE_ENTRIES = """
 DELETE FROM pending_sign_ins
 WHERE sign_in_hash IN (SELECT sign_in_hash FROM pending_sign_ins WHERE expires_at < $1 LIMIT $2)

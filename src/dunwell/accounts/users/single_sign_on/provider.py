@@ -89,7 +89,7 @@ class LogoutToken:
 
 class IdentityProvider(Protocol):
     @property
-    def provider(self) -> IdentityProviderSettings: ...
+    def settings(self) -> IdentityProviderSettings: ...
 
     async def build_address(
         self, secrets: AttemptSecrets, redirect_uri: str, now: datetime, *, is_fresh: bool = False

@@ -78,7 +78,7 @@ async def start_attempt(
     """Start an attempt. `next_page`: the portal page to return to. `randomness`: SECRET_BYTES
     bytes. `confirms_session`: the session that a new authentication confirms; None: open a session.
     """
-    resources, now, name = services.resources, services.now(), provider.provider.name
+    resources, now, name = services.resources, services.now(), provider.settings.name
     async with resources.database.transaction() as tx:
         subjects = list_sign_on_subjects(resources.keys, visitor)
         wait = await count_sign_in_attempt(tx, subjects, now, MAX_SIGN_ONS_STARTED)
@@ -124,12 +124,12 @@ CLOCK_LEEWAY = timedelta(seconds=60)
 
 
 class ConfirmationFailure(StrEnum):
-    """Why a session was not confirmed. DENIED, DOUBTED and AWAY have the meaning of
+    """Why a session was not confirmed. DENIED, REJECTED and AWAY have the meaning of
     SignOnFailure.
     """
 
     DENIED = "DENIED"
-    DOUBTED = "DOUBTED"
+    REJECTED = "REJECTED"
     AWAY = "AWAY"
     # The provider did not authenticate the user again, or does not say when it did.
     NOT_FRESH = "NOT_FRESH"
@@ -162,7 +162,7 @@ async def confirm_by_provider(
             await uncount_sign_in_attempt(work.tx, list_sign_on_subjects(work.keys, visitor))
             await record_confirmation(work, person, by="PROVIDER")
         else:
-            after = {"provider": provider.provider.name, "reason": str(failure)}
+            after = {"provider": provider.settings.name, "reason": str(failure)}
             await save_refused_sign_in(work, person.user_id, visitor.host, after=after)
             log_security_event("PORTAL_SIGN_IN_FAILED")
     return ConfirmationEnded(failure)
@@ -184,7 +184,7 @@ async def _find_failure(
         and started_at is not None
         and started_at - CLOCK_LEEWAY <= at <= work.now + CLOCK_LEEWAY
     )
-    if not is_fresh or not is_strong_enough(provider.provider, claims):
+    if not is_fresh or not is_strong_enough(provider.settings, claims):
         return ConfirmationFailure.NOT_FRESH
     return None
 
@@ -197,7 +197,7 @@ class SignOnFailure(StrEnum):
     # The user or the provider refused.
     DENIED = "DENIED"
     # The provider's response was rejected.
-    DOUBTED = "DOUBTED"
+    REJECTED = "REJECTED"
     AWAY = "AWAY"
 
 
@@ -226,7 +226,7 @@ class SignOnCompleted:
 async def finish_attempt(
     services: SignInServices, provider: IdentityProvider, returned: ProviderReturn
 ) -> SignOnCompleted | SignOnRefused | SignOnFailure | ConfirmationEnded:
-    resources, name = services.resources, provider.provider.name
+    resources, name = services.resources, provider.settings.name
     secrets = derive_secrets(resources.keys, returned.secret)
     attempt = await _use_attempt(services, name, returned, secrets)
     if attempt is None:
@@ -245,7 +245,7 @@ async def finish_attempt(
         return claims
     async with services.work(build_visitor_actor(None, visitor.host)) as work:
         outcome = await admit_user(
-            work, provider.provider, claims=claims, visitor=visitor, randomness=returned.randomness
+            work, provider.settings, claims=claims, visitor=visitor, randomness=returned.randomness
         )
         if isinstance(outcome, SignOnRefused):
             return outcome
@@ -259,8 +259,8 @@ async def _redeem(
     returned: ProviderReturn,
     secrets: AttemptSecrets,
 ) -> IdentityClaims | SignOnFailure:
-    """Exchange the code for claims. Failures: DENIED, DOUBTED or AWAY."""
-    resources, name = services.resources, provider.provider.name
+    """Exchange the code for claims. Failures: DENIED, REJECTED or AWAY."""
+    resources, name = services.resources, provider.settings.name
     if returned.error or not returned.code:
         return await _refuse(
             services, name, returned=returned, failure=SignOnFailure.DENIED, reason="DENIED"
@@ -274,7 +274,7 @@ async def _redeem(
             return SignOnFailure.AWAY
         case TokenRejected(doubt):
             return await _refuse(
-                services, name, returned=returned, failure=SignOnFailure.DOUBTED, reason=doubt
+                services, name, returned=returned, failure=SignOnFailure.REJECTED, reason=doubt
             )
     return claims
 

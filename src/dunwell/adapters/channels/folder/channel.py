@@ -15,8 +15,8 @@ from dunwell.platform.resources import Resources
 
 
 class LocalLetterFolder:
-    """A `LetterFolder` on this machine. The folder is never created, so that a disk that is not
-    mounted is reported instead of written around."""
+    """A `LetterFolder` on this machine. The folder is never created: a missing folder, such as a
+    disk that is not mounted, is reported as an error."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

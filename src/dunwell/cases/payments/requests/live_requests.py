@@ -107,9 +107,9 @@ async def _load_instalment_cents(work: Work, claim_id: int) -> int | None:
     """Return what is left of the next instalment of the claim's plan, or None if there is no active
     plan."""
     for modality, _, _ in await list_live_modalities(work.tx, work.merchant_id, [claim_id]):
-        rate = find_open_instalment(modality)
-        if rate is not None:
-            return rate.left_cents
+        instalment = find_open_instalment(modality)
+        if instalment is not None:
+            return instalment.left_cents
     return None
 
 

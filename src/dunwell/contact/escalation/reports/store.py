@@ -37,7 +37,7 @@ FROM (SELECT m.merchant_id, m.communication_id
       FOR NO KEY UPDATE OF m) locked
 WHERE m.merchant_id = locked.merchant_id AND m.communication_id = locked.communication_id
 """
-# Uses the key of a claim's contacts, then channel_reports_of_message.
+# Uses the key of a claim's contacts, then delivery_reports_of_message.
 _HAS_FAILED_BEFORE = """
 SELECT EXISTS (
     SELECT FROM communications this

@@ -71,7 +71,7 @@ _REOPEN = """
 UPDATE debtor_occasions SET due_at = $3, ended_at = NULL
 WHERE merchant_id = $1 AND notice_id = $2 AND facts IS NOT NULL
 """
-# Uses debtor_occasions_over.
+# Uses debtor_occasions_ended.
 _EMPTY = """
 WITH emptied AS (
     UPDATE debtor_occasions

@@ -21,7 +21,7 @@ from dunwell.interfaces.landing.session.states import (
     PageState,
     Topic,
     decide_state,
-    find_next_rate,
+    find_next_instalment,
     get_local_day,
     is_provider_awaited,
     list_active_holds,
@@ -63,7 +63,7 @@ class NextSteps(msgspec.Struct, frozen=True, gc=False):
     is_late: bool = False
     # Set for PLAN: the first instalment that is not fully paid, whether its due date has passed,
     # and the last day of its grace period.
-    rate: Instalment | None = None
+    instalment: Instalment | None = None
     is_missed: bool = False
     mend_by: date | None = None
     today: date | None = None
@@ -82,7 +82,7 @@ def decide_next_kind(opened: OpenedClaim, now: datetime) -> NextKind:
         return NextKind.REQUEST
     if topics & _AGREED and not opened.session.level.reaches(Level.FACT):
         return NextKind.AGREED
-    if Topic.PLAN_ACTIVE in topics and find_next_rate(modality) is not None:
+    if Topic.PLAN_ACTIVE in topics and find_next_instalment(modality) is not None:
         return NextKind.PLAN
     return _decide_course(facts, topics, now)
 
@@ -126,10 +126,13 @@ def describe_next(
         )
         return NextSteps(kind, answer_on=answer_on, is_late=answer_on < today)
     if kind is NextKind.PLAN:
-        rate = find_next_rate(opened.modality)
-        assert rate is not None
+        instalment = find_next_instalment(opened.modality)
+        assert instalment is not None
         return NextSteps(
-            kind, rate=rate, is_missed=rate.due_on < today, mend_by=rate.due_on + GRACE
+            kind,
+            instalment=instalment,
+            is_missed=instalment.due_on < today,
+            mend_by=instalment.due_on + GRACE,
         )
     if kind is NextKind.COURSE:
         held_until = find_held_until(opened, now)

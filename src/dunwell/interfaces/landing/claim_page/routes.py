@@ -18,7 +18,7 @@ from dunwell.interfaces.landing.claim_page.other_claims import (
 )
 from dunwell.interfaces.landing.claim_page.recent_answers import find_alternative
 from dunwell.interfaces.landing.claim_page.views import (
-    ClosingClaim,
+    ClaimToSignOut,
     OtherClaimsPage,
     TooManyClaimsPage,
     describe_claim,
@@ -59,9 +59,9 @@ from dunwell.platform.database.sql import nest_rows
 from dunwell.platform.errors import NotFound
 
 
-async def list_claims_to_close(site: DebtorSite, request: DebtorRequest) -> list[ClosingClaim]:
-    """List the open claims that must close so that the claim in the address can stay open. Empty if
-    there is room."""
+async def list_claims_to_sign_out(site: DebtorSite, request: DebtorRequest) -> list[ClaimToSignOut]:
+    """List the claims whose sessions must end so that the claim in the URL can stay open. Return an
+    empty list if the browser has no more than MAX_OPEN_CLAIMS sessions."""
     if len(request.session_hashes) <= MAX_OPEN_CLAIMS:
         return []
     handles = list_handles_to_close(
@@ -76,17 +76,17 @@ async def list_claims_to_close(site: DebtorSite, request: DebtorRequest) -> list
     return found
 
 
-def _describe(handle: str, opened: OpenedClaim) -> ClosingClaim:
+def _describe(handle: str, opened: OpenedClaim) -> ClaimToSignOut:
     facts = opened.facts
     reference = None if facts.withheld else facts.reference_number
-    return ClosingClaim(handle, opened.merchant.name, reference)
+    return ClaimToSignOut(handle, opened.merchant.name, reference)
 
 
 @accepts_form_with(NOTHING, also_withheld=True)
 async def close_oldest_claims(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    """Close the oldest claims, or end the session of the claim in the address. A form that is sent
+    """End the sessions of the oldest claims, or that of the claim in the URL. A form that is sent
     twice changes nothing more."""
     context = site.build_claim_context(request, opened)
     if form.get("do") == "back":
@@ -98,7 +98,7 @@ async def close_oldest_claims(
         return answer
     answer = site.redirect(context, "claim")
     if form.get("do") == "open":
-        for each in await list_claims_to_close(site, request):
+        for each in await list_claims_to_sign_out(site, request):
             site.set_cookie(answer, each.handle, "")
     return answer
 
@@ -115,8 +115,8 @@ async def return_to_claim(
 @in_session_with(OTHERS, also_withheld=True)
 async def get_claim_page(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     context, merchant = site.build_claim_context(request, opened), opened.merchant
-    if closing := await list_claims_to_close(site, request):
-        return site.render_page(context, TooManyClaimsPage(closing))
+    if to_sign_out := await list_claims_to_sign_out(site, request):
+        return site.render_page(context, TooManyClaimsPage(to_sign_out))
     if opened.facts.withheld:
         return site.render_page(context, describe_withheld(opened, opened.facts.withheld))
     now, can_pay = merchant.now(site.resources.clock), has_method(site.providers, merchant)

@@ -45,7 +45,7 @@ from dunwell.interfaces.landing.session.states import (
     decide_state,
     find_announced_transfer,
     find_hold,
-    find_next_rate,
+    find_next_instalment,
     get_local_day,
     is_answered,
     is_provider_awaited,
@@ -98,10 +98,10 @@ class ClaimPage(Page, frozen=True):
     document_count: int
     modality: Modality | None
     # The first instalment of an active plan that is not fully paid.
-    next_rate: Instalment | None
-    # The unpaid part of `next_rate`. None if it is the whole outstanding amount or the session may
-    # not see it.
-    rate_cents: int | None
+    next_instalment: Instalment | None
+    # The unpaid part of `next_instalment`. None if it is the whole outstanding amount or the
+    # session may not see it.
+    instalment_cents: int | None
     # The payment request whose money a provider has not confirmed yet, and the day on which an
     # announced bank transfer was sent.
     awaited_id: UUID | None
@@ -161,8 +161,9 @@ class OtherClaimsPage(Page, frozen=True):
     others: Sequence[OtherClaimOfDebtor]
 
 
-class ClosingClaim(msgspec.Struct, frozen=True, gc=False):
-    """An open claim that would close. `reference` is None if the claim is withheld."""
+class ClaimToSignOut(msgspec.Struct, frozen=True, gc=False):
+    """A claim whose session in this browser would end. `reference` is None if the claim is
+    withheld."""
 
     handle: str
     creditor: str
@@ -170,12 +171,12 @@ class ClosingClaim(msgspec.Struct, frozen=True, gc=False):
 
 
 class TooManyClaimsPage(Page, frozen=True):
-    """The page that asks whether other claims may close in this browser, so that this one can be
-    opened."""
+    """The page that asks whether the sessions of other claims may end in this browser, so that this
+    claim can be opened."""
 
     template: ClassVar[str] = "room.html"
 
-    closing: Sequence[ClosingClaim]
+    to_sign_out: Sequence[ClaimToSignOut]
 
 
 class ShownDocument(msgspec.Struct, frozen=True, gc=False):
@@ -199,7 +200,7 @@ def describe_claim(
 ) -> ClaimPage:  # fmt: skip
     """Describe the page. `now` is the merchant's time, `announced` comes from `load_forecast`."""
     facts, configuration = opened.facts, opened.merchant.configuration
-    shows_all, next_rate = opened.session.level.reaches(Level.FACT), find_next_rate(opened.modality)
+    shows_all = opened.session.level.reaches(Level.FACT)
     state, due_on, timezone = decide_state(facts, now), facts.due_on, configuration.timezone
     # A DISPUTE hold without an open dispute: the merchant set it, or it remains after an answer.
     hold = None if facts.disputes else find_hold(facts, HoldKind.DISPUTE, now)
@@ -223,8 +224,8 @@ def describe_claim(
         fees_cents=sum(item.value_cents for item in _list_fees(facts.items)) if shows_all else 0,
         contract_number=facts.on_file.contract_number if shows_all else None,
         document_count=facts.document_count,
-        modality=opened.modality, next_rate=next_rate,
-        rate_cents=_find_rate_cents(next_rate, facts.outstanding_cents) if shows_all else None,
+        modality=opened.modality, next_instalment=find_next_instalment(opened.modality),
+        instalment_cents=_find_instalment_cents(opened),
         awaited_id=_find_awaited_id(facts),
         sent_on=find_announced_transfer(facts, now),
         disputes=[_describe_dispute(each, opened) for each in facts.disputes],
@@ -303,7 +304,10 @@ def _describe_dispute(dispute: DisputeFacts, opened: OpenedClaim) -> OpenDispute
     )
 
 
-def _find_rate_cents(rate: Instalment | None, outstanding_cents: int) -> int | None:
-    if rate is None or rate.left_cents >= outstanding_cents:
+def _find_instalment_cents(opened: OpenedClaim) -> int | None:
+    instalment = find_next_instalment(opened.modality)
+    if instalment is None or not opened.session.level.reaches(Level.FACT):
         return None
-    return rate.left_cents
+    if instalment.left_cents >= opened.facts.outstanding_cents:
+        return None
+    return instalment.left_cents

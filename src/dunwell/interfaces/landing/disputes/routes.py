@@ -35,7 +35,7 @@ from dunwell.interfaces.landing.disputes.submit_dispute import (
     can_dispute,
     find_reason,
     list_reasons_for_level,
-    needs_fact,
+    needs_proof,
     submit_dispute,
 )
 from dunwell.interfaces.landing.disputes.views import (
@@ -196,7 +196,7 @@ def _find_late_reason(request: DebtorRequest, opened: OpenedClaim | None) -> Off
     reason = find_reason(opened.merchant.configuration.disputes, request.path_params["reason"])
     if reason is None or not can_dispute(opened.facts):
         return None
-    is_too_low = needs_fact(reason) and not opened.session.level.reaches(Level.FACT)
+    is_too_low = needs_proof(reason) and not opened.session.level.reaches(Level.FACT)
     return None if is_too_low else reason
 
 
@@ -249,7 +249,7 @@ async def _find_reason(
     reason = find_reason(opened.merchant.configuration.disputes, request.path_params["reason"])
     if reason is None:
         raise NotFound("There is no such reason.")
-    if needs_fact(reason) and not opened.session.level.reaches(Level.FACT):
+    if needs_proof(reason) and not opened.session.level.reaches(Level.FACT):
         return site.redirect_to_verification(request, opened, _PLACE)
     if not can_dispute(opened.facts):
         return site.redirect(site.build_claim_context(request, opened), "claim")

@@ -81,7 +81,7 @@ def list_reasons_for_level(disputes: DisputeSettings, level: Level) -> list[Offe
     return [by_name[name] for name in _AT_LINK if name in by_name]
 
 
-def needs_fact(reason: OfferedReason) -> bool:
+def needs_proof(reason: OfferedReason) -> bool:
     return reason.name not in _AT_LINK
 
 
@@ -91,7 +91,7 @@ def list_unsent_reasons(
     """Return the reasons of unsent drafts that this level may see."""
     found = [find_reason(disputes, each.removeprefix(SUBJECT)) for each in subjects]
     reasons = [each for each in found if each is not None]
-    return [each.name for each in reasons if not needs_fact(each) or level.reaches(Level.FACT)]
+    return [each.name for each in reasons if not needs_proof(each) or level.reaches(Level.FACT)]
 
 
 def find_reason(disputes: DisputeSettings, name: str) -> OfferedReason | None:

@@ -24,7 +24,7 @@ from dunwell.cases.payments.record_payment import render_provider_name
 from dunwell.core.claims.balance import OwedItem
 from dunwell.interfaces.landing.session.facts import PageClaim
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.states import decide_state, find_next_rate, is_payable
+from dunwell.interfaces.landing.session.states import decide_state, find_next_instalment, is_payable
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.amounts import parse_amount
@@ -187,6 +187,6 @@ def can_pay(site: DebtorSite, opened: OpenedClaim) -> bool:
 def get_options(opened: OpenedClaim) -> PaymentOptions:
     partial = opened.merchant.configuration.payment.partial
     shows_items = opened.session.level.reaches(Level.FACT)
-    rate = find_next_rate(opened.modality) if shows_items else None
-    partial = allow_instalment(partial, None if rate is None else rate.left_cents)
+    instalment = find_next_instalment(opened.modality) if shows_items else None
+    partial = allow_instalment(partial, None if instalment is None else instalment.left_cents)
     return compute_options(opened.facts, partial, shows_items=shows_items)

@@ -42,10 +42,10 @@ class RefusedRequest(StrEnum):
     """Why a choice cannot be requested."""
 
     NO_CHOICE = "NO_CHOICE"
-    RATE_UNREADABLE = "RATE_UNREADABLE"
-    RATE_TOO_SMALL = "RATE_TOO_SMALL"
+    AMOUNT_UNREADABLE = "AMOUNT_UNREADABLE"
+    AMOUNT_TOO_SMALL = "AMOUNT_TOO_SMALL"
     # The monthly amount is not less than the outstanding amount.
-    RATE_TOO_GREAT = "RATE_TOO_GREAT"
+    AMOUNT_TOO_GREAT = "AMOUNT_TOO_GREAT"
     DAY_UNREADABLE = "DAY_UNREADABLE"
     DAY_OUT_OF_RANGE = "DAY_OUT_OF_RANGE"
     # The last instalment would be due too late.
@@ -151,7 +151,9 @@ def _choose_plan(
     """Choose the plan. `typed_in` is the currency and the language of the input."""
     offer = fields.get("offer", "")
     if offer == OWN:
-        return _choose_by_rate(fields.get("rate", ""), request_facts, first_on, typed_in)
+        return _choose_by_amount(
+            fields.get("monthly_amount", ""), request_facts, first_on, typed_in
+        )
     is_count = offer.isascii() and offer.isdecimal() and len(offer) <= _MAX_COUNT_DIGITS
     if not is_count:
         return RefusedRequest.CHANGED if offer else RefusedRequest.NO_CHOICE
@@ -162,7 +164,7 @@ def _choose_plan(
     return RefusedRequest.ENDS_TOO_LATE if find_plan(*terms) else RefusedRequest.CHANGED
 
 
-def _choose_by_rate(
+def _choose_by_amount(
     text: str, request_facts: ModalityRequestFacts, first_on: date | None, typed_in: tuple[str, str]
 ) -> PlanTerms | RefusedRequest:
     plans = request_facts.plans
@@ -172,13 +174,14 @@ def _choose_by_rate(
         )
     cents = parse_amount(text, *typed_in)
     if cents is None:
-        return RefusedRequest.RATE_UNREADABLE
+        return RefusedRequest.AMOUNT_UNREADABLE
     if cents >= request_facts.facts.outstanding_cents:
-        return RefusedRequest.RATE_TOO_GREAT
+        return RefusedRequest.AMOUNT_TOO_GREAT
     if not plans:
         return RefusedRequest.ENDS_TOO_LATE
     return (
-        find_plan_by_instalment(plans, request_facts.facts, cents) or RefusedRequest.RATE_TOO_SMALL
+        find_plan_by_instalment(plans, request_facts.facts, cents)
+        or RefusedRequest.AMOUNT_TOO_SMALL
     )
 
 

@@ -145,7 +145,7 @@ def _find_paused_until(site: DebtorSite, opened: OpenedClaim) -> datetime | None
 
 _PLAN_PLACE = "plan"
 _MAX_PLAN_TYPED = 40
-_PLAN_TYPED = ("offer", "rate", "first_day", "first_month", "first_year")
+_PLAN_TYPED = ("offer", "monthly_amount", "first_day", "first_month", "first_year")
 
 
 @in_session

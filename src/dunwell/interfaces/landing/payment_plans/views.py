@@ -148,9 +148,9 @@ class DebtorModalityPage(Page, frozen=True):
     answer_on: date | None
     is_late: bool
     # The next instalment.
-    next_rate: Instalment | None
+    next_instalment: Instalment | None
     # The unpaid part of the next instalment. None if it is the whole outstanding amount.
-    rate_cents: int | None
+    instalment_cents: int | None
     has_confirmation: bool
     # The masked address for a copy.
     masked: str | None
@@ -255,8 +255,8 @@ def describe_modality(
     answer_on = _find_answer_day(modality, configuration)
     outstanding_cents, has_confirmation = opened.facts.outstanding_cents, is_kept(modality)
     email = opened.facts.on_file.email if has_confirmation else None
-    rate = find_open_instalment(modality)
-    is_part = rate is not None and rate.left_cents < outstanding_cents
+    instalment = find_open_instalment(modality)
+    is_part = instalment is not None and instalment.left_cents < outstanding_cents
     return DebtorModalityPage(
         modality=modality,
         is_plan=modality.type is ModalityType.PAYMENT_PLAN,
@@ -266,8 +266,8 @@ def describe_modality(
         outstanding_cents=outstanding_cents,
         answer_on=answer_on,
         is_late=answer_on is not None and answer_on < local_date(now, configuration.timezone),
-        next_rate=next((each for each in modality.schedule if not each.is_paid), None),
-        rate_cents=rate.left_cents if rate is not None and is_part else None,
+        next_instalment=next((each for each in modality.schedule if not each.is_paid), None),
+        instalment_cents=instalment.left_cents if instalment is not None and is_part else None,
         has_confirmation=has_confirmation,
         masked=None if email is None else mask_address("EMAIL", email),
         can_pay=can_pay,

@@ -59,7 +59,7 @@ def _is_number(text: str) -> bool:
 
 
 # Texts, amounts and addresses in the forms of a claim, in the order in which they are shown.
-_SHOWN = ("message", "person", "court", "number", "amount", "rate", "address")
+_SHOWN = ("message", "person", "court", "number", "amount", "monthly_amount", "address")
 # Days in three fields: the day of an event or a transfer, and of a first payment.
 _DAYS = ("day", "on", "first")
 # Twice the maximum length of the longest text, so that a text that was too long is shown too.

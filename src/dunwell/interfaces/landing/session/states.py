@@ -120,7 +120,7 @@ def find_hold(facts: PageClaim, kind: HoldKind, now: datetime) -> HoldFacts | No
     return endless or max(active_holds, key=lambda hold: hold.until or now, default=None)
 
 
-def find_next_rate(modality: Modality | None) -> Instalment | None:
+def find_next_instalment(modality: Modality | None) -> Instalment | None:
     """Return the first instalment of an active plan that is not paid in full."""
     return None if modality is None else find_open_instalment(modality)
 

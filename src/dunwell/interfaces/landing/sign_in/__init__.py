@@ -1,1 +1,3 @@
-"""How a debtor opens a claim: links, letter codes, known facts and codes that are sent."""
+"""How a debtor opens a claim: links, letter codes, data on file that the debtor enters, and codes
+that are sent.
+"""

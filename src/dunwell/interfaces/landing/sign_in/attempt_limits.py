@@ -1,4 +1,4 @@
-"""The limits of wrong attempts. Five wrong facts or sent codes lock a claim for half an hour, and
+"""The limits of wrong attempts. Five wrong answers or sent codes lock a claim for half an hour, and
 fifteen in a day lock it until a new link is requested.
 
 They are counted over all links of a claim, so that several links give no more attempts. Wrong
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 MAX_FAILURES = 5
-# Wrong attempts count together if they are at most this far apart.
+# Wrong attempts count together for this long after the first.
 WINDOW = timedelta(minutes=15)
 LOCKED_FOR = timedelta(minutes=30)
 MAX_FAILURES_PER_DAY = 15
@@ -21,7 +21,7 @@ MAX_DELAY_SECONDS = 10
 
 @dataclass(frozen=True, slots=True)
 class WrongAttempt:
-    """The code or fact was wrong."""
+    """The code or the proof was wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class Slowed:
 
 
 @dataclass(frozen=True, slots=True)
-class FactAttempts:
-    """Wrong facts and sent codes of a claim. Real time."""
+class ProofAttempts:
+    """Wrong proofs and sent codes of a claim. Real time."""
 
     failures: int
     first_at: datetime
@@ -51,7 +51,7 @@ class FactAttempts:
     day_first_at: datetime | None = None
 
 
-def decide_lock(tries: FactAttempts, now: datetime) -> Locked | None:
+def decide_lock(tries: ProofAttempts, now: datetime) -> Locked | None:
     if tries.day_failures >= MAX_FAILURES_PER_DAY:
         return Locked(None)
     if tries.locked_until is None or tries.locked_until <= now:
@@ -59,19 +59,19 @@ def decide_lock(tries: FactAttempts, now: datetime) -> Locked | None:
     return Locked(compute_wait_seconds(tries.locked_until - now))
 
 
-def add_failure(tries: FactAttempts, now: datetime) -> FactAttempts:
+def add_failure(tries: ProofAttempts, now: datetime) -> ProofAttempts:
     """Return the attempts with one more failure, which may cause a lock. Failures before a lock or
     outside the window no longer count."""
     day_failures, day_first_at = tries.day_failures + 1, tries.day_first_at
     if day_first_at is None or day_first_at + DAY <= now:
         day_failures, day_first_at = 1, now
     if tries.failures == 0 or tries.locked_until is not None or tries.first_at + WINDOW <= now:
-        return FactAttempts(
+        return ProofAttempts(
             1, now, locked_until=None, day_failures=day_failures, day_first_at=day_first_at
         )
     failures = tries.failures + 1
     until = now + LOCKED_FOR if failures >= MAX_FAILURES else None
-    return FactAttempts(
+    return ProofAttempts(
         failures,
         tries.first_at,
         locked_until=until,
@@ -80,10 +80,10 @@ def add_failure(tries: FactAttempts, now: datetime) -> FactAttempts:
     )
 
 
-def clear_failures(tries: FactAttempts, now: datetime) -> FactAttempts:
+def clear_failures(tries: ProofAttempts, now: datetime) -> ProofAttempts:
     """Reset the failures, but not those of the day: proving one thing gives no more attempts at
     another."""
-    return FactAttempts(
+    return ProofAttempts(
         0, now, locked_until=None, day_failures=tries.day_failures, day_first_at=tries.day_first_at
     )
 

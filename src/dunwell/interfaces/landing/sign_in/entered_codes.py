@@ -1,4 +1,4 @@
-"""Verify entered codes and facts, count wrong ones, and send six-digit codes."""
+"""Verify entered codes and other proofs, count wrong ones, and send six-digit codes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from dunwell.contact.notices.send_notice import find_repeated_notice, send_notic
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.sign_in.attempt_limits import (
     MAX_FAILURES,
-    FactAttempts,
     Locked,
+    ProofAttempts,
     Slowed,
     WrongAttempt,
     add_failure,
@@ -27,18 +27,18 @@ from dunwell.interfaces.landing.sign_in.store import (
     ClaimAccess,
     SentCode,
     find_access_by_code,
-    lock_fact_attempts,
+    lock_proof_attempts,
     lock_sent_code,
-    save_fact_attempts,
+    save_proof_attempts,
     save_sent_code,
     save_sent_code_failure,
     save_sent_code_used,
 )
 from dunwell.interfaces.landing.sign_in.verification import (
-    Fact,
-    KnownFacts,
-    matches_fact,
-    parse_typed_fact,
+    KnownProofs,
+    ProofKind,
+    matches_proof,
+    parse_typed_proof,
 )
 from dunwell.interfaces.landing.sign_in.visitor_limits import (
     load_wrong_codes,
@@ -55,27 +55,27 @@ ClaimKey = tuple[int, int]
 
 async def lock_attempts_of_claim(
     tx: Connection, claim: ClaimKey, now: datetime
-) -> FactAttempts | Locked:
+) -> ProofAttempts | Locked:
     """Lock the claim and its attempts until the transaction ends, and return them, or a lock that
     is in force. The claim is locked first, as everywhere."""
     await lock_claim(tx, *claim)
-    tries = await lock_fact_attempts(tx, *claim, now)
+    tries = await lock_proof_attempts(tx, *claim, now)
     return decide_lock(tries, now) or tries
 
 
 async def record_success(
-    tx: Connection, claim: ClaimKey, tries: FactAttempts, now: datetime
+    tx: Connection, claim: ClaimKey, tries: ProofAttempts, now: datetime
 ) -> None:
-    await save_fact_attempts(tx, *claim, clear_failures(tries, now))
+    await save_proof_attempts(tx, *claim, clear_failures(tries, now))
 
 
 async def record_failure(
-    tx: Connection, claim: ClaimKey, tries: FactAttempts, now: datetime
+    tx: Connection, claim: ClaimKey, tries: ProofAttempts, now: datetime
 ) -> WrongAttempt:
     """Count a wrong attempt. This must be the last step of its transaction; see
     `record_wrong_code`."""
     counted = add_failure(tries, now)
-    await save_fact_attempts(tx, *claim, counted)
+    await save_proof_attempts(tx, *claim, counted)
     if decide_lock(counted, now) is not None:
         merchant_id, claim_id = claim
         log_security_event("CLAIM_LOCKED", merchant_id=merchant_id, claim_id=claim_id)
@@ -87,7 +87,8 @@ async def verify_letter_code(
     *, only: ClaimKey | None = None,
 ) -> ClaimAccess | WrongAttempt | Slowed:  # fmt: skip
     """Find the claim of a letter's code. `visitor` comes from `digest_visitor`. With `only`, a code
-    of any other claim counts as wrong. The caller commits whatever the result is."""
+    of any other claim counts as wrong. The caller commits even if the code is wrong,
+    so that the attempt is counted."""
     known = await load_wrong_codes(tx, visitor, now)
     if isinstance(known, Slowed):
         return known
@@ -102,28 +103,29 @@ async def verify_letter_code(
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedFact:
-    """The fact that is asked for, and the claim that it belongs to."""
+class RequestedProof:
+    """The proof that is asked for, and the claim that it opens."""
 
     merchant_id: int
     claim_id: int
-    known: KnownFacts
-    fact: Fact
+    known: KnownProofs
+    kind: ProofKind
 
 
-async def verify_fact(
-    tx: Connection, asked: RequestedFact, form: Mapping[str, str], now: datetime
+async def verify_proof(
+    tx: Connection, asked: RequestedProof, form: Mapping[str, str], now: datetime
 ) -> WrongAttempt | Locked | None:
-    """Return None if the fact is right. The caller commits whatever the result is."""
+    """Return None if the proof is right. The caller commits even if it is wrong, so that the
+    attempt is counted."""
     claim = asked.merchant_id, asked.claim_id
     tries = await lock_attempts_of_claim(tx, claim, now)
     if isinstance(tries, Locked):
         return tries
-    typed = parse_typed_fact(asked.fact, form)
+    typed = parse_typed_proof(asked.kind, form)
     if typed is None:
         # A typing error, not an attempt to guess.
         return WrongAttempt()
-    if matches_fact(asked.fact, typed, asked.known):
+    if matches_proof(asked.kind, typed, asked.known):
         await record_success(tx, claim, tries, now)
         return None
     return await record_failure(tx, claim, tries, now)
@@ -159,8 +161,8 @@ async def verify_sent_code(
     tx: Connection, keys: KeyRing, typed: TypedCode, now: datetime
 ) -> CorrectCode | WrongAttempt | Locked:
     """Verify a sent code. A correct code is used up in this transaction. The result is the same for
-    a code that is wrong, expired, tried too often or was never sent. The caller commits whatever
-    the result is."""
+    a code that is wrong, expired, tried too often or was never sent. The caller commits even if
+    the code is wrong, so that the attempt is counted."""
     # Lock the claim before the code, as the sending of codes does.
     claim = typed.merchant_id, typed.claim_id
     tries = await lock_attempts_of_claim(tx, claim, now)

@@ -21,8 +21,8 @@ from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.interfaces.landing.sign_in.attempt_limits import Locked
 from dunwell.interfaces.landing.sign_in.store import (
     LinkRequest,
-    delete_fact_attempts,
     delete_link_request,
+    delete_proof_attempts,
     insert_link_request,
     list_claims_by_reference,
     list_link_requests,
@@ -153,4 +153,4 @@ async def _send(
     work = Work.open(resources, tx, found.merchant, _ACTOR)
     if isinstance(await send_notice(work, resources.keys, notice), UUID):
         # The link goes to the address on file, so earlier wrong attempts are forgotten.
-        await delete_fact_attempts(tx, found.merchant.merchant_id, found.addressee.claim_id)
+        await delete_proof_attempts(tx, found.merchant.merchant_id, found.addressee.claim_id)

@@ -26,10 +26,10 @@ from dunwell.interfaces.landing.sign_in.browser_sessions import (
 )
 from dunwell.interfaces.landing.sign_in.entered_codes import (
     CorrectCode,
-    RequestedFact,
+    RequestedProof,
     TypedCode,
-    verify_fact,
     verify_letter_code,
+    verify_proof,
     verify_sent_code,
 )
 from dunwell.interfaces.landing.sign_in.sent_code_pages import (
@@ -46,7 +46,7 @@ from dunwell.interfaces.landing.sign_in.store import (
 )
 from dunwell.interfaces.landing.sign_in.verification import (
     AskCode,
-    AskFact,
+    AskProof,
     LinkVerification,
     OpensByItself,
     decide_verification,
@@ -67,8 +67,8 @@ from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.database.database import Connection
 
-# Characters that can follow a link in a text but are not part of a token.
 _PURPOSE = "landing-sent-session"
+# Characters that can follow a link in a text but are not part of a token.
 _AFTER_LINK = ".,;:!?)]}>\"'*»\u2019\u201d"
 
 
@@ -131,19 +131,19 @@ async def open_link(site: DebtorSite, request: DebtorRequest) -> Response:
             access=access,
             level=access.level,
         )
-    if isinstance(asked, AskFact):
-        return await _submit_fact(site, request, form=form, access=access, asked=asked)
+    if isinstance(asked, AskProof):
+        return await _submit_proof(site, request, form=form, access=access, asked=asked)
     return _answer_link(site, request, access)
 
 
-async def _submit_fact(
-    site: DebtorSite, request: DebtorRequest, form: FormFields, access: ClaimAccess, asked: AskFact
+async def _submit_proof(
+    site: DebtorSite, request: DebtorRequest, form: FormFields, access: ClaimAccess, asked: AskProof
 ) -> Response:
     context = _build_context(site, request, access)
     resources = site.resources
-    wanted = RequestedFact(access.merchant.merchant_id, access.claim_id, access.known, asked.fact)
+    wanted = RequestedProof(access.merchant.merchant_id, access.claim_id, access.known, asked.kind)
     async with resources.database.transaction() as tx:
-        result = await verify_fact(tx, wanted, form, now=site.now())
+        result = await verify_proof(tx, wanted, form, now=site.now())
     if isinstance(result, Locked):
         return answer_problem(site, context, describe_lock(result))
     if isinstance(result, WrongAttempt):
@@ -158,7 +158,7 @@ async def send_link_code(site: DebtorSite, request: DebtorRequest) -> Response:
         return _answer_dead_link(site, request)
     asked, context = _decide(access), _build_context(site, request, access)
     if not isinstance(asked, AskCode):
-        return site.redirect(context, "link", **_name_link(request))
+        return site.redirect(context, "link", **_build_link_parameters(request))
     recipient = CodeRecipient(
         merchant=access.merchant,
         claim_id=access.claim_id,
@@ -166,7 +166,7 @@ async def send_link_code(site: DebtorSite, request: DebtorRequest) -> Response:
         address=access.known.addresses[asked.channel],
         asked_by="link",
     )
-    field = CodeField(asked.channel, "link", _name_link(request))
+    field = CodeField(asked.channel, "link", _build_link_parameters(request))
     return await send_code_and_redirect(site, context, recipient, field)
 
 
@@ -175,7 +175,7 @@ async def get_link_code_page(site: DebtorSite, request: DebtorRequest) -> Respon
     access = await _find_access(site, request)
     if access is None:
         return _answer_dead_link(site, request)
-    return await _answer_links_code(site, request, access)
+    return await _answer_link_code(site, request, access)
 
 
 async def enter_link_code(site: DebtorSite, request: DebtorRequest) -> Response:
@@ -185,26 +185,26 @@ async def enter_link_code(site: DebtorSite, request: DebtorRequest) -> Response:
         return _answer_dead_link(site, request)
     context = _build_context(site, request, access)
     if not isinstance(_decide(access), AskCode):
-        return site.redirect(context, "link", **_name_link(request))
+        return site.redirect(context, "link", **_build_link_parameters(request))
     typed = build_typed_code(
         site, request, form, merchant_id=access.merchant.merchant_id, claim_id=access.claim_id
     )
     async with site.resources.database.transaction() as tx:
-        result = await _try_sent(site, tx, access, typed)
+        result = await _try_sent_code(site, tx, access, typed)
     if isinstance(result, Locked):
         return answer_problem(site, context, describe_lock(result))
     if isinstance(result, WrongAttempt):
-        return await _answer_links_code(site, request, access, is_wrong=True)
+        return await _answer_link_code(site, request, access, is_wrong=True)
     sessions = await load_browser_sessions(site, request)
     return redirect_with_session_cookie(site, context, sessions, result)
 
 
 async def redirect_to_link(site: DebtorSite, request: DebtorRequest) -> Response:
-    """Redirect a GET request for an address that accepts only forms, for example after a change of
+    """Redirect a GET request for a URL that accepts only forms, for example after a change of
     language."""
     if not looks_like_token(_read_token(request)):
         return _answer_dead_link(site, request)
-    return site.redirect(site.build_context(request), "link", **_name_link(request))
+    return site.redirect(site.build_context(request), "link", **_build_link_parameters(request))
 
 
 def _answer_link(
@@ -214,15 +214,15 @@ def _answer_link(
     return site.render_page(_build_context(site, request, access), page, 422 if is_wrong else 200)
 
 
-async def _answer_links_code(
+async def _answer_link_code(
     site: DebtorSite, request: DebtorRequest, access: ClaimAccess, *, is_wrong: bool = False
 ) -> Response:
     asked, context = _decide(access), _build_context(site, request, access)
     if not isinstance(asked, AskCode):
-        return site.redirect(context, "link", **_name_link(request))
+        return site.redirect(context, "link", **_build_link_parameters(request))
     async with site.resources.database.connection() as connection:
         failed = await is_undelivered(connection, access.merchant.merchant_id, access.claim_id)
-    field = CodeField(asked.channel, "link", _name_link(request), is_undelivered=failed)
+    field = CodeField(asked.channel, "link", _build_link_parameters(request), is_undelivered=failed)
     return answer_code_field(site, context, field, is_wrong=is_wrong)
 
 
@@ -239,8 +239,8 @@ def _build_context(
     return msgspec.structs.replace(context, link_token=_read_token(request))
 
 
-def _name_link(request: DebtorRequest) -> dict[str, str]:
-    """Return the parameter of the link's addresses. The token was found, or at least has the format
+def _build_link_parameters(request: DebtorRequest) -> dict[str, str]:
+    """Return the parameter of the link's URLs. The token was found, or at least has the format
     of a token."""
     return {"token": _read_token(request)}
 
@@ -264,8 +264,8 @@ async def _open(
     access: ClaimAccess,
     level: Level,
 ) -> Response:
-    """Redirect to the session that this link or code has opened in this browser, or open one. A
-    session with a higher level that the new one replaces passes on its level."""
+    """Redirect to the session that this link or code has opened in this browser, or open one. If
+    the new session replaces one with a higher level, it gets that level."""
     sessions = await load_browser_sessions(site, request)
     back = find_session_of_link(site, sessions, access)
     if back is not None:
@@ -294,7 +294,7 @@ async def _open(
     return redirect_with_session_cookie(site, context, sessions, opened)
 
 
-async def _try_sent(
+async def _try_sent_code(
     site: DebtorSite, tx: Connection, access: ClaimAccess, typed: TypedCode
 ) -> OpenedClaimSession | WrongAttempt | Locked:
     """Verify the sent code and open the claim. A used code is wrong for any visitor but the one who
@@ -304,18 +304,23 @@ async def _try_sent(
     if not isinstance(result, CorrectCode):
         return result
     assert result.notice_id is not None
-    origin = keys.digest(_PURPOSE, result.notice_id.bytes + typed.visitor)
+    # The same for a repetition of the code by the same visitor, so that it finds the session.
+    repeat_key = keys.digest(_PURPOSE, result.notice_id.bytes + typed.visitor)
     if not result.is_repeated:
         return await _open_by_code(
-            site, tx, access=access, origin=origin, proven=result.proven_digests
+            site, tx, access=access, repeat_key=repeat_key, proven=result.proven_digests
         )
     work = site.build_work(tx, access.merchant, access.claim_id)
-    repeated = await reissue_token(work, origin, site.draw_randomness())
+    repeated = await reissue_token(work, repeat_key, site.draw_randomness())
     return repeated or await record_wrong_code(tx, now)
 
 
 async def _open_by_code(
-    site: DebtorSite, tx: Connection, access: ClaimAccess, origin: bytes, proven: Sequence[bytes]
+    site: DebtorSite,
+    tx: Connection,
+    access: ClaimAccess,
+    repeat_key: bytes,
+    proven: Sequence[bytes],
 ) -> OpenedClaimSession:
     session_id = site.resources.ids.new(site.now())
     opening = ClaimSessionOpening(
@@ -325,7 +330,7 @@ async def _open_by_code(
         level=Level.CODE,
         session_id=session_id,
         randomness=site.draw_randomness(),
-        previous_hash=origin,
+        previous_hash=repeat_key,
         proven_digests=proven,
     )
     work = site.build_work(tx, access.merchant, session_id)

@@ -70,7 +70,8 @@ class TypedMessage:
 async def verify_message(
     tx: Connection, keys: KeyRing, typed: TypedMessage, visitor: bytes, now: datetime
 ) -> ConfirmedMessage | WrongAttempt | Slowed:
-    """Check whether a message is ours. The caller commits whatever the result is."""
+    """Check whether a message is ours. The caller commits even if it is not, so that the attempt is
+    counted."""
     code, token = typed.code, typed.read_token()
     known = await load_wrong_codes(tx, visitor, now)
     if isinstance(known, Slowed):

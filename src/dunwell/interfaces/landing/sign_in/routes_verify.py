@@ -1,4 +1,4 @@
-"""Raising the level of a session with a known fact, a letter's code, or a code sent to the address
+"""Raising the level of a session with data on file, a letter's code, or a code sent to the address
 on file. A form that is sent twice counts once."""
 
 from collections.abc import Awaitable, Callable
@@ -20,9 +20,9 @@ from dunwell.interfaces.landing.session.store import (
 from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, Slowed, WrongAttempt
 from dunwell.interfaces.landing.sign_in.entered_codes import (
     CorrectCode,
-    RequestedFact,
-    verify_fact,
+    RequestedProof,
     verify_letter_code,
+    verify_proof,
     verify_sent_code,
 )
 from dunwell.interfaces.landing.sign_in.sent_code_pages import (
@@ -34,10 +34,10 @@ from dunwell.interfaces.landing.sign_in.sent_code_pages import (
 )
 from dunwell.interfaces.landing.sign_in.store import UNDELIVERED
 from dunwell.interfaces.landing.sign_in.verification import (
-    Fact,
-    KnownFacts,
-    build_known_facts,
-    choose_fact,
+    KnownProofs,
+    ProofKind,
+    build_known_proofs,
+    choose_proof,
     find_code_channel,
     get_verification_policy,
 )
@@ -85,7 +85,7 @@ class SessionEnded:
 
 
 Tried: TypeAlias = CorrectCode | WrongAttempt | Locked | Slowed
-# Verifies a proof. None means that the claim has no fact that could be asked for.
+# Verifies a proof. None means that the claim has no proof that could be asked for.
 VerifyProof: TypeAlias = Callable[[Connection, SubmittedProof], Awaitable[Tried | None]]
 
 
@@ -181,15 +181,15 @@ async def get_verification_page(
     return _answer_verify(site, request, opened)
 
 
-async def enter_fact(site: DebtorSite, request: DebtorRequest) -> Response:
+async def enter_proof(site: DebtorSite, request: DebtorRequest) -> Response:
     async def prove(tx: Connection, proof: SubmittedProof) -> Tried | None:
         session = proof.opened.session
-        known = build_known_facts(await load_on_file(tx, session.merchant_id, session.claim_id))
-        fact = _choose_fact(proof.opened, known)
-        if fact is None:
+        known = build_known_proofs(await load_on_file(tx, session.merchant_id, session.claim_id))
+        kind = _choose_proof(proof.opened, known)
+        if kind is None:
             return None
-        wanted = RequestedFact(session.merchant_id, session.claim_id, known, fact)
-        result = await verify_fact(tx, wanted, proof.form, now=site.now())
+        wanted = RequestedProof(session.merchant_id, session.claim_id, known, kind)
+        result = await verify_proof(tx, wanted, proof.form, now=site.now())
         return result or CorrectCode(is_repeated=False)
 
     return await _take(site, request, Level.FACT, prove=prove, wrong="FACT")
@@ -215,7 +215,7 @@ async def send(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     session, context = opened.session, site.build_claim_context(request, opened)
-    known = build_known_facts(opened.facts.on_file)
+    known = build_known_proofs(opened.facts.on_file)
     channel = _find_channel(opened, known)
     if channel is None:
         return site.redirect(context, "verify", place=_name_place(request))
@@ -289,11 +289,11 @@ async def _answer_tried(
 def _answer_verify(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, wrong: str | None = None
 ) -> Response:
-    known, (_, needed) = build_known_facts(opened.facts.on_file), _find_place(request)
+    known, (_, needed) = build_known_proofs(opened.facts.on_file), _find_place(request)
     page = VerifyPage(
         place=_name_place(request),
         needed=needed,
-        fact=_choose_fact(opened, known),
+        kind=_choose_proof(opened, known),
         channel=_find_channel(opened, known),
         wrong=wrong,
     )
@@ -307,19 +307,19 @@ def _answer_code_field(
         site.build_claim_context(request, opened),
         UNDELIVERED.read(opened.detail),
     )
-    channel = _find_channel(opened, build_known_facts(opened.facts.on_file))
+    channel = _find_channel(opened, build_known_proofs(opened.facts.on_file))
     if channel is None:
         return site.redirect(context, "verify", place=_name_place(request))
     field = _build_field(request, channel, is_undelivered=bool(is_undelivered))
     return answer_code_field(site, context, field, is_wrong=is_wrong)
 
 
-def _choose_fact(opened: OpenedClaim, known: KnownFacts) -> Fact | None:
+def _choose_proof(opened: OpenedClaim, known: KnownProofs) -> ProofKind | None:
     policy = get_verification_policy(opened.merchant.configuration, opened.session.channel)
-    return choose_fact(policy, known)
+    return choose_proof(policy, known)
 
 
-def _find_channel(opened: OpenedClaim, known: KnownFacts) -> NoticeChannel | None:
+def _find_channel(opened: OpenedClaim, known: KnownProofs) -> NoticeChannel | None:
     channels = opened.merchant.configuration.channels
     return find_code_channel(known, opened.session.channel, channels)
 
@@ -342,7 +342,7 @@ def _name_place(request: DebtorRequest) -> str:
 
 PAGES: RoutedPages = {
     "prove": {"GET": redirect_to_place},
-    "verify": {"GET": get_verification_page, "POST": enter_fact},
+    "verify": {"GET": get_verification_page, "POST": enter_proof},
     "verify_letter": {"GET": redirect_to_verify, "POST": enter_letters_code},
     "verify_send": {"GET": redirect_to_verify, "POST": send},
     "verify_code": {"GET": get_code_sent_page, "POST": enter_sent},

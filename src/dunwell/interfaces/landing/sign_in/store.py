@@ -17,12 +17,12 @@ from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.facts import OnFile
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store import MerchantRow, get_merchant
-from dunwell.interfaces.landing.sign_in.attempt_limits import FactAttempts
+from dunwell.interfaces.landing.sign_in.attempt_limits import ProofAttempts
 from dunwell.interfaces.landing.sign_in.verification import (
-    NO_KNOWN_FACTS,
-    KnownFacts,
+    NO_KNOWN_PROOFS,
+    KnownProofs,
     LetterAmounts,
-    build_known_facts,
+    build_known_proofs,
 )
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose, nest
@@ -114,7 +114,7 @@ class ClaimAccess:
     # The language on file for the claim.
     language: str | None
     # What a link can ask for. Empty for a code, which asks for nothing.
-    known: KnownFacts = NO_KNOWN_FACTS
+    known: KnownProofs = NO_KNOWN_PROOFS
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +140,12 @@ async def find_access_by_link(tx: Connection, token_hash: bytes) -> ClaimAccess 
         return None
     on_file = OnFile(*(row[name] for name in OnFile.__struct_fields__))
     return replace(
-        await _build_access(tx, row, row["channel"], Level.LINK), known=build_known_facts(on_file)
+        await _build_access(tx, row, row["channel"], Level.LINK), known=build_known_proofs(on_file)
     )
 
 
 async def find_access_by_code(tx: Connection, code_digests: Sequence[bytes]) -> ClaimAccess | None:
-    """Find the claim of a letter's code, which counts as a known fact."""
+    """Find the claim of a letter's code, which counts as a proof."""
     row = await tx.fetchrow(_FIND_CODE, code_digests)
     return None if row is None else await _build_access(tx, row, None, Level.FACT)
 
@@ -321,15 +321,15 @@ async def delete_visitor_attempts(tx: Connection, before: datetime) -> int:
     return sum(int(tag.rpartition(" ")[2]) for tag in tags)
 
 
-async def lock_fact_attempts(
+async def lock_proof_attempts(
     tx: Connection, merchant_id: int, claim_id: int, now: datetime
-) -> FactAttempts:
+) -> ProofAttempts:
     """Lock the attempts of a claim. Waits for other transactions that hold the lock."""
-    return FactAttempts(**await tx.fetchrow(_LOCK_TRIES, merchant_id, claim_id, now))
+    return ProofAttempts(**await tx.fetchrow(_LOCK_TRIES, merchant_id, claim_id, now))
 
 
-async def save_fact_attempts(
-    tx: Connection, merchant_id: int, claim_id: int, tries: FactAttempts
+async def save_proof_attempts(
+    tx: Connection, merchant_id: int, claim_id: int, tries: ProofAttempts
 ) -> None:
     await tx.execute(
         _SAVE_TRIES, merchant_id, claim_id, tries.failures, tries.first_at, tries.locked_until,
@@ -337,7 +337,7 @@ async def save_fact_attempts(
     )  # fmt: skip
 
 
-async def delete_fact_attempts(tx: Connection, merchant_id: int, claim_id: int) -> None:
+async def delete_proof_attempts(tx: Connection, merchant_id: int, claim_id: int) -> None:
     await tx.execute(_REMOVE_TRIES, merchant_id, claim_id)
 
 

@@ -1,5 +1,5 @@
-"""Which proof opens a claim or raises a session's level, and how entered facts, amounts and codes
-are compared. Pure."""
+"""Which proof opens a claim or raises a session's level, and how entered values are
+compared. Pure."""
 
 import hashlib
 import hmac
@@ -43,36 +43,41 @@ def _list_written(sums: LetterAmounts) -> set[str]:
     return {str(amount) for amount in amounts | whole}
 
 
-Fact = Literal["POSTAL_CODE", "DATE_OF_BIRTH", "CONTRACT_NUMBER", "CUSTOMER_NUMBER"]
-# The facts that a session is asked for if the merchant's policy names none.
-_USUAL: tuple[Fact, ...] = ("POSTAL_CODE", "DATE_OF_BIRTH", "CUSTOMER_NUMBER", "CONTRACT_NUMBER")
+ProofKind = Literal["POSTAL_CODE", "DATE_OF_BIRTH", "CONTRACT_NUMBER", "CUSTOMER_NUMBER"]
+# The proofs that a session is asked for if the merchant's policy names none.
+_USUAL: tuple[ProofKind, ...] = (
+    "POSTAL_CODE",
+    "DATE_OF_BIRTH",
+    "CUSTOMER_NUMBER",
+    "CONTRACT_NUMBER",
+)
 # The country prefix of a postal code, as in D-20459.
 _COUNTRY_MARK = re.compile(r"^[a-z]{1,2}(?=[0-9]{4,5}$)")
 _CODE_CHANNELS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS")
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFacts:
+class KnownProofs:
     """The debtor's data on file that can be asked for."""
 
-    facts: Mapping[Fact, str]
+    proofs: Mapping[ProofKind, str]
     # The addresses that a code can be sent to.
     addresses: Mapping[NoticeChannel, str]
 
 
-NO_KNOWN_FACTS = KnownFacts({}, {})
+NO_KNOWN_PROOFS = KnownProofs({}, {})
 
 
-def build_known_facts(on_file: OnFile) -> KnownFacts:
-    facts: dict[Fact, str | None] = {
+def build_known_proofs(on_file: OnFile) -> KnownProofs:
+    proofs: dict[ProofKind, str | None] = {
         "POSTAL_CODE": on_file.postal_code, "DATE_OF_BIRTH": on_file.date_of_birth,
         "CONTRACT_NUMBER": on_file.contract_number, "CUSTOMER_NUMBER": on_file.customer_number,
     }  # fmt: skip
     addresses: dict[NoticeChannel, str | None] = {
         "EMAIL": on_file.email, "SMS": on_file.mobile_number,
     }  # fmt: skip
-    return KnownFacts(
-        {fact: value for fact, value in facts.items() if value},
+    return KnownProofs(
+        {kind: value for kind, value in proofs.items() if value},
         {channel: address for channel, address in addresses.items() if address},
     )
 
@@ -83,8 +88,8 @@ class OpensByItself:
 
 
 @dataclass(frozen=True, slots=True)
-class AskFact:
-    fact: Fact
+class AskProof:
+    kind: ProofKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,7 @@ class CallUs:
     letter."""
 
 
-LinkVerification = OpensByItself | AskFact | AskCode | CallUs
+LinkVerification = OpensByItself | AskProof | AskCode | CallUs
 
 
 def get_verification_policy(
@@ -113,7 +118,7 @@ def get_verification_policy(
 
 def decide_verification(
     policy: Sequence[VerificationMethod],
-    known: KnownFacts,
+    known: KnownProofs,
     link: Channel | None,
     channels: Collection[Channel],
 ) -> LinkVerification:
@@ -126,19 +131,20 @@ def decide_verification(
         if proof == "CODE":
             if code_channel is not None:
                 return AskCode(code_channel)
-        elif proof in known.facts:
-            return AskFact(proof)
+        elif proof in known.proofs:
+            return AskProof(proof)
     return AskCode(code_channel) if code_channel else CallUs()
 
 
-def choose_fact(policy: Sequence[VerificationMethod], known: KnownFacts) -> Fact | None:
-    """Choose the fact that raises the level of a session. None if no suitable fact is on file."""
+def choose_proof(policy: Sequence[VerificationMethod], known: KnownProofs) -> ProofKind | None:
+    """Choose the proof that raises the level of a session. Return None if no suitable one is on
+    file."""
     wanted = [proof for proof in policy if proof != "CODE"] or _USUAL
-    return next((fact for fact in wanted if fact in known.facts), None)
+    return next((kind for kind in wanted if kind in known.proofs), None)
 
 
 def find_code_channel(
-    known: KnownFacts, link: Channel | None, channels: Collection[Channel]
+    known: KnownProofs, link: Channel | None, channels: Collection[Channel]
 ) -> NoticeChannel | None:
     """Find the channel for a code. A channel other than the link's is preferred, because someone
     who has intercepted the link may not have access to both."""
@@ -146,22 +152,22 @@ def find_code_channel(
     return next((each for each in there if each != link), there[0] if there else None)
 
 
-def parse_typed_fact(fact: Fact, form: Mapping[str, str]) -> str | None:
-    """Parse the entered fact for comparison. None if it cannot be such a fact, as after a typing
-    error."""
-    if fact == "DATE_OF_BIRTH":
+def parse_typed_proof(kind: ProofKind, form: Mapping[str, str]) -> str | None:
+    """Parse the entered proof for comparison. Return None if it cannot be a proof of this kind,
+    such as after a typing error."""
+    if kind == "DATE_OF_BIRTH":
         return parse_birth_date(form, "born")
-    return _simplify(fact, form.get("fact", "")) or None
+    return _simplify(kind, form.get("fact", "")) or None
 
 
-def matches_fact(fact: Fact, typed: str, known: KnownFacts) -> bool:
-    """Return whether the fact is correct. `typed` comes from `parse_typed_fact`. The comparison
+def matches_proof(kind: ProofKind, typed: str, known: KnownProofs) -> bool:
+    """Return whether the proof is correct. `typed` comes from `parse_typed_proof`. The comparison
     takes constant time."""
-    on_file = known.facts.get(fact)
+    on_file = known.proofs.get(kind)
     if on_file is None:
         return False
-    expected = on_file if fact == "DATE_OF_BIRTH" else _simplify(fact, on_file)
-    if fact == "DATE_OF_BIRTH" and len(typed) < len(expected):
+    expected = on_file if kind == "DATE_OF_BIRTH" else _simplify(kind, on_file)
+    if kind == "DATE_OF_BIRTH" and len(typed) < len(expected):
         # A year that was entered with two digits is compared without its century.
         expected = expected[len("19") :]
     return hmac.compare_digest(_digest(expected), _digest(typed))
@@ -172,8 +178,8 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _simplify(fact: Fact, text: str) -> str:
+def _simplify(kind: ProofKind, text: str) -> str:
     """Remove differences of case, spaces, punctuation and Unicode form."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     plain = "".join(letter for letter in folded if letter.isalnum())
-    return _COUNTRY_MARK.sub("", plain) if fact == "POSTAL_CODE" else plain
+    return _COUNTRY_MARK.sub("", plain) if kind == "POSTAL_CODE" else plain

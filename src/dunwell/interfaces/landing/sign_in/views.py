@@ -10,7 +10,12 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.interfaces.landing.render.creditor import split_lines
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.sign_in.verification import AskCode, AskFact, Fact, LinkVerification
+from dunwell.interfaces.landing.sign_in.verification import (
+    AskCode,
+    AskProof,
+    LinkVerification,
+    ProofKind,
+)
 from dunwell.interfaces.web.templates import Page
 
 
@@ -32,7 +37,7 @@ class ClaimLinkPage(Page, frozen=True):
     token: str
     # What the link asks for: the class name of its `LinkVerification`.
     verification: str
-    fact: Fact | None
+    kind: ProofKind | None
     channel: NoticeChannel | None
     is_wrong: bool
 
@@ -70,8 +75,8 @@ class VerifyPage(Page, frozen=True):
     # The page to return to, by its name in the address.
     place: str
     needed: Level
-    # The fact that can be asked for, and the channel that a code can be sent by.
-    fact: Fact | None
+    # The proof that can be asked for, and the channel that a code can be sent by.
+    kind: ProofKind | None
     channel: NoticeChannel | None
     # The form that was wrong: FACT or LETTER.
     wrong: str | None
@@ -103,7 +108,7 @@ def describe_link(token: str, verification: LinkVerification, *, is_wrong: bool)
     return ClaimLinkPage(
         token=token,
         verification=type(verification).__name__,
-        fact=verification.fact if isinstance(verification, AskFact) else None,
+        kind=verification.kind if isinstance(verification, AskProof) else None,
         channel=verification.channel if isinstance(verification, AskCode) else None,
         is_wrong=is_wrong,
     )

@@ -23,7 +23,7 @@ from dunwell.platform.text.texts import find_unprintable
 LONGEST_NAME = 80
 _LONGEST_QUERY = 2_000
 MAX_VIEWS = 50
-# Uses the unique key by user, and the index views_shared.
+# Uses the unique key by user, and the index saved_views_shared.
 _LOAD = """
 SELECT v.view_id, v.name, v.query, v.is_shared, v.user_id = $2 AS is_own, u.name AS owner
 FROM saved_views v

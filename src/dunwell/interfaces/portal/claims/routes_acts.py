@@ -57,7 +57,7 @@ _CONTACT = (
 
 @dataclass(slots=True)
 class ClaimForm:
-    """A submitted form: its values, their faults, and the revision that its user saw."""
+    """A submitted form: the submitted values, the claim, and the faults found so far."""
 
     fields: FormFields
     claim: ClaimView
@@ -102,7 +102,7 @@ def place_fault(fault: Fault) -> tuple[str, str]:
     return fault.path.rpartition("/")[2], FAULT_TEXTS.get(fault.code, fault.message)
 
 
-Do = Callable[[Work, ClaimForm], Awaitable[Callable[[], Awaitable[object]]]]
+Prepare = Callable[[Work, ClaimForm], Awaitable[Callable[[], Awaitable[object]]]]
 Fill = Callable[[ClaimView, str], Mapping[str, str]]
 
 
@@ -120,7 +120,7 @@ class ClaimAct:
 
     right: Right
     names: tuple[str, ...]
-    prepare: Do
+    prepare: Prepare
     fill: Fill = _fill_nothing
     # True if the form is offered for claims in process only.
     is_for_active: bool = False
@@ -237,7 +237,7 @@ async def get_act_page(
 ) -> Response:
     act, claim_id = _find_act(request, access), parse_claim_id(request)
     async with site.open_work(access) as work:
-        seen = await load_claim_revision(work, claim_id)
+        revision = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
     if act.is_for_active and not describe_head(view).is_active:
         return site.redirect(request, access, "claim", claim_id=claim_id)
@@ -245,7 +245,7 @@ async def get_act_page(
     values = {**dict.fromkeys(act.names, ""), **act.fill(view, language)}
     if "form_id" in values:
         values["form_id"] = str(site.resources.ids.new(site.now()))
-    return _render_page(site, request, access, (view, seen), values=values)
+    return _render_page(site, request, access, (view, revision), values=values)
 
 
 @takes_form_at_merchant
@@ -259,10 +259,10 @@ async def submit_act(
     3. On a fault or a conflict, show the form again with everything that was typed.
     """
     act, claim_id = _find_act(request, access), parse_claim_id(request)
-    language, faults, refused = (
+    language, faults, status = (
         site.build_context(request, access).language,
         list[tuple[str, str]](),
-        0,
+        422,
     )
     try:
         async with site.open_work(access) as work:
@@ -278,15 +278,15 @@ async def submit_act(
     except EditConflict:
         return await _render_conflict_page(site, request, access, fields)
     except ValidationError as refusal:
-        faults, refused = [place_fault(each) for each in refusal.faults], 422
+        faults, status = [place_fault(each) for each in refusal.faults], 422
     except InvalidState as refusal:
-        faults, refused = [("", refusal.text)], 409
+        faults, status = [("", refusal.text)], 409
     async with site.open_work(access) as work:
-        seen = await load_claim_revision(work, claim_id)
+        revision = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
     values = {name: fields.text(name) for name in act.names}
     return _render_page(
-        site, request, access, (view, seen), values=values, faults=faults, status=refused or 422
+        site, request, access, (view, revision), values=values, faults=faults, status=status
     )
 
 
@@ -296,7 +296,7 @@ async def _render_conflict_page(
     """Show the form again with what was typed and what is stored now."""
     act, claim_id = _find_act(request, access), parse_claim_id(request)
     async with site.open_work(access) as work:
-        seen = await load_claim_revision(work, claim_id)
+        revision = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
         life = await list_timeline(work, claim_id)
     changed = [each for each in life if each.at >= parse_last_change(fields["revision"])]
@@ -305,7 +305,7 @@ async def _render_conflict_page(
         site,
         request,
         access,
-        (view, seen),
+        (view, revision),
         values=values,
         changed=changed[:10],
         is_conflict=True,
@@ -319,12 +319,12 @@ def _render_page(  # noqa: PLR0913 - what a form shows, by name
     values: dict[str, str], faults: Sequence[tuple[str, str]] = (),
     changed: Sequence[TimelineEvent] = (), is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
-    name, (view, seen) = request.path_params["act"], shown
+    name, (view, revision) = request.path_params["act"], shown
     stored = fill_contact(view) if name == "contact" and is_conflict else {}
     page = ActPage(
         act=name,
         head=describe_head(view),
-        seen=seen,
+        seen=revision,
         values=values,
         faults=faults,
         changed=changed,
@@ -337,7 +337,7 @@ def _render_page(  # noqa: PLR0913 - what a form shows, by name
 
 
 def _find_act(request: PortalRequest, access: MerchantAccess) -> ClaimAct:
-    """Return the form of the address. Raises NotFound, also if the user may not use it."""
+    """Return the form that the URL names. Raises NotFound, also if the user may not use it."""
     act = ACTS.get(request.path_params["act"])
     if act is None or not access.may(act.right):
         raise NotFound("There is no such form.")

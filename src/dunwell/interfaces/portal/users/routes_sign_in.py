@@ -62,7 +62,7 @@ async def get_sign_in_page(site: PortalSite, request: PortalRequest) -> Response
     left = site.providers.find(request.get_parameter("left"))
     if left is not None and await left.find_leaving_address("", site.now()) is None:
         left = None
-    page = msgspec.structs.replace(page, fault=fault, left=None if left is None else left.provider)
+    page = msgspec.structs.replace(page, fault=fault, left=None if left is None else left.settings)
     return site.render_page(site.build_context(request), page)
 
 
@@ -168,7 +168,7 @@ async def _get_submitted_code(
 ) -> tuple[SubmittedCode, str]:
     form = await request.read_form()
     given = SubmittedCode(
-        entry_secret=get_pending_sign_in_secret(site, request),
+        pending_sign_in_secret=get_pending_sign_in_secret(site, request),
         code=form.get("code", "")[:100],
         visitor=find_visitor(site, request),
         randomness=generate_randomness(),

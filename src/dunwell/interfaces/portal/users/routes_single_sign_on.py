@@ -98,7 +98,7 @@ def render_confirmation_page(
     status: int, minutes: int = 0,
 ) -> Response:  # fmt: skip
     """Render the result of a confirmation. `failure` is "" if the session is confirmed."""
-    page = ConfirmationPage(failure, provider.provider.shown, minutes)
+    page = ConfirmationPage(failure, provider.settings.shown, minutes)
     return site.render_page(site.build_context(request), page, status)
 
 
@@ -117,7 +117,7 @@ async def redirect_to_provider(site: PortalSite, request: PortalRequest) -> Resp
         visitor=find_visitor(site, request), randomness=generate_randomness(),
     )  # fmt: skip
     if isinstance(outcome, ProviderUnavailable):
-        page = build_sign_in_page(site, to, provider.provider.name)
+        page = build_sign_in_page(site, to, provider.settings.name)
         return _render_page(site, request, msgspec.structs.replace(page, fault="SSO_AWAY"), 503)
     if isinstance(outcome, TooManyAttempts):
         minutes = count_minutes(outcome.retry_after)
@@ -161,12 +161,12 @@ async def finish_sign_on(site: PortalSite, request: PortalRequest) -> Response:
                 site, request, provider, str(failure or ""), status=403 if failure else 200
             )
         case SignOnRefused():
-            title = provider.provider.shown
-            command = _render_link_command(outcome, provider.provider.name)
+            title = provider.settings.shown
+            command = _render_link_command(outcome, provider.settings.name)
             page = SignOnRefusedPage(outcome.reason, title, outcome.claims.email, command)
             answer = site.render_page(site.build_context(request), page, 403)
         case _:
-            name = provider.provider.name
+            name = provider.settings.name
             answer = build_redirect(build_address("sign_in", fault=f"SSO_{outcome}", provider=name))
     if outcome is not SignOnFailure.GONE:
         cookie = render_attempt_cookie("", is_secure=site.is_secure)
@@ -184,7 +184,7 @@ async def submit_logout_token(site: PortalSite, request: PortalRequest) -> Respo
     if isinstance(claims, ProviderUnavailable):
         return Response(None, 503, {"Retry-After": "30", "Cache-Control": "no-store"})
     is_locked = not isinstance(claims, TokenRejected) and await process_logout(
-        services, provider.provider.name, claims
+        services, provider.settings.name, claims
     )
     if is_locked:
         return Response(None, 200, {"Cache-Control": "no-store"})

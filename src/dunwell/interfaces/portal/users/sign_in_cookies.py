@@ -91,7 +91,7 @@ def choose_next_page(given: str) -> str:
 def start_browser_session(site: PortalSite, opened: OpenedSession, to: str) -> Response:
     """Redirect and set the cookie of the new session, whatever session the browser had before. The
     cookie of the pending sign-in is deleted."""
-    if opened.is_restricted:
+    if opened.is_second_factor_locked:
         to = build_address("account")
     elif opened.is_new_network:
         to = build_address("account", done="new_place")

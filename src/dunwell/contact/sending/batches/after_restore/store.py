@@ -23,7 +23,7 @@ ORDER BY i.handed_at, i.communication_id
 LIMIT $5
 """
 _FIND_KNOWN = "SELECT batch_id FROM letter_batches WHERE batch_id = ANY($1::uuid[])"
-# Uses letter_batches_of_line.
+# Uses letter_batches_of_provider.
 _FIND_NEWEST = """
 SELECT batch_id
 FROM letter_batches

@@ -16,8 +16,8 @@ from dunwell.core.events.webhooks.retry import FailureHistory
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
-# Uses the primary key; deliveries_due for waiting deliveries; delivery_tries_by_time for the newest
-# attempts, up to a limit.
+# Uses the primary key; deliveries_due for waiting deliveries; delivery_attempts_by_time for the
+# newest attempts, up to a limit.
 _LOAD = """
 SELECT e.endpoint_id, e.url, e.types, e.created_at, e.first_failure_at, e.gone_at, e.disabled_at,
        e.disabled_reason, e.probe_at, e.probes,
@@ -145,7 +145,7 @@ async def load_delivery_gaps(
     return counted, gaps
 
 
-# Uses delivery_tries_by_time, once for each endpoint.
+# Uses delivery_attempts_by_time, once for each endpoint.
 _LAST_TRY = """
 LEFT JOIN LATERAL (
     SELECT status, error
@@ -199,8 +199,8 @@ ORDER BY e.merchant_id, e.first_failure_at, e.endpoint_id
 """,
     last_try=_LAST_TRY,
 )
-# Uses webhook_endpoints_failure_told, then delivery_tries_by_time. An endpoint that was enabled by
-# hand counts as recovered only after a successful attempt.
+# Uses webhook_endpoints_failure_reported, then delivery_attempts_by_time. An endpoint that was
+# enabled by hand counts as recovered only after a successful attempt.
 _MARK_RECOVERIES_TOLD = compose(
     """
 WITH marked AS (
