@@ -92,7 +92,7 @@ _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
         {},
     ),
     "InvalidState": (
-        "This is not possible for a claim that is ARCHIVED.",
+        "This is no longer possible for a claim that is ARCHIVED.",
         {"state": "ARCHIVED"},
     ),
     "PayloadTooLarge": (
