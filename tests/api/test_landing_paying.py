@@ -33,7 +33,7 @@ async def test_the_check_page_shows_the_creditor_the_amount_and_the_provider(
     text = _read_text(page.text)
     assert "Sie zahlen 102,40 € An Nordwind Schuhe GmbH Für INV-1001" in text
     assert (
-        "Sie gehen zu Sandbox . Sie zahlen 102,40 € an Nordwind für INV-1001 ."
+        "Wir leiten Sie zu Sandbox weiter. Dort zahlen Sie 102,40 € an Nordwind für INV-1001 ."
         " Danach kommen Sie hierher zurück." in text
     )
     assert landing.payments.provider.started == []

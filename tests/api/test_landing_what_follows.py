@@ -65,13 +65,14 @@ async def test_an_open_claim_shows_the_next_contacts_with_their_dates(
 ) -> None:
     assert await read_next(landing) == (
         "So geht es weiter Wenn sich nichts ändert: Am 9. März 2026 kommt eine Gebühr von "
-        "2,50 € hinzu. Am 23. März 2026 schließen wir den Vorgang hier. Danach entscheidet "
-        "Nordwind, wie es weitergeht. Wenn Sie vorher alles bezahlen, geschieht nichts davon."
+        "2,50 € hinzu. Am 23. März 2026 enden unsere Mahnungen. Der Betrag bleibt offen; "
+        "Nordwind entscheidet dann, wie es weitergeht. Wenn Sie vorher alles bezahlen, geschieht "
+        "nichts davon."
     )
     assert await read_next(landing, "en") == (
         "What happens next If nothing changes: On 9 March 2026, a fee of €2.50 will be added. On "
-        "23 March 2026, we will close the claim here. Nordwind will then decide what to do next. "
-        "If you pay the full amount before then, none of this will happen."
+        "23 March 2026, our reminders end. The amount is still owed; Nordwind will decide what to "
+        "do next. If you pay the full amount before then, none of this will happen."
     ).replace("9 March 2026", "9 March 2026").replace("23 March 2026", "23 March 2026")
 
 
@@ -145,8 +146,8 @@ async def test_a_plan_shows_its_next_instalment_and_the_grace_period(
     assert await read_next(landing) == (
         "So geht es weiter Bitte zahlen Sie 34,14 € bis zum 16. März 2026. Wenn Sie diesen "
         "Termin verpassen, können Sie noch bis zum 23. März 2026 zahlen. Sonst endet die "
-        "Ratenzahlung, und es geht mit der Forderung weiter. Solange Sie sich an unsere "
-        "Vereinbarung halten, erheben wir keine Gebühren."
+        "Ratenzahlung, und wir können Ihnen wieder Mahnungen schicken und Gebühren erheben. "
+        "Solange Sie sich an unsere Vereinbarung halten, erheben wir keine Gebühren."
     )
     clock.advance(17 * DAY)
     landing.browser = landing.visitor()
@@ -265,9 +266,9 @@ async def test_a_broken_plan_is_shown_first_with_what_follows(
     clock.advance(22 * DAY)
     await sweep_modalities(harness.resources)
     assert await read_next(landing) == (
-        "So geht es weiter Wir schreiben Ihnen, dass Ihre Ratenzahlung beendet ist. Vorher "
-        "und einen Tag danach geschieht nichts weiter. Danach geht es mit der Forderung "
-        "weiter."
+        "So geht es weiter Wir schreiben Ihnen, dass Ihre Ratenzahlung beendet ist. Bis "
+        "mindestens einen Tag nach dieser Nachricht geschieht nichts weiter. Danach können wir "
+        "Ihnen wieder Mahnungen schicken und Gebühren erheben."
     )
     await send_due_notices(harness)
     text = await read_next(landing)
@@ -278,9 +279,9 @@ async def test_a_broken_plan_is_shown_first_with_what_follows(
     assert _cut_news(page.text) == (
         "Ihre Ratenzahlung ist seit dem 24. März 2026 beendet. 24,14 € waren am 16. März 2026 "
         "fällig und sieben Tage später noch nicht eingegangen. Ihre Zahlungen werden Ihnen "
-        "angerechnet. Bis zum 25. März 2026 geschieht nichts weiter. Danach geht es mit der "
-        "Forderung weiter. Sie können zahlen oder eine neue Ratenzahlung oder mehr Zeit "
-        "anfragen. Beendete Ratenzahlung ansehen"
+        "angerechnet. Bis zum 25. März 2026 geschieht nichts weiter. Danach können wir Ihnen "
+        "wieder Mahnungen schicken und Gebühren erheben. Sie können zahlen oder eine neue "
+        "Ratenzahlung oder mehr Zeit anfragen. Beendete Ratenzahlung ansehen"
     )
     assert f"/claim/modality/{plan.modality_id}" in page.text
     by_link = await landing.visitor().open(await landing.give_link())

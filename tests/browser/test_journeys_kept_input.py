@@ -48,7 +48,7 @@ async def test_two_open_claims_are_never_confused(setting: Setting, way: Way) ->
             await one.press("Send")
             await one.expect_heading("We have received your dispute")
             await two.press("This is not me")
-            await two.press("Yes, this is not me")
+            await two.press("Confirm: this is not me")
             await two.expect_heading("You do not have to pay")
             await one.press("Back to the claim")
             await expect(one.visit.page.get_by_text("INV-2")).to_have_count(0)

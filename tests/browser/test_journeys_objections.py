@@ -45,7 +45,7 @@ async def test_a_wrong_recipient_reports_it_with_the_link_alone(setting: Setting
     async with setting.start_journey(way, "not-me") as debtor:
         await debtor.open_link()
         await debtor.press("This is not me")
-        await debtor.press("Yes, this is not me")
+        await debtor.press("Confirm: this is not me")
 
         await debtor.expect_heading("You do not have to pay")
         shown = await debtor.visit.page.content()

@@ -106,7 +106,7 @@ async def test_a_rule_is_created_moved_reviewed_and_published(
             await clerk.press("Move “%(name)s” up", name="Small & <new>")
         assert (await names(data))[0] == "Small & <new>"
         assert await page.evaluate("document.activeElement.value") == "down"
-        await clerk.press("Impact on the last 30 days")
+        await clerk.press("Test with claims from the last 30 days")
         await clerk.expect_words("Small & <new>")
         await clerk.press("Review & publish")
         await clerk.fill("Version note", "Try it on small ones")
@@ -118,7 +118,7 @@ async def test_a_rule_is_created_moved_reviewed_and_published(
         await clerk.press("Version %(number)s", number="5")
         await clerk.press("Restore this version")
         await clerk.expect_text(
-            "The version was restored as the draft. It has no effect until you publish it."
+            "The version was restored as the draft. The draft has no effect until you publish it."
         )
         assert await names(data) == ["Large", "Austria and Switzerland", "Trial of letters"]
 

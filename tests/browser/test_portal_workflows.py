@@ -62,7 +62,7 @@ async def publish_a_change(clerk: PortalClerk, check_page: PageCheck) -> None:
     await check_page(clerk)
     await clerk.press("Restore %(version)s", version="v1.0")
     await clerk.expect_text(
-        "The version was restored as the draft. It has no effect until you publish it."
+        "The version was restored as the draft. The draft has no effect until you publish it."
     )
     await clerk.press("Discard draft")
     await check_page(clerk)

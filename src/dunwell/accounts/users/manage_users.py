@@ -128,8 +128,8 @@ async def _lock_local_user(work: UserWork, user_id: UUID) -> None:
         raise InvalidState(
             LazyText(
                 "Single sign-on is required here, so users get access through their groups. "
-                "Only a break-glass administrator can be invited by link, with `dunwell user` on "
-                "the server.",
+                "Only an administrator with emergency access can be invited by link, with "
+                "`dunwell user` on the server.",
             ),
             state="REQUIRED",
         )
@@ -201,8 +201,8 @@ async def change_roles(work: UserWork, user_id: UUID, roles: UserRoles, revision
     if user.is_break_glass and roles.global_role is not Role.ADMIN:
         raise InvalidState(
             LazyText(
-                "This is a break-glass administrator. Remove that first on the server: dunwell "
-                "user break-glass EMAIL --off",
+                "This administrator has emergency access. Remove that first on the server: "
+                "dunwell user break-glass EMAIL --off",
             ),
             state="BREAK_GLASS",
         )

@@ -74,7 +74,7 @@ _DESCRIPTIONS: Mapping[AlertKind, LazyText] = {
         "showed %(database_clock)s. If they differ by more than 30 seconds, the host "
         "stops working"
     ),
-    AlertKind.BREAK_GLASS: LazyText("Break-glass sign-in at %(began)s"),
+    AlertKind.BREAK_GLASS: LazyText("Emergency access used at %(began)s"),
     AlertKind.SECOND_FACTOR_LOCKED: LazyText(
         "Someone who knows a user's password entered ten wrong codes, at %(began)s"
     ),

@@ -83,7 +83,10 @@ def _list_notes(language: Language, *, is_plan: bool) -> list[str]:
     if not is_plan:
         return [
             translate("Until then, we will not send you any reminders about this or add any fees."),
-            translate("If the money has not arrived by then, we will continue where we stopped."),
+            translate(
+                "If the money has not arrived by then, we may send you reminders again and add "
+                "fees."
+            ),
         ]
     return [
         translate(
