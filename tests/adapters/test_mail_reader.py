@@ -58,7 +58,7 @@ def _measure_ended_children() -> float:
 
 
 @pytest.mark.parametrize("name", _HOSTILE)
-async def test_a_hostile_mail_is_stored_unread_at_low_cost(reader: MailParser, name: str) -> None:
+async def test_a_hostile_mail_is_stored_unparsed_at_low_cost(reader: MailParser, name: str) -> None:
     content, ended = _HOSTILE[name](), _measure_ended_children()
     read = await reader.read(_KEYS, _envelope(content))
     assert isinstance(read, NewReply)
@@ -78,7 +78,7 @@ async def test_an_ordinary_mail_of_the_largest_size_is_read(reader: MailParser) 
     assert (read.text, read.subject, list(read.file_names)) == ("I paid.", "Hello", ["photo.jpg"])
 
 
-async def test_a_mail_that_takes_too_long_is_stored_unread_and_the_next_one_is_read() -> None:
+async def test_a_mail_that_takes_too_long_is_stored_without_its_text() -> None:
     slow = MailParser(timeout_seconds=0.001)
     read = await slow.read(_KEYS, _envelope(_HEAD + b"\r\nhi"))
     assert isinstance(read, NewReply)
@@ -86,7 +86,7 @@ async def test_a_mail_that_takes_too_long_is_stored_unread_and_the_next_one_is_r
     await slow.close()
 
 
-async def test_an_incomplete_mail_is_stored_unread(reader: MailParser) -> None:
+async def test_an_incomplete_mail_is_stored_unparsed(reader: MailParser) -> None:
     cut = Envelope("post", "a@example.com", _REPLY, _HEAD + b"\r\nhi", is_cut=True)
     read = await reader.read(_KEYS, cut)
     assert isinstance(read, NewReply)
@@ -101,5 +101,5 @@ async def test_unusual_character_sets_are_read_in_the_confined_child(reader: Mai
         assert read.text == text
 
 
-def test_the_limits_of_a_mail_are_documented() -> None:
+def test_the_limits_of_a_mail_have_their_documented_values() -> None:
     assert (MAX_LINES, MAX_PART_LINES, MAX_HEADER_BYTES) == (200_000, 1_000, 256 * 1024)

@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.core.files.cleaning import clean_file
 from tests.support.api import Api
-from tests.support.hostile_files import HARMLESS, REFUSED
+from tests.support.hostile_files import CLEANABLE, REFUSED
 from tests.support.hostile_pdfs import EVIL
 
 _ACTING = re.compile(
@@ -32,12 +32,12 @@ def read_all(content: bytes) -> bytes:
 
 
 def test_there_are_at_least_forty_hostile_files() -> None:
-    assert len(HARMLESS) + len(REFUSED) >= 40
+    assert len(CLEANABLE) + len(REFUSED) >= 40
 
 
-@pytest.mark.parametrize("name", HARMLESS)
+@pytest.mark.parametrize("name", CLEANABLE)
 def test_active_content_is_removed(name: str) -> None:
-    _, content = HARMLESS[name]
+    _, content = CLEANABLE[name]
     assert EVIL in read_all(content)
 
     cleaned = clean_file(content)
@@ -50,7 +50,7 @@ def test_active_content_is_removed(name: str) -> None:
 async def test_cleaned_files_are_only_downloaded_as_attachments(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
     path = f"/claims/{claim_id}/attachments"
-    for name, (file_name, content) in HARMLESS.items():
+    for name, (file_name, content) in CLEANABLE.items():
         uploaded = await api.nordwind.upload(file_name, content)
         assert uploaded.status_code == 200, (name, uploaded.text)
         source = uploaded.json()["result"]["ticketId"]

@@ -28,28 +28,28 @@ from tests.support.isolation import (
 )
 from tests.support.positions import Position, positions_of, put_at
 
-OPERATIONS = [endpoint.operation for endpoint in ENDPOINTS]
-WITH_NAMES = [each for each in OPERATIONS if each.takes_key or each.operation_id == "changeClaim"]
+_OPERATIONS = [endpoint.operation for endpoint in ENDPOINTS]
+_CREATING = [each for each in _OPERATIONS if each.takes_key or each.operation_id == "changeClaim"]
 # Sorted so that no request prevents a later one.
-OTHERS = sorted(
-    (each for each in OPERATIONS if each not in WITH_NAMES),
+_NOT_CREATING = sorted(
+    (each for each in _OPERATIONS if each not in _CREATING),
     key=lambda each: ("GET", "PUT", "DELETE").index(each.method),
 )
 # Operations that change or end what later operations answer: each is tried with new merchants.
-_ALONE = {
+_NEEDS_NEW_MERCHANTS = {
     "changeClaim", "withdrawClaim", "archiveClaim", "resolveDispute", "approvePaymentModality",
 }  # fmt: skip
-TOGETHER = [each for each in WITH_NAMES if each.operation_id not in _ALONE]
-BY_THEMSELVES = [[each] for each in WITH_NAMES if each.operation_id in _ALONE]
-_VARYING = {"x-request-id", "content-length"}
+_TRIED_TOGETHER = [each for each in _CREATING if each.operation_id not in _NEEDS_NEW_MERCHANTS]
+_TRIED_ALONE = [[each] for each in _CREATING if each.operation_id in _NEEDS_NEW_MERCHANTS]
+_VARYING_HEADERS = {"x-request-id", "content-length"}
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NUMBER = re.compile(r'("(?:id|claimId|itemId|scenarioId)":)\d+')
-_LINK = re.compile(r"/q/[\w-]+")
-_CASE = re.compile(r'(?<="caseNumber":")[^"]+')
+_LINK_TOKEN = re.compile(r"/q/[\w-]+")
+_CASE_NUMBER = re.compile(r'(?<="caseNumber":")[^"]+')
 
 
 @dataclass(frozen=True)
-class Ask:
+class IsolationRequest:
     """A request that is valid except for the ids in `named`."""
 
     operation: Operation
@@ -71,7 +71,7 @@ async def world(
         yield await create_isolation_data(closing, resources, clock, is_switched=is_switched)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.operation_id)
+@pytest.mark.parametrize("operation", _OPERATIONS, ids=lambda each: each.operation_id)
 def test_every_position_of_an_id_is_declared(operation: Operation) -> None:
     for position in positions_of(operation.operation_id):
         last = position.name.removesuffix("/*").rpartition("/")[2]
@@ -88,7 +88,7 @@ async def test_another_merchants_ids_get_the_same_bytes_as_unknown_ids(
 ) -> None:
     before = await world.digest(world.own), await world.digest(world.theirs)
 
-    leaks = [leak for each in OPERATIONS async for leak in _find_leaks(world, each)]
+    leaks = [leak for each in _OPERATIONS async for leak in _find_leaks(world, each)]
 
     assert leaks == []
     assert (await world.digest(world.own), await world.digest(world.theirs)) == before
@@ -97,33 +97,39 @@ async def test_another_merchants_ids_get_the_same_bytes_as_unknown_ids(
 async def _find_leaks(
     world: IsolationData, operation: Operation
 ) -> AsyncIterator[tuple[object, ...]]:
-    for theirs, absent in _wrong_asks(operation, world):
+    for theirs, absent in _build_requests_with_wrong_ids(operation, world):
         answer = await _send(world.own, theirs)
-        seen, expected = _strict(answer, theirs), _strict(await _send(world.own, absent), absent)
-        if seen != expected or not _is_empty(answer):
+        seen, expected = (
+            _mask_requested_ids(answer, theirs),
+            _mask_requested_ids(await _send(world.own, absent), absent),
+        )
+        if seen != expected or not _reveals_nothing(answer):
             yield operation.operation_id, theirs.named, seen, expected
 
 
 @pytest.mark.parametrize("is_switched", [True])
-@pytest.mark.parametrize("tried", [TOGETHER, *BY_THEMSELVES], ids=_name_first)
+@pytest.mark.parametrize("tried", [_TRIED_TOGETHER, *_TRIED_ALONE], ids=_name_first)
 async def test_names_that_another_merchant_uses_are_free(
     world: IsolationData, tried: Sequence[Operation]
 ) -> None:
     before = await world.digest(world.theirs)
 
-    bad = [each for operation in tried async for each in _find_unfree(world, operation)]
+    bad = [each for operation in tried async for each in _find_taken_names(world, operation)]
 
     assert bad == []
     assert await world.digest(world.theirs) == before
 
 
-async def _find_unfree(
+async def _find_taken_names(
     world: IsolationData, operation: Operation
 ) -> AsyncIterator[tuple[object, ...]]:
-    for theirs, absent in _free_asks(operation, world):
+    for theirs, absent in _build_requests_with_used_names(operation, world):
         answer = await _send(world.own, theirs)
-        seen, expected = _loose(answer, theirs), _loose(await _send(world.twin, absent), absent)
-        if seen != expected or not _is_good(answer):
+        seen, expected = (
+            _mask_all_ids(answer, theirs),
+            _mask_all_ids(await _send(world.twin, absent), absent),
+        )
+        if seen != expected or not _is_success(answer):
             yield operation.operation_id, theirs.named, seen, expected
     # Both keys are free again for the next operation; the other merchant's is not.
     await world.forget_keys()
@@ -132,15 +138,15 @@ async def _find_unfree(
 @pytest.mark.parametrize("is_switched", [True])
 async def test_the_requests_are_valid_with_the_merchants_own_ids(world: IsolationData) -> None:
     given = {**world.own.things, "key": None}
-    for operation in OTHERS:
+    for operation in _NOT_CREATING:
         body = valid_body(operation, world.own.things)
         answer = await world.own.send(operation, given, body)
-        assert _is_good(answer), (operation.operation_id, answer.text)
+        assert _is_success(answer), (operation.operation_id, answer.text)
 
 
 @pytest.mark.parametrize("is_switched", [True])
 async def test_every_operation_with_a_key_has_one_effect(world: IsolationData) -> None:
-    for operation in OPERATIONS:
+    for operation in _OPERATIONS:
         if not operation.takes_key:
             continue
         given = {**world.own.things, "key": operation.operation_id}
@@ -152,16 +158,16 @@ async def test_every_operation_with_a_key_has_one_effect(world: IsolationData) -
         assert await world.digest(world.own) == before, operation.operation_id
 
 
-async def _send(side: MerchantSide, ask: Ask) -> httpx.Response:
-    return await side.send(ask.operation, ask.given, ask.body)
+async def _send(side: MerchantSide, request: IsolationRequest) -> httpx.Response:
+    return await side.send(request.operation, request.given, request.body)
 
 
-def _is_good(answer: httpx.Response) -> bool:
+def _is_success(answer: httpx.Response) -> bool:
     return answer.status_code == 200 and b'"error":{' not in answer.content
 
 
-def _is_empty(answer: httpx.Response) -> bool:
-    """Return whether a response is a refusal, a refused claim among others, or an empty list."""
+def _reveals_nothing(answer: httpx.Response) -> bool:
+    """Return whether a response is a refusal, an empty list, or a list of refused claims."""
     if answer.status_code in (404, 422):
         return True
     result = answer.json()["result"]
@@ -170,7 +176,9 @@ def _is_empty(answer: httpx.Response) -> bool:
     return [each["error"]["type"] for each in result] == ["UnknownTicket"]
 
 
-def _wrong_asks(operation: Operation, world: IsolationData) -> Iterator[tuple[Ask, Ask]]:
+def _build_requests_with_wrong_ids(
+    operation: Operation, world: IsolationData
+) -> Iterator[tuple[IsolationRequest, IsolationRequest]]:
     """Yield each request with another merchant's ids, together with the same request with unknown
     ids."""
     names = [each.name for each in positions_of(operation.operation_id) if each.place == "path"]
@@ -178,25 +186,27 @@ def _wrong_asks(operation: Operation, world: IsolationData) -> Iterator[tuple[As
         changed = [name for name, is_changed in zip(names, chosen, strict=True) if is_changed]
         if changed:
             yield (
-                _ask_at_path(operation, world, changed, world.theirs.things),
-                _ask_at_path(operation, world, changed, ABSENT),
+                _build_request_with_path_ids(operation, world, changed, world.theirs.things),
+                _build_request_with_path_ids(operation, world, changed, ABSENT),
             )
-    for position in _others_positions(operation, is_free=False):
+    for position in _list_positions_outside_path(operation, is_free=False):
         yield (
-            _ask_at(operation, world.own, position, world.theirs.things),
-            _ask_at(operation, world.own, position, ABSENT),
+            _build_request(operation, world.own, position, world.theirs.things),
+            _build_request(operation, world.own, position, ABSENT),
         )
 
 
-def _free_asks(operation: Operation, world: IsolationData) -> Iterator[tuple[Ask, Ask]]:
-    for position in _others_positions(operation, is_free=True):
+def _build_requests_with_used_names(
+    operation: Operation, world: IsolationData
+) -> Iterator[tuple[IsolationRequest, IsolationRequest]]:
+    for position in _list_positions_outside_path(operation, is_free=True):
         yield (
-            _ask_at(operation, world.own, position, world.theirs.things),
-            _ask_at(operation, world.twin, position, ABSENT),
+            _build_request(operation, world.own, position, world.theirs.things),
+            _build_request(operation, world.twin, position, ABSENT),
         )
 
 
-def _others_positions(operation: Operation, *, is_free: bool) -> Iterator[Position]:
+def _list_positions_outside_path(operation: Operation, *, is_free: bool) -> Iterator[Position]:
     """Yield the positions outside the path. A filter by the merchant's own name is not free."""
     for position in positions_of(operation.operation_id):
         kind = IDS.get((position.place, position.name))
@@ -206,15 +216,19 @@ def _others_positions(operation: Operation, *, is_free: bool) -> Iterator[Positi
             yield position
 
 
-def _ask_at_path(
+def _build_request_with_path_ids(
     operation: Operation, world: IsolationData, names: list[str], other: Things
-) -> Ask:
+) -> IsolationRequest:
     changed = {name: other[name] for name in names}
     given = {**world.own.things, **changed, "key": None}
-    return Ask(operation, given, valid_body(operation, world.own.things), tuple(changed.values()))
+    return IsolationRequest(
+        operation, given, valid_body(operation, world.own.things), tuple(changed.values())
+    )
 
 
-def _ask_at(operation: Operation, side: MerchantSide, position: Position, other: Things) -> Ask:
+def _build_request(
+    operation: Operation, side: MerchantSide, position: Position, other: Things
+) -> IsolationRequest:
     given = {**side.things, "key": None, "fresh": f"{side.things['fresh']} {position.name}"}
     body = valid_body(operation, given)
     kind = IDS[position.place, position.name]
@@ -225,7 +239,7 @@ def _ask_at(operation: Operation, side: MerchantSide, position: Position, other:
         given["key"] = value
     else:
         body = put_at(body, position.name, value)
-    return Ask(operation, given, body, (value,))
+    return IsolationRequest(operation, given, body, (value,))
 
 
 def _cursor_of(operation: Operation, other: Things) -> str:
@@ -235,20 +249,22 @@ def _cursor_of(operation: Operation, other: Things) -> str:
     return cursor
 
 
-def _strict(answer: httpx.Response, ask: Ask) -> tuple[object, ...]:
+def _mask_requested_ids(answer: httpx.Response, request: IsolationRequest) -> tuple[object, ...]:
     """Return status, headers and body, with the requested ids masked."""
     text = answer.text
-    for value in ask.named:
+    for value in request.named:
         text = re.sub(rf"\b{re.escape(str(value))}\b", "ID", text)
-    headers = {name: value for name, value in answer.headers.items() if name not in _VARYING}
+    headers = {
+        name: value for name, value in answer.headers.items() if name not in _VARYING_HEADERS
+    }
     return answer.status_code, headers, text
 
 
-def _loose(answer: httpx.Response, ask: Ask) -> tuple[object, ...]:
+def _mask_all_ids(answer: httpx.Response, request: IsolationRequest) -> tuple[object, ...]:
     """Return the same with every id and the names that merchants choose masked."""
-    status, headers, text = _strict(answer, ask)
-    text = _LINK.sub("LINK", _NUMBER.sub(r"\1ID", _UUID.sub("ID", str(text))))
-    text = _CASE.sub("CASE", text)
+    status, headers, text = _mask_requested_ids(answer, request)
+    text = _LINK_TOKEN.sub("LINK", _NUMBER.sub(r"\1ID", _UUID.sub("ID", str(text))))
+    text = _CASE_NUMBER.sub("CASE", text)
     return status, headers, re.sub(r"\b(own|twin)-", "", text)
 
 

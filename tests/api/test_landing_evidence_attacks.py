@@ -16,7 +16,7 @@ from tests.support.debtor_disputes import (
 from tests.support.disputes import dispute
 from tests.support.files import a_pdf, an_image
 from tests.support.harness import ERP
-from tests.support.hostile_files import HARMLESS, REFUSED
+from tests.support.hostile_files import CLEANABLE, REFUSED
 from tests.support.hostile_pdfs import EVIL
 from tests.support.landing import OWN_FORM, LandingHarness, read_hidden
 
@@ -26,7 +26,7 @@ REASON = "/claim/dispute/OTHER"
 
 async def test_hostile_files_that_can_be_cleaned_are_stored_clean(landing: LandingHarness) -> None:
     await sign_in_with_letter_code(landing)
-    for name, content in HARMLESS.values():
+    for name, content in CLEANABLE.values():
         # Some files are equal after cleaning, and one dispute stores them once.
         opened = await dispute(landing.payments.harness, landing.claim_id, actor=ERP)
         path = f"/claim/disputes/{opened.dispute_id}"
@@ -35,14 +35,14 @@ async def test_hostile_files_that_can_be_cleaned_are_stored_clean(landing: Landi
         assert page.status_code == 200, (name, page.text)
 
     contents = [path.read_bytes() for path in list_stored_files(landing)]
-    assert len(contents) == len(HARMLESS)
+    assert len(contents) == len(CLEANABLE)
     assert not any(EVIL in read_all(content) for content in contents)
 
 
 async def test_other_hostile_files_are_refused_and_not_stored(landing: LandingHarness) -> None:
     await sign_in_with_letter_code(landing)
     path = await open_dispute_form(landing, "OTHER")
-    assert len(HARMLESS) + len(REFUSED) >= 40
+    assert len(CLEANABLE) + len(REFUSED) >= 40
     for name, make in REFUSED.values():
         page = await landing.browser.send(path, [(name, make())], do="send", message="See")
         assert page.status_code == 422, name

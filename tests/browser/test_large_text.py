@@ -40,16 +40,16 @@ async def test_amounts_of_ten_digits_fit_and_grow_with_the_text(
     counted = 0
     async with a_visit(chromium, site, width=width) as visit:
         page = visit.page
-        text = await page.context.new_cdp_session(page)
+        cdp = await page.context.new_cdp_session(page)
         await visit.go("/q")
         await page.locator("#code").fill(await site.give_code())
         await follow(page.locator("main button"))
         for path in WITH_SUMS:
             before: list[tuple[str, float]] = []
-            await text.send("Page.setFontSizes", {"fontSizes": {"standard": 16}})
+            await cdp.send("Page.setFontSizes", {"fontSizes": {"standard": 16}})
             await visit.go(path)
             for size in _TEXT_SIZES:
-                await text.send("Page.setFontSizes", {"fontSizes": {"standard": size}})
+                await cdp.send("Page.setFontSizes", {"fontSizes": {"standard": size}})
                 read = await page.evaluate(_READ_AMOUNTS)
                 found += [
                     (path, size, key, read[key])

@@ -1,4 +1,5 @@
-"""Leases last seconds: a living worker keeps its work, and a dead worker loses it."""
+"""Leases last for seconds: a running worker keeps its work, and that of a killed one is taken
+over."""
 
 import asyncio
 from collections import Counter
@@ -27,7 +28,7 @@ from tests.support.notices import a_notice_harness
 
 BEAT = 0.02
 # Longer than half a lease and shorter than a whole one.
-MAX_LEASE_DURATION = timedelta(seconds=10)
+_PART_OF_LEASE = timedelta(seconds=10)
 _CONTACTS = "SELECT state, lease_until AS until FROM communications WHERE merchant_id = $1"
 _HANDED_OVER = """
 SELECT communication_id FROM communications WHERE merchant_id = $1 AND state = 'HANDED_OVER'
@@ -37,13 +38,13 @@ _TAKE_OVER = """
 UPDATE communications SET lease_id = $3 WHERE merchant_id = $1 AND communication_id = $2
 """
 # The number of concurrent calls of a channel in one batch.
-_CALLED_AT_ONCE = 50
+_CONCURRENT_CALLS = 50
 _NOTICES = "SELECT state, due_at AS until FROM debtor_notices WHERE merchant_id = $1"
 
 
 async def wait_until_called(post: SentMessages) -> None:
     async with asyncio.timeout(20):
-        while not post.calls:  # noqa: ASYNC110 - the channel tells
+        while not post.calls:  # noqa: ASYNC110 - the channel has no event to wait for
             await asyncio.sleep(0)
 
 
@@ -78,7 +79,7 @@ async def test_a_worker_keeps_the_lease_of_a_contact_whose_channel_is_slow(
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     await wait_until_called(post)
     for _ in range(3):
-        clock.advance(MAX_LEASE_DURATION)
+        clock.advance(_PART_OF_LEASE)
         await wait_until_renewed(harness, _CONTACTS)
         assert await other.run_merchant(harness.merchant.merchant_id) == 0
     gate.set()
@@ -136,7 +137,7 @@ async def test_a_worker_keeps_the_lease_of_a_letter_that_is_slow_to_render(
     )
     await printer.begun.wait()
     for _ in range(3):
-        clock.advance(MAX_LEASE_DURATION)
+        clock.advance(_PART_OF_LEASE)
         await wait_until_renewed(harness, _CONTACTS)
         lease = start_lease(resources)
         taken = await prepare_contacts(
@@ -160,7 +161,7 @@ async def test_a_worker_keeps_the_lease_of_a_notice_whose_channel_is_slow(
     while not post.calls:
         await worker.run_once()
     for _ in range(3):
-        clock.advance(MAX_LEASE_DURATION)
+        clock.advance(_PART_OF_LEASE)
         await wait_until_renewed(asker.harness, _NOTICES)
         assert await other.run_once() == 0
         assert other.is_idle
@@ -170,7 +171,7 @@ async def test_a_worker_keeps_the_lease_of_a_notice_whose_channel_is_slow(
     assert post.calls.total() == 1
 
 
-async def test_renewing_the_lease_of_a_notice_reports_whether_it_was_held(
+async def test_renewing_a_lease_of_a_notice_succeeds_only_for_its_holder(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await a_notice_harness(resources, clock)
@@ -182,7 +183,7 @@ async def test_renewing_the_lease_of_a_notice_reports_whether_it_was_held(
     assert held == [True, False]
 
 
-async def test_a_contact_to_be_retried_waits_for_its_delay_and_not_for_a_lease(
+async def test_a_retry_is_due_after_its_delay_and_not_after_the_lease(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await plan_one(resources, clock, "EMAIL")
@@ -195,39 +196,39 @@ async def test_a_contact_to_be_retried_waits_for_its_delay_and_not_for_a_lease(
     assert first <= row["until"] <= last
 
 
-async def list_uncalled(harness: Harness, post: SentMessages) -> list[UUID]:
+async def list_unsent(harness: Harness, post: SentMessages) -> list[UUID]:
     marked = [row["communication_id"] for row in await harness.rows(_HANDED_OVER)]
     return [each for each in marked if each not in post.calls]
 
 
-async def test_only_a_message_whose_own_lease_was_renewed_is_called(
+async def test_only_a_message_whose_own_lease_was_renewed_is_sent(
     resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Five contacts wait for a slot: another transaction has locked one, and another worker has
-    leased one."""
-    sure_seconds = 2.0
-    monkeypatch.setattr("dunwell.platform.heartbeat._TRUSTED_SECONDS", sure_seconds)
-    harness = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
+    """Five contacts wait for a free call: another transaction has locked one, and another worker
+    has leased one."""
+    trusted_seconds = 2.0
+    monkeypatch.setattr("dunwell.platform.heartbeat._TRUSTED_SECONDS", trusted_seconds)
+    harness = await plan_texts(resources, clock, _CONCURRENT_CALLS + 5)
     post, gate = SentMessages(), asyncio.Event()
     dispatcher = MessageDispatcher(
         resources, [GatedChannel(post, "SMS", gate)], heartbeat_seconds=0.05
     )
     sending = asyncio.create_task(dispatcher.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
-        while post.calls.total() < _CALLED_AT_ONCE:  # noqa: ASYNC110 - the channel tells
+        while post.calls.total() < _CONCURRENT_CALLS:  # noqa: ASYNC110 - the channel has no event to wait for
             await asyncio.sleep(0.01)
-    locked, taken, *renewed = await list_uncalled(harness, post)
+    locked, taken, *renewed = await list_unsent(harness, post)
     async with resources.database.transaction() as tx:
         await harness.rows(_TAKE_OVER, taken, uuid4())
         await tx.execute(_LOCK, locked)
-        await asyncio.sleep(sure_seconds + 0.3)
+        await asyncio.sleep(trusted_seconds + 0.3)
         gate.set()
         async with asyncio.timeout(20):
-            while not set(renewed) <= post.calls.keys():  # noqa: ASYNC110 - the channel tells
+            while not set(renewed) <= post.calls.keys():  # noqa: ASYNC110 - the channel has no event to wait for
                 await asyncio.sleep(0.01)
     await sending
     await dispatcher.close()
-    assert post.calls.total() == _CALLED_AT_ONCE + len(renewed)
+    assert post.calls.total() == _CONCURRENT_CALLS + len(renewed)
     assert not {locked, taken} & post.calls.keys()
     # The locked contact was released; the other belongs to its new holder.
     assert Counter(await states(harness, _CONTACTS)) == {

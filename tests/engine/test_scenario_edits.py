@@ -31,7 +31,7 @@ FROM step_history
 WHERE merchant_id = $1 AND claim_id = $2
 ORDER BY at, step_id
 """
-_STANDING = """
+_POSITION = """
 SELECT next_step_id, due_at, status
 FROM claims
 WHERE merchant_id = $1 AND claim_id = $2
@@ -53,7 +53,7 @@ async def history(harness: Harness, claim_id: int) -> list[tuple[int, str, str |
 
 
 async def load_position(harness: Harness, claim_id: int) -> tuple[Any, ...]:
-    [row] = await harness.rows(_STANDING, claim_id)
+    [row] = await harness.rows(_POSITION, claim_id)
     return tuple(row)
 
 
@@ -84,9 +84,7 @@ async def test_a_claim_at_a_removed_step_continues_with_the_next_step_at_the_sam
     due_at = clock.now() + 7 * DAY
     assert await load_position(harness, claim_id) == (3, due_at, "IN_PROCESS")
     saved = await edit(harness, REMINDER, WEEK, CHECKPOINT, LAST_WAIT)
-    assert saved.words == [
-        '1 claim that stood at step 3 "Dunning fee" goes on at step 4 "Ask the ERP"'
-    ]
+    assert saved.words == ['1 claim at step 3 "Dunning fee" continues at step 4 "Ask the ERP"']
     assert await load_position(harness, claim_id) == (4, due_at, "IN_PROCESS")
     await harness.run_until(due_at)
     assert await list_event_types(harness, claim_id) == ["ESCALATED", "CHECKPOINT_REACHED"]
@@ -161,7 +159,7 @@ async def test_the_planned_contact_of_a_removed_step_is_cancelled(
     ],
     ids=["accepted", "refused", "later"],
 )
-async def test_a_contact_at_its_channel_is_settled_although_its_step_was_removed(
+async def test_the_outcome_of_a_contact_is_recorded_although_its_step_was_removed(
     resources: Resources, clock: MovableClock, answers: list[Outcome | Exception], events: list[str]
 ) -> None:
     channel = InterruptedChannel(answers)
@@ -193,7 +191,7 @@ async def test_a_late_failure_of_a_removed_step_does_not_move_the_claim(
     assert [tuple(row) for row in await harness.rows(_STATES)] == [(1, "FAILED")]
 
 
-async def test_an_order_that_would_repeat_a_step_is_refused(
+async def test_an_edit_that_would_repeat_a_step_is_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await on_a_scenario(resources, clock)
@@ -228,7 +226,7 @@ async def test_a_collected_claim_continues_with_the_edited_steps_after_a_reversa
     assert await list_event_types(harness, claim_id) == ["ESCALATED", "CHECKPOINT_REACHED"]
 
 
-async def test_an_edit_waits_for_the_engine_that_moves_a_claim_to_the_step_it_takes_out(
+async def test_an_edit_waits_for_an_engine_that_moves_a_claim_to_the_removed_step(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await on_a_scenario(resources, clock)
@@ -245,22 +243,22 @@ async def test_an_edit_waits_for_the_engine_that_moves_a_claim_to_the_step_it_ta
     assert (await load_position(harness, claim_id))[0] == 4
 
 
-async def test_an_answer_of_a_channel_is_settled_by_the_current_steps(
+async def test_after_the_outcome_of_a_contact_its_claim_continues_with_the_edited_steps(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """The dispatcher reads where its claim continues while an edit removes that step."""
+    """The dispatcher has loaded the step with which the claim continues; then an edit removes it."""
     channel = InterruptedChannel()
     harness = await on_a_scenario(resources, clock, channels=[channel])
     [claim_id] = await harness.create()
     await Engine(resources).run_once()
-    begun, go_on = asyncio.Event(), asyncio.Event()
+    begun, may_continue = asyncio.Event(), asyncio.Event()
 
     async def edit_slowly() -> None:
         async with harness.work(COMMAND_LINE) as work:
             steps = [REMINDER, FEE, CHECKPOINT, LAST_WAIT]
             await save_scenario(work, "Standard", a_definition(steps=steps))
             begun.set()
-            await go_on.wait()
+            await may_continue.wait()
 
     async def begin_editing() -> None:
         editing.append(asyncio.create_task(edit_slowly()))
@@ -272,7 +270,7 @@ async def test_an_answer_of_a_channel_is_settled_by_the_current_steps(
     sending = asyncio.create_task(dispatcher.run_once())
     await begun.wait()
     await until_held_back(resources.database, sending)
-    go_on.set()
+    may_continue.set()
     await asyncio.gather(sending, *editing)
     await dispatcher.close()
     assert (await load_position(harness, claim_id))[0] == 3

@@ -15,7 +15,7 @@ from tests.life.test_claim_life import START, STEPS
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, ScriptedChannel, a_harness
 
-_PLACE = """
+_POSITION = """
 SELECT next_step_id, due_at, status, run
 FROM claims
 WHERE merchant_id = $1 AND claim_id = $2
@@ -30,22 +30,22 @@ ORDER BY planned_at, step_id
 
 @dataclass
 class ObservedMerchant:
-    """A merchant with scenarios, one claim in undisturbed process and one that is disputed for a
-    while."""
+    """A merchant with scenarios, one claim in process without interruption and one that is
+    disputed for some days."""
 
     harness: Harness
     plain: int
     disputed: int
 
-    async def tell(self) -> list[Any]:
+    async def list_history(self) -> list[Any]:
         """Return everything that happened to both claims, without ids, which differ between
         merchants."""
-        told: list[Any] = []
+        history: list[Any] = []
         for claim_id in (self.plain, self.disputed):
-            told += [tuple(row) for row in await self.harness.rows(_PLACE, claim_id)]
-            told += [tuple(row) for row in await self.harness.rows(_CONTACTS, claim_id)]
-            told += [describe(event) for event in await self.harness.events(claim_id)]
-        return told
+            history += [tuple(row) for row in await self.harness.rows(_POSITION, claim_id)]
+            history += [tuple(row) for row in await self.harness.rows(_CONTACTS, claim_id)]
+            history += [describe(event) for event in await self.harness.events(claim_id)]
+        return history
 
 
 def describe(event: dict[str, Any]) -> tuple[Any, ...]:
@@ -86,7 +86,7 @@ async def dispute(twins: tuple[ObservedMerchant, ObservedMerchant]) -> None:
             await open_hold(work, each.disputed, HoldKind.DISPUTE)
 
 
-async def clear(twins: tuple[ObservedMerchant, ObservedMerchant]) -> None:
+async def lift_dispute(twins: tuple[ObservedMerchant, ObservedMerchant]) -> None:
     for each in twins:
         async with each.harness.work() as work:
             await lift_hold(work, each.disputed, HoldKind.DISPUTE)
@@ -99,14 +99,14 @@ async def test_claims_continue_unchanged_after_the_switch_to_workflows(
     switched, stayed = twins
     await run_until(twins, day)
     await dispute(twins)
-    place = await switched.harness.rows(_PLACE, switched.plain)
+    position = await switched.harness.rows(_POSITION, switched.plain)
     report = await switched.harness.switch()
     assert [each.active_claims for each in report.scenarios] == [2]
-    assert await switched.harness.rows(_PLACE, switched.plain) == place
+    assert await switched.harness.rows(_POSITION, switched.plain) == position
     await run_until(twins, day + 2)
-    await clear(twins)
+    await lift_dispute(twins)
     await run_until(twins, day + 24)
-    assert await switched.tell() == await stayed.tell()
+    assert await switched.list_history() == await stayed.list_history()
     types = [event["type"] for event in await switched.harness.events(switched.plain)]
     assert types == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED", "ARCHIVED"]
     assert len(switched.harness.channels[0].sent) == 8

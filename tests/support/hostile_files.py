@@ -1,4 +1,4 @@
-"""Malicious files by kind. Some are made harmless, the others are rejected."""
+"""Malicious files by kind. Some are cleaned, the others are rejected."""
 
 import io
 import zipfile
@@ -51,8 +51,8 @@ def _a_png_that_claims(width: int, height: int) -> bytes:
     return bytes(image)
 
 
-# The file names and contents of files that are made harmless.
-HARMLESS: dict[str, tuple[str, bytes]] = {
+# The file names and contents of files from which the active content is removed.
+CLEANABLE: dict[str, tuple[str, bytes]] = {
     **{name: ("invoice.pdf", content) for name, content in hostile_pdfs.ACTING.items()},
     "PNG with a page in its words": ("a.png", _a_png_that_says()),
     "PNG with a page behind it": ("a.png", an_image("PNG") + _PAGE),

@@ -26,7 +26,7 @@ from tests.support.merchants import CONFIGURATION, a_merchant
 from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS
 from tests.usecases.test_apply_faults import write
 
-POST: dict[str, Any] = {
+SMTP_PROVIDER: dict[str, Any] = {
     "channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587",
     "credentials": {"user": "dunwell", "passwordFile": "smtp"},
 }  # fmt: skip
@@ -42,46 +42,46 @@ async def apply(
     return (await apply_installation(resources, installation, secrets)).changes
 
 
-async def known(resources: Resources) -> dict[str, bytes]:
+async def load_stored_secrets(resources: Resources) -> dict[str, bytes]:
     async with resources.database.connection() as connection:
         return await load_secrets(connection, resources.keys)
 
 
 async def test_a_secret_is_stored_encrypted_and_known_to_processes(resources: Resources) -> None:
-    provider, secret = await apply(resources, {"post": POST})
+    provider, secret = await apply(resources, {"post": SMTP_PROVIDER})
     assert "post" in provider
     assert secret == f"{NAME}: a secret, changed"
     async with resources.database.connection() as connection:
         [(name, sealed)] = await connection.fetch(_STORED)
     assert name == NAME
     assert b"s3cret" not in sealed
-    standing = CurrentInstallation(resources)
-    await standing.read()
-    assert standing.secrets == {NAME: b"s3cret"}
-    assert standing.delivery_providers["post"].channel == "EMAIL"
+    current = CurrentInstallation(resources)
+    await current.read()
+    assert current.secrets == {NAME: b"s3cret"}
+    assert current.delivery_providers["post"].channel == "EMAIL"
 
 
 async def test_only_a_changed_secret_makes_a_new_revision(resources: Resources) -> None:
-    await apply(resources, {"post": POST})
-    standing = CurrentInstallation(resources)
-    await standing.read()
-    assert await apply(resources, {"post": POST}) == []
-    installation = check_installation({"deliveryProviders": {"post": POST}})
+    await apply(resources, {"post": SMTP_PROVIDER})
+    current = CurrentInstallation(resources)
+    await current.read()
+    assert await apply(resources, {"post": SMTP_PROVIDER}) == []
+    installation = check_installation({"deliveryProviders": {"post": SMTP_PROVIDER}})
     planned = await plan_installation(resources, installation, {NAME: b"new"})
     assert planned.changes == [f"{NAME}: a secret, changed"]
-    assert await apply(resources, {"post": POST}, b"new") == [f"{NAME}: a secret, changed"]
-    await standing.read()
-    assert (standing.revision, standing.secrets) == (2, {NAME: b"new"})
+    assert await apply(resources, {"post": SMTP_PROVIDER}, b"new") == [f"{NAME}: a secret, changed"]
+    await current.read()
+    assert (current.revision, current.secrets) == (2, {NAME: b"new"})
 
 
 async def test_a_secret_is_deleted_with_its_provider(resources: Resources) -> None:
-    await apply(resources, {"post": POST})
+    await apply(resources, {"post": SMTP_PROVIDER})
     await apply(resources, {}, None)
-    assert await known(resources) == {}
+    assert await load_stored_secrets(resources) == {}
 
 
 async def test_a_secret_is_reencrypted_with_a_new_key(resources: Resources) -> None:
-    await apply(resources, {"post": POST})
+    await apply(resources, {"post": SMTP_PROVIDER})
     older = resources.settings.secret_key
     newer = KeyRing({2: b"n" * 32, **older})
     [values] = list_columns("installation_secrets")
@@ -93,11 +93,13 @@ async def test_a_secret_is_reencrypted_with_a_new_key(resources: Resources) -> N
         assert await load_secrets(tx, resources.keys) == {}
 
 
-@pytest.mark.parametrize("after", [{}, {"post": {**POST, "channel": "SMS", "adapter": "twilio"}}])
+@pytest.mark.parametrize(
+    "after", [{}, {"post": {**SMTP_PROVIDER, "channel": "SMS", "adapter": "twilio"}}]
+)
 async def test_a_provider_that_a_merchant_uses_cannot_be_removed(
     resources: Resources, after: dict[str, Any]
 ) -> None:
-    await apply(resources, {"post": POST})
+    await apply(resources, {"post": SMTP_PROVIDER})
     setups: Any = {"EMAIL": ChannelSetup(provider="post", sender="claims@nordwind.example")}
     async with resources.database.transaction() as tx:
         configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
@@ -108,20 +110,23 @@ async def test_a_provider_that_a_merchant_uses_cannot_be_removed(
         await apply(resources, after, None)
     [fault] = refused.value.faults
     assert (fault.path, fault.code) == ("/deliveryProviders/post", "IN_USE")
-    assert await known(resources) == {NAME: b"s3cret"}
+    assert await load_stored_secrets(resources) == {NAME: b"s3cret"}
 
 
 @pytest.mark.parametrize(
     ("provider", "path"),
     [
-        ({**POST, "channel": "SMS"}, "/deliveryProviders/post/channel"),
-        ({**POST, "adapter": "fax"}, "/deliveryProviders/post/adapter"),
-        ({**POST, "encryption": "NONE"}, "/deliveryProviders/post/encryption"),
-        ({**POST, "server": "mail example"}, "/deliveryProviders/post/server"),
-        ({**POST, "pace": {"atOnce": 0}}, "/deliveryProviders/post/pace/atOnce"),
-        ({**POST, "prices": {"de": 7}}, "/deliveryProviders/post/prices/de"),
+        ({**SMTP_PROVIDER, "channel": "SMS"}, "/deliveryProviders/post/channel"),
+        ({**SMTP_PROVIDER, "adapter": "fax"}, "/deliveryProviders/post/adapter"),
+        ({**SMTP_PROVIDER, "encryption": "NONE"}, "/deliveryProviders/post/encryption"),
+        ({**SMTP_PROVIDER, "server": "mail example"}, "/deliveryProviders/post/server"),
+        ({**SMTP_PROVIDER, "pace": {"atOnce": 0}}, "/deliveryProviders/post/pace/atOnce"),
+        ({**SMTP_PROVIDER, "prices": {"de": 7}}, "/deliveryProviders/post/prices/de"),
         (
-            {**POST, "mailbox": {"server": "m:993", "credentials": POST["credentials"]}},
+            {
+                **SMTP_PROVIDER,
+                "mailbox": {"server": "m:993", "credentials": SMTP_PROVIDER["credentials"]},
+            },
             "/deliveryProviders/post/returnDomain",
         ),
         ({"channel": "EMAIL", "adapter": "smtp"}, "/deliveryProviders/post/server"),
@@ -136,7 +141,7 @@ def test_a_faulty_provider_is_refused_with_its_path(provider: dict[str, Any], pa
 @pytest.mark.parametrize(
     ("document", "path", "new_name"),
     [
-        ({"lines": {"post": POST}}, "/lines", "deliveryProviders"),
+        ({"lines": {"post": SMTP_PROVIDER}}, "/lines", "deliveryProviders"),
         ({"alarms": {"email": ["ops@example.com"]}}, "/alarms", "alerts"),
         ({"alerts": {"line": "post"}}, "/alerts/line", "provider"),
     ],
@@ -152,7 +157,7 @@ def test_an_old_key_of_the_installation_file_is_refused_with_its_new_name(
 
 
 def test_secrets_are_read_from_files_next_to_the_installation_file(tmp_path: Path) -> None:
-    installation = check_installation({"deliveryProviders": {"post": POST}})
+    installation = check_installation({"deliveryProviders": {"post": SMTP_PROVIDER}})
     file = tmp_path / "installation.yaml"
     with pytest.raises(ValidationError) as refused:
         read_secret_files(file, installation)
@@ -170,7 +175,7 @@ def test_the_command_line_applies_a_provider_without_showing_its_secret(
     dunwell: CommandLine, tmp_path: Path
 ) -> None:
     path = tmp_path / "installation.yaml"
-    path.write_bytes(msgspec.yaml.encode({"deliveryProviders": {"post": POST}}))
+    path.write_bytes(msgspec.yaml.encode({"deliveryProviders": {"post": SMTP_PROVIDER}}))
     assert "smtp cannot be read" in dunwell.run("apply", str(path)).stderr
     (tmp_path / "smtp").write_text("s3cret\n")
     applied = dunwell.run("apply", str(path))
@@ -192,7 +197,7 @@ def test_the_command_line_applies_a_provider_without_showing_its_secret(
 async def test_a_merchant_cannot_use_an_unknown_provider(
     resources: Resources, tmp_path: Path, channel: str, says: str
 ) -> None:
-    await apply(resources, {"post": POST})
+    await apply(resources, {"post": SMTP_PROVIDER})
     sender = {"EMAIL": "claims@nordwind.example", "SMS": "Nordwind"}[channel]
     setup = {channel: {"provider": "psot", "from": sender}}
     with pytest.raises(ValidationError) as refused:
@@ -206,7 +211,7 @@ async def test_a_merchant_cannot_use_an_unknown_provider(
 async def test_changing_a_channel_to_a_provider_is_reported(
     resources: Resources, tmp_path: Path
 ) -> None:
-    await apply(resources, {"post": POST})
+    await apply(resources, {"post": SMTP_PROVIDER})
     by_outbox = {"EMAIL": {"adapter": "outbox", "from": "claims@nordwind.example"}}
     await apply_merchant(resources, tmp_path, by_outbox)
     by_provider = {"EMAIL": {"provider": "post", "from": "claims@nordwind.example"}}
@@ -219,7 +224,7 @@ async def test_changing_a_channel_to_a_provider_is_reported(
 async def test_a_sandbox_merchant_cannot_use_a_provider(
     resources: Resources, tmp_path: Path
 ) -> None:
-    await apply(resources, {"post": POST})
+    await apply(resources, {"post": SMTP_PROVIDER})
     setup = {"EMAIL": {"provider": "post", "from": "claims@nordwind.example"}}
     with pytest.raises(ValidationError) as refused:
         await apply_merchant(resources, tmp_path, setup, sandbox=True)
