@@ -246,7 +246,7 @@ async def test_an_edit_waits_for_an_engine_that_moves_a_claim_to_the_removed_ste
 async def test_after_the_outcome_of_a_contact_its_claim_continues_with_the_edited_steps(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """The dispatcher has loaded the step with which the claim continues; then an edit removes it."""
+    """The dispatcher has loaded the next step of the claim; an edit then removes it."""
     channel = InterruptedChannel()
     harness = await on_a_scenario(resources, clock, channels=[channel])
     [claim_id] = await harness.create()

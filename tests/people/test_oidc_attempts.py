@@ -44,13 +44,13 @@ async def test_a_completed_sign_in_leads_to_the_requested_page(
     harness: SingleSignOnHarness,
 ) -> None:
     sent = await harness.start("/portal/people?x=1")
-    back = await harness.finish(build_return(sent, harness.scripted.consent(sent.address)))
+    back = await harness.finish(build_return(sent, harness.scripted.consent(sent.url)))
     assert isinstance(back, SignOnCompleted)
     assert (back.next_page, back.opened.by) == ("/portal/people?x=1", "PROVIDER")
 
 
 async def test_the_redirect_uri_uses_the_public_address(harness: SingleSignOnHarness) -> None:
-    asked = read((await harness.start()).address)
+    asked = read((await harness.start()).url)
     origin = harness.resources.settings.public_url
     assert asked["redirect_uri"] == f"{origin}/portal/sign-in/with/kontor/back"
     assert asked["scope"] == "openid email profile"
@@ -69,7 +69,7 @@ async def test_unmatched_returns_cannot_fill_the_audit_log(harness: SingleSignOn
     # it.
     await harness.finish(change_returned(lost, visitor=AWAY))
     assert len(await harness.list_audit_entries("session.refuse")) == MAX_UNMATCHED_RETURNS + 1
-    back = await harness.finish(build_return(sent, harness.scripted.consent(sent.address)))
+    back = await harness.finish(build_return(sent, harness.scripted.consent(sent.url)))
     assert isinstance(back, SignOnCompleted)
 
     harness.clock.advance(WINDOW)
@@ -81,7 +81,7 @@ async def test_each_attempt_has_its_own_secrets_which_are_not_stored(
     harness: SingleSignOnHarness,
 ) -> None:
     first, second = await harness.start(), await harness.start()
-    one, other = read(first.address), read(second.address)
+    one, other = read(first.url), read(second.url)
     for name in ("state", "nonce", "code_challenge"):
         assert one[name] != other[name]
     assert len({one["state"], one["nonce"], one["code_challenge"]}) == 3
@@ -96,7 +96,7 @@ async def test_a_wrong_state_is_refused_and_does_not_use_up_the_attempt(
     harness: SingleSignOnHarness, state: str
 ) -> None:
     sent = await harness.start()
-    right = build_return(sent, harness.scripted.consent(sent.address))
+    right = build_return(sent, harness.scripted.consent(sent.url))
     assert await harness.finish(change_returned(right, state=state)) is SignOnFailure.GONE
     assert harness.scripted.asked["/token"] == 0
     assert isinstance(await harness.finish(right), SignOnCompleted)
@@ -107,7 +107,7 @@ async def test_another_browser_cannot_use_the_code_of_an_attempt(
 ) -> None:
     """An attacker who makes a victim open the attacker's return address signs in nobody."""
     sent, victims = await harness.start(), await harness.start(visitor=AWAY)
-    brought = harness.scripted.consent(sent.address)
+    brought = harness.scripted.consent(sent.url)
     planted = build_return(victims, brought, AWAY)
     assert await harness.finish(planted) is SignOnFailure.GONE
     assert await harness.finish(change_returned(planted, secret="")) is SignOnFailure.GONE
@@ -118,9 +118,9 @@ async def test_a_code_injected_into_another_attempt_is_refused(
     harness: SingleSignOnHarness,
 ) -> None:
     """PKCE: a code works only with the verifier of its own attempt."""
-    stolen = harness.scripted.consent((await harness.start()).address)
+    stolen = harness.scripted.consent((await harness.start()).url)
     mine = await harness.start(visitor=AWAY)
-    own = harness.scripted.consent(mine.address)
+    own = harness.scripted.consent(mine.url)
     injected = build_return(mine, {**own, "code": stolen["code"]}, AWAY)
     assert await harness.finish(injected) is SignOnFailure.REJECTED
     assert await harness.count("users") == 0
@@ -128,7 +128,7 @@ async def test_a_code_injected_into_another_attempt_is_refused(
 
 async def test_an_attempt_works_once(harness: SingleSignOnHarness) -> None:
     sent = await harness.start()
-    returned = build_return(sent, harness.scripted.consent(sent.address))
+    returned = build_return(sent, harness.scripted.consent(sent.url))
     assert isinstance(await harness.finish(returned), SignOnCompleted)
     assert await harness.finish(returned) is SignOnFailure.GONE
     assert await harness.count("portal_sessions") == 1
@@ -138,10 +138,10 @@ async def test_an_attempt_works_once(harness: SingleSignOnHarness) -> None:
 async def test_a_replayed_code_is_refused(harness: SingleSignOnHarness) -> None:
     """The code of one attempt is sent in another: the provider answers that it was used."""
     sent = await harness.start()
-    brought = harness.scripted.consent(sent.address)
+    brought = harness.scripted.consent(sent.url)
     assert isinstance(await harness.finish(build_return(sent, brought)), SignOnCompleted)
     again = await harness.start()
-    own = harness.scripted.consent(again.address)
+    own = harness.scripted.consent(again.url)
     replayed = build_return(again, {**own, "code": brought["code"]})
     assert await harness.finish(replayed) is SignOnFailure.REJECTED
     acts = await harness.list_audit_entries("session.refuse")
@@ -155,7 +155,7 @@ async def test_an_attempt_lasts_ten_minutes(
     harness: SingleSignOnHarness, late: timedelta, expected: type
 ) -> None:
     sent = await harness.start()
-    brought = harness.scripted.consent(sent.address)
+    brought = harness.scripted.consent(sent.url)
     harness.clock.advance(timedelta(minutes=10) + late)
     assert isinstance(await harness.finish(build_return(sent, brought)), expected)
 
@@ -171,11 +171,11 @@ async def test_a_response_with_another_issuer_is_refused(harness: SingleSignOnHa
     """Mix-up attack: the response names its issuer."""
     for issuer in ("https://evil.example", "", harness.scripted.issuer + "/"):
         sent = await harness.start()
-        brought = {**harness.scripted.consent(sent.address), "iss": issuer}
+        brought = {**harness.scripted.consent(sent.url), "iss": issuer}
         assert await harness.finish(build_return(sent, brought)) is SignOnFailure.REJECTED
     assert harness.scripted.asked["/token"] == 0
     sent = await harness.start()
-    brought = {**harness.scripted.consent(sent.address), "iss": harness.scripted.issuer}
+    brought = {**harness.scripted.consent(sent.url), "iss": harness.scripted.issuer}
     assert isinstance(await harness.finish(build_return(sent, brought)), SignOnCompleted)
 
 
@@ -197,7 +197,7 @@ async def test_an_attempt_at_one_provider_cannot_be_finished_at_another(
         )
         other = OidcProvider(provider, CLIENT_SECRET)
         sent = await harness.start()
-        returned = build_return(sent, harness.scripted.consent(sent.address))
+        returned = build_return(sent, harness.scripted.consent(sent.url))
         assert await finish_attempt(harness.services, other, returned) is SignOnFailure.GONE
         assert evil.asked["/token"] == 0
         await other.close()
@@ -209,7 +209,7 @@ async def test_a_user_whom_the_provider_refused_is_not_signed_in(
     harness: SingleSignOnHarness, brought: dict[str, str]
 ) -> None:
     sent = await harness.start()
-    state = read(sent.address)["state"]
+    state = read(sent.url)["state"]
     assert (
         await harness.finish(build_return(sent, {"state": state, **brought}))
         is SignOnFailure.DENIED

@@ -55,7 +55,7 @@ async def confirm(
     harness.scripted.claims = {"auth_time": at, **claims}
     sent = await go_there(harness, person)
     returned = change_returned(
-        build_return(sent, harness.scripted.consent(sent.address)), session=opened.secret
+        build_return(sent, harness.scripted.consent(sent.url)), session=opened.secret
     )
     return await harness.finish(returned)
 
@@ -74,9 +74,9 @@ async def test_the_sign_in_itself_does_not_confirm_the_session(
 async def test_the_provider_is_asked_for_a_fresh_sign_in(harness: SingleSignOnHarness) -> None:
     opened = await harness.complete_sign_in()
     sent = await go_there(harness, await require(harness.services, opened))
-    asked = parse_qs(urlsplit(sent.address).query)
+    asked = parse_qs(urlsplit(sent.url).query)
     assert (asked["prompt"], asked["max_age"]) == (["login"], ["60"])
-    usual = parse_qs(urlsplit((await harness.start()).address).query)
+    usual = parse_qs(urlsplit((await harness.start()).url).query)
     assert not {"prompt", "max_age"} & usual.keys()
 
 
@@ -135,7 +135,7 @@ async def test_another_session_of_the_same_user_is_not_confirmed(
     harness.scripted.claims = {"auth_time": int(harness.clock.now().timestamp())}
     for session in ("", "x" * 43, second.secret):
         sent = await go_there(harness, await require(harness.services, first))
-        returned = build_return(sent, harness.scripted.consent(sent.address))
+        returned = build_return(sent, harness.scripted.consent(sent.url))
         ended = await harness.finish(change_returned(returned, session=session))
         assert ended == ConfirmationEnded(ConfirmationFailure.SESSION_OVER)
     assert not await is_session_confirmed(harness, first)
@@ -147,7 +147,7 @@ async def test_a_sign_in_attempt_does_not_confirm_a_session(harness: SingleSignO
     opened = await harness.complete_sign_in()
     harness.scripted.claims = {"auth_time": int(harness.clock.now().timestamp())}
     sent = await harness.start()
-    brought = build_return(sent, harness.scripted.consent(sent.address))
+    brought = build_return(sent, harness.scripted.consent(sent.url))
     returned = change_returned(brought, session=opened.secret)
     assert isinstance(await harness.finish(returned), SignOnCompleted)
     assert not await is_session_confirmed(harness, opened)
@@ -159,7 +159,7 @@ async def test_a_refusal_at_the_provider_ends_the_confirmation(
     opened = await harness.complete_sign_in()
     person = await require(harness.services, opened)
     sent = await go_there(harness, person)
-    brought = {"error": "access_denied", "state": harness.scripted.consent(sent.address)["state"]}
+    brought = {"error": "access_denied", "state": harness.scripted.consent(sent.url)["state"]}
     ended = await harness.finish(
         change_returned(build_return(sent, brought), session=opened.secret)
     )

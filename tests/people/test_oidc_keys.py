@@ -97,7 +97,7 @@ async def test_an_unavailable_provider_is_asked_again_after_ten_seconds(
     harness.scripted.answers[DISCOVERY] = (503, b"")
 
     async def ask() -> object:
-        return await harness.adapter.find_leaving_address("x", harness.clock.now())
+        return await harness.adapter.find_logout_url("x", harness.clock.now())
 
     assert [await ask() for _ in range(3)] == [None] * 3
     assert harness.scripted.asked[DISCOVERY] == 1
@@ -114,7 +114,7 @@ async def test_a_failure_of_the_provider_ends_the_sign_in(
 ) -> None:
     sent = await harness.start()
     harness.scripted.answers["/token"] = (502, b"")
-    assert harness.scripted.consent(sent.address)
+    assert harness.scripted.consent(sent.url)
     assert await harness.sign_in_at_provider() is SignOnFailure.AWAY
     del harness.scripted.answers["/token"]
     assert isinstance(await harness.sign_in_at_provider(), SignOnCompleted)

@@ -152,7 +152,7 @@ async def test_a_logout_token_is_valid_for_ten_minutes(
 
 async def test_a_logout_during_a_sign_in_prevents_it(harness: SingleSignOnHarness) -> None:
     sent = await harness.start()
-    brought = harness.scripted.consent(sent.address)
+    brought = harness.scripted.consent(sent.url)
     assert await tell(harness)
     outcome = await harness.finish(build_return(sent, brought))
     assert isinstance(outcome, SignOnRefused)

@@ -285,7 +285,7 @@ async def test_a_sign_in_must_have_the_configured_strength(
     harness: SingleSignOnHarness, claims: dict[str, Any], is_in: bool
 ) -> None:
     await harness.change_provider(acr_values=("high", "highest"), amr_values=("mfa",))
-    assert "acr_values=high+highest" in (await harness.start()).address.replace("%20", "+")
+    assert "acr_values=high+highest" in (await harness.start()).url.replace("%20", "+")
     outcome = await harness.sign_in_at_provider(**claims)
     assert isinstance(outcome, SignOnCompleted) == is_in
     if not is_in:
@@ -297,9 +297,7 @@ async def test_two_concurrent_first_sign_ins_create_one_user(harness: SingleSign
     sent = [await harness.start(), await harness.start()]
     harness.scripted.may_answer.clear()
     coming = [
-        asyncio.create_task(
-            harness.finish(build_return(each, harness.scripted.consent(each.address)))
-        )
+        asyncio.create_task(harness.finish(build_return(each, harness.scripted.consent(each.url))))
         for each in sent
     ]
     harness.scripted.may_answer.set()

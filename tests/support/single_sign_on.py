@@ -104,7 +104,7 @@ class SingleSignOnHarness:
         """Redirect a user to the provider, sign in there with these claims, and return."""
         self.scripted.claims = claims
         sent = await self.start(visitor=visitor)
-        return await self.finish(build_return(sent, self.scripted.consent(sent.address), visitor))
+        return await self.finish(build_return(sent, self.scripted.consent(sent.url), visitor))
 
     async def complete_sign_in(self, visitor: Visitor = HOME, **claims: Any) -> OpenedSession:
         outcome = await self.sign_in_at_provider(visitor, **claims)

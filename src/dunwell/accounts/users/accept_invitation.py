@@ -141,7 +141,7 @@ async def start_passkey_registration(
     services: SignInServices, link: str, challenge: bytes
 ) -> str | None:
     """Return the browser's options for creating a passkey, or None if the link was used or has
-    expired. Raises NotFound if passkeys are unavailable at this address."""
+    expired. Raises NotFound if passkeys are not available on this site."""
     party = get_relying_party(services)
     async with services.work(build_visitor_actor(None, "")) as work:
         user_id = await _find_invited(work, link)

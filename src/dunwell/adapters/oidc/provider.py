@@ -56,7 +56,7 @@ class OidcProvider:
         self._secret = secret
         self._discovery = ProviderDiscovery(provider)
 
-    async def build_address(
+    async def build_authorization_url(
         self, secrets: AttemptSecrets, redirect_uri: str, now: datetime, *, is_fresh: bool = False
     ) -> str | ProviderUnavailable:
         try:
@@ -111,7 +111,7 @@ class OidcProvider:
             log.warning("logout refused", provider=self.settings.name, reason=str(error))
             return TokenRejected(TokenFault.TOKEN)
 
-    async def find_leaving_address(self, back_to: str, now: datetime) -> str | None:
+    async def find_logout_url(self, back_to: str, now: datetime) -> str | None:
         try:
             metadata = await self._discovery.get_metadata(now)
         except IdentityProviderUnavailable:

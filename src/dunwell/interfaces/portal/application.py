@@ -1,4 +1,4 @@
-"""The portal's routes, its error pages, and the response to all other requests. Every address
+"""The portal's routes, its error pages, and the response to all other requests. Every URL
 answers every method with a page. Refusals of use cases that no page shows itself get an error page.
 Any other exception is an internal error: it is logged with the request's id, and the page shows
 only this id. What a user may not do or reach is shown as not found.
@@ -69,7 +69,7 @@ class ProblemPage(Page, frozen=True):
     message: str = ""
     # Set only for an internal error.
     request_id: str = ""
-    # The page's address, if trying again may help.
+    # The page's URL, if trying again may help.
     again: str = ""
 
 
@@ -112,7 +112,7 @@ _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 _PAGES |= {"asset": {"GET": ASSETS.send}}
 if _PAGES.keys() != PATHS.keys():
     raise ImportError(
-        "Each page has an address in render/addresses.py and a handler in a slice's PAGES; one has"
+        "Each page has a URL in render/addresses.py and a handler in a slice's PAGES; one has"
         f" not: {_PAGES.keys() ^ PATHS.keys()}"
     )
 # The handlers by path and method.

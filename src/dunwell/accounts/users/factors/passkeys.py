@@ -1,8 +1,8 @@
 """Requests to browsers' passkeys and the check of their responses (WebAuthn).
 
 The origin comes from DUNWELL_PUBLIC_URL, never from the request's host. A passkey must verify its
-user, so it counts as two factors. Browsers refuse passkeys for IP addresses, so there are none at
-such an address.
+user, so it counts as two factors. Browsers refuse passkeys for IP addresses, so they cannot be used
+if the public URL contains one.
 """
 
 import json
@@ -57,7 +57,7 @@ class RegisteredPasskey:
 
 
 def find_relying_party(public_url: str) -> RelyingParty | None:
-    """Return the relying party, or None if passkeys cannot be used at this address."""
+    """Return the relying party, or None if passkeys cannot be used on this site."""
     host = urlsplit(public_url).hostname or ""
     try:
         ip_address(host)

@@ -1,4 +1,4 @@
-"""Authenticator apps: secrets, the address in the QR code, and codes (RFC 6238).
+"""Authenticator apps: secrets, the URI in the QR code, and codes (RFC 6238).
 
 A code is identified by its time step of 30 seconds. The caller accepts each step once
 (`store.use_totp_step`).
@@ -45,7 +45,7 @@ def encode_secret(secret: bytes) -> str:
 
 
 def render_app_address(secret: str, email: str) -> str:
-    """Return the address in the QR code: otpauth://totp/..."""
+    """Return the URI in the QR code: otpauth://totp/..."""
     return pyotp.TOTP(secret).provisioning_uri(name=email, issuer_name=_ISSUER)
 
 

@@ -91,10 +91,10 @@ class IdentityProvider(Protocol):
     @property
     def settings(self) -> IdentityProviderSettings: ...
 
-    async def build_address(
+    async def build_authorization_url(
         self, secrets: AttemptSecrets, redirect_uri: str, now: datetime, *, is_fresh: bool = False
     ) -> str | ProviderUnavailable:
-        """Return the address to which the user is redirected. `is_fresh`: the provider must
+        """Return the URL to which the user is redirected. `is_fresh`: the provider must
         authenticate the user again."""
 
     async def redeem(
@@ -109,8 +109,8 @@ class IdentityProvider(Protocol):
         processed before.
         """
 
-    async def find_leaving_address(self, back_to: str, now: datetime) -> str | None:
-        """Return the address that signs the user out at the provider, or None."""
+    async def find_logout_url(self, back_to: str, now: datetime) -> str | None:
+        """Return the URL that signs the user out at the provider, or None."""
 
 
 class IdentityProviders(Protocol):

@@ -59,14 +59,14 @@ _STATE, _NONCE, _VERIFIER = "sign-in-state", "sign-in-nonce", "sign-in-verifier"
 
 @dataclass(frozen=True, slots=True)
 class StartedSignOn:
-    """`address`: at the provider. `secret`: the value of the attempt's cookie."""
+    """`url`: where to redirect the browser. `secret`: the value of the attempt's cookie."""
 
-    address: str
+    url: str
     secret: str
 
 
-def build_return_address(resources: Resources, provider: str) -> str:
-    """Return the redirect URI of the provider. It uses only the configured public address, never
+def build_redirect_uri(resources: Resources, provider: str) -> str:
+    """Return the redirect URI of the provider. It uses only the configured public URL, never
     the request's host. Each provider has its own."""
     return f"{resources.settings.public_url}/portal/sign-in/with/{provider}/back"
 
@@ -87,11 +87,11 @@ async def start_attempt(
         return TooManyAttempts(wait)
     secret = render_secret(randomness)
     secrets = derive_secrets(resources.keys, secret)
-    address = await provider.build_address(
-        secrets, build_return_address(resources, name), now, is_fresh=confirms_session is not None
+    url = await provider.build_authorization_url(
+        secrets, build_redirect_uri(resources, name), now, is_fresh=confirms_session is not None
     )
-    if isinstance(address, ProviderUnavailable):
-        return address
+    if isinstance(url, ProviderUnavailable):
+        return url
     async with resources.database.transaction() as tx:
         attempt_hash = hash_secret(secret)
         assert attempt_hash is not None
@@ -104,7 +104,7 @@ async def start_attempt(
             confirms_session=confirms_session,
         )
         await save_attempt(tx, attempt)
-    return StartedSignOn(address, secret)
+    return StartedSignOn(url, secret)
 
 
 def derive_secrets(keys: KeyRing, cookie: str) -> AttemptSecrets:
@@ -204,7 +204,7 @@ class SignOnFailure(StrEnum):
 @dataclass(frozen=True, slots=True)
 class ProviderReturn:
     """What a browser brings back. `secret`: the attempt's cookie. The other values come from the
-    address, "" or None if missing. `randomness`: SECRET_BYTES bytes for the session."""
+    URL, "" or None if missing. `randomness`: SECRET_BYTES bytes for the session."""
 
     secret: str
     state: str
@@ -266,7 +266,7 @@ async def _redeem(
             services, name, returned=returned, failure=SignOnFailure.DENIED, reason="DENIED"
         )
     code = AuthorizationCode(
-        returned.code, returned.issuer, secrets, build_return_address(resources, name)
+        returned.code, returned.issuer, secrets, build_redirect_uri(resources, name)
     )
     claims = await provider.redeem(code, services.now())
     match claims:

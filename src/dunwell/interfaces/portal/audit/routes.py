@@ -36,7 +36,7 @@ from dunwell.platform.text.wire import render_instant
 
 
 class AuditFilters(msgspec.Struct, frozen=True, gc=False):
-    """The filters as the address has them. They may be invalid."""
+    """The filters as the URL has them. They may be invalid."""
 
     since: str = ""
     until: str = ""
@@ -206,7 +206,7 @@ async def submit_export(
 async def redirect_to_audit(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Redirect users who open the address of a form by hand."""
+    """Redirect users who open the URL of a form by hand."""
     return site.redirect(request, access, "audit")
 
 

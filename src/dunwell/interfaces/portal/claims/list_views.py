@@ -52,7 +52,7 @@ RETURNING name
 class SavedView:
     view_id: UUID
     name: str
-    # The query of the list's address.
+    # The query of the list's URL.
     query: str
     is_shared: bool
     is_own: bool
@@ -113,7 +113,7 @@ ORDERS = {
     "created": SortKey.CREATED,
 }
 _USUAL_ORDER = "-created"
-# The value in the address that shows no column except the reference.
+# The value in the URL that shows no column except the reference.
 NONE = "reference"
 
 
@@ -152,14 +152,14 @@ def describe_row(claim: ClaimRow) -> Row:
 
 
 def parse_columns(given: str) -> tuple[str, ...]:
-    """Return the columns that the address names, in the fixed order, or () if it names none."""
+    """Return the columns that the URL names, in the fixed order, or () if it names none."""
     named = given.split(".")
     chosen = tuple(each for each in COLUMNS if each in named)
     return chosen or ((NONE,) if NONE in named else ())
 
 
 def write_columns(chosen: Sequence[str]) -> str:
-    """Return the columns as the address writes them, or "" for the usual ones."""
+    """Return the columns as the URL has them, or "" for the usual ones."""
     known = [each for each in COLUMNS if each in chosen]
     if not known:
         return NONE if NONE in chosen else ""

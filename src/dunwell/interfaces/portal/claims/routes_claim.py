@@ -114,7 +114,7 @@ async def get_message_page(
 async def get_account_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Show the statement of account as of the day in the address, by default today."""
+    """Show the statement of account as of the day in the URL, by default today."""
     claim_id, context = parse_claim_id(request), site.build_context(request, access)
     assert context.today is not None
     on = parse_day(request.get_parameter("on")) or context.today

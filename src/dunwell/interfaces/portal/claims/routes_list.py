@@ -48,7 +48,7 @@ async def get_claims_page(
     are counted up to a limit."""
     context, filters = site.build_context(request, access), _parse_filters_of_address(request)
     if request.list_parameters("column"):
-        # Redirect to an address that is short enough to share.
+        # Redirect to a URL that is short enough to share.
         return site.redirect(request, access, "claims", **filters.query)
     sorting, order = parse_claim_order(filters.sort)
     wanted, faults = parse_claim_filters(filters, access.merchant, context.language)
@@ -129,7 +129,7 @@ async def submit_view_removal(
 async def redirect_to_list(
     _site: PortalSite, _request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Redirect users who open the address of a form by hand."""
+    """Redirect users who open the URL of a form by hand."""
     return build_redirect(build_address("claims", merchant_id=access.merchant_id))
 
 

@@ -119,7 +119,7 @@ class StatementPage(Page, frozen=True):
 
 
 class ActPage(Page, frozen=True):
-    """A form that changes a claim. act: its name in the address."""
+    """A form that changes a claim. act: its name in the URL."""
 
     template: ClassVar[str] = "claim_act.html"
     area: ClassVar[str] = "claims"

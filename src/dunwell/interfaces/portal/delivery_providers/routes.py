@@ -42,7 +42,7 @@ from dunwell.platform.text.translation import find_staff_language
 
 
 class AlertView(msgspec.Struct, frozen=True, gc=False):
-    """An alert in the user's language, with the address of the page on which to resolve it."""
+    """An alert in the user's language, with the URL of the page on which to resolve it."""
 
     message: str
     address: str

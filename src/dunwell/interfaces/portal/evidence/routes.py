@@ -33,8 +33,8 @@ Why: TypeAlias = Literal["", "UNSHOWABLE", "MISSING", "CHANGED", "NO_PAGE"]
 
 
 class FileShown(msgspec.Struct, frozen=True, gc=False):
-    """A file and where it is found. ids: the values that its addresses need. `viewer`, `picture`
-    and `original` are names of addresses."""
+    """A file and where it is found. ids: the values that its URLs need. `viewer`, `picture`
+    and `original` are names of URLs."""
 
     viewer: str
     picture: str
@@ -42,7 +42,7 @@ class FileShown(msgspec.Struct, frozen=True, gc=False):
     ids: Mapping[str, object]
     name: str
     size_bytes: int
-    # The name of the address of the page that the file belongs to.
+    # The name of the page that the file belongs to.
     home: str
 
 

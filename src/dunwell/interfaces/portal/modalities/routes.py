@@ -190,7 +190,7 @@ async def submit_assignee(
 async def redirect_to_plan(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Redirect users who open the address of a form by hand. Raises NotFound."""
+    """Redirect users who open the URL of a form by hand. Raises NotFound."""
     async with site.open_work(access) as work:
         await check_claim_exists(work, parse_claim_id(request))
     ids = {"claim_id": parse_claim_id(request), "plan_id": parse_path_id(request, "plan_id")}

@@ -106,7 +106,7 @@ _MAX_TYPED = 200
 async def get_payments_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Show the payments, of one day if the address names it."""
+    """Show the payments, of one day if the URL names it."""
     show = request.get_parameter("show")
     if show == "requests":
         return await _render_requests_page(site, request, access)

@@ -1,1 +1,1 @@
-"""Rendering of the portal's pages: addresses, templates, labels and charts."""
+"""Rendering of the portal's pages: URLs, templates, labels and charts."""

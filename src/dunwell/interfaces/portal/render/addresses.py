@@ -1,5 +1,5 @@
-"""The addresses of the portal's pages by name, and the function that builds them. What belongs to a
-merchant is below /portal/m/<merchantId>, so that a shared address always names its merchant. Pure.
+"""The URLs of the portal's pages by name, and the function that builds them. What belongs to a
+merchant is below /portal/m/<merchantId>, so that a shared URL always names its merchant. Pure.
 """
 
 import re
@@ -148,14 +148,14 @@ PATHS: Mapping[str, str] = {
     "workflow_file": f"{_WORKFLOW}/file",
     "workflow_version": f"{_WORKFLOW}/versions/{{version}}",
     "workflow_download": f"{_WORKFLOW}/versions/{{version}}/{{form}}",
-    # The other addresses of a claim.
+    # The other URLs of a claim.
     "claim_act": f"{_CLAIM}/{{act}}",
 }
 _PARAMETERS = {path: frozenset(_PARAMETER.findall(path)) for path in PATHS.values()}
 
 
 def build_address(page: str, /, **values: object) -> str:
-    """Build an address. values: those in the path, and then the query in this order. None and ""
+    """Build a URL. values: those in the path, and then the query in this order. None and ""
     are omitted from the query, and a list is repeated once for each item."""
     path = PATHS[page]
     parameters = _PARAMETERS[path]

@@ -25,7 +25,7 @@ _LEAST = 2
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar. `figure` is the formatted value. `link` is an address in the portal."""
+    """A bar. `figure` is the formatted value. `link` is a URL in the portal."""
 
     label: str
     value: int

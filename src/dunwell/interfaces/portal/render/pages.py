@@ -96,7 +96,7 @@ class PortalPageContext(PageContext, frozen=True, gc=False):
         return self.merchant.configuration.timezone if self.merchant else "UTC"
 
     def address(self, page: str, /, **values: object) -> str:
-        """Return the address of a page, at this merchant unless another one is given
+        """Return the URL of a page, at this merchant unless another one is given
         (`build_address`)."""
         if names_merchant(page) and self.merchant is not None:
             values.setdefault("merchant_id", self.merchant.merchant_id)

@@ -84,7 +84,7 @@ async def submit_trial(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Show how the rules assign a hypothetical claim. Nothing is stored, and personal data is not
-    part of an address."""
+    part of a URL."""
     check_page_access(access)
     currency = fields.text("currency") or access.merchant.configuration.currency
     amounts = AmountFormat(currency, site.build_context(request, access).language)

@@ -110,7 +110,7 @@ def list_fault_codes(refusal: ValidationError) -> list[str]:
 
 
 def build_place_query(place: TextPlace, version: str = "") -> dict[str, str | None]:
-    """Return the query of a text's address."""
+    """Return the query of a text's URL."""
     name = "template" if place.group == "templates" else "snippet"
     return {
         name: place.name, "channel": place.channel, "language": place.language, "version": version,

@@ -46,7 +46,7 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import build_redirect
 
-# Faults that the query of the address may name.
+# Faults that the query of the URL may name.
 _LINKABLE_FAULTS = {"GONE", "SSO_GONE"}
 _PROVIDER_FAULTS = {f"SSO_{each}" for each in SignOnFailure} - _LINKABLE_FAULTS
 _STATUS_OF_FAULT = {"WRONG": 400, "PASSKEY": 400, "GONE": 400, "TOO_OFTEN": 429, "LOCKED": 403}
@@ -60,7 +60,7 @@ async def get_sign_in_page(site: PortalSite, request: PortalRequest) -> Response
     page = build_sign_in_page(site, to, request.get_parameter("provider"))
     fault = _get_fault(request, page)
     left = site.providers.find(request.get_parameter("left"))
-    if left is not None and await left.find_leaving_address("", site.now()) is None:
+    if left is not None and await left.find_logout_url("", site.now()) is None:
         left = None
     page = msgspec.structs.replace(page, fault=fault, left=None if left is None else left.settings)
     return site.render_page(site.build_context(request), page)

@@ -87,7 +87,7 @@ async def redirect_to_confirmation(
         return render_confirmation_page(
             site, request, provider, "TOO_OFTEN", status=429, minutes=minutes
         )
-    answer = build_redirect(outcome.address)
+    answer = build_redirect(outcome.url)
     cookie = render_attempt_cookie(outcome.secret, is_secure=site.is_secure)
     answer.headers.append("Set-Cookie", cookie)
     return answer
@@ -127,7 +127,7 @@ async def redirect_to_provider(site: PortalSite, request: PortalRequest) -> Resp
         answer = _render_page(site, request, page, 429)
         answer.headers["Retry-After"] = str(outcome.retry_after)
         return answer
-    answer = build_redirect(outcome.address)
+    answer = build_redirect(outcome.url)
     cookie = render_attempt_cookie(outcome.secret, is_secure=site.is_secure)
     answer.headers.append("Set-Cookie", cookie)
     return answer
@@ -196,10 +196,10 @@ async def submit_logout_token(site: PortalSite, request: PortalRequest) -> Respo
 
 
 async def sign_out_at_provider(site: PortalSite, request: PortalRequest) -> Response:
-    """Sign out at the provider too, if it has an address for that. Raises NotFound."""
+    """Sign out at the provider too, if it has a URL for that. Raises NotFound."""
     provider = _find(site, request)
     back_to = site.resources.settings.public_url + build_address("sign_in")
-    address = await provider.find_leaving_address(back_to, site.now())
+    address = await provider.find_logout_url(back_to, site.now())
     return build_redirect(address or build_address("sign_in"))
 
 

@@ -82,7 +82,7 @@ def count_minutes(seconds: int) -> int:
 
 
 def choose_next_page(given: str) -> str:
-    """Return the address after the sign-in: the requested page if it is in the portal, else its
+    """Return the URL after the sign-in: the requested page if it is in the portal, else its
     first page."""
     sign_in = build_address("sign_in")
     return given if is_ours(given) and not given.startswith(sign_in) else build_address("portal")

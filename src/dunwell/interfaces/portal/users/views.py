@@ -82,7 +82,7 @@ class InvitationPage(Page, frozen=True):
     link: str
     name: str
     email: str
-    # The authenticator app's secret in groups of base32 characters, and its address as a QR code.
+    # The authenticator app's secret in groups of base32 characters, and its URI as a QR code.
     secret: str
     code_image: Markup
     address: str

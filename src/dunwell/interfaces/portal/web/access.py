@@ -1,4 +1,4 @@
-"""Requests to the portal, the user's access to the merchant of the address, and claims that are
+"""Requests to the portal, the user's access to the merchant in the URL, and claims that are
 opened with a record in the audit log.
 """
 
@@ -72,7 +72,7 @@ def parse_claim_id(request: PortalRequest) -> int:
 
 
 def parse_path_id(request: PortalRequest, name: str) -> UUID:
-    """Parse an id of the address. Raises NotFound if it is not valid."""
+    """Parse an id of the URL. Raises NotFound if it is not valid."""
     try:
         return UUID(request.path_params[name])
     except ValueError:

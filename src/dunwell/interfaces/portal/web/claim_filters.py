@@ -1,4 +1,4 @@
-"""The filters of the list of claims, as addresses and forms have them, and what they select."""
+"""The filters of the list of claims, as URLs and forms have them, and what they select."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
@@ -20,7 +20,7 @@ _Value = TypeVar("_Value", bound=StrEnum)
 
 
 class ClaimListFilters(msgspec.Struct, frozen=True, gc=False):
-    """The filters as the address has them. They may be invalid."""
+    """The filters as the URL has them. They may be invalid."""
 
     q: str = ""
     status: str = ""

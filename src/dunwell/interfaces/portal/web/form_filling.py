@@ -41,7 +41,7 @@ def fill_form(
 ) -> str | None:  # fmt: skip
     """Return the page with the values in its form. Return None if the page has no such form.
 
-    path: the path to which the form is submitted, its action or else the page's address. is_filled:
+    path: the path to which the form is submitted, its action or else the page's URL. is_filled:
     returns whether a field of this name is filled. notice: returns the HTML to insert before the
     form; its argument are the values whose fields are no longer in the form.
     """

@@ -51,7 +51,7 @@ def compute_day_span(
 
 
 class Sorting(msgspec.Struct, frozen=True, gc=False):
-    """usual: the sorting of an address without one."""
+    """usual: the sorting of a URL without one."""
 
     column: str
     is_descending: bool
@@ -59,7 +59,7 @@ class Sorting(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def word(self) -> str:
-        """Return the sorting for the address, "" for the usual one."""
+        """Return the sorting for the URL, "" for the usual one."""
         given = f"{'-' if self.is_descending else ''}{self.column}"
         return "" if given == self.usual else given
 
@@ -88,7 +88,7 @@ _ASSIGNEE_CHOICES: tuple[AssigneeChoice, ...] = ("mine", "nobodys")
 def parse_assignee_filter(
     request: PortalRequest, access: MerchantAccess
 ) -> tuple[AssigneeChoice, AssigneeFilter]:
-    """Return the assignee filter as the address has it, and what it means."""
+    """Return the assignee filter as the URL has it, and what it means."""
     given = request.get_parameter("whose")
     asked: AssigneeChoice = next((each for each in _ASSIGNEE_CHOICES if each == given), "")
     if asked == "mine":

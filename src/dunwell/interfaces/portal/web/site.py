@@ -135,7 +135,7 @@ class PortalSite(WebSite):
     async def get_merchant_access(
         self, request: PortalRequest, person: SignedInUser
     ) -> MerchantAccess:
-        """Return the user's access to the merchant in the address. Raises NotFound, also if the
+        """Return the user's access to the merchant in the URL. Raises NotFound, also if the
         user has no access to it."""
         given = request.path_params["merchant_id"]
         merchant = await self.find_merchant(int(given)) if _is_id(given) else None

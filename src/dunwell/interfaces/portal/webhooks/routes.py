@@ -209,7 +209,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 async def redirect_to_endpoint(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Redirect a GET of an action's address, such as a reload or a change of the language."""
+    """Redirect a GET of an action's URL, such as a reload or a change of the language."""
     endpoint_id = parse_path_id(request, "endpoint_id")
     async with site.open_work(access) as work:
         await get_endpoint(work, endpoint_id)
