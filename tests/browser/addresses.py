@@ -28,7 +28,7 @@ SHOWN_AT: Mapping[str, str] = {
         "claim-plan-requested claim-deferment-requested claim-plan-active "
         "claim-plan-by-link claim-deferred claim-objection-accepted claim-objection-rejected "
         "claim-disputed-in-part claim-all-at-once claim-paid-with-documents "
-        "claim-what-follows claim-what-follows-a-pause claim-rate-missed claim-answer-late "
+        "claim-what-follows claim-what-follows-a-pause claim-instalment-missed claim-answer-late "
         "claim-unsent claim-others claim-last-hour claim-plan-broken claim-plan-broken-told "
         "claim-plan-refused claim-deferment-refused claim-request-late "
         "claim-wrong-person claim-person-died claim-ninth"

@@ -80,7 +80,7 @@ async def _what_follows_a_pause(visit: Visit) -> None:
     await visit.open()
 
 
-async def _rate_missed(visit: Visit) -> None:
+async def _instalment_missed(visit: Visit) -> None:
     await _arrange(visit, PLAN, is_agreed=True)
     visit.site.clock.advance(timedelta(days=17))
     await visit.open()
@@ -225,7 +225,7 @@ CLAIM_STATES: dict[str, Reach] = {
     "claim-by-link": _open_by_link,
     "claim-what-follows": _what_follows,
     "claim-what-follows-a-pause": _what_follows_a_pause,
-    "claim-rate-missed": _rate_missed,
+    "claim-instalment-missed": _instalment_missed,
     "claim-answer-late": _answer_late,
     "claim-plan-requested": lambda visit: _show(visit, PLAN, is_agreed=False),
     "claim-deferment-requested": lambda visit: _show(visit, DEFERMENT, is_agreed=False),

@@ -151,9 +151,9 @@ def test_an_ended_claim_has_no_topics(status: Status) -> None:
 
 
 def test_a_plan_asks_for_its_first_unpaid_instalment() -> None:
-    rates = apply_payments(build_schedule(10000, 3, NOW.date()), 4000)
-    assert find_next_instalment(a_modality(schedule=rates)) == rates[1]
-    assert find_next_instalment(a_modality(schedule=apply_payments(rates, 10000))) is None
+    instalments = apply_payments(build_schedule(10000, 3, NOW.date()), 4000)
+    assert find_next_instalment(a_modality(schedule=instalments)) == instalments[1]
+    assert find_next_instalment(a_modality(schedule=apply_payments(instalments, 10000))) is None
     assert find_next_instalment(a_modality(state=ModalityState.REQUESTED)) is None
     assert find_next_instalment(a_modality(ModalityType.PAYMENT_DEFEREMENT)) is None
     assert find_next_instalment(None) is None
