@@ -221,7 +221,7 @@ async def test_messages_to_a_suppressed_address_are_not_announced(
         after = _cut((await landing.visitor().open(await _link(landing, claim_id))).text)
     assert before.count("schreiben wir Ihnen") == 3
     assert after.count("schreiben wir Ihnen") == 0
-    assert "schließen wir den Vorgang hier" in after
+    assert "enden unsere Mahnungen" in after
 
 
 async def _link(landing: LandingHarness, claim_id: int) -> str:

@@ -33,8 +33,8 @@ SELECT json_build_object(
         'company_name', d.company_name,
         'language', d.language,
         'max_deferral_on', d.max_deferral_on,
-        'process', CASE WHEN c.workflow_id IS NOT NULL
-                        THEN json_build_array(c.workflow_id, c.workflow_major) END,
+        'workflow_key', CASE WHEN c.workflow_id IS NOT NULL
+                             THEN json_build_array(c.workflow_id, c.workflow_major) END,
         'on_file', json_build_array(
             d.email, d.mobile_number,
             json_build_object('street', d.address ->> 'street',
