@@ -193,9 +193,9 @@ async def test_a_sign_in_from_a_new_network_stays_on_the_account_page(
     await sign_in(services, erika, visitor=AWAY)
     person = await require(services, erika.session)
     async with services.work(person.actor) as work:
-        other = (await load_account(work, person)).new_places[0].session_id
+        other = (await load_account(work, person)).new_networks[0].session_id
         await end_own_session(work, person, other)
-        [found] = (await load_account(work, person)).new_places
+        [found] = (await load_account(work, person)).new_networks
     assert (found.session_id, found.network) == (other, "198.51.100.0/24")
 
 

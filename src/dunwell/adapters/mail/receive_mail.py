@@ -2,7 +2,7 @@
 
 A small pool of confined child processes parses untrusted e-mails, so that a hostile one costs a
 child a few seconds and delays no others. A message that cannot be parsed within the limits is
-stored unread for a clerk to look at.
+stored unparsed for a clerk to look at.
 """
 
 import asyncio

@@ -49,7 +49,8 @@ async def start_app_setup(work: UserWork, user_id: UUID, randomness: bytes) -> N
 
 
 async def find_new_app_secret(work: UserWork, user_id: UUID) -> str | None:
-    """Return the secret for the app in base32. None: no setup was started, or it has expired."""
+    """Return the secret for the app in base32. Return None if no setup was started or it has
+    expired."""
     app = await _find_app_in_setup(work, user_id)
     return None if app is None else open_secret(work.keys, user_id, app.secret_sealed)
 

@@ -217,7 +217,7 @@ async def save_passkey_count(
 
 
 async def delete_factor(tx: Connection, user_id: UUID, factor_id: UUID) -> str | None:
-    """Delete the factor and return its kind. None: the user has no such factor."""
+    """Delete the factor and return its kind, or None if the user has no such factor."""
     kind: str | None = await tx.fetchval(_REMOVE, user_id, factor_id)
     return kind
 

@@ -50,7 +50,7 @@ def render_app_address(secret: str, email: str) -> str:
 
 
 def find_step(secret: str, code: str, now: datetime) -> int | None:
-    """Return the time step of a typed code. None: the code is not valid now."""
+    """Return the time step of a typed code, or None if the code is not valid now."""
     digits = "".join(code.split())
     if len(digits) != _DIGITS or not (digits.isascii() and digits.isdecimal()):
         return None

@@ -43,7 +43,7 @@ def derive_browser_secret(randomness: bytes) -> str:
 
 
 def hash_secret(secret: str) -> bytes | None:
-    """Return the stored hash. None: the text has not the format of a secret."""
+    """Return the stored hash, or None if the text does not have the format of a secret."""
     if not _SECRET.fullmatch(secret):
         return None
     return hashlib.sha256(secret.encode()).digest()

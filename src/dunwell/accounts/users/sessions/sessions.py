@@ -165,8 +165,8 @@ class ShownSession:
 
 
 async def find_session(tx: Connection, secret: str, *, now: datetime) -> SignedInUser | None:
-    """Return the session's user and record its use. None: the session has ended or does not exist.
-    Runs a single statement, so the caller needs no transaction."""
+    """Return the session's user and record its use. Return None if the session has ended or does
+    not exist. Runs a single statement, so the caller needs no transaction."""
     session_hash = hash_secret(secret)
     if session_hash is None:
         return None

@@ -58,7 +58,7 @@ async def delete_invitations(tx: Connection, user_id: UUID) -> None:
 
 
 async def find_invited_user(tx: Connection, invitation_hash: bytes, now: datetime) -> UUID | None:
-    """Return the link's user. None: it was used, has expired, or does not exist."""
+    """Return the link's user, or None if the link was used, has expired, or does not exist."""
     user_id: UUID | None = await tx.fetchval(_FIND_INVITATION, invitation_hash, now)
     return user_id
 
@@ -80,7 +80,8 @@ async def save_pending_sign_in(
 
 
 async def find_pending_sign_in(tx: Connection, sign_in_hash: bytes, now: datetime) -> UUID | None:
-    """Return the user whose password was right. None: it has expired or does not exist."""
+    """Return the user whose password was right. Return None if the pending sign-in has expired or
+    does not exist."""
     user_id: UUID | None = await tx.fetchval(_FIND_ENTRY, sign_in_hash, now)
     return user_id
 

@@ -171,7 +171,7 @@ async def save_attempt(tx: Connection, attempt: NewAttempt) -> None:
 async def use_attempt(
     tx: Connection, attempt_hash: bytes, provider: str, now: datetime
 ) -> SignOnAttempt | None:
-    """Use up the attempt. None: there is none, or it belongs to another provider."""
+    """Use up the attempt. Return None if there is none or it belongs to another provider."""
     row = await tx.fetchrow(_USE_ATTEMPT, attempt_hash, provider, now)
     return None if row is None else SignOnAttempt(**row)
 
