@@ -214,7 +214,7 @@ async def test_the_language_is_kept_and_the_choice_is_requested_again(
     assert '<input type="hidden" name="lang" value="en">' in page.text
     assert 'href="/claim/pay/method?want=whole&amp;lang=en"' in page.text
     check = await counter.browser.get("/claim/pay/method?want=part&amount=50.00&lang=en")
-    assert "You pay €50.00 to Nordwind for INV-1001." in read_text(check.text)
+    assert "There you pay €50.00 to Nordwind for INV-1001." in read_text(check.text)
     switched = await counter.browser.get("/claim/pay/method?lang=de")
     assert (switched.status_code, switched.headers["Location"]) == (303, "/claim/pay?lang=de")
 

@@ -253,7 +253,7 @@ async def test_a_page_whose_address_holds_the_choice_says_that_it_is_kept(
 
     assert page.status_code == 403
     assert 'href="?offer=3"' in page.text
-    assert "Your choice is kept" in page.text
+    assert "This page keeps your choice" in page.text
 
 
 async def test_eight_hours_after_the_first_opening_the_claim_must_be_opened_again(
