@@ -36,7 +36,7 @@ def _children() -> list[psutil.Process]:
 async def test_the_child_returns_types_and_refusals(inspector: Inspector) -> None:
     assert await inspector.inspect(a_pdf()) == "application/pdf"
     assert await inspector.inspect(an_image("WEBP")) == "image/webp"
-    with pytest.raises(UnsupportedMediaType, match="content is not accepted") as caught:
+    with pytest.raises(UnsupportedMediaType, match="Files of this type are not accepted") as caught:
         await inspector.inspect(b"<html>")
     assert caught.value.details == {"allowed": ["application/pdf", "image/jpeg", ANY, ANY]}
 

@@ -149,7 +149,7 @@ async def test_an_image_is_checked_and_encoded_again(applying: Applying) -> None
     [
         (SVG.replace(b"path", b"script"), "<script> is not allowed"),
         (png()[:40], "cannot be read as one"),
-        (b"GIF89a", "content is not accepted"),
+        (b"GIF89a", "Files of this type are not accepted"),
         (b"<!--" + b"x" * 51_200 + b"-->" + SVG, "larger than 50 KB"),
         (
             (Path(__file__).parents[2] / "examples" / "invoice.pdf").read_bytes(),

@@ -113,7 +113,7 @@ def interpret_refusal(code: int, text: str, *, of_sender: bool = False) -> Outco
         if status_meaning is None or (of_sender and status_meaning.cause == "ADDRESS"):
             return Permanent(reason)
         return Permanent(reason, status_meaning.cause)
-    return Temporary(reason=f"The mail server put it off: {render_code(code, text)}.")
+    return Temporary(reason=f"The mail server deferred it: {render_code(code, text)}.")
 
 
 def refuse_login(code: int, text: str) -> Temporary:

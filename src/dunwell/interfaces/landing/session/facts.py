@@ -100,7 +100,7 @@ class WithheldFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     is_address_suppressed: bool
 
 
-class PageClaim(msgspec.Struct, frozen=True, gc=False):
+class PageClaim(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     claim_id: int
     reference_number: str
     currency: str
