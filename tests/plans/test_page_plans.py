@@ -58,7 +58,7 @@ INDEXES = {
     "inbound_sms_unread": "unmatched messages",
     "delivery_reports_unread": "unmatched reports",
     "letter_batch_items_failed": "a letter batch: what did not arrive",
-    "letter_batch_items_doubted": "letters that a person is asked about",
+    "letter_batch_items_doubted": "letters with an unknown outcome",
     "audit_log_list_of_subject": "a disputed claim",
     "claim_notes_claim": "a disputed claim",
     "debtor_notices_claim": "a disputed claim",
