@@ -141,7 +141,7 @@ def test_another_secret_key_is_refused_without_a_traceback(installation: Install
     up = installation.start()
     assert up.wait(TIMEOUT_SECONDS) == 1
     log = installation.read_log()
-    assert "dunwell: Version 1 of the secret key is another key" in log
+    assert "dunwell: Version 1 of the secret key is not the key with which" in log
     assert "Traceback" not in log
     assert installation.find_processes() == []
 
