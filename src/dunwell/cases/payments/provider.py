@@ -1,17 +1,87 @@
-"""The port that each payment provider implements: start a hosted checkout, and return its state.
+"""The port that each payment provider implements.
 
-Adapters keep no state. Nothing that a provider reports is booked before `settle_payment` has
-fetched it; a notice only names the checkout to ask about. Each adapter passes the contract tests in
-`tests/adapters/provider_contract.py`. Pure.
+An adapter is stateless: it turns each call into the provider's requests. Dunwell never books what a
+notification says. It fetches the checkout and books the difference between the money movements that
+the provider lists and those that are stored; the key of a movement is (provider account, movement
+id, kind). Each adapter passes the tests in `tests/adapters/provider_contract.py`. Pure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol, TypeAlias
 from uuid import UUID
 
 from dunwell.platform.errors import InvalidRequest, Unavailable
+
+
+class CheckoutStatus(StrEnum):
+    # The debtor has not finished the checkout.
+    OPEN = "OPEN"
+    # The debtor has finished; the money is on its way. Adapters also return this for a state that
+    # they do not know.
+    PENDING = "PENDING"
+    # Money was received. It stays PAID after a refund or a chargeback, which are movements.
+    PAID = "PAID"
+    # The payment was refused permanently.
+    FAILED = "FAILED"
+    # The debtor left the checkout without paying, or Dunwell cancelled it.
+    CANCELLED = "CANCELLED"
+    # The checkout no longer accepts a payment.
+    EXPIRED = "EXPIRED"
+
+
+class MovementKind(StrEnum):
+    PAID = "PAID"
+    REFUNDED = "REFUNDED"
+    # A refund did not reach the debtor, so the merchant has the money again. It has the refund's id.
+    REFUND_FAILED = "REFUND_FAILED"
+    # The debtor or the debtor's bank took the money back.
+    CHARGED_BACK = "CHARGED_BACK"
+    # The merchant won the dispute and has the money again. It has the chargeback's id.
+    CHARGEBACK_REVERSED = "CHARGEBACK_REVERSED"
+
+
+# The movements that give money to the merchant; the others take it.
+INCOMING = frozenset(
+    {MovementKind.PAID, MovementKind.REFUND_FAILED, MovementKind.CHARGEBACK_REVERSED}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MoneyMovement:
+    """Money that the provider moved for one checkout."""
+
+    movement_id: str
+    kind: MovementKind
+    # Positive; the kind says in which direction the money moved.
+    amount_cents: int
+    currency: str
+    # Real time.
+    moved_at: datetime
+    # The means of payment as the payer knows it, masked by the provider: "Visa •••• 4242".
+    method: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckoutState:
+    """What the provider says about a checkout. The movements are complete: each one that was ever
+    listed is listed again."""
+
+    status: CheckoutStatus
+    movements: Sequence[MoneyMovement] = ()
+    # Further ids by which notifications name this checkout, such as its payment or its charge.
+    related_ids: Sequence[str] = ()
+
+
+class CheckoutCancellation(StrEnum):
+    """What became of a request to cancel a checkout."""
+
+    CANCELLED = "CANCELLED"
+    ALREADY_PAID = "ALREADY_PAID"
+    # The provider does not allow it; the checkout may still be paid.
+    CANNOT_CANCEL = "CANNOT_CANCEL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,75 +99,35 @@ class CheckoutRequest:
     # One line that names the creditor and the claim.
     description: str
     return_url: str
-    notice_url: str
+    notification_url: str
     language: str
+    # The means of payment that the debtor chose, such as "card"; None lets the provider ask.
+    method: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
     """A checkout at the provider, and the page on which the debtor pays."""
 
-    provider_reference: str
+    checkout_id: str
     url: str
+    # When the provider closes it (real time); None if the provider does not say.
+    ends_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class CheckoutOpen:
-    """The debtor has not finished the checkout."""
+class Payout:
+    """A sum that the provider paid to the merchant's bank account."""
 
-
-@dataclass(frozen=True, slots=True)
-class CheckoutPending:
-    """The debtor has finished; the money is on its way. Adapters also return this for a state that
-    they do not know."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckoutSucceeded:
-    """The money was received. The amount is what was paid, which may differ from the requested
-    amount."""
-
-    transaction_id: str
+    payout_id: str
+    # Net of the fees.
     amount_cents: int
+    fees_cents: int
     currency: str
-    # Real time.
+    # When it is expected to arrive (real time).
     paid_at: datetime
-    # The means of payment as the payer knows it, masked by the provider: "Visa •••• 4242".
-    method: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckoutFailed:
-    """The payment was refused permanently."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckoutCancelled:
-    """The debtor left the checkout without paying."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckoutExpired:
-    """The checkout no longer accepts a payment."""
-
-
-CheckoutState = (
-    CheckoutOpen
-    | CheckoutPending
-    | CheckoutSucceeded
-    | CheckoutFailed
-    | CheckoutCancelled
-    | CheckoutExpired
-)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckoutNotice:
-    """The checkout that changed. Its new state is always fetched from the provider and never taken
-    from the notice."""
-
-    merchant_id: int
-    provider_reference: str
+    # The movements that it consists of.
+    movement_ids: Sequence[str] = ()
 
 
 class PaymentProviderUnavailable(Unavailable):
@@ -105,15 +135,25 @@ class PaymentProviderUnavailable(Unavailable):
     may be repeated."""
 
 
-class CheckoutNoticeRejected(InvalidRequest):
-    """The notice is unreadable, too old, or not signed by the provider."""
+class PaymentProviderRefused(InvalidRequest):
+    """The provider answered that it will not do this. Repeating the call does not help."""
+
+
+class NotificationRejected(InvalidRequest):
+    """The notification is unreadable, too old, or not signed by the provider."""
 
 
 class PaymentProvider(Protocol):
+    """One account at a provider. All methods are called while no transaction is open, and raise
+    PaymentProviderUnavailable; those that change something also raise PaymentProviderRefused."""
+
     @property
     def name(self) -> str:
-        """The name by which a merchant's configuration refers to the provider; providerName in
-        events."""
+        """The account's name, by which a merchant's configuration refers to it."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of provider, for example STRIPE; providerName in events."""
 
     @property
     def moves_money(self) -> bool:
@@ -121,24 +161,33 @@ class PaymentProvider(Protocol):
         development.
         """
 
-    async def start(self, request: CheckoutRequest) -> Checkout:
-        """Open a checkout, or return the one that was opened for this request_id.
+    async def open_checkout(self, request: CheckoutRequest) -> Checkout:
+        """Open a checkout, or return the one that was opened for this request_id."""
 
-        It is called while no transaction is open. Raises PaymentProviderUnavailable.
+    async def cancel_checkout(self, checkout_id: str) -> CheckoutCancellation:
+        """Cancel a checkout, so that it can no longer be paid."""
+
+    async def fetch_checkout(self, checkout_id: str) -> CheckoutState:
+        """Return the state of a checkout with all its movements."""
+
+    async def refund(self, checkout_id: str, movement: MoneyMovement, cents: int, key: UUID) -> str:
+        """Refund a part or all of a PAID movement. Return the id that the REFUNDED movement will
+        have. A repeated call with the same key refunds once and returns the same id."""
+
+    async def list_payouts(self, since: datetime) -> Sequence[Payout]:
+        """Return the payouts since a time (real time), earliest first."""
+
+    def parse_notification(self, headers: Mapping[str, str], body: bytes) -> Sequence[str]:
+        """Return the ids that the notification names: checkouts, payments, charges, mandates or
+        payouts. Header names are in lower case.
+
+        Raises NotificationRejected if it is not signed by the provider.
         """
 
-    async def fetch(self, merchant_id: int, provider_reference: str) -> CheckoutState:
-        """Return the state of a checkout. It is called while no transaction is open.
-
-        Raises PaymentProviderUnavailable.
-        """
-
-    def read_notice(self, headers: Mapping[str, str], body: bytes) -> CheckoutNotice:
-        """Check a notice and return the checkout it is about. Header names are in lower case.
-
-        Raises CheckoutNoticeRejected.
-        """
+    async def find_access_problems(self) -> Sequence[str]:
+        """Make a harmless call for each permission that Dunwell needs. Return a sentence for each
+        that is missing."""
 
 
-# Provider name -> provider.
+# Account name -> provider.
 PaymentProviders: TypeAlias = Mapping[str, PaymentProvider]
