@@ -11,14 +11,7 @@ from dunwell.cases.disputes import dispute
 from dunwell.cases.disputes.dispute import DisputeState
 from dunwell.cases.modalities import modality
 from dunwell.cases.modalities.modality import ModalityState
-from dunwell.cases.payments.provider import (
-    CheckoutCancelled,
-    CheckoutExpired,
-    CheckoutFailed,
-    CheckoutOpen,
-    CheckoutPending,
-    CheckoutSucceeded,
-)
+from dunwell.cases.payments.provider import CheckoutStatus
 from dunwell.cases.payments.requests import request_states
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.core.claims import states as claims
@@ -110,19 +103,12 @@ REQUEST = Life(
     source="cases/payments/requests/request_states.py",
     states=list(PaymentRequestState),
     moves={
-        _spell(answer.__name__.removeprefix("Checkout")): {
+        _spell(answer): {
             before: after
             for (before, each), after in request_states.TRANSITIONS.items()
             if each is answer
         }
-        for answer in (
-            CheckoutOpen,
-            CheckoutPending,
-            CheckoutSucceeded,
-            CheckoutFailed,
-            CheckoutCancelled,
-            CheckoutExpired,
-        )
+        for answer in CheckoutStatus
     },
     otherwise="stays",
     words="The events are the provider's answers. CREATED, OPEN and PENDING requests are active;"

@@ -25,10 +25,10 @@ async def sender(resources: Resources) -> AsyncIterator[CheckoutNoticeSender]:
 
 async def pay(resources: Resources, receiver: Receiver, notices: NoticeDelivery) -> str:
     """Pay a checkout whose notices go to the receiver, and return its reference."""
-    asked = replace(ASKED, notice_url=receiver.url)
-    checkout = await SandboxProvider(resources).start(asked)
-    await decide(resources, checkout.provider_reference, "pay", notices)
-    return checkout.provider_reference
+    asked = replace(ASKED, notification_url=receiver.url)
+    checkout = await SandboxProvider(resources).open_checkout(asked)
+    await decide(resources, checkout.checkout_id, "pay", notices)
+    return checkout.checkout_id
 
 
 async def send_all(sender: CheckoutNoticeSender) -> int:
@@ -46,8 +46,8 @@ async def test_an_immediate_notice_arrives_and_can_be_parsed(
         reference = await pay(resources, receiver, NoticeDelivery.AT_ONCE)
         assert await send_all(sender) == 1
     [received] = receiver.received
-    notice = SandboxProvider(resources).read_notice(received.headers, received.body)
-    assert (notice.merchant_id, notice.provider_reference) == (7, reference)
+    named = SandboxProvider(resources).parse_notification(received.headers, received.body)
+    assert named == [reference]
 
 
 async def test_a_delayed_notice_waits_half_a_minute(

@@ -7,10 +7,9 @@ import pytest
 from dunwell.adapters.payments.sandbox.checkout import read_reference, render_reference
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.cases.payments.provider import (
-    CheckoutExpired,
-    CheckoutNoticeRejected,
-    CheckoutOpen,
-    CheckoutPending,
+    CheckoutState,
+    CheckoutStatus,
+    NotificationRejected,
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -34,13 +33,17 @@ async def test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not(
     resources: Resources, clock: MovableClock
 ) -> None:
     provider = SandboxProvider(resources)
-    checkout = await provider.start(ASKED)
+    checkout = await provider.open_checkout(ASKED)
     clock.advance(HOURS_24 - timedelta(microseconds=1))
-    assert await provider.fetch(7, checkout.provider_reference) == CheckoutOpen()
+    assert await provider.fetch_checkout(checkout.checkout_id) == CheckoutState(CheckoutStatus.OPEN)
     clock.advance(timedelta(microseconds=1))
-    assert await provider.fetch(7, checkout.provider_reference) == CheckoutExpired()
-    await decide(resources, checkout.provider_reference, "pending")
-    assert await provider.fetch(7, checkout.provider_reference) == CheckoutPending()
+    assert await provider.fetch_checkout(checkout.checkout_id) == CheckoutState(
+        CheckoutStatus.EXPIRED
+    )
+    await decide(resources, checkout.checkout_id, "pending")
+    assert await provider.fetch_checkout(checkout.checkout_id) == CheckoutState(
+        CheckoutStatus.PENDING
+    )
 
 
 @pytest.mark.parametrize(("seconds", "is_locked"), [(0, True), (300, True), (301, False)])
@@ -48,14 +51,14 @@ async def test_a_notice_is_valid_for_five_minutes(
     resources: Resources, clock: MovableClock, seconds: int, is_locked: bool
 ) -> None:
     provider = SandboxProvider(resources)
-    checkout = await provider.start(ASKED)
-    headers, body = a_notice(resources, checkout.provider_reference)
+    checkout = await provider.open_checkout(ASKED)
+    headers, body = a_notice(resources, checkout.checkout_id)
     clock.advance(timedelta(seconds=seconds))
     if is_locked:
-        assert provider.read_notice(headers, body).merchant_id == 7
+        assert provider.parse_notification(headers, body) == [checkout.checkout_id]
     else:
-        with pytest.raises(CheckoutNoticeRejected):
-            provider.read_notice(headers, body)
+        with pytest.raises(NotificationRejected):
+            provider.parse_notification(headers, body)
 
 
 def test_only_rendered_references_are_parsed() -> None:

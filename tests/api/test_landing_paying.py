@@ -8,19 +8,15 @@ import httpx
 import pytest
 
 from dunwell.cases.payments.provider import (
-    CheckoutCancelled,
-    CheckoutExpired,
-    CheckoutFailed,
-    CheckoutOpen,
-    CheckoutPending,
-    CheckoutSucceeded,
+    CheckoutState,
+    CheckoutStatus,
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import ORIGIN, Application
 from tests.support.landing import LandingHarness, a_landing, read_hidden
 from tests.support.one_claim import hide_handle
-from tests.support.payments import ScriptedPaymentProvider
+from tests.support.payments import ScriptedPaymentProvider, a_paid_checkout
 
 _ELSEWHERE = "https://pay.example/"
 
@@ -143,11 +139,11 @@ async def test_an_unavailable_provider_gets_an_error_page(landing: LandingHarnes
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (CheckoutOpen(), "Soweit wir wissen, wurde kein Geld abgebucht."),
-        (CheckoutPending(), "Ihre Zahlung wird bearbeitet"),
-        (CheckoutFailed(), "Es wurde kein Geld abgebucht."),
-        (CheckoutCancelled(), "Es wurde kein Geld abgebucht."),
-        (CheckoutExpired(), "Es wurde kein Geld abgebucht."),
+        (CheckoutState(CheckoutStatus.OPEN), "Soweit wir wissen, wurde kein Geld abgebucht."),
+        (CheckoutState(CheckoutStatus.PENDING), "Ihre Zahlung wird bearbeitet"),
+        (CheckoutState(CheckoutStatus.FAILED), "Es wurde kein Geld abgebucht."),
+        (CheckoutState(CheckoutStatus.CANCELLED), "Es wurde kein Geld abgebucht."),
+        (CheckoutState(CheckoutStatus.EXPIRED), "Es wurde kein Geld abgebucht."),
     ],
 )
 async def test_the_return_page_alone_records_no_payment(
@@ -164,15 +160,15 @@ async def test_the_return_page_alone_records_no_payment(
     assert (await landing.browser.get(path.replace("return", "receipt"))).status_code == 404
 
 
-async def test_another_amount_at_the_provider_does_not_count_as_unpaid(
+async def test_another_currency_at_the_provider_does_not_count_as_unpaid(
     landing: LandingHarness,
 ) -> None:
     path = await _hand_off(landing)
-    landing.payments.provider.answer = CheckoutSucceeded("psp-1", 1, "EUR", landing.payments.now)
+    landing.payments.provider.answer = a_paid_checkout("psp-1", 1, "USD", landing.payments.now)
 
     page = await landing.browser.get(path)
 
-    assert "Soweit wir wissen" in page.text
+    assert "Ihre Zahlung wird bearbeitet" in page.text
     assert await landing.payments.count("payments") == 0
 
 
@@ -235,9 +231,9 @@ async def test_an_invalid_provider_address_is_not_used_for_a_redirect(
     resources: Resources, clock: MovableClock
 ) -> None:
     class Odd(ScriptedPaymentProvider):
-        async def start(self, request: Any) -> Any:
-            checkout = await super().start(request)
-            return type(checkout)(checkout.provider_reference, "https://x/\r\nSet-Cookie: a=b")
+        async def open_checkout(self, request: Any) -> Any:
+            checkout = await super().open_checkout(request)
+            return type(checkout)(checkout.checkout_id, "https://x/\r\nSet-Cookie: a=b")
 
     async with a_landing(resources, clock, provider=Odd()) as landing:
         await _look_at_payment(landing)

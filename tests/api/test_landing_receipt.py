@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from dunwell.cases.payments.provider import CheckoutSucceeded
-from dunwell.cases.payments.record_payment import reverse_payment
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.contact.notices.notice import REPEATED_WITHIN
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import LandingHarness, a_landing
+from tests.support.payments import a_paid_checkout
 from tests.support.tools import run_tool
 
 _NOTICES = "SELECT kind, channel, recipient, body_text FROM debtor_notices WHERE merchant_id = $1"
@@ -170,7 +170,7 @@ async def _pay(landing: LandingHarness, method: str = "•••• 4242") -> st
     await landing.browser.get("/claim/pay")
     await landing.browser.submit("/claim/pay/method")
     [asked] = landing.payments.provider.started
-    landing.payments.provider.answer = CheckoutSucceeded(
+    landing.payments.provider.answer = a_paid_checkout(
         "psp-1", 10240, "EUR", landing.payments.now, method
     )
     await landing.browser.get(f"/claim/return/{asked.request_id}")

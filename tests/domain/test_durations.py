@@ -29,7 +29,7 @@ from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, may_open_
 from dunwell.cases.disputes.reasons import DisputeType
 from dunwell.cases.modalities.limits import check_may_request
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
-from dunwell.cases.payments.provider import CheckoutNoticeRejected
+from dunwell.cases.payments.provider import NotificationRejected
 from dunwell.cases.rollout.preview.effects import NextContacts, PreviewScope
 from dunwell.contact.escalation.contacts.render_leased import render_leased
 from dunwell.contact.escalation.due_claim import DueClaim
@@ -79,7 +79,7 @@ _PROCESS = prepare_workflow_for_timezone(
 def _is_taken(ask: Callable[[], object]) -> bool:
     try:
         ask()
-    except (InvalidState, CheckoutNoticeRejected, ValidationError):
+    except (InvalidState, NotificationRejected, ValidationError):
         return False
     return True
 

@@ -14,11 +14,10 @@ from dunwell.cases.disputes import answer_dispute, wrong_person
 from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.intake import create_claims, create_together
 from dunwell.cases.modalities import sweep_modalities
-from dunwell.cases.payments import record_payment
+from dunwell.cases.payments import book_movements, record_payment
 from dunwell.cases.payments.requests import (
     announce_transfer,
     live_requests,
-    settle_payment,
     start_payment,
 )
 from dunwell.cases.replies import receive_reply
@@ -234,7 +233,7 @@ _NO_BEFORE: Mapping[Callable[..., object], str] = {
     sweep_modalities._end: _SET,
     send_notice.send_notice: _SENT,
     notice_outcomes.report_notice_failure: _TOLD,
-    settle_payment._report_mismatch: "nothing is booked; a person has to look",
+    book_movements._report_for_review: "nothing is booked; a person has to look",
     live_requests.audit_request: "the action says what it is from then on",
     claim_access.open_claim: _LOOK,
     claim_access.record_list_view: _LOOK,

@@ -33,6 +33,7 @@ from dunwell.contact.notices.occasions.facts import (
     PlanFulfilledFacts,
     ReceiptFacts,
     RejectionFacts,
+    ReturnFacts,
     TransferFacts,
 )
 from dunwell.interfaces.landing.notifications.writer import NOTICE_TEMPLATES, NoticeWriter
@@ -65,6 +66,13 @@ ALL: list[Facts] = [
     InstalmentDueFacts("INV-1001", "EUR", 3414, APRIL),
     InstalmentMissedFacts("INV-1001", "EUR", 3414, APRIL, MAY),
     PlanBrokenFacts("INV-1001", "EUR", 3414, APRIL),
+    *(
+        ReturnFacts("INV-1001", "EUR", cause, 10240, AT, "tx_1_2", left)
+        for cause, left in (
+            ("REFUNDED", 0), ("REFUND_FAILED", 0), ("CHARGED_BACK", 10240),
+            ("CHARGEBACK_REVERSED", 0), ("REVERSED", None),
+        )
+    ),
     PlanFulfilledFacts("INV-1001", is_closed=True), PlanFulfilledFacts("INV-1001", is_closed=False),
 ]  # fmt: skip
 TOLD_ONCE: list[Facts] = [each for each in ALL if isinstance(each, tuple(OCCASIONS.values()))]
@@ -79,7 +87,7 @@ _LINKED = (
     LinkFacts, DisputeAnswerFacts, RejectionFacts, InstalmentDueFacts, InstalmentMissedFacts,
     PlanFacts,
     DeferralFacts, TransferFacts, PauseFacts, DisputeReceivedFacts,
-    PlanBrokenFacts, PlanFulfilledFacts,
+    PlanBrokenFacts, PlanFulfilledFacts, ReturnFacts,
 )  # fmt: skip
 LINK = f"https://pay.nordwind.example/q/{TOKEN_MASK}"
 WRITER = NoticeWriter(load_languages(DEBTOR_CATALOGUES), "https://pay.nordwind.example")

@@ -8,7 +8,7 @@ import msgspec
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.cases.intake.change_contact_data import change_contact_data
-from dunwell.cases.payments.record_payment import reverse_payment
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.platform.clock import MovableClock

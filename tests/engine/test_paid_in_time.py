@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.cases.payments.provider import CheckoutFailed, CheckoutPending, CheckoutSucceeded
-from dunwell.cases.payments.record_payment import reverse_payment
+from dunwell.cases.payments.provider import CheckoutState, CheckoutStatus
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome, Permanent, Temporary
@@ -17,7 +17,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.harness import ScriptedChannel
-from tests.support.payments import PAYING, PaymentHarness, a_payment_harness
+from tests.support.payments import PAYING, PaymentHarness, a_paid_checkout, a_payment_harness
 
 _CONTACTS = """
 SELECT state, place, attempts FROM communications WHERE merchant_id = $1 ORDER BY step_id, place
@@ -71,7 +71,7 @@ async def test_concurrent_payments_and_messages_leave_each_contact_sent_or_cance
     ]
     requests = [(await each.start()).request_id for each in payment_harnesses]
     payments.provider.answers = {
-        f"ref-{each}": CheckoutSucceeded(f"psp-{each}", 10240, "EUR", payments.now)
+        f"ref-{each}": a_paid_checkout(f"psp-{each}", 10240, "EUR", payments.now)
         for each in requests
     }
     await Engine(payments.resources).run_once()
@@ -115,11 +115,11 @@ async def test_no_contact_is_sent_while_a_payment_is_pending(
     payments: PaymentHarness, clock: MovableClock
 ) -> None:
     started = await payments.start()
-    payments.provider.answer = CheckoutPending()
+    payments.provider.answer = CheckoutState(CheckoutStatus.PENDING)
     await payments.settle(started.request_id)
     await payments.harness.run_until(clock.now() + 4 * DAY)
     assert payments.harness.channels[0].sent == []
-    payments.provider.answer = CheckoutFailed()
+    payments.provider.answer = CheckoutState(CheckoutStatus.FAILED)
     await payments.settle(started.request_id)
     await payments.harness.run()
     assert len(payments.harness.channels[0].sent) == 1
@@ -129,7 +129,7 @@ async def test_the_hold_of_a_payment_that_never_completes_ends_after_five_days(
     payments: PaymentHarness, clock: MovableClock
 ) -> None:
     started = await payments.start()
-    payments.provider.answer = CheckoutPending()
+    payments.provider.answer = CheckoutState(CheckoutStatus.PENDING)
     await payments.settle(started.request_id)
     # From Monday to Saturday; the next contact hours are on the following Monday.
     await payments.harness.run_until(clock.now() + 6 * DAY)

@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.cases.assignment.rulebook import load_rulebook
-from dunwell.cases.payments.record_payment import reverse_payment
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.cases.rollout.scenarios.save_scenario import SavedScenario, save_scenario
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine

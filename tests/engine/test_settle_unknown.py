@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
-from dunwell.cases.payments.record_payment import reverse_payment
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.contact.escalation.contacts.outcomes.record_outcomes import resolve_unknown_contact
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft

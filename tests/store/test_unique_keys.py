@@ -99,12 +99,14 @@ letter_batches           ! batch_id
 letter_status_files      ! provider name sha256
 letter_status_readers    ! provider
 recovered_letters            communication_id
+provider_ids             provider provider_id
 provider_rate_limits               ! provider
 mailbox_positions           ! provider
 memberships              user_id
 merchants                -; ! key
 passkey_challenges       ! challenge
 payment_modalities       modality_id; claim_id
+payment_movements        provider movement_id kind
 payment_requests         request_id; claim_id provider; ! provider provider_reference
 payments                 payment_id; claim_id transaction_id; request_id
 pending_sign_ins           ! sign_in_hash
@@ -114,6 +116,7 @@ recovery_codes           ! user_id code_hash
 request_quotas           credential_id minute
 restores                 ! restored_at
 sandbox_checkouts        checkout_id; request_id
+sandbox_movements        movement_id kind; refund_key
 scenarios                scenario_id; workflow_id
 unconfigured_proxies          ! address
 single_sign_on_attempts  ! attempt_hash

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.payments.change_items import NewItem, add_fee, add_item, delete_item
-from dunwell.cases.payments.record_payment import reverse_payment
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim

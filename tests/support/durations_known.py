@@ -336,6 +336,16 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_delays_between_checks_grow_from_a_minute_to_a_day_with_one_at_expiry"
         ),
     ),
+    "cases/payments/requests/request_states.py RETURN_CHECKS": (
+        (
+            "tests/domain/test_payment_requests.py"
+            "::test_a_completed_request_is_checked_weekly_and_then_monthly"
+        ),
+        (
+            "tests/domain/test_payment_requests.py"
+            "::test_a_completed_request_is_not_checked_after_thirteen_months"
+        ),
+    ),
     "operations/recovery/archive.py BASE_EVERY": (
         "tests/domain/test_archive_bases.py::test_a_base_backup_is_taken_when_the_last_is_a_week_old",
     ),

@@ -126,8 +126,7 @@ NO_RULE: Mapping[str, str] = {
         "saves work; longer waits are long enough too"
     ),
     "cases/payments/requests/announce_transfer.py _ONE_DAY": _UNIT,
-    "cases/payments/requests/settle_payment.py _CALL_SECONDS": _TIMEOUT,
-    "cases/payments/requests/start_payment.py _CALL_SECONDS": _TIMEOUT,
+    "cases/payments/requests/provider_calls.py _CALL_SECONDS": _TIMEOUT,
     "cases/payments/requests/settle_payment.py SWEEP_SECONDS": _PAUSE,
     "adapters/oidc/provider.py _RECENT_SECONDS": (
         "what a provider is asked for; whether it complied is seen in its token"

@@ -24,7 +24,8 @@ from dunwell.cases.modalities.limits import DeferralTerms, PlanTerms, Terms
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.store import find_modality
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
-from dunwell.cases.payments.record_payment import RecordedPayment, reverse_payment
+from dunwell.cases.payments.record_payment import RecordedPayment
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

@@ -83,6 +83,8 @@ def _name(reasons: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
 NOT_ONE_MERCHANTS = _name({
     "a loop goes over all merchants, and what it takes bears its merchant": (
         sandbox_store._LEASE_NOTICES,
+        requests_store._LIST_BY_PROVIDER_IDS,
+        requests_store._MAKE_DUE,
         searching_store._HAS_QUEUED,
         searching_store._INSERT,
         searching_store._LOAD,
@@ -426,7 +428,10 @@ QUIET = _name({
         create_claims._CREATE, merchants_store._ROTATE,
         guards_store._GIVE_BACK, guards_store._LOAD_RAISED,
         occasions_store._SAVE_MANY,
-        payments_store._LOAD_SURPLUS, operations_sandbox_store._MOVE,
+        payments_store._LOAD_SURPLUS, payments_store._LIST_REQUEST_MOVEMENTS,
+        payments_store._LIST_STATEMENT_RETURNS,
+        sandbox_store._FIND_REFUND, sandbox_store._LOCK_PAID, sandbox_store._SAVE_RETURN,
+        operations_sandbox_store._MOVE,
         drafts_store._INSERT,
         versions_store._LOAD_KNOWN_STEPS,
     ),

@@ -1,6 +1,6 @@
 """A scripted payment provider, and merchants whose debtors can pay with it."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -12,14 +12,16 @@ from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.configuration import PaymentMethod, PaymentSettings
 from dunwell.cases.payments.provider import (
     Checkout,
-    CheckoutNotice,
-    CheckoutNoticeRejected,
-    CheckoutOpen,
+    CheckoutCancellation,
     CheckoutRequest,
     CheckoutState,
-    CheckoutSucceeded,
+    CheckoutStatus,
+    MoneyMovement,
+    MovementKind,
+    NotificationRejected,
     PaymentProviders,
     PaymentProviderUnavailable,
+    Payout,
 )
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.requests.settle_payment import settle_payment, sweep_requests
@@ -47,23 +49,36 @@ class ProcessDied(BaseException):
     """Stands for the end of the process at this point."""
 
 
+def a_paid_checkout(
+    movement_id: str, cents: int, currency: str, at: datetime, method: str | None = None
+) -> CheckoutState:
+    """Return the state of a checkout that was paid."""
+    paid = MoneyMovement(movement_id, MovementKind.PAID, cents, currency, at, method)
+    return CheckoutState(CheckoutStatus.PAID, [paid])
+
+
 @dataclass
 class ScriptedPaymentProvider:
-    """Returns scripted states of checkouts, by default Open, and records the requests."""
+    """Returns scripted states of checkouts, by default OPEN, and records the requests."""
 
-    answer: CheckoutState = field(default_factory=CheckoutOpen)
+    answer: CheckoutState = field(default_factory=lambda: CheckoutState(CheckoutStatus.OPEN))
     # The states of single checkouts.
     answers: dict[str, CheckoutState] = field(default_factory=dict)
     name: str = "sandbox"
+    kind: str = "sandbox"
     moves_money: bool = False
     is_away: bool = False
+    cancellation: CheckoutCancellation = CheckoutCancellation.CANNOT_CANCEL
     # Called during a request, before the response.
     during_start: Callable[[], Awaitable[None]] | None = None
     during_fetch: Callable[[], Awaitable[None]] | None = None
     started: list[CheckoutRequest] = field(default_factory=list)
     fetched: list[str] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+    # The cents of each refund by its key.
+    refunds: dict[UUID, int] = field(default_factory=dict)
 
-    async def start(self, request: CheckoutRequest) -> Checkout:
+    async def open_checkout(self, request: CheckoutRequest) -> Checkout:
         self.started.append(request)
         if self.is_away:
             raise PaymentProviderUnavailable("The payment provider is away.")
@@ -71,17 +86,37 @@ class ScriptedPaymentProvider:
             await self.during_start()
         return Checkout(f"ref-{request.request_id}", f"https://pay.example/{request.request_id}")
 
-    async def fetch(self, merchant_id: int, provider_reference: str) -> CheckoutState:
-        self.fetched.append(provider_reference)
+    async def cancel_checkout(self, checkout_id: str) -> CheckoutCancellation:
         if self.is_away:
             raise PaymentProviderUnavailable("The payment provider is away.")
-        answer = self.answers.get(provider_reference, self.answer)
+        self.cancelled.append(checkout_id)
+        if self.cancellation is CheckoutCancellation.CANCELLED:
+            self.answers[checkout_id] = CheckoutState(CheckoutStatus.CANCELLED)
+        return self.cancellation
+
+    async def fetch_checkout(self, checkout_id: str) -> CheckoutState:
+        self.fetched.append(checkout_id)
+        if self.is_away:
+            raise PaymentProviderUnavailable("The payment provider is away.")
+        answer = self.answers.get(checkout_id, self.answer)
         if self.during_fetch is not None:
             await self.during_fetch()
         return answer
 
-    def read_notice(self, headers: Mapping[str, str], body: bytes) -> CheckoutNotice:
-        raise CheckoutNoticeRejected("Nothing sends notices here.")
+    async def refund(self, checkout_id: str, movement: MoneyMovement, cents: int, key: UUID) -> str:
+        if self.is_away:
+            raise PaymentProviderUnavailable("The payment provider is away.")
+        self.refunds.setdefault(key, cents)
+        return f"refund-{key}"
+
+    async def list_payouts(self, since: datetime) -> Sequence[Payout]:
+        return ()
+
+    def parse_notification(self, headers: Mapping[str, str], body: bytes) -> Sequence[str]:
+        raise NotificationRejected("Nothing sends notifications here.")
+
+    async def find_access_problems(self) -> Sequence[str]:
+        return ()
 
 
 @dataclass
@@ -118,7 +153,12 @@ class PaymentHarness:
 
     def pays(self, cents: int = 10240, currency: str = "EUR", number: str = "psp-1") -> None:
         """From now on the provider reports this payment."""
-        self.provider.answer = CheckoutSucceeded(number, cents, currency, self.now)
+        self.provider.answer = a_paid_checkout(number, cents, currency, self.now)
+
+    def moves(self, *movements: MoneyMovement) -> None:
+        """From now on the provider lists these movements in addition."""
+        before = self.provider.answer
+        self.provider.answer = CheckoutState(before.status, [*before.movements, *movements])
 
     @property
     def now(self) -> datetime:

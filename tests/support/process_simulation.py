@@ -12,7 +12,7 @@ from uuid import UUID
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.rules_draft import publish_rules
-from dunwell.cases.payments.record_payment import reverse_payment
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.contacts.outcomes.record_outcomes import resolve_unknown_contact
 from dunwell.contact.escalation.engine import Engine

@@ -5,26 +5,32 @@ from dunwell.adapters.payments.sandbox.checkout import (
     TRANSITIONS,
     CheckoutDecision,
     NoticeDelivery,
+    SandboxMovement,
     plan_notices,
     render_notice,
     sign_notice,
 )
 from dunwell.adapters.payments.sandbox.provider import find_checkout
-from dunwell.adapters.payments.sandbox.store import save_decision
+from dunwell.adapters.payments.sandbox.store import save_decision, save_return
+from dunwell.cases.payments.provider import MovementKind
 from dunwell.platform.resources import Resources
 
 
 async def decide(
     resources: Resources, reference: str, word: str, notices: NoticeDelivery = NoticeDelivery.NEVER
 ) -> None:
-    """Press one of the page's buttons: pay, fail, cancel, pending."""
+    """Press one of the page's buttons: pay, fail, cancel, pending, chargeback."""
     checkout = await find_checkout(resources, reference)
     assert checkout is not None
     state = TRANSITIONS[checkout.state, CheckoutDecision(word)]
     now = resources.clock.now()
-    async with resources.database.connection() as connection:
+    async with resources.database.transaction() as tx:
+        if word == CheckoutDecision.CHARGE_BACK:
+            kind, cents = MovementKind.CHARGED_BACK, checkout.amount_cents
+            returned = SandboxMovement(resources.ids.new(now), kind, cents, now)
+            assert await save_return(tx, checkout, returned)
         planned = plan_notices(notices, now)
-        assert await save_decision(connection, checkout, state, planned, now)
+        assert await save_decision(tx, checkout, state, planned, now)
 
 
 def a_notice(

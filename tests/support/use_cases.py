@@ -19,7 +19,7 @@ from dunwell.cases.disputes import answer_dispute, wrong_person
 from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.intake import create_claims, starts
 from dunwell.cases.modalities import answer_modality, sweep_modalities
-from dunwell.cases.payments import record_payment
+from dunwell.cases.payments import record_payment, reversals
 from dunwell.cases.payments.requests import live_requests
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import delete_workflow, publish_workflow
@@ -163,6 +163,7 @@ ASK_NOTHING = name_reasons({
         notify_debtor.notify_debtor,
         record_payment.collect_if_paid, record_payment.load_balance,
         record_payment.allocate_surplus, live_requests.check_choice,
+        reversals.return_money, reversals.restore_money,
         live_requests.complete_transfer,
         live_requests.find_matching_transfer,
         live_requests.refresh_live_requests,

@@ -9,7 +9,7 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import PartialPaymentSettings
 from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
-from dunwell.cases.payments.provider import CheckoutFailed, CheckoutPending
+from dunwell.cases.payments.provider import CheckoutState, CheckoutStatus
 from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.states import HoldKind
@@ -160,7 +160,7 @@ async def test_no_transfer_can_be_announced_while_a_payment_is_pending(
     payments: PaymentHarness,
 ) -> None:
     started = await payments.start()
-    payments.provider.answer = CheckoutPending()
+    payments.provider.answer = CheckoutState(CheckoutStatus.PENDING)
     await payments.settle(started.request_id)
     with pytest.raises(InvalidState) as refusal:
         await announce(payments)
@@ -206,10 +206,10 @@ async def test_a_failed_card_payment_does_not_end_the_announced_transfer(
     started = await payments.start()
     await announce(payments)
     before = await holds(payments)
-    payments.provider.answer = CheckoutPending()
+    payments.provider.answer = CheckoutState(CheckoutStatus.PENDING)
     await payments.settle(started.request_id)
 
-    payments.provider.answer = CheckoutFailed()
+    payments.provider.answer = CheckoutState(CheckoutStatus.FAILED)
     await payments.settle(started.request_id)
 
     assert await holds(payments) == before

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.audit_log import list_audit
 from dunwell.accounts.merchants.set_up_merchant import change_configuration
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.payments.change_items import NewItem, add_fee
-from dunwell.cases.payments.record_payment import reverse_payment
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim

@@ -13,7 +13,7 @@ from dunwell.cases.payments.change_items import (
     add_item,
     delete_item,
 )
-from dunwell.cases.payments.record_payment import reverse_payment
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.states import Status

@@ -8,7 +8,7 @@ import pytest
 from dunwell.accounts.merchants.configuration import DisputeReason, DisputeSettings
 from dunwell.cases.disputes.answer_dispute import ResolutionOutcome
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState
-from dunwell.cases.payments.record_payment import reverse_payment
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.states import HoldKind, Status

@@ -5,7 +5,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from dunwell.cases.payments.statement_of_account import build_statement_of_account
-from dunwell.cases.payments.store import StatementPayment
+from dunwell.cases.payments.store import StatementPayment, StatementReturn
 from dunwell.core.claims.balance import OwedItem
 
 _ZONE = ZoneInfo("Europe/Berlin")
@@ -16,13 +16,17 @@ _ITEMS = [
 ]
 _PAID = [
     # Late evening in UTC is already the next day in Berlin.
-    StatementPayment(UUID(int=1), 3000, datetime(2026, 3, 4, 23, 30, tzinfo=UTC),
-            datetime(2026, 3, 20, 8, tzinfo=UTC), "bank-1"),
+    StatementPayment(UUID(int=1), 3000, datetime(2026, 3, 4, 23, 30, tzinfo=UTC), "bank-1"),
 ]  # fmt: skip
+_RETURNED = [
+    StatementReturn(UUID(int=1), "REVERSED", 3000, datetime(2026, 3, 20, 8, tzinfo=UTC), "bank-1"),
+]
 
 
 def _owed(day: date) -> int:
-    account = build_statement_of_account(_ITEMS, _PAID, created_at=_BEGAN, zone=_ZONE, on=day)
+    account = build_statement_of_account(
+        _ITEMS, _PAID, _RETURNED, created_at=_BEGAN, zone=_ZONE, on=day
+    )
     return account.balance_cents
 
 
@@ -36,7 +40,7 @@ def test_a_statement_of_account_has_the_entries_up_to_its_day() -> None:
 
 def test_each_entry_has_the_balance_after_it() -> None:
     account = build_statement_of_account(
-        _ITEMS, _PAID, created_at=_BEGAN, zone=_ZONE, on=date(2026, 3, 31)
+        _ITEMS, _PAID, _RETURNED, created_at=_BEGAN, zone=_ZONE, on=date(2026, 3, 31)
     )
 
     assert [(each.kind, each.balance_cents) for each in account.entries] == [

@@ -5,8 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.cases.payments.record_payment import RecordedPayment, reverse_payment
+from dunwell.cases.payments.record_payment import RecordedPayment
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -8,11 +8,8 @@ from uuid import UUID
 import pytest
 
 from dunwell.cases.payments.provider import (
-    CheckoutCancelled,
-    CheckoutFailed,
-    CheckoutOpen,
-    CheckoutPending,
-    CheckoutSucceeded,
+    CheckoutState,
+    CheckoutStatus,
     PaymentProviderUnavailable,
 )
 from dunwell.cases.payments.requests.request_states import LOAD_RECEIPT, PaymentRequestState
@@ -20,11 +17,15 @@ from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Row
 from dunwell.platform.resources import Resources
-from tests.support.payments import PaymentHarness, a_payment_harness
+from tests.support.payments import PaymentHarness, a_paid_checkout, a_payment_harness
 
 _PAYMENT = """
 SELECT amount_cents, currency, transaction_id, provider_name, paid_at, request_id
 FROM payments WHERE merchant_id = $1
+"""
+_MOVEMENTS = """
+SELECT kind, amount_cents, booked_cents, review_reason
+FROM payment_movements WHERE merchant_id = $1 ORDER BY recorded_at, kind
 """
 _CHECKS = "SELECT next_check_at FROM payment_requests WHERE merchant_id = $1"
 
@@ -45,8 +46,9 @@ async def test_a_success_is_one_payment_and_collects_the_claim(
     paid_at = clock.now() - timedelta(minutes=2)
     assert tuple(payment) == (10240, "EUR", "psp-1", "sandbox", paid_at, started.request_id)
     assert (await payments.harness.read(payments.claim_id)).status is Status.COLLECTED
+    # Refunds and chargebacks are looked for.
     [row] = await payments.harness.rows(_CHECKS)
-    assert row["next_check_at"] is None
+    assert row["next_check_at"] == clock.now() + timedelta(days=7)
 
 
 async def test_a_completed_payment_raises_the_documented_event(payments: PaymentHarness) -> None:
@@ -92,21 +94,35 @@ async def test_a_repeated_notice_changes_nothing(payments: PaymentHarness) -> No
     payments.pays()
     for _ in range(2):
         assert await payments.settle(started.request_id) is PaymentRequestState.COMPLETED
-    assert len(payments.provider.fetched) == 1
     assert (await payments.count("payments"), await payments.audited("payment.record")) == (1, 1)
 
 
-@pytest.mark.parametrize(("cents", "currency"), [(10239, "EUR"), (10241, "EUR"), (10240, "USD")])
-async def test_another_amount_or_currency_changes_nothing_and_is_audited(
-    payments: PaymentHarness, cents: int, currency: str
+@pytest.mark.parametrize(("cents", "outstanding", "overpaid"), [(10239, 1, 0), (10241, 0, 1)])
+async def test_another_amount_is_booked_as_it_was_paid(
+    payments: PaymentHarness, cents: int, outstanding: int, overpaid: int
 ) -> None:
     started = await payments.start()
-    payments.pays(cents, currency)
-    assert await payments.settle(started.request_id) is PaymentRequestState.OPEN
-    assert (await payments.states(), await payments.count("payments")) == (["OPEN"], 0)
+    payments.pays(cents)
+    assert await payments.settle(started.request_id) is PaymentRequestState.COMPLETED
+    balance = (await payments.harness.read(payments.claim_id)).balance
+    assert (balance.outstanding_cents, balance.overpaid_cents) == (outstanding, overpaid)
+    event = (await payments.harness.events(payments.claim_id))[-1]
+    assert event["claim"]["payment"]["amount"] == cents
+
+
+async def test_another_currency_is_left_to_staff_and_reported_once(
+    payments: PaymentHarness,
+) -> None:
+    started = await payments.start()
+    payments.pays(10240, "USD")
+    for _ in range(2):
+        assert await payments.settle(started.request_id) is PaymentRequestState.PENDING
+    assert await payments.count("payments") == 0
     assert await payments.events() == ["PAYMENT_IN_PROGRESS"]
     assert (await payments.harness.read(payments.claim_id)).status is Status.CREATED
     assert await payments.audited("paymentRequest.mismatch") == 1
+    [movement] = await payments.harness.rows(_MOVEMENTS)
+    assert tuple(movement) == ("PAID", 10240, 0, "OTHER_CURRENCY")
 
 
 async def test_an_unavailable_provider_changes_nothing(payments: PaymentHarness) -> None:
@@ -117,14 +133,16 @@ async def test_an_unavailable_provider_changes_nothing(payments: PaymentHarness)
     assert (await payments.states(), await payments.count("payments")) == (["OPEN"], 0)
 
 
-@pytest.mark.parametrize("answer", [CheckoutFailed(), CheckoutCancelled()])
+@pytest.mark.parametrize(
+    "answer", [CheckoutState(CheckoutStatus.FAILED), CheckoutState(CheckoutStatus.CANCELLED)]
+)
 async def test_a_failed_payment_only_ends_the_request(
-    payments: PaymentHarness, answer: CheckoutFailed | CheckoutCancelled
+    payments: PaymentHarness, answer: CheckoutState
 ) -> None:
     started = await payments.start()
     payments.provider.answer = answer
     state = await payments.settle(started.request_id)
-    assert str(state) == type(answer).__name__.removeprefix("Checkout").upper()
+    assert str(state) == str(answer.status)
     assert (await payments.count("payments"), await payments.count("holds")) == (0, 0)
     assert await payments.events() == ["PAYMENT_IN_PROGRESS"]
 
@@ -133,7 +151,7 @@ async def test_a_pending_payment_holds_the_claim_for_at_most_five_days(
     payments: PaymentHarness, clock: MovableClock
 ) -> None:
     started = await payments.start()
-    payments.provider.answer = CheckoutPending()
+    payments.provider.answer = CheckoutState(CheckoutStatus.PENDING)
     assert await payments.settle(started.request_id) is PaymentRequestState.PENDING
     [hold] = (await payments.harness.read(payments.claim_id)).holds
     assert (hold.kind, hold.until) == (
@@ -142,18 +160,20 @@ async def test_a_pending_payment_holds_the_claim_for_at_most_five_days(
     )
 
 
-@pytest.mark.parametrize("answer", [CheckoutFailed(), CheckoutOpen()])
+@pytest.mark.parametrize(
+    "answer", [CheckoutState(CheckoutStatus.FAILED), CheckoutState(CheckoutStatus.OPEN)]
+)
 async def test_the_hold_ends_when_the_payment_fails_and_is_not_opened_again(
-    payments: PaymentHarness, answer: CheckoutFailed | CheckoutOpen
+    payments: PaymentHarness, answer: CheckoutState
 ) -> None:
     started = await payments.start()
-    for each in (CheckoutPending(), answer):
+    for each in (CheckoutState(CheckoutStatus.PENDING), answer):
         payments.provider.answer = each
         await payments.settle(started.request_id)
     assert (await payments.harness.read(payments.claim_id)).holds == []
-    payments.provider.answer = CheckoutOpen()
+    payments.provider.answer = CheckoutState(CheckoutStatus.OPEN)
     again = await payments.start()
-    payments.provider.answer = CheckoutPending()
+    payments.provider.answer = CheckoutState(CheckoutStatus.PENDING)
     assert await payments.settle(again.request_id) is PaymentRequestState.PENDING
     # A debtor can have one such hold in 30 days (CONTRACT 4).
     assert (await payments.harness.read(payments.claim_id)).holds == []
@@ -165,7 +185,7 @@ async def test_an_older_answer_does_not_undo_a_newer_one(payments: PaymentHarnes
 
     async def money_sets_out() -> None:
         payments.provider.during_fetch = None
-        payments.provider.answer = CheckoutPending()
+        payments.provider.answer = CheckoutState(CheckoutStatus.PENDING)
         await payments.settle(started.request_id)
 
     payments.provider.during_fetch = money_sets_out
@@ -193,7 +213,7 @@ async def test_concurrent_payments_pay_no_item_twice(payments: PaymentHarness) -
     ]
     requests = [(await each.start()).request_id for each in payment_harnesses]
     payments.provider.answers = {
-        f"ref-{each}": CheckoutSucceeded(f"psp-{each}", 10240, "EUR", payments.now)
+        f"ref-{each}": a_paid_checkout(f"psp-{each}", 10240, "EUR", payments.now)
         for each in requests
     }
     await asyncio.gather(
@@ -237,7 +257,7 @@ async def test_a_transaction_recorded_with_another_amount_is_left_to_a_person(
     started = await payments.start()
     await payments.harness.pay(payments.claim_id, 240, "psp-1")
     payments.pays(number="psp-1")
-    assert await payments.settle(started.request_id) is PaymentRequestState.OPEN
+    assert await payments.settle(started.request_id) is PaymentRequestState.PENDING
     assert (
         await payments.count("payments"),
         await payments.audited("paymentRequest.mismatch"),
@@ -262,7 +282,7 @@ async def test_a_providers_clock_that_runs_ahead_makes_no_payment_in_the_future(
     payments: PaymentHarness, clock: MovableClock
 ) -> None:
     started = await payments.start()
-    payments.provider.answer = CheckoutSucceeded(
+    payments.provider.answer = a_paid_checkout(
         "psp-1", 10240, "EUR", clock.now() + timedelta(minutes=3)
     )
     await payments.settle(started.request_id)

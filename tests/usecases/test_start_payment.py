@@ -7,9 +7,8 @@ from datetime import timedelta
 import pytest
 
 from dunwell.cases.payments.provider import (
-    CheckoutCancelled,
-    CheckoutPending,
-    CheckoutSucceeded,
+    CheckoutState,
+    CheckoutStatus,
     PaymentProviderUnavailable,
 )
 from dunwell.platform.clock import MovableClock
@@ -20,6 +19,7 @@ from tests.support.payments import (
     PaymentHarness,
     ProcessDied,
     ScriptedPaymentProvider,
+    a_paid_checkout,
     a_payment_harness,
 )
 
@@ -39,7 +39,7 @@ async def test_the_provider_gets_the_outstanding_amount_and_no_name(
     assert asked.reference == "INV-1001"
     assert asked.description == "Nordwind Schuhe GmbH, INV-1001"
     assert asked.return_url == f"http://127.0.0.1:8000/claim/pay/{started.request_id}"
-    assert asked.notice_url == "http://127.0.0.1:8000/callbacks/payments/sandbox"
+    assert asked.notification_url == "http://127.0.0.1:8000/callbacks/payments/sandbox"
     assert "Mustermann" not in repr(asked)
 
 
@@ -138,7 +138,7 @@ async def test_a_checkout_that_was_cancelled_is_followed_by_a_new_one(
     payments: PaymentHarness,
 ) -> None:
     first = await payments.start()
-    payments.provider.answer = CheckoutCancelled()
+    payments.provider.answer = CheckoutState(CheckoutStatus.CANCELLED)
     second = await payments.start()
     assert second.request_id != first.request_id
     assert await payments.states() == ["CANCELLED", "OPEN"]
@@ -147,7 +147,7 @@ async def test_a_checkout_that_was_cancelled_is_followed_by_a_new_one(
 
 async def test_no_payment_can_start_while_another_is_pending(payments: PaymentHarness) -> None:
     await payments.start()
-    payments.provider.answer = CheckoutPending()
+    payments.provider.answer = CheckoutState(CheckoutStatus.PENDING)
     with pytest.raises(InvalidState) as refusal:
         await payments.start()
     assert refusal.value.details == {"state": "PENDING"}
@@ -182,7 +182,7 @@ async def test_a_request_for_an_outdated_amount_is_replaced(payments: PaymentHar
     assert second.request_id != first.request_id
     assert await payments.states() == ["CANCELLED", "OPEN"]
     # The old checkout can still be paid, so it is still checked.
-    paid = CheckoutSucceeded("psp-1", 10240, "EUR", payments.now)
+    paid = a_paid_checkout("psp-1", 10240, "EUR", payments.now)
     payments.provider.answers = {f"ref-{first.request_id}": paid}
     payments.harness.clock.advance(timedelta(minutes=1))
     assert await payments.sweep() == 2

@@ -32,13 +32,14 @@ FROM debtors d
 WHERE d.merchant_id = $1 AND d.claim_id = $2
 """
 # `paid_cents` is what was paid at the end (or is paid now) beyond what had been paid before the
-# request. A payment from before the request that was reversed later is owed in addition; it does
-# not reduce what was paid since. Payments are read by (merchant_id, claim_id, transaction_id).
+# request. What is returned later of a payment from before the request is owed in addition; it does
+# not reduce what was paid since. Payments are read by (merchant_id, claim_id, transaction_id), and
+# what was returned by the index payment_movements_claim.
 _SELECT = """
 SELECT p.modality_id, p.claim_id, p.type, p.state, p.amount_cents, p.deferred_until,
        p.requested_at, p.actor_kind, p.answered_at, p.reason, p.ended_at, p.ended_reason,
        c.currency, c.status AS claim_status, c.reference_number, r.due_ons, r.amounts_cents,
-       y.standing_cents - p.paid_before_cents + y.undone_cents AS paid_cents
+       y.received_cents - z.returned_cents - p.paid_before_cents + z.undone_cents AS paid_cents
 FROM payment_modalities p
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = p.claim_id
 CROSS JOIN LATERAL (
@@ -47,14 +48,23 @@ CROSS JOIN LATERAL (
     FROM instalments
     WHERE merchant_id = $1 AND modality_id = p.modality_id) r
 CROSS JOIN LATERAL (
-    SELECT coalesce(sum(amount_cents) FILTER (
-               WHERE reversed_at IS NULL OR reversed_at > p.ended_at), 0)::bigint AS standing_cents,
-           coalesce(sum(amount_cents) FILTER (
-               WHERE recorded_at < p.requested_at AND reversed_at > p.requested_at
-                 AND (p.ended_at IS NULL OR reversed_at <= p.ended_at)), 0)::bigint AS undone_cents
+    SELECT coalesce(sum(amount_cents), 0)::bigint AS received_cents
     FROM payments
     WHERE merchant_id = $1 AND claim_id = p.claim_id
       AND (p.ended_at IS NULL OR recorded_at <= p.ended_at)) y
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(m.cents), 0)::bigint AS returned_cents,
+           coalesce(sum(m.cents) FILTER (
+               WHERE paid.recorded_at < p.requested_at AND m.recorded_at > p.requested_at),
+               0)::bigint AS undone_cents
+    FROM (
+        SELECT payment_id, recorded_at,
+               CASE WHEN kind IN ('REFUND_FAILED', 'CHARGEBACK_REVERSED') THEN -booked_cents
+                    ELSE booked_cents END AS cents
+        FROM payment_movements
+        WHERE merchant_id = $1 AND claim_id = p.claim_id AND kind <> 'PAID'
+          AND (p.ended_at IS NULL OR recorded_at <= p.ended_at)) m
+    JOIN payments paid ON paid.merchant_id = $1 AND paid.payment_id = m.payment_id) z
 WHERE p.merchant_id = $1
 """
 # Nested in the statement of the debtor's page. Uses primary keys.
@@ -90,7 +100,7 @@ WITH modality AS (
         (merchant_id, claim_id, modality_id, type, state, amount_cents, deferred_until,
          requested_at, answered_at, actor_kind, actor_id, check_at, paid_before_cents)
     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-           coalesce(sum(amount_cents), 0)
+           coalesce(sum(amount_cents - returned_cents), 0)
     FROM payments
     WHERE merchant_id = $1 AND claim_id = $2 AND reversed_at IS NULL
 )

@@ -26,7 +26,8 @@ from dunwell.platform.errors import NotFound
 # The condition of `ListedPayment.is_unmatched` in SQL. Uses the primary keys of allocations and
 # claims.
 _UNALLOCATED = (
-    "l.reversed_at IS NULL AND (l.amount_cents > (SELECT coalesce(sum(a.amount_cents), 0)"
+    "l.reversed_at IS NULL AND (l.amount_cents - l.returned_cents >"
+    " (SELECT coalesce(sum(a.amount_cents), 0)"
     " FROM allocations a WHERE a.merchant_id = l.merchant_id AND a.claim_id = l.claim_id"
     " AND a.payment_id = l.payment_id) OR EXISTS (SELECT FROM claims c"
     " WHERE c.merchant_id = l.merchant_id AND c.claim_id = l.claim_id"
@@ -53,7 +54,7 @@ class PaymentRequestFilter:
     time of creation, in real time."""
 
     state: PaymentRequestState | None = None
-    provider: str | None = None
+    provider_name: str | None = None
     since: datetime | None = None
     until: datetime | None = None
 
@@ -89,7 +90,7 @@ PAYMENT_REQUESTS: ListedTable[PaymentRequestFilter, UUID, ListedPaymentRequest] 
     ),
     at="created_at",
     filter=PaymentRequestFilter,
-    filters={"state": "l.state = {}", "provider": "l.provider = {}"},
+    filters={"state": "l.state = {}", "provider_name": "l.provider_name = {}"},
     load=load_listed_requests,
 )
 _PAYMENTS_OF_CLAIM = PAYMENTS.within(

@@ -35,11 +35,11 @@ class CheckoutStatus(StrEnum):
 class MovementKind(StrEnum):
     PAID = "PAID"
     REFUNDED = "REFUNDED"
-    # A refund did not reach the debtor, so the merchant has the money again. It has the refund's id.
+    # A refund did not reach the debtor: the merchant has the money again. Its id is the refund's.
     REFUND_FAILED = "REFUND_FAILED"
     # The debtor or the debtor's bank took the money back.
     CHARGED_BACK = "CHARGED_BACK"
-    # The merchant won the dispute and has the money again. It has the chargeback's id.
+    # The merchant won the dispute and has the money again. Its id is the chargeback's.
     CHARGEBACK_REVERSED = "CHARGEBACK_REVERSED"
 
 

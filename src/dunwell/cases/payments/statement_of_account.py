@@ -1,7 +1,7 @@
 """A claim's statement of account at the end of a day: what was demanded, paid and reversed by then.
 
 An item counts from its own date, but not before the claim was created. A payment counts from the
-day it was made until it was reversed.
+day it was made. What was returned of it is an entry of the day on which that was recorded.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,13 @@ from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.payments.store import StatementPayment, list_statement_payments
+from dunwell.cases.payments.movements import RETURN_OF
+from dunwell.cases.payments.store import (
+    StatementPayment,
+    StatementReturn,
+    list_statement_payments,
+    list_statement_returns,
+)
 from dunwell.core.claims.balance import OwedItem
 from dunwell.core.claims.store import load_claim, load_items
 from dunwell.platform.database.database import snapshot
@@ -53,14 +59,16 @@ async def get_statement_of_account(work: Work, claim_id: int, on: date) -> State
             raise NotFound(f"There is no claim {claim_id}.")
         items = await load_items(work.tx, work.merchant_id, claim_id)
         paid = await list_statement_payments(work.tx, work.merchant_id, claim_id)
+        returned = await list_statement_returns(work.tx, work.merchant_id, claim_id)
     zone = ZoneInfo(work.merchant.configuration.timezone)
-    return build_statement_of_account(items, paid, created_at=claim.created_at, zone=zone, on=on)
+    return build_statement_of_account(
+        items, paid, returned, created_at=claim.created_at, zone=zone, on=on
+    )
 
 
 def build_statement_of_account(
-    items: Sequence[OwedItem], paid: Sequence[StatementPayment], *, created_at: datetime,
-    zone: ZoneInfo,
-    on: date,
+    items: Sequence[OwedItem], paid: Sequence[StatementPayment],
+    returned: Sequence[StatementReturn], *, created_at: datetime, zone: ZoneInfo, on: date,
 ) -> StatementOfAccount:  # fmt: skip
     """Build the statement. Entries are sorted by day; within a day, items come before payments and
     payments before reversals."""
@@ -72,9 +80,13 @@ def build_statement_of_account(
     for each in paid:
         day = each.paid_at.astimezone(zone).date()
         moved.append((day, 1, "PAYMENT", each.description, -each.amount_cents, each.payment_id))
-        if each.reversed_at is not None:
-            day = each.reversed_at.astimezone(zone).date()
-            moved.append((day, 2, "REVERSAL", each.description, each.amount_cents, each.payment_id))
+    for change in returned:
+        day = change.recorded_at.astimezone(zone).date()
+        is_restored = change.kind in RETURN_OF
+        kind, cents = (
+            ("PAYMENT", -change.booked_cents) if is_restored else ("REVERSAL", change.booked_cents)
+        )
+        moved.append((day, 2, kind, change.description, cents, change.payment_id))
     counted = sorted((each for each in moved if each[0] <= on), key=lambda each: each[:2])
     entries, balance = [], 0
     for day, _, kind, description, cents, subject_id in counted:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.cases.payments.movements import PaymentMovement, ReviewReason
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.requests.store import StoredPaymentRequest
 from dunwell.core.claims.balance import OwedItem
@@ -23,7 +24,10 @@ class StoredPayment:
     provider_name: str | None
     paid_at: datetime
     recorded_at: datetime
+    # When the last of it was returned; None while something is left of it.
     reversed_at: datetime | None
+    # How many cents were refunded, charged back or reversed.
+    returned_cents: int = 0
     # The payment request that it completed; None for a payment made elsewhere.
     request_id: UUID | None = None
     # The means of payment, masked; None if unknown.
@@ -74,23 +78,64 @@ UPDATE payments
 SET request_id = $3
 WHERE merchant_id = $1 AND payment_id = $2
 """
-_REVERSE = """
-WITH reversed AS (
-    UPDATE payments SET reversed_at = $4, reversal_reason = $5
+# The payment's allocations are replaced by the given ones.
+_SAVE_RETURNED = """
+WITH returned AS (
+    UPDATE payments
+    SET returned_cents = $4, reversed_at = CASE WHEN $4 = amount_cents THEN $5::timestamptz END
     WHERE merchant_id = $1 AND payment_id = $3
+), kept AS (
+    SELECT item_id, amount_cents
+    FROM unnest($6::bigint[], $7::bigint[]) AS k (item_id, amount_cents)
+), changed AS (
+    UPDATE allocations a SET amount_cents = kept.amount_cents
+    FROM kept
+    WHERE a.merchant_id = $1 AND a.claim_id = $2 AND a.payment_id = $3
+      AND a.item_id = kept.item_id
 )
-DELETE FROM allocations WHERE merchant_id = $1 AND claim_id = $2 AND payment_id = $3
+DELETE FROM allocations a
+WHERE a.merchant_id = $1 AND a.claim_id = $2 AND a.payment_id = $3
+  AND NOT EXISTS (SELECT FROM kept WHERE kept.item_id = a.item_id)
+"""
+# Uses the primary key.
+_LOAD_ALLOCATIONS = """
+SELECT item_id, amount_cents
+FROM allocations
+WHERE merchant_id = $1 AND claim_id = $2 AND payment_id = $3
 """
 _LOAD_SURPLUS = """
-SELECT p.payment_id, p.amount_cents - coalesce(sum(a.amount_cents), 0)::bigint AS left_cents
+SELECT p.payment_id,
+       p.amount_cents - p.returned_cents - coalesce(sum(a.amount_cents), 0)::bigint AS left_cents
 FROM payments p
 LEFT JOIN allocations a
     ON a.merchant_id = $1 AND a.claim_id = $2 AND a.payment_id = p.payment_id
 WHERE p.merchant_id = $1 AND p.claim_id = $2 AND p.reversed_at IS NULL
 GROUP BY p.merchant_id, p.payment_id
-HAVING p.amount_cents > coalesce(sum(a.amount_cents), 0)
+HAVING p.amount_cents - p.returned_cents > coalesce(sum(a.amount_cents), 0)
 ORDER BY p.paid_at, p.payment_id
 """
+_MOVEMENT_COLUMNS = ", ".join(each.name for each in fields(PaymentMovement))
+# Uses the index payment_movements_request.
+_LIST_REQUEST_MOVEMENTS = compose(
+    """
+SELECT {columns}
+FROM payment_movements
+WHERE merchant_id = $1 AND request_id = $2
+ORDER BY recorded_at, movement_id
+""",
+    columns=_MOVEMENT_COLUMNS,
+)
+_INSERT_MOVEMENT = compose(
+    """
+WITH explained AS (
+    UPDATE payments SET reversal_reason = $15
+    WHERE merchant_id = $1 AND payment_id = $7 AND $15::text IS NOT NULL
+)
+INSERT INTO payment_movements (merchant_id, {columns})
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+""",
+    columns=_MOVEMENT_COLUMNS,
+)
 _SAVE_ALLOCATIONS = """
 INSERT INTO allocations (merchant_id, claim_id, payment_id, item_id, amount_cents)
 SELECT $1, $2, payment_id, item_id, amount_cents
@@ -117,11 +162,20 @@ UPDATE claims SET updated_at = $3 WHERE merchant_id = $1 AND claim_id = $2
 """
 # Uses the unique key (merchant_id, claim_id, transaction_id).
 _LIST_STATEMENT_PAYMENTS = """
-SELECT payment_id, amount_cents, paid_at, reversed_at,
+SELECT payment_id, amount_cents, paid_at,
        coalesce(provider_name || ' ', '') || transaction_id AS description
 FROM payments
 WHERE merchant_id = $1 AND claim_id = $2
 ORDER BY paid_at, payment_id
+"""
+# Uses the index payment_movements_claim.
+_LIST_STATEMENT_RETURNS = """
+SELECT m.payment_id, m.kind, m.booked_cents, m.recorded_at,
+       coalesce(p.provider_name || ' ', '') || p.transaction_id AS description
+FROM payment_movements m
+JOIN payments p ON p.merchant_id = $1 AND p.payment_id = m.payment_id
+WHERE m.merchant_id = $1 AND m.claim_id = $2 AND m.kind <> 'PAID' AND m.booked_cents > 0
+ORDER BY m.recorded_at, m.movement_id
 """
 
 
@@ -163,16 +217,51 @@ async def link_payment(
     await tx.execute(_LINK, merchant_id, payment_id, request_id)
 
 
-async def save_reversal(
-    tx: Connection, merchant_id: int, claim_id: int, *, payment_id: UUID, now: datetime,
-    reason: str | None,
+async def save_returned(  # noqa: PLR0913 - what a return changes
+    tx: Connection, merchant_id: int, claim_id: int, *, payment_id: UUID, returned_cents: int,
+    shares: Mapping[int, int], now: datetime,
 ) -> None:  # fmt: skip
-    """Mark the payment as reversed and delete its allocations. The claim must be locked."""
-    await tx.execute(_REVERSE, merchant_id, claim_id, payment_id, now, reason)
+    """Save how much of the payment is returned, and the allocations (item id -> cents) that are
+    left. The claim must be locked."""
+    await tx.execute(
+        _SAVE_RETURNED, merchant_id, claim_id, payment_id, returned_cents, now, list(shares),
+        list(shares.values()),
+    )  # fmt: skip
+
+
+async def load_allocations(
+    tx: Connection, merchant_id: int, claim_id: int, payment_id: UUID
+) -> dict[int, int]:
+    """Return the allocations of a payment: item id -> cents."""
+    rows = await tx.fetch(_LOAD_ALLOCATIONS, merchant_id, claim_id, payment_id)
+    return {row["item_id"]: row["amount_cents"] for row in rows}
+
+
+async def list_request_movements(
+    tx: Connection, merchant_id: int, request_id: UUID
+) -> list[PaymentMovement]:
+    """Return the stored movements of a payment request, the first booked first."""
+    rows = await tx.fetch(_LIST_REQUEST_MOVEMENTS, merchant_id, request_id)
+    return [_build_movement(row) for row in rows]
+
+
+async def insert_movement(
+    tx: Connection, merchant_id: int, movement: PaymentMovement, reversal_reason: str | None = None
+) -> None:
+    """Insert a movement, and why the merchant reversed its payment, if a reason was given."""
+    values = [getattr(movement, each.name) for each in fields(PaymentMovement)]
+    await tx.execute(_INSERT_MOVEMENT, merchant_id, *values, reversal_reason)
+
+
+def _build_movement(row: Row) -> PaymentMovement:
+    reason = row["review_reason"]
+    return PaymentMovement(
+        **{**row, "review_reason": None if reason is None else ReviewReason(reason)}
+    )
 
 
 async def load_surplus(tx: Connection, merchant_id: int, claim_id: int) -> dict[UUID, int]:
-    """Return the unallocated cents of each payment that is not reversed, earliest paid first."""
+    """Return the unallocated cents of each payment that has some left, earliest paid first."""
     rows = await tx.fetch(_LOAD_SURPLUS, merchant_id, claim_id)
     return {row["payment_id"]: row["left_cents"] for row in rows}
 
@@ -202,8 +291,27 @@ class StatementPayment:
     payment_id: UUID
     amount_cents: int
     paid_at: datetime
-    reversed_at: datetime | None
     description: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatementReturn:
+    """Money of a payment that was returned, or that came back."""
+
+    payment_id: UUID
+    kind: str
+    booked_cents: int
+    recorded_at: datetime
+    description: str
+
+
+async def list_statement_returns(
+    tx: Connection, merchant_id: int, claim_id: int
+) -> list[StatementReturn]:
+    return [
+        StatementReturn(**row)
+        for row in await tx.fetch(_LIST_STATEMENT_RETURNS, merchant_id, claim_id)
+    ]
 
 
 async def list_statement_payments(
@@ -272,10 +380,11 @@ async def save_collected(
 _LOAD_PAYMENTS = compose(
     """
 SELECT {columns}, c.reference_number, c.status,
-       p.amount_cents - (SELECT coalesce(sum(a.amount_cents), 0)::bigint
-                         FROM allocations a
-                         WHERE a.merchant_id = $1 AND a.claim_id = p.claim_id
-                           AND a.payment_id = p.payment_id) AS left_cents
+       p.amount_cents - p.returned_cents
+           - (SELECT coalesce(sum(a.amount_cents), 0)::bigint
+              FROM allocations a
+              WHERE a.merchant_id = $1 AND a.claim_id = p.claim_id
+                AND a.payment_id = p.payment_id) AS left_cents
 FROM payments p
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = p.claim_id
 WHERE p.merchant_id = $1 AND p.payment_id = ANY($2::uuid[])

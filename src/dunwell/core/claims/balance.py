@@ -41,7 +41,7 @@ class Balance:
 
 
 def sum_balance(items: Sequence[OwedItem], paid_cents: int) -> Balance:
-    """Return the balance. `paid_cents`: all payments that are not reversed, allocated or not."""
+    """Return the balance. `paid_cents`: what was paid and not returned, allocated or not."""
     total = sum(item.value_cents for item in items)
     allocated = sum(item.allocated_cents for item in items)
     return Balance(total, total - allocated, paid_cents - allocated)
@@ -62,6 +62,11 @@ def allocate(
             shares[item.item_id] = share
             left -= share
     return shares
+
+
+def order_for_payment(items: Sequence[OwedItem], order: Allocation) -> list[OwedItem]:
+    """Return the items in the order in which a payment pays them."""
+    return sorted(items, key=lambda each: _payment_order(each, order))
 
 
 def _payment_order(item: OwedItem, order: Allocation) -> tuple[bool, date, int]:

@@ -33,7 +33,7 @@ GROUP BY i.merchant_id, i.claim_id, i.item_id
 ORDER BY i.position, i.item_id
 """
 _LOAD_PAID = """
-SELECT coalesce(sum(amount_cents), 0)::bigint
+SELECT coalesce(sum(amount_cents - returned_cents), 0)::bigint
 FROM payments
 WHERE merchant_id = $1 AND claim_id = $2 AND reversed_at IS NULL
 """
@@ -151,7 +151,7 @@ async def load_items(tx: Connection, merchant_id: int, claim_id: int) -> list[Ow
 
 
 async def load_paid_cents(tx: Connection, merchant_id: int, claim_id: int) -> int:
-    """Return the sum of the payments that are not reversed."""
+    """Return what was paid and not returned."""
     paid: int = await tx.fetchval(_LOAD_PAID, merchant_id, claim_id)
     return paid
 

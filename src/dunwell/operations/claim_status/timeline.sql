@@ -38,10 +38,11 @@ FROM (
     FROM payments
     WHERE merchant_id = $1 AND claim_id = $2
     UNION ALL
-    SELECT 'REVERSAL', reversed_at, payment_id, provider_name, transaction_id, NULL, amount_cents,
-           NULL, NULL, NULL, NULL
-    FROM payments
-    WHERE merchant_id = $1 AND claim_id = $2 AND reversed_at IS NOT NULL
+    SELECT 'REVERSAL', m.recorded_at, m.payment_id, p.provider_name, p.transaction_id, NULL,
+           m.booked_cents, NULL, NULL, NULL, NULL
+    FROM payment_movements m
+    JOIN payments p ON p.merchant_id = $1 AND p.payment_id = m.payment_id
+    WHERE m.merchant_id = $1 AND m.claim_id = $2 AND m.kind <> 'PAID' AND m.booked_cents > 0
     UNION ALL
     SELECT 'REQUEST', created_at, request_id, provider, state, NULL, amount_cents, NULL, 'DEBTOR',
            NULL, NULL

@@ -44,7 +44,8 @@ SELECT json_build_object(
             SELECT (recorded_at AT TIME ZONE $8)::date AS day, currency,
                    sum(amount_cents)::bigint AS cents, count(*) AS number
             FROM (
-                SELECT recorded_at, currency, amount_cents FROM payments
+                SELECT recorded_at, currency, amount_cents - returned_cents AS amount_cents
+                FROM payments
                 WHERE merchant_id = $1 AND reversed_at IS NULL
                 ORDER BY written_by DESC, payment_id DESC
                 LIMIT $7) newest

@@ -212,7 +212,7 @@ _REQUESTS: Mapping[str, Callable[[ListedPaymentRequest], Cell]] = {
     "id": lambda listed: str(listed.request.request_id),
     "claimId": lambda listed: listed.request.claim_id,
     "referenceNumber": lambda listed: listed.reference_number,
-    "providerName": lambda listed: listed.request.provider,
+    "providerName": lambda listed: listed.request.provider_name,
     "currency": lambda listed: listed.request.currency,
     "amount": lambda listed: render_amount(listed.request.amount_cents, listed.request.currency),
     "state": lambda listed: listed.request.state,

@@ -15,7 +15,7 @@ from uuid import UUID
 import msgspec
 from standardwebhooks import Webhook
 
-from dunwell.cases.payments.provider import CheckoutNotice, CheckoutNoticeRejected
+from dunwell.cases.payments.provider import MovementKind, NotificationRejected
 from dunwell.platform.crypto import KeyRing
 
 _REFERENCE = re.compile(r"sbx_([1-9][0-9]{0,9})_([0-9a-f]{32})", re.ASCII)
@@ -39,6 +39,7 @@ class CheckoutDecision(StrEnum):
     FAIL = "fail"
     CANCEL = "cancel"
     LEAVE_PENDING = "pending"
+    CHARGE_BACK = "chargeback"
 
 
 class NoticeDelivery(StrEnum):
@@ -57,7 +58,20 @@ TRANSITIONS: dict[tuple[SandboxCheckoutState, CheckoutDecision], SandboxCheckout
     (SandboxCheckoutState.OPEN, CheckoutDecision.LEAVE_PENDING): SandboxCheckoutState.PENDING,
     (SandboxCheckoutState.PENDING, CheckoutDecision.PAY): SandboxCheckoutState.SUCCEEDED,
     (SandboxCheckoutState.PENDING, CheckoutDecision.FAIL): SandboxCheckoutState.FAILED,
+    # The whole payment goes back, which is a movement; the checkout stays paid.
+    (SandboxCheckoutState.SUCCEEDED, CheckoutDecision.CHARGE_BACK): SandboxCheckoutState.SUCCEEDED,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxMovement:
+    """Money of a paid checkout that was returned, or that came back."""
+
+    movement_id: UUID
+    kind: MovementKind
+    amount_cents: int
+    # Real time.
+    moved_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,39 +147,34 @@ def sign_notice(keys: KeyRing, notice_id: str, body: bytes, now: datetime) -> di
     }
 
 
-def read_notice(
-    keys: KeyRing, headers: Mapping[str, str], body: bytes, now: datetime
-) -> CheckoutNotice:
-    """Verify a notification and return the checkout that it names. Raises
-    CheckoutNoticeRejected.
+def read_notice(keys: KeyRing, headers: Mapping[str, str], body: bytes, now: datetime) -> str:
+    """Verify a notification and return the id of the checkout that it names. Raises
+    NotificationRejected.
     """
     signed_at = headers.get("webhook-timestamp", "")
     if not (signed_at.isascii() and signed_at.isdecimal() and len(signed_at) <= 12):
-        raise CheckoutNoticeRejected(
+        raise NotificationRejected(
             "The notification does not have the time at which it was signed."
         )
     if abs(now.timestamp() - int(signed_at)) > _TOLERANCE.total_seconds():
-        raise CheckoutNoticeRejected(
-            "The notification was not signed within the last five minutes."
-        )
+        raise NotificationRejected("The notification was not signed within the last five minutes.")
     wanted = _sign(keys, headers.get("webhook-id", ""), int(signed_at), body)
     given = headers.get("webhook-signature", "").split(" ")
     if not any(
         hmac.compare_digest(one.encode(), each.encode()) for one in wanted for each in given
     ):
-        raise CheckoutNoticeRejected("The notification is not signed by the provider.")
+        raise NotificationRejected("The notification is not signed by the provider.")
     return _parse_body(body)
 
 
-def _parse_body(body: bytes) -> CheckoutNotice:
+def _parse_body(body: bytes) -> str:
     try:
         reference = msgspec.json.decode(body, type=_Body).checkout
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CheckoutNoticeRejected("The notification cannot be read.") from error
-    named = read_reference(reference)
-    if named is None:
-        raise CheckoutNoticeRejected("The notification does not name a checkout.")
-    return CheckoutNotice(named[0], reference)
+        raise NotificationRejected("The notification cannot be read.") from error
+    if read_reference(reference) is None:
+        raise NotificationRejected("The notification does not name a checkout.")
+    return reference
 
 
 def _sign(keys: KeyRing, notice_id: str, signed_at: int, body: bytes) -> list[str]:

@@ -55,7 +55,7 @@ class CheckoutNoticeSender:
         now = resources.clock.now()
         body = render_notice(render_reference(notice.merchant_id, notice.checkout_id))
         headers = sign_notice(resources.keys, str(resources.ids.new(now)), body, now)
-        answer = await self._client.post(notice.notice_url, body, headers)
+        answer = await self._client.post(notice.notification_url, body, headers)
         has_arrived = not isinstance(answer, NoResponse) and answer.status == 200
         async with resources.database.connection() as connection:
             if has_arrived:

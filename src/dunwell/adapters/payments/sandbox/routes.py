@@ -21,11 +21,13 @@ from dunwell.adapters.payments.sandbox.checkout import (
     CheckoutDecision,
     NoticeDelivery,
     SandboxCheckout,
+    SandboxMovement,
     plan_notices,
     render_reference,
 )
 from dunwell.adapters.payments.sandbox.provider import CHECKOUT_PATH, find_checkout
-from dunwell.adapters.payments.sandbox.store import save_decision
+from dunwell.adapters.payments.sandbox.store import save_decision, save_return
+from dunwell.cases.payments.provider import MovementKind
 from dunwell.contact.messages.templates.formatting import render_money
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidRequest, PayloadTooLarge
@@ -89,10 +91,19 @@ async def _decide(
         return _render(request, resources, checkout, is_refused=True)
     if decision in checkout.list_decisions(now):
         state = TRANSITIONS[checkout.state, decision]
-        async with resources.database.connection() as connection:
-            await save_decision(connection, checkout, state, plan_notices(notices, now), now=now)
+        async with resources.database.transaction() as tx:
+            if decision is CheckoutDecision.CHARGE_BACK:
+                await save_return(tx, checkout, _build_chargeback(resources, checkout))
+            await save_decision(tx, checkout, state, plan_notices(notices, now), now=now)
     headers = {**_headers("default-src 'none'"), "Location": checkout.return_url}
     return Response(None, 303, headers)
+
+
+def _build_chargeback(resources: Resources, checkout: SandboxCheckout) -> SandboxMovement:
+    now = resources.clock.now()
+    return SandboxMovement(
+        resources.ids.new(now), MovementKind.CHARGED_BACK, checkout.amount_cents, now
+    )
 
 
 def _render(

@@ -5,8 +5,12 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dunwell.adapters.payments.sandbox.checkout import SandboxCheckout, SandboxCheckoutState
-from dunwell.cases.payments.provider import CheckoutRequest
+from dunwell.adapters.payments.sandbox.checkout import (
+    SandboxCheckout,
+    SandboxCheckoutState,
+    SandboxMovement,
+)
+from dunwell.cases.payments.provider import CheckoutRequest, MovementKind
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import LeasedTable
 from dunwell.platform.database.sql import compose
@@ -17,7 +21,7 @@ _SAVE = """
 WITH saved AS (
     INSERT INTO sandbox_checkouts
         (merchant_id, checkout_id, request_id, amount_cents, currency, reference, description,
-         return_url, notice_url, state, created_at)
+         return_url, notification_url, state, created_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'OPEN', $10)
     ON CONFLICT (merchant_id, request_id) DO NOTHING
     RETURNING checkout_id
@@ -40,10 +44,47 @@ WHERE merchant_id = $1 AND checkout_id = $2
 )
 _DECIDE = """
 UPDATE sandbox_checkouts
-SET state = $4, decided_at = $5, notices_due = $6, notice_at = $7,
+SET state = $4, decided_at = CASE WHEN state = 'SUCCEEDED' THEN decided_at ELSE $5 END,
+    notices_due = $6, notice_at = $7,
     transaction_id = CASE WHEN $4 = 'SUCCEEDED' THEN $8 END
 WHERE merchant_id = $1 AND checkout_id = $2 AND state = $3
 RETURNING checkout_id
+"""
+# Uses the index sandbox_movements_checkout.
+_LIST_MOVEMENTS = """
+SELECT movement_id, kind, amount_cents, moved_at
+FROM sandbox_movements
+WHERE merchant_id = $1 AND checkout_id = $2
+ORDER BY moved_at, movement_id
+"""
+_CANCEL = """
+UPDATE sandbox_checkouts
+SET state = 'CANCELLED', decided_at = $3
+WHERE merchant_id = $1 AND checkout_id = $2 AND state = 'OPEN'
+"""
+_LOCK_PAID = """
+SELECT FROM sandbox_checkouts
+WHERE merchant_id = $1 AND checkout_id = $2 AND state = 'SUCCEEDED'
+FOR UPDATE
+"""
+# A known key inserts nothing.
+_SAVE_RETURN = """
+INSERT INTO sandbox_movements
+    (merchant_id, movement_id, checkout_id, kind, amount_cents, refund_key, moved_at)
+SELECT $1, $3, $2, $4, $5, $6, $7
+FROM sandbox_checkouts c
+WHERE c.merchant_id = $1 AND c.checkout_id = $2 AND c.state = 'SUCCEEDED'
+  AND $5::bigint <= c.amount_cents - (
+    SELECT coalesce(sum(CASE WHEN kind IN ('REFUNDED', 'CHARGED_BACK') THEN amount_cents
+                             ELSE -amount_cents END), 0)
+    FROM sandbox_movements
+    WHERE merchant_id = $1 AND checkout_id = $2)
+ON CONFLICT DO NOTHING
+RETURNING movement_id
+"""
+# Uses the index sandbox_movements_refund.
+_FIND_REFUND = """
+SELECT movement_id FROM sandbox_movements WHERE merchant_id = $1 AND refund_key = $2
 """
 _CHECKOUTS = LeasedTable(
     "sandbox_checkouts", ("merchant_id", "checkout_id"), ends_at="notice_at", holder=None
@@ -53,7 +94,7 @@ _CHECKOUTS = LeasedTable(
 _LEASE_NOTICES = _CHECKOUTS.lease(
     "notices_due > 0",
     limit="$3",
-    returning="leased.merchant_id, leased.checkout_id, notice_url, notice_at, decided_at",
+    returning="leased.merchant_id, leased.checkout_id, notification_url, notice_at, decided_at",
 )
 # A decision made since the lease has set another time, and its notifications are still pending.
 _RECORD_ARRIVAL = compose(
@@ -79,7 +120,7 @@ WHERE merchant_id = $1 AND checkout_id = $2 AND {is_held}
 class DueCheckoutNotice:
     merchant_id: int
     checkout_id: UUID
-    notice_url: str
+    notification_url: str
     # When it is sent again if it does not arrive.
     notice_at: datetime
     decided_at: datetime
@@ -93,7 +134,7 @@ async def save_checkout(
     saved: UUID | None = await tx.fetchval(
         _SAVE, request.merchant_id, checkout_id, request.request_id, request.amount_cents,
         request.currency, request.reference, request.description, request.return_url,
-        request.notice_url, now,
+        request.notification_url, now,
     )  # fmt: skip
     if saved is None:  # Another call stored it while this statement ran.
         saved = await tx.fetchval(_FIND_BY_KEY, request.merchant_id, request.request_id)
@@ -122,6 +163,41 @@ async def save_decision(
         *notices, f"sbx_tx_{checkout.checkout_id.hex}",
     )  # fmt: skip
     return decided is not None
+
+
+async def cancel_open_checkout(tx: Connection, checkout: SandboxCheckout, now: datetime) -> None:
+    """Cancel the checkout unless the debtor has finished it."""
+    await tx.execute(_CANCEL, checkout.merchant_id, checkout.checkout_id, now)
+
+
+async def list_sandbox_movements(
+    tx: Connection, merchant_id: int, checkout_id: UUID
+) -> list[SandboxMovement]:
+    """Return what was returned of a checkout's payment and what came back, earliest first."""
+    return [
+        SandboxMovement(**{**row, "kind": MovementKind(row["kind"])})
+        for row in await tx.fetch(_LIST_MOVEMENTS, merchant_id, checkout_id)
+    ]
+
+
+async def save_return(
+    tx: Connection, checkout: SandboxCheckout, movement: SandboxMovement,
+    refund_key: UUID | None = None,
+) -> UUID | None:  # fmt: skip
+    """Store a refund or a chargeback. Return its id, which for a known key is the first one's, or
+    None if less than its amount is left of the payment.
+
+    It runs in a transaction and locks the checkout first, so that together no more than the payment
+    is returned.
+    """
+    await tx.execute(_LOCK_PAID, checkout.merchant_id, checkout.checkout_id)
+    saved: UUID | None = await tx.fetchval(
+        _SAVE_RETURN, checkout.merchant_id, checkout.checkout_id, movement.movement_id,
+        movement.kind, movement.amount_cents, refund_key, movement.moved_at,
+    )  # fmt: skip
+    if saved is None and refund_key is not None:
+        saved = await tx.fetchval(_FIND_REFUND, checkout.merchant_id, refund_key)
+    return saved
 
 
 async def lease_notices(

@@ -116,6 +116,7 @@ def _build_request(work: Work, claim: LockedClaim, sent: AnnouncedTransfer) -> S
         request_id=work.ids.new(work.real_now),
         claim_id=claim.claim_id,
         provider=BANK_TRANSFER,
+        provider_name=BANK_TRANSFER,
         amount_cents=sent.choice.cents,
         currency=claim.currency,
         reference=claim.reference_number,

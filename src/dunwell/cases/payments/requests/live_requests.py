@@ -22,7 +22,7 @@ from dunwell.cases.payments.choice import (
     allow_instalment,
     is_choice_allowed,
 )
-from dunwell.cases.payments.provider import PaymentProviders
+from dunwell.cases.payments.provider import PaymentProvider, PaymentProviders
 from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
     LIVE_STATES,
@@ -115,6 +115,7 @@ async def _load_instalment_cents(work: Work, claim_id: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class PaymentIntent:
+    # The name of the provider's account.
     provider: str
     # The amount that the page showed the debtor.
     amount_cents: int
@@ -125,6 +126,8 @@ class PaymentIntent:
     # Whether the debtor pays the whole claim, a part, or the items in `item_ids`.
     kind: PaymentChoiceKind = PaymentChoiceKind.WHOLE
     item_ids: tuple[int, ...] = ()
+    # The means of payment that the debtor chose; None lets the provider ask.
+    method: str | None = None
 
     @property
     def choice(self) -> PaymentChoice:
@@ -137,6 +140,7 @@ class PaymentAttempt:
 
     resources: Resources
     providers: PaymentProviders
+    provider: PaymentProvider
     merchant_id: int
     actor: Actor
     claim_id: int
@@ -174,20 +178,33 @@ async def find_or_insert_request(attempt: PaymentAttempt) -> StoredPaymentReques
         for request in live:
             if request.provider != attempt.intent.provider:
                 continue
-            if request.state is PaymentRequestState.OPEN or is_for_amount(request, attempt):
+            if request.state is PaymentRequestState.OPEN or is_same_payment(request, attempt):
                 return request
             await _cancel_replaced_request(work, request)
         return await _insert_request(work, attempt, claim)
 
 
-def is_for_amount(request: StoredPaymentRequest, attempt: PaymentAttempt) -> bool:
-    """Return whether the request is for the same amount and the same items."""
+def is_same_payment(request: StoredPaymentRequest, attempt: PaymentAttempt) -> bool:
+    """Return whether the request is for the same amount, the same items and the same means of
+    payment."""
     intent = attempt.intent
-    return (request.amount_cents, tuple(request.item_ids)) == (intent.amount_cents, intent.item_ids)
+    return (request.amount_cents, tuple(request.item_ids), request.method) == (
+        intent.amount_cents, intent.item_ids, intent.method,
+    )  # fmt: skip
 
 
-async def expire_open_request(attempt: PaymentAttempt, request: StoredPaymentRequest) -> None:
-    """Cancel an open request for an amount that is no longer due."""
+async def list_open_requests_elsewhere(attempt: PaymentAttempt) -> list[StoredPaymentRequest]:
+    """Return the claim's requests whose checkout is open at another provider."""
+    async with attempt.resources.database.connection() as connection:
+        live = await list_live_requests(connection, attempt.merchant_id, attempt.claim_id)
+    return [
+        each for each in live
+        if each.state is PaymentRequestState.OPEN and each.provider != attempt.provider.name
+    ]  # fmt: skip
+
+
+async def replace_open_request(attempt: PaymentAttempt, request: StoredPaymentRequest) -> None:
+    """Cancel an open request for another amount or another means of payment."""
     async with attempt.transaction() as work:
         await lock_claim(work.tx, work.merchant_id, attempt.claim_id)
         stored = await lock_request(work.tx, work.merchant_id, request.request_id)
@@ -218,7 +235,8 @@ async def _insert_request(
     request = StoredPaymentRequest(
         request_id=work.ids.new(now),
         claim_id=attempt.claim_id,
-        provider=attempt.intent.provider,
+        provider=attempt.provider.name,
+        provider_name=attempt.provider.kind,
         amount_cents=attempt.intent.amount_cents,
         currency=claim.currency,
         reference=claim.reference_number,
@@ -229,6 +247,7 @@ async def _insert_request(
         settled_at=None,
         checks=0,
         item_ids=attempt.intent.item_ids,
+        method=attempt.intent.method,
     )
     await insert_request(work.tx, work.merchant_id, request, decide_next_check(now, 0, now))
     await audit_request(work, "create", request)

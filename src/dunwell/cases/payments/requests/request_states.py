@@ -7,15 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from dunwell.cases.payments.provider import (
-    CheckoutCancelled,
-    CheckoutExpired,
-    CheckoutFailed,
-    CheckoutOpen,
-    CheckoutPending,
-    CheckoutState,
-    CheckoutSucceeded,
-)
+from dunwell.cases.payments.provider import CheckoutStatus
 
 # The provider name, in requests and events, of a transfer that the debtor makes at a bank.
 BANK_TRANSFER = "BANK_TRANSFER"
@@ -36,19 +28,19 @@ LIVE_STATES = frozenset(
     {PaymentRequestState.CREATED, PaymentRequestState.OPEN, PaymentRequestState.PENDING}
 )
 EXPIRES_AFTER = timedelta(hours=24)
-# A pair that is missing here leaves the state unchanged.
-TRANSITIONS: dict[tuple[PaymentRequestState, type[CheckoutState]], PaymentRequestState] = {
-    (PaymentRequestState.OPEN, CheckoutPending): PaymentRequestState.PENDING,
-    (PaymentRequestState.OPEN, CheckoutFailed): PaymentRequestState.FAILED,
-    (PaymentRequestState.OPEN, CheckoutCancelled): PaymentRequestState.CANCELLED,
-    (PaymentRequestState.OPEN, CheckoutExpired): PaymentRequestState.EXPIRED,
+# The request's state after the provider's answer. A pair that is missing here leaves it unchanged.
+TRANSITIONS: dict[tuple[PaymentRequestState, CheckoutStatus], PaymentRequestState] = {
+    (PaymentRequestState.OPEN, CheckoutStatus.PENDING): PaymentRequestState.PENDING,
+    (PaymentRequestState.OPEN, CheckoutStatus.FAILED): PaymentRequestState.FAILED,
+    (PaymentRequestState.OPEN, CheckoutStatus.CANCELLED): PaymentRequestState.CANCELLED,
+    (PaymentRequestState.OPEN, CheckoutStatus.EXPIRED): PaymentRequestState.EXPIRED,
     # The money was not received; the debtor may try again in the same checkout.
-    (PaymentRequestState.PENDING, CheckoutOpen): PaymentRequestState.OPEN,
-    (PaymentRequestState.PENDING, CheckoutFailed): PaymentRequestState.FAILED,
-    (PaymentRequestState.PENDING, CheckoutCancelled): PaymentRequestState.CANCELLED,
-    (PaymentRequestState.PENDING, CheckoutExpired): PaymentRequestState.EXPIRED,
+    (PaymentRequestState.PENDING, CheckoutStatus.OPEN): PaymentRequestState.OPEN,
+    (PaymentRequestState.PENDING, CheckoutStatus.FAILED): PaymentRequestState.FAILED,
+    (PaymentRequestState.PENDING, CheckoutStatus.CANCELLED): PaymentRequestState.CANCELLED,
+    (PaymentRequestState.PENDING, CheckoutStatus.EXPIRED): PaymentRequestState.EXPIRED,
     **{
-        (state, CheckoutSucceeded): PaymentRequestState.COMPLETED
+        (state, CheckoutStatus.PAID): PaymentRequestState.COMPLETED
         for state in PaymentRequestState
         if state is not PaymentRequestState.COMPLETED
     },
@@ -64,13 +56,12 @@ CHECK_DELAYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RequestedPayment:
-    """The requested payment, and when it was requested (real time)."""
-
-    amount_cents: int
-    currency: str
-    created_at: datetime
+# A completed request is checked for refunds and chargebacks. The debtor can return a direct debit
+# without a mandate for 13 months, but most are returned in the first weeks.
+RETURN_CHECKS = (
+    (timedelta(days=70), timedelta(days=7)),
+    (timedelta(days=400), timedelta(days=30)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +69,19 @@ class PaymentRequestDecision:
     state: PaymentRequestState
     # True if the provider is checked again.
     keeps_checking: bool
-    # True if another amount or currency was paid than requested, so that a person has to look at
-    # it.
-    is_mismatch: bool = False
 
 
 def decide_request(
-    state: PaymentRequestState, answer: CheckoutState, asked: RequestedPayment, now: datetime
+    state: PaymentRequestState, answer: CheckoutStatus, created_at: datetime, now: datetime
 ) -> PaymentRequestDecision:
-    """Return the request's state after the provider's answer. `now` is real time."""
-    if state is PaymentRequestState.COMPLETED:
-        return PaymentRequestDecision(state, keeps_checking=False)
-    if isinstance(answer, CheckoutSucceeded) and not _matches_request(answer, asked):
-        return PaymentRequestDecision(state, keeps_checking=True, is_mismatch=True)
-    following = TRANSITIONS.get((state, type(answer)), state)
-    if isinstance(answer, CheckoutOpen) and is_overdue(asked.created_at, now):
+    """Return the request's state after the provider's answer. Both times are real time."""
+    following = TRANSITIONS.get((state, answer), state)
+    if following is PaymentRequestState.COMPLETED:
+        return PaymentRequestDecision(following, keeps_checking=True)
+    if answer is CheckoutStatus.OPEN and is_overdue(created_at, now):
         return PaymentRequestDecision(expire_state(following), keeps_checking=False)
     return PaymentRequestDecision(
-        following, keeps_checking=isinstance(answer, CheckoutOpen | CheckoutPending)
+        following, keeps_checking=answer in (CheckoutStatus.OPEN, CheckoutStatus.PENDING)
     )
 
 
@@ -107,6 +93,15 @@ def decide_next_check(created_at: datetime, checks: int, now: datetime) -> datet
     return min(following, expires_at) if now < expires_at else following
 
 
+def decide_next_return_check(settled_at: datetime, now: datetime) -> datetime | None:
+    """Return when a completed request is checked next for refunds and chargebacks. Return None when
+    its money can no longer be returned."""
+    for until, delay in RETURN_CHECKS:
+        if now < settled_at + until:
+            return now + delay
+    return None
+
+
 def expire_state(state: PaymentRequestState) -> PaymentRequestState:
     """Return EXPIRED for a live state; other states are final and returned unchanged."""
     return PaymentRequestState.EXPIRED if state in LIVE_STATES else state
@@ -116,17 +111,14 @@ def is_overdue(created_at: datetime, now: datetime) -> bool:
     return now >= created_at + EXPIRES_AFTER
 
 
-def _matches_request(paid: CheckoutSucceeded, asked: RequestedPayment) -> bool:
-    return (paid.amount_cents, paid.currency) == (asked.amount_cents, asked.currency)
-
-
 # Nested in the statement of the debtor's page. Uses primary keys and the unique index
 # payments_request.
 LOAD_RECEIPT = """
-SELECT r.request_id, r.state, r.provider, r.amount_cents,
+SELECT r.request_id, r.state, r.provider_name, r.amount_cents,
        CASE WHEN p.transaction_id IS NOT NULL THEN json_build_object(
-           'amount_cents', p.amount_cents, 'transaction_id', p.transaction_id,
-           'paid_at', p.paid_at, 'reversed_at', p.reversed_at, 'method', p.method)
+           'amount_cents', p.amount_cents, 'returned_cents', p.returned_cents,
+           'transaction_id', p.transaction_id, 'paid_at', p.paid_at,
+           'reversed_at', p.reversed_at, 'method', p.method)
        END AS payment
 FROM payment_requests r
 LEFT JOIN payments p ON p.merchant_id = $1 AND p.request_id = r.request_id
@@ -139,6 +131,8 @@ class ReceiptPayment:
     """The payment that completed a request. Both times are the merchant's."""
 
     amount_cents: int
+    # How much of it was refunded, charged back or reversed.
+    returned_cents: int
     transaction_id: str
     paid_at: datetime
     reversed_at: datetime | None
@@ -153,6 +147,7 @@ class PaymentReceipt:
 
     request_id: UUID
     state: PaymentRequestState
-    provider: str
+    # The kind of provider, as in events.
+    provider_name: str
     amount_cents: int
     payment: ReceiptPayment | None

@@ -1,14 +1,17 @@
 """Fetch the state of a checkout from its provider and book the result. This is the only way in
 which a request becomes paid.
 
-The sweep does the same for requests whose notice has not arrived. It saves the time of the next
-check before it makes this one. So a crash costs one check, two workers never check the same request
-at once, and an unavailable provider is asked again after the usual delay.
+A notification, the debtor's return and the periodic check call the same function, so notifications
+that are duplicated, late, reordered, forged or lost change nothing. Completed requests are checked
+as well, because money can be refunded or charged back for months.
+
+The sweep saves the time of the next check before it makes this one. So a crash costs one check, two
+workers never check the same request at once, and an unavailable provider is asked again after the
+usual delay.
 """
 
 import asyncio
-from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
@@ -17,19 +20,15 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.cases.payments.provider import (
-    CheckoutState,
-    CheckoutSucceeded,
-    PaymentProvider,
-    PaymentProviders,
-    PaymentProviderUnavailable,
-)
-from dunwell.cases.payments.record_payment import NewPayment, book_payment
+from dunwell.cases.payments.book_movements import RequestSettlement, book_movements
+from dunwell.cases.payments.provider import CheckoutState, CheckoutStatus, PaymentProviders
+from dunwell.cases.payments.requests.provider_calls import fetch_checkout
 from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
     PaymentRequestDecision,
     PaymentRequestState,
     decide_next_check,
+    decide_next_return_check,
     decide_request,
     is_overdue,
 )
@@ -42,97 +41,38 @@ from dunwell.cases.payments.requests.store import (
     lock_request,
     open_request_hold,
     save_next_checks,
+    save_provider_ids,
     save_request_state,
 )
-from dunwell.cases.payments.store import StoredPayment, find_payment_by_transaction, link_payment
-from dunwell.contact.messages.templates.formatting import render_line
-from dunwell.core.claims.publish_event import publish_event
-from dunwell.core.claims.store import LockedClaim, lock_claim
-from dunwell.core.events.payloads import EventPaymentData, payment_completed
+from dunwell.core.claims.store import lock_claim
 from dunwell.platform.errors import InvalidState, NotFound, Refusal
 from dunwell.platform.resources import Resources
 
 # Long enough for a bank transfer that starts before a long weekend. Counts in the merchant's time.
 _HOLD_DURATION = timedelta(days=5)
-_MAX_METHOD_LENGTH = 60
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class RequestSettlement:
-    """A locked claim and its locked payment request."""
-
-    work: Work
-    claim: LockedClaim
-    request: StoredPaymentRequest
 
 
 async def record_checkout_state(
     settlement: RequestSettlement, answer: CheckoutState
 ) -> PaymentRequestState:
-    """Record the provider's answer and return the request's new state."""
-    request = settlement.request
-    decision = decide_request(request.state, answer, request.asked, settlement.work.real_now)
-    known = await _find_recorded_payment(settlement, answer)
-    if decision.is_mismatch or (known is not None and not _can_be_linked(known, request)):
-        await _report_mismatch(settlement)
-        return request.state
+    """Book the movements that are new, record the provider's answer, and return the request's new
+    state."""
+    work, request = settlement.work, settlement.request
+    is_paid = await book_movements(settlement, answer.movements)
+    if answer.related_ids:
+        await save_provider_ids(work.tx, work.merchant_id, request, answer.related_ids)
+    status = answer.status
+    if is_paid:
+        status = CheckoutStatus.PAID
+    elif status is CheckoutStatus.PAID:
+        # What was paid could not be booked, and staff has to look at it.
+        status = CheckoutStatus.PENDING
+    decision = decide_request(request.state, status, request.created_at, work.real_now)
     await _change_hold(settlement, decision.state)
-    if isinstance(answer, CheckoutSucceeded) and decision.state is PaymentRequestState.COMPLETED:
-        await _complete(settlement, answer, known)
     await _save_state(settlement, decision)
     return decision.state
-
-
-async def _find_recorded_payment(
-    settlement: RequestSettlement, answer: CheckoutState
-) -> StoredPayment | None:
-    """Return the payment of the same transaction if the merchant has already recorded it."""
-    if not isinstance(answer, CheckoutSucceeded):
-        return None
-    work = settlement.work
-    return await find_payment_by_transaction(
-        work.tx, work.merchant_id, settlement.request.claim_id, answer.transaction_id
-    )
-
-
-def _can_be_linked(known: StoredPayment, request: StoredPaymentRequest) -> bool:
-    return known.request_id is None and known.amount_cents == request.amount_cents
-
-
-async def _complete(
-    settlement: RequestSettlement, paid: CheckoutSucceeded, known: StoredPayment | None
-) -> None:
-    work, request = settlement.work, settlement.request
-    if known is None:
-        await book_payment(
-            work, settlement.claim, _build_payment(work, request, paid), request.request_id
-        )
-    else:
-        await link_payment(work.tx, work.merchant_id, known.payment_id, request.request_id)
-    payment = EventPaymentData(
-        request.provider, request.amount_cents, request.currency, request.request_id
-    )
-    await publish_event(
-        work, request.claim_id, lambda head: payment_completed(head, payment, paid.transaction_id)
-    )
-
-
-def _build_payment(
-    work: Work, request: StoredPaymentRequest, paid: CheckoutSucceeded
-) -> NewPayment:
-    """Return the payment to book. A sandbox merchant's payment gets the sandbox time, and a
-    provider's clock that is ahead is corrected."""
-    return NewPayment(
-        amount_cents=paid.amount_cents,
-        currency=paid.currency,
-        transaction_id=paid.transaction_id,
-        provider_name=request.provider,
-        paid_at=work.now if work.merchant.is_sandbox else min(paid.paid_at, work.now),
-        item_ids=request.item_ids,
-        method=None if paid.method is None else render_line(paid.method)[:_MAX_METHOD_LENGTH],
-    )
 
 
 async def _change_hold(settlement: RequestSettlement, following: PaymentRequestState) -> None:
@@ -152,34 +92,20 @@ async def _change_hold(settlement: RequestSettlement, following: PaymentRequestS
 
 async def _save_state(settlement: RequestSettlement, decision: PaymentRequestDecision) -> None:
     work, request = settlement.work, settlement.request
+    is_new = decision.state is not request.state
+    next_check_at = None
+    if is_new and decision.state is PaymentRequestState.COMPLETED:
+        next_check_at = decide_next_return_check(work.real_now, work.real_now)
     await save_request_state(
-        work.tx, work.merchant_id, request.request_id, decision.state,
-        now=work.real_now, keeps_checking=decision.keeps_checking,
+        work.tx, work.merchant_id, request.request_id, decision.state, now=work.real_now,
+        keeps_checking=decision.keeps_checking, next_check_at=next_check_at,
     )  # fmt: skip
-    if decision.state is not request.state:
+    if is_new:
         await save_audit(
             work, "paymentRequest.settle", f"claim:{request.claim_id}",
             before={"state": request.state}, after={"state": decision.state},
             paymentRequestId=str(request.request_id), state=decision.state,
         )  # fmt: skip
-
-
-async def _report_mismatch(settlement: RequestSettlement) -> None:
-    request = settlement.request
-    log.error(
-        "payment differs from request",
-        merchant_id=settlement.work.merchant_id,
-        claim_id=request.claim_id,
-        payment_request_id=str(request.request_id),
-        provider=request.provider,
-    )
-    await save_audit(
-        settlement.work, "paymentRequest.mismatch", f"claim:{request.claim_id}",
-        paymentRequestId=str(request.request_id),
-    )  # fmt: skip
-
-
-_CALL_SECONDS = 20
 
 
 async def settle_payment(
@@ -194,43 +120,12 @@ async def settle_payment(
     if request is None:
         raise _not_found(request_id)
     # No provider can be asked about an announced bank transfer.
-    if request.state is PaymentRequestState.COMPLETED or request.provider == BANK_TRANSFER:
+    if request.provider == BANK_TRANSFER:
         return request.state
-    answer = await _fetch(providers, merchant_id, request)
+    answer = await fetch_checkout(providers, merchant_id, request)
     if answer is None and not is_overdue(request.created_at, resources.clock.now()):
         return request.state
     return await _settle(resources, merchant_id, request, answer)
-
-
-async def _fetch(
-    providers: PaymentProviders, merchant_id: int, request: StoredPaymentRequest
-) -> CheckoutState | None:
-    """Return the provider's answer, or None if the request has no checkout."""
-    if request.provider_reference is None:
-        return None
-    provider = providers.get(request.provider)
-    if provider is None:
-        log.error(
-            "payment provider not installed", provider=request.provider, merchant_id=merchant_id
-        )
-        raise PaymentProviderUnavailable("The payment provider is not installed here.")
-    return await _fetch_from_provider(provider, merchant_id, request.provider_reference)
-
-
-async def _fetch_from_provider(
-    provider: PaymentProvider, merchant_id: int, reference: str
-) -> CheckoutState:
-    try:
-        async with asyncio.timeout(_CALL_SECONDS):
-            return await provider.fetch(merchant_id, reference)
-    except PaymentProviderUnavailable:
-        log.warning("payment provider unavailable", provider=provider.name, merchant_id=merchant_id)
-        raise
-    except Exception as error:
-        log.exception("payment provider failed", provider=provider.name, merchant_id=merchant_id)
-        raise PaymentProviderUnavailable(
-            "The payment provider does not answer. Try again shortly."
-        ) from error
 
 
 async def _settle(
@@ -246,9 +141,9 @@ async def _settle(
         if merchant is None or claim is None or request is None:
             raise _not_found(asked.request_id)
         # Another answer was recorded in the meantime. This one may be older, so it is ignored
-        # unless it says that the money was received, which stays true.
-        is_stale = request.state is not asked.state and not isinstance(answer, CheckoutSucceeded)
-        if is_stale or request.state is PaymentRequestState.COMPLETED:
+        # unless it lists money, which stays true.
+        is_stale = request.state is not asked.state
+        if is_stale and (answer is None or not answer.movements):
             return request.state
         work = Work.open(resources, tx, merchant, SYSTEM)
         settlement = RequestSettlement(work, claim, request)
@@ -297,12 +192,15 @@ async def _postpone_due_requests(resources: Resources, merchant_id: int) -> list
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         due = await lock_due_requests(tx, merchant_id, now, _SET_SIZE)
-        following = {
-            each.request_id: decide_next_check(each.created_at, each.checks + 1, now)
-            for each in due
-        }
+        following = {each.request_id: _decide_next_check(each, now) for each in due}
         await save_next_checks(tx, merchant_id, following)
     return list(following)
+
+
+def _decide_next_check(request: StoredPaymentRequest, now: datetime) -> datetime | None:
+    if request.state is PaymentRequestState.COMPLETED and request.settled_at is not None:
+        return decide_next_return_check(request.settled_at, now)
+    return decide_next_check(request.created_at, request.checks + 1, now)
 
 
 async def _settle_one(

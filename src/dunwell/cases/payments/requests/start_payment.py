@@ -12,7 +12,6 @@ redirected to a closed checkout. A crash between steps 2 and 3 leaves the reques
 next click repeats the call.
 """
 
-import asyncio
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -24,6 +23,7 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.provider import (
     Checkout,
+    CheckoutCancellation,
     CheckoutRequest,
     PaymentProvider,
     PaymentProviders,
@@ -33,9 +33,14 @@ from dunwell.cases.payments.requests.live_requests import (
     PaymentAttempt,
     PaymentIntent,
     audit_request,
-    expire_open_request,
     find_or_insert_request,
-    is_for_amount,
+    is_same_payment,
+    list_open_requests_elsewhere,
+    replace_open_request,
+)
+from dunwell.cases.payments.requests.provider_calls import (
+    cancel_checkout,
+    report_provider_failures,
 )
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.requests.settle_payment import settle_payment
@@ -44,14 +49,13 @@ from dunwell.core.claims.publish_event import publish_event
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import lock_claim
 from dunwell.core.events.payloads import EventPaymentData, payment_in_progress
-from dunwell.platform.errors import Fault, InvalidState, Unavailable, ValidationError
+from dunwell.platform.errors import Fault, InvalidState, Refusal, Unavailable, ValidationError
 from dunwell.platform.resources import Resources
 
 __all__ = ["REQUEST_ID_PLACEHOLDER", "PaymentIntent", "StartedPayment", "start_payment"]
 
 # Replaced by the request's id in `return_url`.
 REQUEST_ID_PLACEHOLDER = "{request_id}"
-_CALL_SECONDS = 20
 # A request that ends between two attempts is replaced by a new one, so few attempts are enough.
 _MAX_ATTEMPTS = 3
 
@@ -81,15 +85,17 @@ async def start_payment(
     attempt = PaymentAttempt(
         resources=resources,
         providers=providers,
+        provider=provider,
         merchant_id=merchant.merchant_id,
         actor=actor,
         claim_id=claim_id,
         intent=intent,
     )
+    await _cancel_checkouts_elsewhere(attempt)
     for _ in range(_MAX_ATTEMPTS):
         request = await find_or_insert_request(attempt)
         if request.state is PaymentRequestState.CREATED:
-            checkout = await _start_checkout(
+            checkout = await _open_checkout(
                 provider, _build_checkout_request(attempt, merchant, request)
             )
             started = await _save_started_checkout(attempt, request, checkout)
@@ -98,6 +104,23 @@ async def start_payment(
         if started is not None:
             return started
     raise Unavailable("The payment changed while it was being started. Try again.")
+
+
+async def _cancel_checkouts_elsewhere(attempt: PaymentAttempt) -> None:
+    """Cancel the claim's open checkouts at other providers where they allow it, so that the debtor
+    does not pay twice. Where they do not, the periodic check finds what is paid there, and the
+    claim shows a surplus."""
+    for each in await list_open_requests_elsewhere(attempt):
+        try:
+            await cancel_checkout(attempt.providers, attempt.merchant_id, each)
+            await settle_payment(
+                attempt.resources, attempt.providers, attempt.merchant_id, each.request_id
+            )
+        except Refusal as refusal:
+            log.warning(
+                "other checkout not cancelled", provider=each.provider, error=refusal.type,
+                merchant_id=attempt.merchant_id, payment_request_id=str(each.request_id),
+            )  # fmt: skip
 
 
 def _choose_provider(
@@ -132,29 +155,17 @@ def _build_checkout_request(
         reference=request.reference,
         description=f"{creditor}, {request.reference}",
         return_url=return_url,
-        notice_url=f"{public_url}/callbacks/payments/{request.provider}",
+        notification_url=f"{public_url}/callbacks/payments/{request.provider}",
         language=attempt.intent.language or merchant.configuration.language,
+        method=request.method,
     )
 
 
-async def _start_checkout(provider: PaymentProvider, asked: CheckoutRequest) -> Checkout:
-    """Start the checkout. Every failure raises PaymentProviderUnavailable: the request is
-    unchanged, and the same key is used again."""
-    try:
-        async with asyncio.timeout(_CALL_SECONDS):
-            return await provider.start(asked)
-    except PaymentProviderUnavailable:
-        log.warning(
-            "payment provider unavailable", provider=provider.name, merchant_id=asked.merchant_id
-        )
-        raise
-    except Exception as error:
-        log.exception(
-            "payment provider failed", provider=provider.name, merchant_id=asked.merchant_id
-        )
-        raise PaymentProviderUnavailable(
-            "The payment provider does not answer. Try again shortly."
-        ) from error
+async def _open_checkout(provider: PaymentProvider, asked: CheckoutRequest) -> Checkout:
+    """Open the checkout. After a failure the request is unchanged, and the same key is used
+    again."""
+    async with report_provider_failures(provider.name, asked.merchant_id):
+        return await provider.open_checkout(asked)
 
 
 async def _save_started_checkout(
@@ -166,7 +177,7 @@ async def _save_started_checkout(
         claim = await lock_claim(work.tx, work.merchant_id, attempt.claim_id)
         is_payable = claim is not None and claim.status in ACTIVE
         state = PaymentRequestState.OPEN if is_payable else PaymentRequestState.CANCELLED
-        place = (checkout.provider_reference, checkout.url)
+        place = (checkout.checkout_id, checkout.url)
         is_first = await save_checkout(
             work.tx, work.merchant_id, request_id=request.request_id, state=state, checkout=place
         )
@@ -184,7 +195,7 @@ async def _save_started_checkout(
 
 async def _raise_payment_in_progress(work: Work, request: StoredPaymentRequest) -> None:
     payment = EventPaymentData(
-        request.provider, request.amount_cents, request.currency, request.request_id
+        request.provider_name, request.amount_cents, request.currency, request.request_id
     )
     await publish_event(
         work, request.claim_id, lambda head: payment_in_progress(head, payment, request.reference)
@@ -196,7 +207,7 @@ async def _reuse_open_request(
     attempt: PaymentAttempt, request: StoredPaymentRequest
 ) -> StartedPayment | None:
     """Return the address of an open request's checkout. Return None if it has ended or is for
-    another amount, so that the caller tries again."""
+    another payment, so that the caller tries again."""
     try:
         state = await settle_payment(
             attempt.resources, attempt.providers, attempt.merchant_id, request.request_id
@@ -205,7 +216,16 @@ async def _reuse_open_request(
         state = request.state
     if state is not PaymentRequestState.OPEN:
         return None
-    if is_for_amount(request, attempt) and request.checkout_url is not None:
+    if is_same_payment(request, attempt) and request.checkout_url is not None:
         return StartedPayment(request.request_id, request.checkout_url)
-    await expire_open_request(attempt, request)
+    try:
+        cancellation = await cancel_checkout(attempt.providers, attempt.merchant_id, request)
+    except PaymentProviderUnavailable:
+        cancellation = CheckoutCancellation.CANNOT_CANCEL
+    if cancellation is CheckoutCancellation.ALREADY_PAID:
+        await settle_payment(
+            attempt.resources, attempt.providers, attempt.merchant_id, request.request_id
+        )
+    else:
+        await replace_open_request(attempt, request)
     return None

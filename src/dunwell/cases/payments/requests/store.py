@@ -7,7 +7,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
-from dunwell.cases.payments.requests.request_states import PaymentRequestState, RequestedPayment
+from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.core.claims.store import load_holds
@@ -19,7 +19,10 @@ from dunwell.platform.database.sql import compose
 class StoredPaymentRequest:
     request_id: UUID
     claim_id: int
+    # The name of the provider's account, or BANK_TRANSFER.
     provider: str
+    # The kind of provider, as in events.
+    provider_name: str
     amount_cents: int
     currency: str
     reference: str
@@ -35,10 +38,8 @@ class StoredPaymentRequest:
     item_ids: Sequence[int] = ()
     # When the debtor sent an announced bank transfer.
     sent_on: date | None = None
-
-    @property
-    def asked(self) -> RequestedPayment:
-        return RequestedPayment(self.amount_cents, self.currency, self.created_at)
+    # The means of payment that the debtor chose; None lets the provider ask.
+    method: str | None = None
 
 
 _COLUMNS = ", ".join(each.name for each in fields(StoredPaymentRequest))
@@ -61,17 +62,22 @@ ORDER BY created_at, request_id
 """,
     columns=_COLUMNS,
 )
-# Uses the unique key (provider, provider_reference).
-_FIND_BY_REFERENCE = """
-SELECT request_id
+# It covers all merchants, because a notification does not name the merchant. Uses the unique key
+# (provider, provider_reference) and the index provider_ids_by_id.
+_LIST_BY_PROVIDER_IDS = """
+SELECT merchant_id, request_id
 FROM payment_requests
-WHERE merchant_id = $1 AND provider = $2 AND provider_reference = $3
+WHERE provider = $1 AND provider_reference = ANY($2::text[])
+UNION
+SELECT merchant_id, request_id
+FROM provider_ids
+WHERE provider = $1 AND provider_id = ANY($2::text[])
 """
 _INSERT = """
-INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
-                              reference, state, created_at, next_check_at, item_ids,
-                              sent_on)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, provider_name,
+                              amount_cents, currency, reference, state, created_at, next_check_at,
+                              item_ids, sent_on, method)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 """
 # Of several callers that asked the provider at once, only the first stores its answer.
 _SAVE_CHECKOUT = """
@@ -85,8 +91,21 @@ UPDATE payment_requests
 SET state = $3,
     settled_at = CASE WHEN $3 IN ('CREATED', 'OPEN', 'PENDING') THEN NULL
                       ELSE coalesce(settled_at, $4) END,
-    next_check_at = CASE WHEN $5 THEN next_check_at END
+    next_check_at = CASE WHEN $5 THEN coalesce($6, next_check_at) END
 WHERE merchant_id = $1 AND request_id = $2
+"""
+_SAVE_PROVIDER_IDS = """
+INSERT INTO provider_ids (merchant_id, provider, provider_id, request_id)
+SELECT $1, $2, provider_id, $3
+FROM unnest($4::text[]) AS i (provider_id)
+ON CONFLICT DO NOTHING
+"""
+# Uses primary keys.
+_MAKE_DUE = """
+UPDATE payment_requests r
+SET next_check_at = $1
+FROM unnest($2::integer[], $3::uuid[]) AS d (merchant_id, request_id)
+WHERE r.merchant_id = d.merchant_id AND r.request_id = d.request_id
 """
 # Uses the index payment_requests_check.
 _LIST_MERCHANTS = """
@@ -139,15 +158,31 @@ async def list_live_requests(
     return [_build_request(row) for row in await tx.fetch(_LIST_LIVE, merchant_id, claim_id)]
 
 
-async def find_request_id(
-    tx: Connection, merchant_id: int, provider: str, provider_reference: str
-) -> UUID | None:
-    """Return the id of the request that opened the checkout. Return None also for another
-    merchant's checkout."""
-    found: UUID | None = await tx.fetchval(
-        _FIND_BY_REFERENCE, merchant_id, provider, provider_reference
+async def list_requests_of_provider_ids(
+    tx: Connection, provider: str, provider_ids: Sequence[str]
+) -> list[tuple[int, UUID]]:
+    """Return the requests (merchant id, request id) that the provider's account names by one of
+    these ids. Unknown ids are left out."""
+    rows = await tx.fetch(_LIST_BY_PROVIDER_IDS, provider, list(provider_ids))
+    return [(row["merchant_id"], row["request_id"]) for row in rows]
+
+
+async def make_requests_due(
+    tx: Connection, requests: Sequence[tuple[int, UUID]], now: datetime
+) -> None:
+    """Let the periodic check ask for these requests (merchant id, request id) at once."""
+    await tx.execute(
+        _MAKE_DUE, now, [merchant for merchant, _ in requests], [each for _, each in requests]
     )
-    return found
+
+
+async def save_provider_ids(
+    tx: Connection, merchant_id: int, request: StoredPaymentRequest, provider_ids: Sequence[str]
+) -> None:
+    """Save further ids by which notifications name the request's checkout."""
+    await tx.execute(
+        _SAVE_PROVIDER_IDS, merchant_id, request.provider, request.request_id, list(provider_ids)
+    )
 
 
 async def insert_request(
@@ -156,8 +191,9 @@ async def insert_request(
     """Insert a request. `next_check_at` is None for a bank transfer, which has no provider."""
     await tx.execute(
         _INSERT, merchant_id, request.request_id, request.claim_id, request.provider,
-        request.amount_cents, request.currency, request.reference, request.state,
-        request.created_at, next_check_at, list(request.item_ids), request.sent_on,
+        request.provider_name, request.amount_cents, request.currency, request.reference,
+        request.state, request.created_at, next_check_at, list(request.item_ids), request.sent_on,
+        request.method,
     )  # fmt: skip
 
 
@@ -174,11 +210,15 @@ async def save_checkout(
     return saved is not None
 
 
-async def save_request_state(
+async def save_request_state(  # noqa: PLR0913 - what a change of the state carries
     tx: Connection, merchant_id: int, request_id: UUID, state: PaymentRequestState,
-    *, now: datetime, keeps_checking: bool,
+    *, now: datetime, keeps_checking: bool, next_check_at: datetime | None = None,
 ) -> None:  # fmt: skip
-    await tx.execute(_SAVE_STATE, merchant_id, request_id, state, now, keeps_checking)
+    """Save the state. A request that keeps checking keeps the time of its next check unless another
+    is given."""
+    await tx.execute(
+        _SAVE_STATE, merchant_id, request_id, state, now, keeps_checking, next_check_at
+    )
 
 
 async def list_merchants_to_check(tx: Connection, now: datetime, limit: int) -> list[int]:
@@ -192,9 +232,10 @@ async def lock_due_requests(
 
 
 async def save_next_checks(
-    tx: Connection, merchant_id: int, next_checks: dict[UUID, datetime]
+    tx: Connection, merchant_id: int, next_checks: dict[UUID, datetime | None]
 ) -> None:
-    """Save when each request is checked next (request id -> time), and count this check."""
+    """Save when each request is checked next (request id -> time, None for never again), and count
+    this check."""
     await tx.execute(_SAVE_NEXT_CHECKS, merchant_id, list(next_checks), list(next_checks.values()))
 
 

@@ -59,6 +59,24 @@ class ReceiptFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class ReturnFacts:
+    """Money of a payment that went back to the debtor, or that came back to the creditor."""
+
+    kind: ClassVar = NoticeKind.RECEIPT
+    template: ClassVar = "payment_return"
+    reference_number: str
+    currency: str
+    # REFUNDED, REFUND_FAILED, CHARGED_BACK, CHARGEBACK_REVERSED, or REVERSED by the creditor.
+    cause: str
+    amount_cents: int
+    # When the debtor paid, and the number of that payment.
+    paid_at: datetime
+    number: str
+    # The remaining amount; None if the claim is closed, and the message does not mention it.
+    outstanding_cents: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class PlanFacts:
     """A payment plan that was agreed or requested."""
 
@@ -260,6 +278,7 @@ class OverdueFacts:
 # sent when it is submitted.
 OccasionFacts = (
     ReceiptFacts
+    | ReturnFacts
     | PlanFacts
     | DeferralFacts
     | RejectionFacts

@@ -38,7 +38,7 @@ CROSS JOIN LATERAL (
     FROM allocations
     WHERE merchant_id = $1 AND claim_id = page.claim_id) a
 CROSS JOIN LATERAL (
-    SELECT coalesce(sum(amount_cents), 0)::bigint AS paid_cents
+    SELECT coalesce(sum(amount_cents - returned_cents), 0)::bigint AS paid_cents
     FROM payments
     WHERE merchant_id = $1 AND claim_id = page.claim_id AND reversed_at IS NULL) p
 """

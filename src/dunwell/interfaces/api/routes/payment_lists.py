@@ -199,7 +199,7 @@ def build_listed_payment_request(listed: ListedPaymentRequest) -> FoundPaymentRe
         id=str(request.request_id),
         claim_id=request.claim_id,
         reference_number=listed.reference_number,
-        provider_name=request.provider,
+        provider_name=request.provider_name,
         amount=request.amount_cents,
         currency=request.currency,
         state=request.state.value,

@@ -8,8 +8,8 @@ from dunwell.cases.payments.record_payment import (
     NewPayment,
     RecordedPayment,
     record_payment,
-    reverse_payment,
 )
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.interfaces.api.address import parse_claim_id, parse_payment_id, parse_query_instant
 from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody
 from dunwell.interfaces.api.reading import parse_body

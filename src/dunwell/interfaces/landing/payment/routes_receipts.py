@@ -103,7 +103,7 @@ async def get_payment_return_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
     receipt = RECEIPT.read(opened.detail)
-    if receipt.provider == BANK_TRANSFER:
+    if receipt.provider_name == BANK_TRANSFER:
         return site.redirect(site.build_claim_context(request, opened), "transfer_sent")
     if receipt.state is not PaymentRequestState.COMPLETED:
         await _refresh_state(site, opened, receipt.request_id)

@@ -167,7 +167,7 @@ def describe_return(opened: OpenedClaim, receipt: PaymentReceipt, *, can_pay: bo
     return ReturnPage(
         request_id=receipt.request_id,
         outcome=decide_outcome(receipt.state),
-        provider=render_provider_name(receipt.provider),
+        provider=render_provider_name(receipt.provider_name),
         currency=opened.facts.currency,
         amount_cents=receipt.amount_cents,
         outstanding_cents=opened.facts.outstanding_cents,
@@ -203,4 +203,4 @@ def find_copy_address(opened: OpenedClaim) -> str | None:
 def describe_method(opened: OpenedClaim, receipt: PaymentReceipt, payment: ReceiptPayment) -> str:
     """Name the provider. The payment method is added only if the session may see it."""
     method = payment.method if opened.session.level.reaches(Level.FACT) else None
-    return ", ".join(filter(None, (render_provider_name(receipt.provider), method)))
+    return ", ".join(filter(None, (render_provider_name(receipt.provider_name), method)))

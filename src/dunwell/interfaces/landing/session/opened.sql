@@ -57,7 +57,7 @@ SELECT json_build_object(
             WHERE i.merchant_id = s.merchant_id AND i.claim_id = s.claim_id
             ORDER BY i.position, i.item_id),
         'payments', ARRAY(
-            SELECT json_build_array(p.amount_cents, p.paid_at, p.request_id)
+            SELECT json_build_array(p.amount_cents - p.returned_cents, p.paid_at, p.request_id)
             FROM payments p
             WHERE p.merchant_id = s.merchant_id AND p.claim_id = s.claim_id
               AND p.reversed_at IS NULL

@@ -91,7 +91,7 @@ SELECT claim.currency,
        ARRAY(SELECT item.value_cents FROM items item
              WHERE item.merchant_id = $1 AND item.claim_id = $2
              ORDER BY item.position, item.item_id) AS items_cents,
-       ARRAY(SELECT payment.amount_cents FROM payments payment
+       ARRAY(SELECT payment.amount_cents - payment.returned_cents FROM payments payment
              WHERE payment.merchant_id = $1 AND payment.claim_id = $2
                AND payment.reversed_at IS NULL
              ORDER BY payment.paid_at, payment.payment_id) AS payments_cents

@@ -16,11 +16,6 @@ from dunwell.cases.payments.list_payments import (
     list_payments,
 )
 from dunwell.cases.payments.provider import PaymentProviderUnavailable
-from dunwell.cases.payments.record_payment import (
-    ReversalPreview,
-    preview_reversal,
-    reverse_payment,
-)
 from dunwell.cases.payments.requests.live_requests import cancel_request, is_cancellable
 from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
@@ -28,6 +23,11 @@ from dunwell.cases.payments.requests.request_states import (
     PaymentRequestState,
 )
 from dunwell.cases.payments.requests.settle_payment import settle_payment
+from dunwell.cases.payments.reversals import (
+    ReversalPreview,
+    preview_reversal,
+    reverse_payment,
+)
 from dunwell.cases.payments.store import ListedPayment, ListedPaymentRequest
 from dunwell.core.claims.access import check_unchanged, load_claim_revision
 from dunwell.interfaces.portal.web.access import (

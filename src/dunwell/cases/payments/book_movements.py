@@ -1,0 +1,198 @@
+"""Book the money movements that a provider lists for a checkout, each once.
+
+A movement that is stored is never booked again. What cannot be booked is stored nevertheless, with
+the reason why staff has to look at it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.cases.payments.movements import (
+    RETURN_OF,
+    PaymentMovement,
+    ReviewReason,
+    order_movements,
+)
+from dunwell.cases.payments.provider import MoneyMovement, MovementKind
+from dunwell.cases.payments.record_payment import NewPayment, book_payment
+from dunwell.cases.payments.requests.store import StoredPaymentRequest
+from dunwell.cases.payments.reversals import restore_money, return_money
+from dunwell.cases.payments.store import (
+    StoredPayment,
+    find_payment,
+    find_payment_by_transaction,
+    insert_movement,
+    link_payment,
+    list_request_movements,
+)
+from dunwell.contact.messages.templates.formatting import render_line
+from dunwell.core.claims.publish_event import publish_event
+from dunwell.core.claims.states import ACTIVE, Status
+from dunwell.core.claims.store import LockedClaim, lock_claim
+from dunwell.core.events.payloads import EventPaymentData, payment_completed
+
+_MAX_METHOD_LENGTH = 60
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSettlement:
+    """A locked claim and its locked payment request."""
+
+    work: Work
+    claim: LockedClaim
+    request: StoredPaymentRequest
+
+
+async def book_movements(settlement: RequestSettlement, listed: Sequence[MoneyMovement]) -> bool:
+    """Book the movements that are not stored yet. Return whether the request is paid."""
+    work, request = settlement.work, settlement.request
+    known = await list_request_movements(work.tx, work.merchant_id, request.request_id)
+    stored = {(each.movement_id, each.kind) for each in known}
+    for movement in order_movements(listed):
+        if (movement.movement_id, movement.kind) not in stored:
+            known.append(await _book(settlement, movement, known))
+    return any(each.kind == MovementKind.PAID and each.booked_cents > 0 for each in known)
+
+
+async def _book(
+    settlement: RequestSettlement, movement: MoneyMovement, known: Sequence[PaymentMovement]
+) -> PaymentMovement:
+    """Book one movement and store it. An earlier movement may have changed the claim's status, so
+    the claim is read again."""
+    work, request = settlement.work, settlement.request
+    claim = await lock_claim(work.tx, work.merchant_id, request.claim_id)
+    assert claim is not None, "it is locked"
+    if movement.currency != claim.currency:
+        booked = _Booking(None, 0, ReviewReason.OTHER_CURRENCY)
+    elif movement.kind is MovementKind.PAID:
+        booked = await _book_payment(settlement, claim, movement, is_first=not known)
+    else:
+        booked = await _book_return(settlement, claim, movement, known)
+    stored = PaymentMovement(
+        provider=request.provider,
+        movement_id=movement.movement_id,
+        kind=movement.kind,
+        claim_id=request.claim_id,
+        request_id=request.request_id,
+        payment_id=None if booked.payment is None else booked.payment.payment_id,
+        amount_cents=movement.amount_cents,
+        currency=movement.currency,
+        booked_cents=booked.cents,
+        moved_at=movement.moved_at,
+        recorded_at=work.now,
+        review_reason=booked.review_reason,
+        reviewed_at=None,
+    )
+    await insert_movement(work.tx, work.merchant_id, stored)
+    if booked.review_reason is not None:
+        await _report_for_review(settlement, stored)
+    return stored
+
+
+@dataclass(frozen=True, slots=True)
+class _Booking:
+    """The payment that a movement made or changed, and by how much."""
+
+    payment: StoredPayment | None
+    cents: int
+    review_reason: ReviewReason | None = None
+
+
+async def _book_payment(
+    settlement: RequestSettlement, claim: LockedClaim, movement: MoneyMovement, *, is_first: bool
+) -> _Booking:
+    """Book money that was received. If the merchant has recorded the same transaction, that payment
+    is used; with another amount, staff has to look at it."""
+    work, request = settlement.work, settlement.request
+    payment = await find_payment_by_transaction(
+        work.tx, work.merchant_id, request.claim_id, movement.movement_id
+    )
+    request_id = request.request_id if is_first else None
+    if payment is None:
+        new = _build_payment(work, request, movement)
+        payment = (await book_payment(work, claim, new, request_id)).payment
+    elif payment.request_id is not None or payment.amount_cents != movement.amount_cents:
+        return _Booking(None, 0, ReviewReason.OTHER_AMOUNT)
+    elif request_id is not None:
+        await link_payment(work.tx, work.merchant_id, payment.payment_id, request_id)
+    if is_first:
+        completed = EventPaymentData(
+            request.provider_name, movement.amount_cents, movement.currency, request.request_id
+        )
+        await publish_event(
+            work, request.claim_id,
+            lambda head: payment_completed(head, completed, movement.movement_id),
+        )  # fmt: skip
+    return _Booking(payment, movement.amount_cents)
+
+
+def _build_payment(work: Work, request: StoredPaymentRequest, paid: MoneyMovement) -> NewPayment:
+    """Return the payment to book. A sandbox merchant's payment gets the sandbox time, and a
+    provider's clock that is ahead is corrected."""
+    return NewPayment(
+        amount_cents=paid.amount_cents,
+        currency=paid.currency,
+        transaction_id=paid.movement_id,
+        provider_name=request.provider_name,
+        paid_at=work.now if work.merchant.is_sandbox else min(paid.moved_at, work.now),
+        item_ids=request.item_ids,
+        method=None if paid.method is None else render_line(paid.method)[:_MAX_METHOD_LENGTH],
+    )
+
+
+async def _book_return(
+    settlement: RequestSettlement,
+    claim: LockedClaim,
+    movement: MoneyMovement,
+    known: Sequence[PaymentMovement],
+) -> _Booking:
+    """Book money that went back to the debtor, or that came back to the merchant after that."""
+    work = settlement.work
+    origin = RETURN_OF.get(movement.kind)
+    is_restored = origin is not None
+    sources = [
+        each for each in known
+        if (each.movement_id == movement.movement_id and each.kind == origin)
+        or (not is_restored and each.kind == MovementKind.PAID)
+    ]  # fmt: skip
+    for source in sources:
+        if source.payment_id is None:
+            continue
+        payment = await find_payment(work.tx, work.merchant_id, claim.claim_id, source.payment_id)
+        assert payment is not None, "it is a foreign key"
+        if is_restored:
+            cents = min(movement.amount_cents, source.booked_cents, payment.returned_cents)
+        else:
+            cents = min(movement.amount_cents, payment.amount_cents - payment.returned_cents)
+        if cents == 0:
+            continue
+        change = restore_money if is_restored else return_money
+        status, _ = await change(work, claim, payment, cents=cents, kind=movement.kind)
+        if cents < movement.amount_cents:
+            return _Booking(payment, cents, ReviewReason.NOTHING_TO_RETURN)
+        has_ended = status not in (*ACTIVE, Status.COLLECTED)
+        return _Booking(payment, cents, ReviewReason.CLAIM_ENDED if has_ended else None)
+    return _Booking(None, 0, ReviewReason.NOTHING_TO_RETURN)
+
+
+async def _report_for_review(settlement: RequestSettlement, movement: PaymentMovement) -> None:
+    request = settlement.request
+    log.error(
+        "payment movement needs review",
+        merchant_id=settlement.work.merchant_id,
+        claim_id=request.claim_id,
+        payment_request_id=str(request.request_id),
+        provider=request.provider,
+        kind=movement.kind,
+        reason=movement.review_reason,
+    )
+    await save_audit(
+        settlement.work, "paymentRequest.mismatch", f"claim:{request.claim_id}",
+        paymentRequestId=str(request.request_id),
+    )  # fmt: skip

@@ -1,0 +1,68 @@
+"""Movements of money as they are stored, and the rules for them. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from dunwell.cases.payments.provider import MoneyMovement, MovementKind
+
+# The kind of a reversal by the merchant, which no provider lists.
+REVERSED = "REVERSED"
+# Money came back to the merchant -> the kind of movement, with the same id, that took it.
+RETURN_OF: Mapping[MovementKind, MovementKind] = {
+    MovementKind.REFUND_FAILED: MovementKind.REFUNDED,
+    MovementKind.CHARGEBACK_REVERSED: MovementKind.CHARGED_BACK,
+}
+
+
+class ReviewReason(StrEnum):
+    """Why staff has to look at a movement."""
+
+    # It is not in the claim's currency and was not booked.
+    OTHER_CURRENCY = "OTHER_CURRENCY"
+    # The merchant recorded the same transaction with another amount, so it was not booked.
+    OTHER_AMOUNT = "OTHER_AMOUNT"
+    # More was returned than is left of the payment.
+    NOTHING_TO_RETURN = "NOTHING_TO_RETURN"
+    # It changed the balance of an archived or withdrawn claim.
+    CLAIM_ENDED = "CLAIM_ENDED"
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentMovement:
+    """A stored movement. Its key is (merchant, provider, movement id, kind)."""
+
+    # The name of the provider's account; empty for a reversal by the merchant.
+    provider: str
+    movement_id: str
+    # A MovementKind, or REVERSED.
+    kind: str
+    claim_id: int
+    request_id: UUID | None
+    # The payment that it made or changed; None if it was not booked.
+    payment_id: UUID | None
+    amount_cents: int
+    currency: str
+    # The part that its payment accounts for.
+    booked_cents: int
+    # The provider's time and the merchant's time.
+    moved_at: datetime
+    recorded_at: datetime
+    review_reason: ReviewReason | None
+    reviewed_at: datetime | None
+
+
+def order_movements(listed: Iterable[MoneyMovement]) -> list[MoneyMovement]:
+    """Return the movements in the order in which they are booked: what was paid first, and money
+    that came back after the movement that took it."""
+    return sorted(
+        listed,
+        key=lambda each: (
+            each.kind is not MovementKind.PAID,
+            each.moved_at,
+            each.kind in RETURN_OF,
+            each.movement_id,
+        ),
+    )
