@@ -23,6 +23,7 @@ POSITIONAL_CAP = 4
 ANY_NUMBER = frozenset({
     "execute", "fetch", "fetchrow", "fetchval", "_fetch", "_run", "_call", "nest", "partial",
     "TypeVar", "prctl", "create_subprocess_exec", "run_in_executor", "to_thread",
+    "find_text",
 })  # fmt: skip
 # "path" or "path:name" -> (a higher cap, the reason).
 RAISED: dict[str, tuple[int, str]] = {

@@ -1,0 +1,1 @@
+"""Bank statements: reading the files of banks and finding the claims that were paid."""

@@ -1,0 +1,218 @@
+"""Read any file of a bank. The content decides the format, never the name.
+
+A ZIP archive is read within bounds, and so is an archive inside it. Each of its files is read or
+refused by itself. Pure.
+"""
+
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dunwell.cases.statements.formats.camt import list_messages, parse_camt
+from dunwell.cases.statements.formats.csv_mapping import CsvMapping
+from dunwell.cases.statements.formats.csv_statement import parse_csv
+from dunwell.cases.statements.formats.statement import BankFileRefused, BankStatement, FilePlace
+from dunwell.cases.statements.formats.swift_mt940 import is_mt940, parse_mt940
+from dunwell.cases.statements.formats.xml_document import (
+    XmlElement,
+    get_local_name,
+    parse_xml,
+)
+from dunwell.platform.text.shape import shorten
+
+MAX_FILE_BYTES = 50_000_000
+_MAX_MEMBERS = 200
+_MAX_UNPACKED_BYTES = 200_000_000
+# A file that says the same thing 5,000 times is packed to about a fiftieth.
+_MAX_RATIO = 250
+_MAX_ARCHIVE_DEPTH = 2
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_IS_ENCRYPTED = 0x1
+# Each file of an archive has one; an archive inside it can have more of them.
+_MEMBER_MARK, _MAX_MARKS = b"PK\x01\x02", _MAX_MEMBERS * 10
+_DAMAGES = (zipfile.BadZipFile, ValueError, OSError, NotImplementedError)
+# What operating systems add to archives.
+_IGNORED_FOLDER, _IGNORED_NAMES = "__MACOSX/", (".DS_Store", "Thumbs.db")
+_EXPORT = "Export the statement from the bank as camt.053 or CSV."
+# The first bytes of files that people upload by mistake.
+_OTHER_FILES = {
+    b"%PDF": f"This is a PDF, which cannot be read reliably. {_EXPORT}",
+    b"\xd0\xcf\x11\xe0": f"This is a workbook of Excel. {_EXPORT}",
+    b"\x1f\x8b": "The file is packed with gzip. Unpack it, or pack it as ZIP.",
+    b"7z\xbc\xaf": "The file is packed as 7z. Unpack it, or pack it as ZIP.",
+}
+_OTHER_MESSAGES = {
+    "CstmrCdtTrfInitn": "an order to pay (pain.001)",
+    "CstmrDrctDbtInitn": "an order to collect (pain.008)",
+}
+
+
+class BankFileFormat(StrEnum):
+    CAMT = "CAMT"
+    MT940 = "MT940"
+    CSV = "CSV"
+
+
+@dataclass(frozen=True, slots=True)
+class BankFile:
+    """One file, or one file of an archive: what it has, or why it was refused."""
+
+    # With the archive's name before it: "november.zip/2026-11-27.xml".
+    name: str
+    format: BankFileFormat | None = None
+    statements: tuple[BankStatement, ...] = ()
+    refusal: BankFileRefused | None = None
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What may still be unpacked of an archive and the archives inside it."""
+
+    members: int = _MAX_MEMBERS
+    bytes: int = _MAX_UNPACKED_BYTES
+
+
+def parse_bank_file(
+    name: str, content: bytes, mapping: CsvMapping | None = None
+) -> tuple[BankFile, ...]:
+    """Return what is in a file, for an archive each file of it. At least one is returned.
+
+    `mapping` is the one of the account for which the file is imported; without it, CSV is refused.
+    """
+    return tuple(_parse(FilePlace(shorten(name, 200)), content, mapping, (_Budget(), 1)))
+
+
+def _parse(
+    place: FilePlace, content: bytes, mapping: CsvMapping | None, limits: tuple[_Budget, int]
+) -> Iterator[BankFile]:
+    try:
+        if len(content) > MAX_FILE_BYTES:
+            raise place.refuse(
+                f"A file has at most {MAX_FILE_BYTES:,} bytes. Import shorter periods."
+            )
+        if content.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+            yield from _parse_archive(place, content, mapping, limits)
+            return
+        file_format, statements = _parse_single(place, content, mapping)
+        yield BankFile(place.file, file_format, statements)
+    except BankFileRefused as refusal:
+        yield BankFile(place.file, refusal=refusal)
+
+
+def _parse_single(
+    place: FilePlace, content: bytes, mapping: CsvMapping | None
+) -> tuple[BankFileFormat, tuple[BankStatement, ...]]:
+    if not content.strip():
+        raise place.refuse("The file is empty. Fetch it from the bank again.")
+    for start, reason in _OTHER_FILES.items():
+        if content.startswith(start):
+            raise place.refuse(reason)
+    if _is_xml(content):
+        document = parse_xml(content, place)
+        messages = list_messages(document.root)
+        if messages:
+            return BankFileFormat.CAMT, parse_camt(messages, place, document.problems)
+        raise place.refuse(_explain_other_message(document.root))
+    text = _decode(content)
+    if is_mt940(text):
+        return BankFileFormat.MT940, parse_mt940(text, place)
+    if mapping is None:
+        raise place.refuse(
+            "The file is not camt.053, camt.054, camt.052 or MT940. If it is CSV, save a mapping "
+            "for the account first, and choose the account when you import it."
+        )
+    return BankFileFormat.CSV, (parse_csv(content, place, mapping),)
+
+
+def _is_xml(content: bytes) -> bool:
+    is_wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    start = content[:200].decode("utf-16" if is_wide else "utf-8", errors="replace")
+    return start.lstrip("\N{ZERO WIDTH NO-BREAK SPACE} \t\r\n").startswith("<")
+
+
+def _decode(content: bytes) -> str:
+    """Decode MT940. The texts of old files are in the encoding of Windows."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("windows-1252", errors="replace")
+
+
+def _explain_other_message(root: XmlElement) -> str:
+    names = [get_local_name(each) for each in (root, *root.iterchildren())]
+    for name in names:
+        if name in _OTHER_MESSAGES:
+            return f"This is {_OTHER_MESSAGES[name]}, not a statement. {_EXPORT}"
+    shown = " with ".join(shorten(name) for name in names[:2])
+    return f"The XML is {shown}, which is no statement. {_EXPORT}"
+
+
+def _parse_archive(
+    place: FilePlace, content: bytes, mapping: CsvMapping | None, limits: tuple[_Budget, int]
+) -> Iterator[BankFile]:
+    budget, depth = limits
+    if depth > _MAX_ARCHIVE_DEPTH:
+        raise place.refuse("Archives inside archives inside archives are not read. Unpack them.")
+    # An archive of very many empty files would take a lot of memory.
+    if content.count(_MEMBER_MARK) > _MAX_MARKS:
+        raise place.refuse(f"An archive has at most {_MAX_MEMBERS} files. Divide it.")
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+    except _DAMAGES:
+        raise place.refuse("The ZIP archive is damaged. Fetch it from the bank again.") from None
+    with archive:
+        members = [each for each in archive.infolist() if not _is_ignored(each)]
+        if any(each.filename == "[Content_Types].xml" for each in members):
+            raise place.refuse(f"This is a workbook of Excel or another program. {_EXPORT}")
+        budget.members -= len(members)
+        if budget.members < 0:
+            raise place.refuse(f"An archive has at most {_MAX_MEMBERS} files. Divide it.")
+        if not members:
+            raise place.refuse("The archive is empty. Fetch it from the bank again.")
+        for member in members:
+            here = FilePlace(f"{place.file}/{shorten(member.filename, 200)}")
+            yield from _parse_member(here, archive, member, mapping, limits=limits)
+
+
+def _parse_member(
+    place: FilePlace, archive: zipfile.ZipFile, member: zipfile.ZipInfo,
+    mapping: CsvMapping | None, *, limits: tuple[_Budget, int],
+) -> Iterator[BankFile]:  # fmt: skip
+    budget, depth = limits
+    try:
+        content = _unpack(place, archive, member, budget)
+    except BankFileRefused as refusal:
+        yield BankFile(place.file, refusal=refusal)
+        return
+    yield from _parse(place, content, mapping, (budget, depth + 1))
+
+
+def _unpack(
+    place: FilePlace, archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: _Budget
+) -> bytes:
+    """Return a member's bytes. The sizes that the archive states are not relied on."""
+    if member.flag_bits & _IS_ENCRYPTED:
+        raise place.refuse("The file is protected by a password. Unpack it and import its files.")
+    if member.compress_type not in _PACKINGS:
+        raise place.refuse("The file is packed in an unusual way. Pack it as usual ZIP.")
+    limit = min(MAX_FILE_BYTES, budget.bytes, max(member.compress_size, 1_000) * _MAX_RATIO)
+    try:
+        with archive.open(member) as stream:
+            content = stream.read(limit + 1)
+    except (*_DAMAGES, EOFError, RuntimeError, zlib.error):
+        raise place.refuse("The file is damaged. Fetch the archive again.") from None
+    if len(content) > limit:
+        raise place.refuse(
+            "The file is too large when it is unpacked. Import shorter periods, one file at a time."
+        )
+    budget.bytes -= len(content)
+    return content
+
+
+def _is_ignored(member: zipfile.ZipInfo) -> bool:
+    name = member.filename
+    is_system_file = name.startswith(_IGNORED_FOLDER) or name.endswith(_IGNORED_NAMES)
+    return member.is_dir() or is_system_file

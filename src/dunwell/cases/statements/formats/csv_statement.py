@@ -1,0 +1,191 @@
+"""Read CSV files of a bank with the mapping of the account. It says which column has what; nothing
+is guessed. Pure.
+"""
+
+import csv
+import io
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from dunwell.cases.statements.formats.amounts import WrittenAmount, parse_signed_amount
+from dunwell.cases.statements.formats.csv_mapping import CsvMapping, build_date_format
+from dunwell.cases.statements.formats.statement import (
+    BankEntry,
+    BankStatement,
+    EntryDetail,
+    EntryStatus,
+    FilePlace,
+    StatementKind,
+    normalize_bank_reference,
+    normalize_iban,
+)
+from dunwell.platform.text.codes import is_currency, is_iban
+from dunwell.platform.text.shape import shorten
+
+_MAX_ROWS = 200_000
+# Of the words "D" and "S" (Soll), "C" and "H" (Haben) and the like.
+_DIRECTIONS = {
+    "D": -1, "S": -1, "DBIT": -1, "DEBIT": -1, "SOLL": -1, "-": -1,
+    "C": 1, "H": 1, "CRDT": 1, "CREDIT": 1, "HABEN": 1, "+": 1,
+}  # fmt: skip
+_BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The texts of one row by the name of the mapping's field."""
+
+    texts: dict[str, str]
+    # The names of the columns in the file, for messages.
+    columns: dict[str, str | int]
+    place: FilePlace
+
+    def find(self, name: str) -> str | None:
+        return " ".join(self.texts.get(name, "").split()) or None
+
+    def name_column(self, name: str) -> str:
+        column = self.columns[name]
+        return f"column {column}" if isinstance(column, int) else f'column "{shorten(column)}"'
+
+
+def parse_csv(content: bytes, place: FilePlace, mapping: CsvMapping) -> BankStatement:
+    """Return the entries of a file. Raises BankFileRefused if a day or an amount cannot be read."""
+    rows = _list_rows(content, place, mapping)
+    if mapping.has_header and not rows:
+        raise place.refuse("The file has no header. Correct the skipped rows of the mapping.")
+    header = [" ".join(name.split()) for name in rows.pop(0)] if mapping.has_header else []
+    columns = mapping.list_columns()
+    positions = {name: _find_position(column, header, place) for name, column in columns.items()}
+    entries = []
+    for number, row in enumerate(rows, 1):
+        if not any(text.strip() for text in row):
+            continue
+        texts = {name: row[at] for name, at in positions.items() if at < len(row)}
+        here = FilePlace(place.file, mapping.iban, str(number))
+        entries.append(_parse_entry(_Row(texts, columns, here), mapping))
+    booked = [entry.booked_on for entry in entries if entry.booked_on is not None]
+    return BankStatement(
+        kind=StatementKind.STATEMENT,
+        statement_id=place.file,
+        iban=normalize_iban(mapping.iban),
+        account_number=None,
+        currency=mapping.currency,
+        entries=tuple(entries),
+        period_from=min(booked, default=None),
+        period_to=max(booked, default=None),
+    )
+
+
+def _list_rows(content: bytes, place: FilePlace, mapping: CsvMapping) -> list[list[str]]:
+    try:
+        text = content.decode(mapping.encoding).removeprefix(_BYTE_ORDER_MARK)
+    except UnicodeDecodeError:
+        raise place.refuse(
+            f"The file is not in the mapping's encoding, {mapping.encoding}. Choose another "
+            "encoding in the mapping."
+        ) from None
+    if "\0" in text:
+        raise place.refuse("The file is not a text. Export it from the bank as CSV.")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mapping.delimiter)
+    rows: list[list[str]] = []
+    try:
+        for row in reader:
+            rows.append(row)
+            if len(rows) > _MAX_ROWS:
+                raise place.refuse(
+                    f"The file has more than {_MAX_ROWS:,} rows. Export shorter periods."
+                )
+    except csv.Error as error:
+        raise place.refuse(
+            f"Row {reader.line_num} cannot be read as CSV ({error}). Export it again."
+        ) from None
+    while rows and not any(text.strip() for text in rows[-1]):
+        rows.pop()
+    end = len(rows) - mapping.skipped_last_rows
+    return rows[mapping.skipped_rows : max(end, 0)]
+
+
+def _find_position(column: str | int, header: list[str], place: FilePlace) -> int:
+    if isinstance(column, int):
+        return column - 1
+    name = " ".join(column.split())
+    if header.count(name) == 1:
+        return header.index(name)
+    found = "two columns" if name in header else "no column"
+    advice = "Name it by its number" if name in header else "Correct the name, or the skipped rows,"
+    raise place.refuse(f'The file has {found} "{shorten(name)}". {advice} in the mapping.')
+
+
+def _parse_entry(row: _Row, mapping: CsvMapping) -> BankEntry:
+    currency = (row.find("currency_column") or mapping.currency).upper()
+    if not is_currency(currency):
+        raise row.place.refuse_value(
+            row.name_column("currency_column"), currency,
+            "It has to be a currency's code, such as EUR. Correct the mapping or the file.",
+        )  # fmt: skip
+    amount = _parse_amount(row, currency, mapping)
+    is_booked = mapping.status is None or row.find("status") == mapping.booked_word
+    booked_on = _parse_day(row, "booked_on", mapping, is_required=is_booked)
+    iban = normalize_iban(row.find("counterparty_iban"))
+    lines = tuple(filter(None, [row.find("reference_text")]))
+    detail = EntryDetail(
+        amount_cents=amount,
+        end_to_end_id=normalize_bank_reference(row.find("end_to_end_id")),
+        mandate_id=row.find("mandate_id"),
+        remittance_lines=lines,
+        counterparty_name=row.find("counterparty_name"),
+        counterparty_iban=iban if iban and is_iban(iban) else None,
+    )
+    return BankEntry(
+        amount_cents=amount,
+        currency=currency,
+        status=EntryStatus.BOOK if is_booked else EntryStatus.PDNG,
+        booked_on=booked_on,
+        value_on=_parse_day(row, "value_on", mapping, is_required=False),
+        bank_reference=normalize_bank_reference(row.find("bank_reference")),
+        details=(detail,),
+    )
+
+
+def _parse_amount(row: _Row, currency: str, mapping: CsvMapping) -> int:
+    if mapping.amount is not None:
+        cents = _parse_cents(row, "amount", currency, mapping)
+        if mapping.direction is None:
+            return cents
+        word = row.find("direction")
+        direction = _DIRECTIONS.get((word or "").upper())
+        if direction is None or cents < 0:
+            raise row.place.refuse_value(
+                row.name_column("direction"), word,
+                "It has to be S or H, D or C, DBIT or CRDT, and the amount without a sign. Correct "
+                "the mapping or the file.",
+            )  # fmt: skip
+        return direction * cents
+    debit, credit = (
+        _parse_cents(row, name, currency, mapping) if row.find(name) is not None else 0
+        for name in ("debit", "credit")
+    )
+    if (debit and credit) or (row.find("debit") is None and row.find("credit") is None):
+        raise row.place.refuse_value(
+            f"{row.name_column('debit')} or {row.name_column('credit')}", row.find("debit"),
+            "Exactly one of them has to have an amount. Correct the mapping or the file.",
+        )  # fmt: skip
+    return -abs(debit) if debit else credit
+
+
+def _parse_cents(row: _Row, name: str, currency: str, mapping: CsvMapping) -> int:
+    written = WrittenAmount(row.name_column(name), row.find(name), currency)
+    return parse_signed_amount(written, row.place, decimal_comma=mapping.has_decimal_comma)
+
+
+def _parse_day(row: _Row, name: str, mapping: CsvMapping, *, is_required: bool) -> date | None:
+    text = row.find(name)
+    try:
+        return datetime.strptime(text or "", build_date_format(mapping.date_format)).date()  # noqa: DTZ007
+    except ValueError:
+        if not is_required:
+            return None
+    raise row.place.refuse_value(
+        row.name_column(name), text,
+        f"The mapping expects a date as {mapping.date_format}. Correct the mapping or the file.",
+    )  # fmt: skip

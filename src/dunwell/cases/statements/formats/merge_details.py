@@ -1,0 +1,119 @@
+"""Complete the entries of a statement (camt.053) with the transactions that a notification
+(camt.054) gives for them. The two are one booking: they have the same account, the same reference
+of the bank and the same amount. Pure.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from dunwell.cases.statements.formats.amounts import render_plain_amount
+from dunwell.cases.statements.formats.statement import (
+    BankEntry,
+    BankStatement,
+    EntryDetail,
+    EntryStatus,
+)
+from dunwell.platform.text.shape import shorten
+
+
+@dataclass(frozen=True, slots=True)
+class MergedStatement:
+    statement: BankStatement
+    # The entries of notifications that completed no entry of the statement. They may belong to
+    # another statement of the account.
+    unused: tuple[BankEntry, ...] = ()
+
+
+def merge_details(
+    statement: BankStatement, notifications: Iterable[BankStatement]
+) -> MergedStatement:
+    """Return the statement with its entries completed. Notifications of other accounts are ignored.
+
+    Where a notification has another amount than the entry, its transactions are not used, and the
+    statement gets a problem that says so.
+    """
+    groups: dict[tuple[str, bool], list[Sequence[BankEntry]]] = defaultdict(list)
+    unused: list[BankEntry] = []
+    for notification in notifications:
+        if notification.account != statement.account:
+            continue
+        unused += [each for each in _list_booked(notification) if each.bank_reference is None]
+        for key, entries in _group_entries(notification).items():
+            groups[key].append(entries)
+    merged: list[BankEntry] = []
+    problems = list(statement.problems)
+    for entry in statement.entries:
+        is_booked = entry.status is EntryStatus.BOOK
+        found = groups.pop(_name_group(entry), []) if is_booked else []
+        completed = complete_entry(entry, found)
+        if completed is None:
+            problems.append(_explain_difference(entry, found))
+            unused += [each for group in found for each in group]
+        merged.append(completed or entry)
+    unused += [each for found in groups.values() for group in found for each in group]
+    completed_statement = replace(statement, entries=tuple(merged), problems=tuple(problems))
+    return MergedStatement(completed_statement, tuple(unused))
+
+
+def complete_entry(entry: BankEntry, found: Sequence[Sequence[BankEntry]]) -> BankEntry | None:
+    """Return the entry with the transactions of the notification that names its reference, None if
+    no notification has its amount. `found` has the entries of each notification.
+
+    The entry stays as it is if it already has as many transactions with amounts.
+    """
+    if not found:
+        return entry
+    together = [each for group in found for each in group]
+    for group in (*found, together):
+        if sum(each.amount_cents for each in group) != entry.amount_cents:
+            continue
+        if {each.currency for each in group} != {entry.currency}:
+            continue
+        details = tuple(detail for each in group for detail in _list_details(each))
+        if _count_known(details) <= _count_known(entry.details):
+            return entry
+        charges = sum(each.charges_cents for each in group)
+        return replace(entry, details=details, charges_cents=charges)
+    return None
+
+
+def _group_entries(notification: BankStatement) -> dict[tuple[str, bool], list[BankEntry]]:
+    groups: dict[tuple[str, bool], list[BankEntry]] = defaultdict(list)
+    for entry in _list_booked(notification):
+        if entry.bank_reference is not None:
+            groups[_name_group(entry)].append(entry)
+    return groups
+
+
+def _name_group(entry: BankEntry) -> tuple[str, bool]:
+    """A booking and its reversal can have the same reference, so the direction belongs to it."""
+    return entry.bank_reference or "", entry.amount_cents >= 0
+
+
+def _list_booked(notification: BankStatement) -> Sequence[BankEntry]:
+    return [entry for entry in notification.entries if entry.status is EntryStatus.BOOK]
+
+
+def _list_details(entry: BankEntry) -> Sequence[EntryDetail]:
+    """Return the transactions of a notified entry. Without any, it is itself one transaction."""
+    own = EntryDetail(
+        amount_cents=entry.amount_cents - entry.charges_cents,
+        payment_information_id=entry.payment_information_id,
+        additional_text=entry.additional_text,
+        transaction_code=entry.transaction_code,
+    )
+    return entry.details or (own,)
+
+
+def _count_known(details: Sequence[EntryDetail]) -> int:
+    return sum(detail.amount_cents is not None for detail in details)
+
+
+def _explain_difference(entry: BankEntry, found: Sequence[Sequence[BankEntry]]) -> str:
+    total = sum(each.amount_cents for group in found for each in group)
+    return (
+        f"The notification of entry {shorten(entry.bank_reference or '')} is about "
+        f"{render_plain_amount(total, entry.currency)}, the entry about "
+        f"{render_plain_amount(entry.amount_cents, entry.currency)}; its details were not used."
+    )

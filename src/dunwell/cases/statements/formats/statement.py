@@ -1,0 +1,184 @@
+"""The values that every reader of bank files returns: statements, their entries, and the details of
+entries. Amounts are integer minor units, positive for money that arrives. Pure.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+from dunwell.platform.errors import InvalidRequest
+from dunwell.platform.text.shape import shorten
+
+_NO_REFERENCE = frozenset({"", "NONREF", "NOREF", "NOTPROVIDED", "NOT PROVIDED", "N/A"})
+
+
+class BankFileRefused(InvalidRequest):
+    """A file of a bank, or one file of a ZIP archive, of which nothing can be used. `details` has
+    the place as far as it is known: file, statement, entry, element, value."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlace:
+    """Where a reader is in a file, for messages."""
+
+    file: str
+    # The statement's id, or its number in the file as "#2".
+    statement: str | None = None
+    # The entry's number in the statement, with the bank's reference if it has one.
+    entry: str | None = None
+
+    def __str__(self) -> str:
+        statement = None if self.statement is None else f"statement {self.statement}"
+        entry = None if self.entry is None else f"entry {self.entry}"
+        return ", ".join(filter(None, [self.file, statement, entry]))
+
+    def refuse(self, reason: str) -> BankFileRefused:
+        """Build the refusal of the whole file."""
+        return BankFileRefused(f"{self}: {reason}", **self._list_details())
+
+    def refuse_value(self, element: str, value: str | None, reason: str) -> BankFileRefused:
+        """Build the refusal of the whole file because of one value in it, None if it is missing."""
+        shown = "is missing" if value is None else f'is "{shorten(value)}"'
+        return BankFileRefused(
+            f"{self}: {element} {shown}. {reason} Nothing of this file was imported.",
+            **self._list_details(),
+            element=element,
+            value=value if value is None else shorten(value, 200),
+        )
+
+    def _list_details(self) -> dict[str, str | None]:
+        return {"file": self.file, "statement": self.statement, "entry": self.entry}
+
+
+class StatementKind(StrEnum):
+    # camt.053, MT940, CSV: what was booked.
+    STATEMENT = "STATEMENT"
+    # camt.054: the details of entries that a statement also has.
+    DETAILS = "DETAILS"
+    # camt.052, MT942: what was booked so far, and what is expected.
+    REPORT = "REPORT"
+
+
+class EntryStatus(StrEnum):
+    """How certain an entry is. Only BOOK counts: an entry that is PDNG or INFO can return with
+    another text and amount, or not at all."""
+
+    BOOK = "BOOK"
+    PDNG = "PDNG"
+    INFO = "INFO"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryDetail:
+    """One transaction of an entry."""
+
+    # Signed, without the bank's charges. None if the bank does not give it in the account's
+    # currency.
+    amount_cents: int | None
+    # None also where the bank writes NOTPROVIDED.
+    end_to_end_id: str | None = None
+    mandate_id: str | None = None
+    instruction_id: str | None = None
+    transaction_id: str | None = None
+    # The bank's reference of this transaction, which is not the one of the entry.
+    bank_reference: str | None = None
+    # The batch of the order that this transaction was part of.
+    payment_information_id: str | None = None
+    # References with their own field, such as "RF18539007547034" (ISO 11649).
+    structured_references: tuple[str, ...] = ()
+    # The lines that the payer wrote.
+    remittance_lines: tuple[str, ...] = ()
+    # What the bank added.
+    additional_text: str | None = None
+    counterparty_name: str | None = None
+    counterparty_iban: str | None = None
+    # Why the payment was returned, such as "AC04". None if it was not returned.
+    return_reason: str | None = None
+    transaction_code: str | None = None
+
+    def list_texts(self) -> Iterator[str]:
+        """Yield every text of this transaction, always in the same order."""
+        fields = (
+            self.end_to_end_id, self.mandate_id, self.instruction_id, self.transaction_id,
+            self.bank_reference, self.payment_information_id, *self.structured_references,
+            *self.remittance_lines, self.additional_text, self.counterparty_name,
+            self.counterparty_iban, self.return_reason,
+        )  # fmt: skip
+        return (text for text in fields if text)
+
+
+@dataclass(frozen=True, slots=True)
+class BankEntry:
+    """One line of a statement: what changed the balance of the account."""
+
+    amount_cents: int
+    currency: str
+    status: EntryStatus
+    # None only if the entry does not count.
+    booked_on: date | None
+    value_on: date | None = None
+    # The bank's own reference, by which it names the entry in other files.
+    bank_reference: str | None = None
+    # The entry takes back an earlier one. Its amount already has the right sign.
+    is_reversal: bool = False
+    # The part of the amount that is the bank's charges, signed: negative for a cost.
+    charges_cents: int = 0
+    # Domain, family and subfamily such as "PMNT-RCDT-ESCT", or the bank's own code.
+    transaction_code: str | None = None
+    # The batch of the order that this entry settles.
+    payment_information_id: str | None = None
+    additional_text: str | None = None
+    details: tuple[EntryDetail, ...] = ()
+
+    @property
+    def counts(self) -> bool:
+        """Whether the entry may be booked. Others are only shown."""
+        return self.status is EntryStatus.BOOK and self.amount_cents != 0
+
+    def list_texts(self) -> Iterator[str]:
+        """Yield every text of the entry except the bank's reference, always in the same order."""
+        if self.additional_text:
+            yield self.additional_text
+        for detail in self.details:
+            yield from detail.list_texts()
+
+
+@dataclass(frozen=True, slots=True)
+class BankStatement:
+    """A statement of one account, with its entries in the file's order."""
+
+    kind: StatementKind
+    statement_id: str
+    # Without spaces, in upper case. None if the account has another number.
+    iban: str | None
+    # The account's number if it is no IBAN, as the bank writes it.
+    account_number: str | None
+    # ISO 4217. None if the statement is empty and does not name it.
+    currency: str | None
+    entries: tuple[BankEntry, ...] = ()
+    period_from: date | None = None
+    period_to: date | None = None
+    created_on: date | None = None
+    # None if the bank does not give it; a report has no balances that can be relied on.
+    opening_cents: int | None = None
+    closing_cents: int | None = None
+    # Sentences on what is wrong in the file and did not prevent reading it.
+    problems: tuple[str, ...] = ()
+
+    @property
+    def account(self) -> str:
+        """The account as the bank names it."""
+        return self.iban or self.account_number or ""
+
+
+def normalize_iban(text: str | None) -> str | None:
+    """Return an IBAN without spaces and in upper case."""
+    return text.replace(" ", "").upper() if text else None
+
+
+def normalize_bank_reference(text: str | None) -> str | None:
+    """Return the bank's reference, None if it is only a placeholder such as NONREF."""
+    if text is None or text.upper() in _NO_REFERENCE or not text.strip("0"):
+        return None
+    return text

@@ -1,0 +1,124 @@
+"""Read XML from outside: without entities, network or document type, with a bounded number of
+elements and depth. Elements are found by their local names, so that every version of a message is
+read in the same way. Pure.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from lxml import etree
+
+from dunwell.cases.statements.formats.statement import FilePlace
+
+# lxml has no type hints, and gives the class no other name.
+XmlElement: TypeAlias = etree._Element  # noqa: SLF001
+
+# A statement of 100,000 entries has some five million tags. libxml2 limits the depth to 256 and a
+# text to ten million characters.
+_MAX_TAGS = 8_000_000
+_DECLARED = re.compile(r"""<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
+_DECLARATION = re.compile(r"<\?xml\s[^>]*\?>")
+# These are supersets of ASCII, so that the declaration itself can be read.
+_ENCODINGS = frozenset(
+    {"utf-8", "us-ascii", "ascii", "windows-1252", "cp1252"}
+    | {f"iso-8859-{part}" for part in (1, 2, 3, 4, 5, 7, 9, 10, 13, 14, 15, 16)}
+    | {f"windows-{page}" for page in range(1250, 1259)}
+)
+_BYTE_ORDER_MARKS = {
+    b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
+}  # fmt: skip
+_BLANKS = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class XmlDocument:
+    root: XmlElement
+    # Sentences on what was wrong and did not prevent reading it.
+    problems: tuple[str, ...] = ()
+
+
+def parse_xml(content: bytes, place: FilePlace) -> XmlDocument:
+    """Parse a document. Raises BankFileRefused if it is not well-formed, or could attack a reader
+    of XML."""
+    text, problems = _decode(content, place)
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise place.refuse(
+            "The XML has a document type declaration, which no message of a bank has. It may be an "
+            "attack. Ask the bank for the file again."
+        )
+    if text.count("<") > _MAX_TAGS:
+        raise place.refuse("The XML has too many elements. Ask the bank for files by day.")
+    parser = etree.XMLParser(
+        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False,
+        huge_tree=False, remove_comments=True, remove_pis=True,
+    )  # fmt: skip
+    try:
+        root = etree.fromstring(_DECLARATION.sub("", text, count=1).encode(), parser)
+    except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
+        why = _BLANKS.sub(" ", error.msg or "") if isinstance(error, SyntaxError) else "text"
+        raise place.refuse(f"The XML is damaged ({why}). Ask the bank for it again.") from None
+    return XmlDocument(root, problems)
+
+
+def get_local_name(element: XmlElement) -> str:
+    """Return an element's name without its namespace."""
+    tag: str = element.tag
+    return tag.rpartition("}")[2]
+
+
+def find_child(element: XmlElement | None, path: str) -> XmlElement | None:
+    """Return the first element at a path of local names such as "RmtInf/Strd", None if there is
+    none."""
+    return next(list_children(element, path), None)
+
+
+def list_children(element: XmlElement | None, path: str) -> Iterator[XmlElement]:
+    """Yield all elements at a path of local names, in the document's order."""
+    if element is None:
+        return
+    name, _, rest = path.partition("/")
+    for child in element.iterchildren(f"{{*}}{name}"):
+        if rest:
+            yield from list_children(child, rest)
+        else:
+            yield child
+
+
+def find_text(element: XmlElement | None, *paths: str) -> str | None:
+    """Return the text at the first of these paths that has one, with single spaces."""
+    for path in paths:
+        for child in list_children(element, path):
+            text = _BLANKS.sub(" ", child.text or "").strip()
+            if text:
+                return text
+    return None
+
+
+def list_texts(element: XmlElement | None, path: str) -> tuple[str, ...]:
+    """Return all texts at a path that are not empty, with single spaces."""
+    texts = (_BLANKS.sub(" ", child.text or "").strip() for child in list_children(element, path))
+    return tuple(text for text in texts if text)
+
+
+def _decode(content: bytes, place: FilePlace) -> tuple[str, tuple[str, ...]]:
+    """Return the text, and a sentence if its encoding is not the declared one."""
+    encoding = next(
+        (name for mark, name in _BYTE_ORDER_MARKS.items() if content.startswith(mark)), None
+    )
+    if encoding is None:
+        declared = _DECLARED.search(content[:400].decode("latin-1"))
+        encoding = declared[1].lower() if declared else "utf-8"
+        if encoding not in _ENCODINGS:
+            raise place.refuse(
+                f"The encoding {encoding} is not supported. Ask the bank for files in UTF-8."
+            )
+    try:
+        return content.decode(encoding).lstrip(), ()
+    except UnicodeDecodeError:
+        if encoding == "utf-16":
+            raise place.refuse("The file is damaged. Ask the bank for it again.") from None
+        # Only names and texts can be affected: digits are the same in both.
+        text = content.decode("windows-1252", errors="replace").lstrip()
+        return text, (f"The file is not {encoding.upper()}; it was read as Windows-1252.",)
