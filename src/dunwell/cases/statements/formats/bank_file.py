@@ -14,6 +14,11 @@ from enum import StrEnum
 from dunwell.cases.statements.formats.camt import list_messages, parse_camt
 from dunwell.cases.statements.formats.csv_mapping import CsvMapping
 from dunwell.cases.statements.formats.csv_statement import parse_csv
+from dunwell.cases.statements.formats.payment_status import (
+    PaymentStatusReport,
+    list_status_messages,
+    parse_status_reports,
+)
 from dunwell.cases.statements.formats.statement import BankFileRefused, BankStatement, FilePlace
 from dunwell.cases.statements.formats.swift_mt940 import is_mt940, parse_mt940
 from dunwell.cases.statements.formats.xml_document import (
@@ -54,6 +59,8 @@ class BankFileFormat(StrEnum):
     CAMT = "CAMT"
     MT940 = "MT940"
     CSV = "CSV"
+    # pain.002: what became of an order.
+    PAYMENT_STATUS = "PAYMENT_STATUS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,7 @@ class BankFile:
     name: str
     format: BankFileFormat | None = None
     statements: tuple[BankStatement, ...] = ()
+    status_reports: tuple[PaymentStatusReport, ...] = ()
     refusal: BankFileRefused | None = None
 
 
@@ -96,35 +104,41 @@ def _parse(
         if content.startswith((b"PK\x03\x04", b"PK\x05\x06")):
             yield from _parse_archive(place, content, mapping, limits)
             return
-        file_format, statements = _parse_single(place, content, mapping)
-        yield BankFile(place.file, file_format, statements)
+        yield _parse_single(place, content, mapping)
     except BankFileRefused as refusal:
         yield BankFile(place.file, refusal=refusal)
 
 
-def _parse_single(
-    place: FilePlace, content: bytes, mapping: CsvMapping | None
-) -> tuple[BankFileFormat, tuple[BankStatement, ...]]:
+def _parse_single(place: FilePlace, content: bytes, mapping: CsvMapping | None) -> BankFile:
     if not content.strip():
         raise place.refuse("The file is empty. Fetch it from the bank again.")
     for start, reason in _OTHER_FILES.items():
         if content.startswith(start):
             raise place.refuse(reason)
     if _is_xml(content):
-        document = parse_xml(content, place)
-        messages = list_messages(document.root)
-        if messages:
-            return BankFileFormat.CAMT, parse_camt(messages, place, document.problems)
-        raise place.refuse(_explain_other_message(document.root))
+        return _parse_xml_file(place, content)
     text = _decode(content)
     if is_mt940(text):
-        return BankFileFormat.MT940, parse_mt940(text, place)
+        return BankFile(place.file, BankFileFormat.MT940, parse_mt940(text, place))
     if mapping is None:
         raise place.refuse(
             "The file is not camt.053, camt.054, camt.052 or MT940. If it is CSV, save a mapping "
             "for the account first, and choose the account when you import it."
         )
-    return BankFileFormat.CSV, (parse_csv(content, place, mapping),)
+    return BankFile(place.file, BankFileFormat.CSV, (parse_csv(content, place, mapping),))
+
+
+def _parse_xml_file(place: FilePlace, content: bytes) -> BankFile:
+    document = parse_xml(content, place)
+    messages = list_messages(document.root)
+    if messages:
+        statements = parse_camt(messages, place, document.problems)
+        return BankFile(place.file, BankFileFormat.CAMT, statements)
+    messages = list_status_messages(document.root)
+    if messages:
+        reports = parse_status_reports(messages, place)
+        return BankFile(place.file, BankFileFormat.PAYMENT_STATUS, status_reports=reports)
+    raise place.refuse(_explain_other_message(document.root))
 
 
 def _is_xml(content: bytes) -> bool:
