@@ -87,6 +87,7 @@ installation_seals       ! seal
 installation_secrets     ! name
 instalments              modality_id number
 invitations              ! invitation_hash
+item_reductions          claim_id item_id refund_id
 items                    claim_id item_id; claim_id run step_id
 job_files                job_id part
 job_rows                 job_id position; job_id claim_id
@@ -107,6 +108,7 @@ merchants                -; ! key
 passkey_challenges       ! challenge
 payment_modalities       modality_id; claim_id
 payment_movements        provider movement_id kind
+payment_refunds          refund_id; provider provider_refund_id
 payment_requests         request_id; claim_id provider; ! provider provider_reference
 payments                 payment_id; claim_id transaction_id; request_id
 pending_sign_ins           ! sign_in_hash

@@ -336,6 +336,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_delays_between_checks_grow_from_a_minute_to_a_day_with_one_at_expiry"
         ),
     ),
+    "cases/payments/refunds/refund_payment.py _REPEAT_AFTER": (
+        (
+            "tests/usecases/test_refund_payment.py"
+            "::test_an_order_without_an_answer_is_repeated_with_its_key"
+        ),
+    ),
     "cases/payments/requests/request_states.py RETURN_CHECKS": (
         (
             "tests/domain/test_payment_requests.py"

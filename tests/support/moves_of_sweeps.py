@@ -14,6 +14,7 @@ from dunwell.accounts.users.single_sign_on import store as single_sign_on_store
 from dunwell.adapters.payments.sandbox import store as sandbox_store
 from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.modalities import store as modalities_store
+from dunwell.cases.payments.refunds import store as refunds_store
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.contact.escalation.reports import store as reports_store
 from dunwell.contact.messages.ledger import store as ledger_store
@@ -231,6 +232,13 @@ _NOT_TO_BE_CHECKED = {
     "not due": f"UPDATE payment_requests SET next_check_at = {JUST_LATER}",
     "settled": "UPDATE payment_requests SET next_check_at = NULL",
 }
+_REFUND: Rows = {
+    "payment_refunds": {"next_attempt_at": NOW, "effect": "REOPEN", "state": "CREATED"}
+}
+_REFUND_NOT_DUE = {
+    "not due": f"UPDATE payment_refunds SET next_attempt_at = {JUST_LATER}",
+    "answered": "UPDATE payment_refunds SET next_attempt_at = NULL",
+}
 _PLAN: Rows = {"claims": _CLAIM, "payment_modalities": {"check_at": NOW}}
 _ENDED = f"UPDATE payment_modalities SET ended_at = '{NOW.isoformat()}', ended_reason = 'PASSED'"
 _PLAN_ENDED = {
@@ -245,6 +253,15 @@ _MONEY = [
     MovingStatement(
         requests_store._LIST_MERCHANTS, (NOW, 10), _REQUEST, "payment_requests",
         "claim_id", _NOT_TO_BE_CHECKED, answers="merchant_id", whose="MERCHANTS",
+    ),
+    MovingStatement(
+        refunds_store._LEASE_DUE, (FIRST, NOW, timedelta(minutes=5), 10), _REFUND,
+        "payment_refunds", "claim_id", _REFUND_NOT_DUE, answers="claim_id",
+        passes_by="payment_refunds",
+    ),
+    MovingStatement(
+        refunds_store._LIST_MERCHANTS, (NOW, 10), _REFUND, "payment_refunds",
+        "claim_id", _REFUND_NOT_DUE, answers="merchant_id", whose="MERCHANTS",
     ),
     MovingStatement(
         modalities_store._LOCK_DUE_CLAIMS, (FIRST, NOW, 10), _PLAN, "payment_modalities",

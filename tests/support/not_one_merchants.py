@@ -21,6 +21,7 @@ from dunwell.cases.intake import create_claims
 from dunwell.cases.modalities import store as modalities_store
 from dunwell.cases.modalities import sweep_modalities
 from dunwell.cases.payments import store as payments_store
+from dunwell.cases.payments.refunds import store as refunds_store
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import store as rollout_store
 from dunwell.contact.escalation import store as escalation_store
@@ -85,6 +86,7 @@ NOT_ONE_MERCHANTS = _name({
         sandbox_store._LEASE_NOTICES,
         requests_store._LIST_BY_PROVIDER_IDS,
         requests_store._MAKE_DUE,
+        refunds_store._LIST_MERCHANTS,
         searching_store._HAS_QUEUED,
         searching_store._INSERT,
         searching_store._LOAD,
@@ -430,6 +432,8 @@ QUIET = _name({
         occasions_store._SAVE_MANY,
         payments_store._LOAD_SURPLUS, payments_store._LIST_REQUEST_MOVEMENTS,
         payments_store._LIST_STATEMENT_RETURNS,
+        refunds_store._FIND_OF_MOVEMENT, refunds_store._FIND_BY_PROVIDER_ID,
+        refunds_store._SAVE_STATE,
         sandbox_store._FIND_REFUND, sandbox_store._LOCK_PAID, sandbox_store._SAVE_RETURN,
         operations_sandbox_store._MOVE,
         drafts_store._INSERT,

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from dunwell.cases.payments.statement_of_account import build_statement_of_account
+from dunwell.cases.payments.statement_of_account import AccountHistory, build_statement_of_account
 from dunwell.cases.payments.store import StatementPayment, StatementReturn
 from dunwell.core.claims.balance import OwedItem
 
@@ -21,12 +21,11 @@ _PAID = [
 _RETURNED = [
     StatementReturn(UUID(int=1), "REVERSED", 3000, datetime(2026, 3, 20, 8, tzinfo=UTC), "bank-1"),
 ]
+_HISTORY = AccountHistory(_PAID, _RETURNED)
 
 
 def _owed(day: date) -> int:
-    account = build_statement_of_account(
-        _ITEMS, _PAID, _RETURNED, created_at=_BEGAN, zone=_ZONE, on=day
-    )
+    account = build_statement_of_account(_ITEMS, _HISTORY, created_at=_BEGAN, zone=_ZONE, on=day)
     return account.balance_cents
 
 
@@ -40,7 +39,7 @@ def test_a_statement_of_account_has_the_entries_up_to_its_day() -> None:
 
 def test_each_entry_has_the_balance_after_it() -> None:
     account = build_statement_of_account(
-        _ITEMS, _PAID, _RETURNED, created_at=_BEGAN, zone=_ZONE, on=date(2026, 3, 31)
+        _ITEMS, _HISTORY, created_at=_BEGAN, zone=_ZONE, on=date(2026, 3, 31)
     )
 
     assert [(each.kind, each.balance_cents) for each in account.entries] == [

@@ -27,6 +27,7 @@ from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.notice_sender import NOTICE_SECONDS, open_notice_sender
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.cases.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
+from dunwell.cases.payments.refunds.refund_payment import REFUND_SECONDS, send_refunds
 from dunwell.cases.payments.requests.settle_payment import SWEEP_SECONDS, sweep_requests
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
@@ -213,6 +214,9 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             *_list_job_loops(resources, storage),
             Loop(
                 "payments", lambda: sweep_requests(resources, providers), idle_seconds=SWEEP_SECONDS
+            ),
+            Loop(
+                "refunds", lambda: send_refunds(resources, providers), idle_seconds=REFUND_SECONDS
             ),
             Loop("sandbox notices", provider_notices.run_once, idle_seconds=NOTICE_SECONDS),
             Loop("sealed values", resealer.run_once, idle_seconds=RESEAL_IDLE_SECONDS),

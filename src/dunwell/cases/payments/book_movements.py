@@ -19,6 +19,14 @@ from dunwell.cases.payments.movements import (
 )
 from dunwell.cases.payments.provider import MoneyMovement, MovementKind
 from dunwell.cases.payments.record_payment import NewPayment, book_payment
+from dunwell.cases.payments.refunds.store import (
+    RefundEffect,
+    RefundState,
+    find_refund_id,
+    find_refund_of_movement,
+    save_refund_state,
+    undo_reductions,
+)
 from dunwell.cases.payments.requests.store import StoredPaymentRequest
 from dunwell.cases.payments.reversals import restore_money, return_money
 from dunwell.cases.payments.store import (
@@ -172,13 +180,62 @@ async def _book_return(
             cents = min(movement.amount_cents, payment.amount_cents - payment.returned_cents)
         if cents == 0:
             continue
-        change = restore_money if is_restored else return_money
-        status, _ = await change(work, claim, payment, cents=cents, kind=movement.kind)
+        if is_restored:
+            status = await _restore(settlement, claim, payment, movement, cents=cents)
+        else:
+            status = await _return(settlement, claim, payment, movement, cents=cents)
         if cents < movement.amount_cents:
             return _Booking(payment, cents, ReviewReason.NOTHING_TO_RETURN)
         has_ended = status not in (*ACTIVE, Status.COLLECTED)
         return _Booking(payment, cents, ReviewReason.CLAIM_ENDED if has_ended else None)
     return _Booking(None, 0, ReviewReason.NOTHING_TO_RETURN)
+
+
+async def _return(
+    settlement: RequestSettlement, claim: LockedClaim, payment: StoredPayment,
+    movement: MoneyMovement, cents: int,
+) -> Status:  # fmt: skip
+    """Take the money off the payment. What the merchant gave up with a refund is no longer owed."""
+    work, request = settlement.work, settlement.request
+    refund = None
+    if movement.kind is MovementKind.REFUNDED:
+        refund = await find_refund_of_movement(
+            work.tx, work.merchant_id, claim_id=claim.claim_id, provider=request.provider,
+            request_id=request.request_id, movement_id=movement.movement_id,
+            amount_cents=movement.amount_cents,
+        )  # fmt: skip
+    given_up = None
+    if refund is not None and refund.effect is RefundEffect.REDUCE_CLAIM:
+        given_up = refund.refund_id
+    status, _ = await return_money(
+        work, claim, payment, cents=cents, kind=movement.kind, given_up=given_up
+    )
+    if refund is not None:
+        await save_refund_state(
+            work.tx,
+            work.merchant_id,
+            refund.refund_id,
+            RefundState.BOOKED,
+            provider_refund_id=movement.movement_id,
+        )
+    return status
+
+
+async def _restore(
+    settlement: RequestSettlement, claim: LockedClaim, payment: StoredPayment,
+    movement: MoneyMovement, cents: int,
+) -> Status:  # fmt: skip
+    """Give the money back to the payment. What the merchant gave up with a refund that failed is
+    owed again, and is paid by it."""
+    work, request = settlement.work, settlement.request
+    if movement.kind is MovementKind.REFUND_FAILED:
+        refund_id = await find_refund_id(
+            work.tx, work.merchant_id, request.provider, movement.movement_id
+        )
+        if refund_id is not None:
+            await undo_reductions(work.tx, work.merchant_id, refund_id)
+    status, _ = await restore_money(work, claim, payment, cents=cents, kind=movement.kind)
+    return status
 
 
 async def _report_for_review(settlement: RequestSettlement, movement: PaymentMovement) -> None:

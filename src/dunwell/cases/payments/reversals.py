@@ -20,6 +20,7 @@ from dunwell.cases.payments.record_payment import (
     collect_if_paid,
     load_balance,
 )
+from dunwell.cases.payments.refunds.store import reduce_items
 from dunwell.cases.payments.store import (
     StoredPayment,
     find_payment,
@@ -41,11 +42,14 @@ from dunwell.platform.text.texts import is_line
 
 
 async def return_money(
-    work: Work, claim: LockedClaim, payment: StoredPayment, *, cents: int, kind: str
-) -> tuple[Status, Balance]:
+    work: Work, claim: LockedClaim, payment: StoredPayment, *, cents: int, kind: str,
+    given_up: UUID | None = None,
+) -> tuple[Status, Balance]:  # fmt: skip
     """Take `cents` off a payment of the locked claim. Return the claim's status and balance.
 
-    `kind` is REFUNDED, CHARGED_BACK or REVERSED. The payment must have that much left.
+    `kind` is REFUNDED, CHARGED_BACK or REVERSED. The payment must have that much left. `given_up`
+    is the refund with which the merchant gives up what would be owed again: the items that lose
+    their payment are worth less.
     """
     returned_cents = payment.returned_cents + cents
     shares = await load_allocations(work.tx, work.merchant_id, claim.claim_id, payment.payment_id)
@@ -56,6 +60,13 @@ async def return_money(
         work.tx, work.merchant_id, claim.claim_id, payment_id=payment.payment_id,
         returned_cents=returned_cents, shares=left, now=work.now,
     )  # fmt: skip
+    if given_up is not None:
+        overpaid = (await load_balance(work, claim.claim_id)).overpaid_cents
+        reductions = compute_reductions(shares, left, overpaid)
+        await reduce_items(
+            work.tx, work.merchant_id, claim.claim_id, refund_id=given_up, reductions=reductions,
+            now=work.now,
+        )  # fmt: skip
     await allocate_surplus(work, claim.claim_id)
     balance = await load_balance(work, claim.claim_id)
     status = claim.status
@@ -130,6 +141,21 @@ def shrink_allocations(
             kept[item.item_id] = share
             left -= share
     return kept
+
+
+def compute_reductions(
+    before: Mapping[int, int], after: Mapping[int, int], overpaid_cents: int
+) -> dict[int, int]:
+    """Return by how much each item is reduced (item id -> cents): by what a payment no longer
+    pays of it, except for what the surplus of other payments covers."""
+    reductions, covered = {}, overpaid_cents
+    for item_id, cents in before.items():
+        lost = cents - after.get(item_id, 0)
+        from_surplus = min(lost, covered)
+        covered -= from_surplus
+        if lost > from_surplus:
+            reductions[item_id] = lost - from_surplus
+    return reductions
 
 
 async def reverse_payment(

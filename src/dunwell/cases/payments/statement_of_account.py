@@ -4,7 +4,8 @@ An item counts from its own date, but not before the claim was created. A paymen
 day it was made. What was returned of it is an entry of the day on which that was recorded.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
@@ -13,6 +14,7 @@ from zoneinfo import ZoneInfo
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.movements import RETURN_OF
+from dunwell.cases.payments.refunds.store import ItemReduction, list_reductions
 from dunwell.cases.payments.store import (
     StatementPayment,
     StatementReturn,
@@ -27,7 +29,8 @@ from dunwell.platform.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class StatementEntry:
-    """`kind` is an item's type, PAYMENT or REVERSAL. `cents` is the change of the balance."""
+    """`kind` is an item's type, PAYMENT, REVERSAL, or REDUCTION if the merchant gave up a part of
+    an item. `cents` is the change of the balance."""
 
     on: date
     kind: str
@@ -36,6 +39,15 @@ class StatementEntry:
     # The balance after this entry.
     balance_cents: int
     subject_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccountHistory:
+    """What changed the balance of a claim's items."""
+
+    paid: Sequence[StatementPayment]
+    returned: Sequence[StatementReturn] = ()
+    reductions: Sequence[ItemReduction] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,51 +70,91 @@ async def get_statement_of_account(work: Work, claim_id: int, on: date) -> State
         if claim is None:
             raise NotFound(f"There is no claim {claim_id}.")
         items = await load_items(work.tx, work.merchant_id, claim_id)
-        paid = await list_statement_payments(work.tx, work.merchant_id, claim_id)
-        returned = await list_statement_returns(work.tx, work.merchant_id, claim_id)
+        history = AccountHistory(
+            await list_statement_payments(work.tx, work.merchant_id, claim_id),
+            await list_statement_returns(work.tx, work.merchant_id, claim_id),
+            await list_reductions(work.tx, work.merchant_id, claim_id),
+        )
     zone = ZoneInfo(work.merchant.configuration.timezone)
-    return build_statement_of_account(
-        items, paid, returned, created_at=claim.created_at, zone=zone, on=on
-    )
+    return build_statement_of_account(items, history, created_at=claim.created_at, zone=zone, on=on)
+
+
+@dataclass(frozen=True, slots=True)
+class _BalanceChange:
+    on: date
+    # The order within a day.
+    rank: int
+    kind: str
+    description: str
+    cents: int
+    payment_id: UUID | None = None
 
 
 def build_statement_of_account(
-    items: Sequence[OwedItem], paid: Sequence[StatementPayment],
-    returned: Sequence[StatementReturn], *, created_at: datetime, zone: ZoneInfo, on: date,
+    items: Sequence[OwedItem], history: AccountHistory, *, created_at: datetime, zone: ZoneInfo,
+    on: date,
 ) -> StatementOfAccount:  # fmt: skip
-    """Build the statement. Entries are sorted by day; within a day, items come before payments and
-    payments before reversals."""
+    """Build the statement. Entries are sorted by day; within a day, items come before payments,
+    payments before reversals, and reductions last."""
     began = created_at.astimezone(zone).date()
-    moved: list[tuple[date, int, str, str, int, UUID | None]] = [
-        (_find_demand_day(item, began), 0, item.type, item.reference or "", item.value_cents, None)
-        for item in items
+    changes = [
+        *_list_demands(items, history.reductions, began, zone),
+        *_list_payments(history, zone),
     ]
-    for each in paid:
-        day = each.paid_at.astimezone(zone).date()
-        moved.append((day, 1, "PAYMENT", each.description, -each.amount_cents, each.payment_id))
-    for change in returned:
-        day = change.recorded_at.astimezone(zone).date()
-        is_restored = change.kind in RETURN_OF
-        kind, cents = (
-            ("PAYMENT", -change.booked_cents) if is_restored else ("REVERSAL", change.booked_cents)
-        )
-        moved.append((day, 2, kind, change.description, cents, change.payment_id))
-    counted = sorted((each for each in moved if each[0] <= on), key=lambda each: each[:2])
+    counted = sorted(
+        (each for each in changes if each.on <= on), key=lambda each: (each.on, each.rank)
+    )
     entries, balance = [], 0
-    for day, _, kind, description, cents, subject_id in counted:
-        balance += cents
+    for change in counted:
+        balance += change.cents
         entries.append(
             StatementEntry(
-                day,
-                kind,
-                description=description,
-                cents=cents,
+                change.on,
+                change.kind,
+                description=change.description,
+                cents=change.cents,
                 balance_cents=balance,
-                subject_id=subject_id,
+                subject_id=change.payment_id,
             )
         )
     demanded = sum(each.cents for each in entries if each.kind not in ("PAYMENT", "REVERSAL"))
     return StatementOfAccount(entries, demanded, demanded - balance)
+
+
+def _list_demands(
+    items: Sequence[OwedItem], reductions: Sequence[ItemReduction], began: date, zone: ZoneInfo
+) -> Iterator[_BalanceChange]:
+    """Yield each item with the value that it had before reductions, and each reduction."""
+    references = {item.item_id: item.reference or "" for item in items}
+    given_up = Counter[int]()
+    for reduction in reductions:
+        given_up[reduction.item_id] += reduction.amount_cents
+        day = reduction.recorded_at.astimezone(zone).date()
+        cents = -reduction.amount_cents
+        yield _BalanceChange(
+            day, 3, "REDUCTION", description=references[reduction.item_id], cents=cents
+        )
+    for item in items:
+        cents = item.value_cents + given_up[item.item_id]
+        day = _find_demand_day(item, began)
+        yield _BalanceChange(day, 0, item.type, description=references[item.item_id], cents=cents)
+
+
+def _list_payments(history: AccountHistory, zone: ZoneInfo) -> Iterator[_BalanceChange]:
+    for paid in history.paid:
+        day = paid.paid_at.astimezone(zone).date()
+        yield _BalanceChange(
+            day, 1, "PAYMENT", description=paid.description, cents=-paid.amount_cents,
+            payment_id=paid.payment_id,
+        )  # fmt: skip
+    for each in history.returned:
+        day = each.recorded_at.astimezone(zone).date()
+        kind, cents = "REVERSAL", each.booked_cents
+        if each.kind in RETURN_OF:
+            kind, cents = "PAYMENT", -each.booked_cents
+        yield _BalanceChange(
+            day, 2, kind, description=each.description, cents=cents, payment_id=each.payment_id
+        )
 
 
 def _find_demand_day(item: OwedItem, began: date) -> date:

@@ -86,6 +86,7 @@ ITEMS: Labels = {
     "COLLECTION_FEE": LazyText("Collection fee"),
     "PAYMENT": LazyText("Payment"),
     "REVERSAL": LazyText("Payment reversed"),
+    "REDUCTION": LazyText("Amount given up"),
 }
 ACTORS: Labels = {
     "SYSTEM": LazyText("Dunwell"),

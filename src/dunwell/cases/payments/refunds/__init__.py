@@ -1,0 +1,1 @@
+"""Refunds that a merchant orders from a payment provider."""

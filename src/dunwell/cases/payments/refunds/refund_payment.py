@@ -1,0 +1,286 @@
+"""Refund payments through the provider that received them.
+
+An order is stored first, with its own key, and sent to the provider afterwards by the worker. A
+crash repeats the call with the same key, so nothing is refunded twice. What the refund changes is
+booked only when the provider lists it as a movement (`book_movements`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+import structlog
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.payments.movements import PaymentMovement
+from dunwell.cases.payments.provider import (
+    MoneyMovement,
+    MovementKind,
+    PaymentProviderRefused,
+    PaymentProviders,
+)
+from dunwell.cases.payments.record_payment import load_balance
+from dunwell.cases.payments.refunds.store import (
+    RefundEffect,
+    RefundState,
+    StoredRefund,
+    insert_refund,
+    lease_due_refunds,
+    list_claim_refunds,
+    list_merchants_with_due_refunds,
+    save_refund_state,
+)
+from dunwell.cases.payments.requests.provider_calls import (
+    get_provider,
+    report_provider_failures,
+)
+from dunwell.cases.payments.requests.store import find_request, make_requests_due
+from dunwell.cases.payments.store import StoredPayment, find_payment, list_request_movements
+from dunwell.core.claims.access import check_claim_exists, lock_claim_of_merchant
+from dunwell.platform.errors import Fault, InvalidState, NotFound, Refusal, ValidationError
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.texts import is_line
+from dunwell.platform.text.translation import LazyText
+
+# Refunds that the provider has not booked or refused.
+_PENDING = frozenset({RefundState.CREATED, RefundState.ACCEPTED})
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RefundOrder:
+    # None: the surplus, or all that is left of the payment if there is no surplus.
+    amount_cents: int | None = None
+    # A line of at most 255 characters for staff.
+    reason: str | None = None
+    # Required for more than the surplus.
+    effect: RefundEffect | None = None
+
+
+async def order_refund(
+    work: Work, claim_id: int, payment_id: UUID, order: RefundOrder
+) -> StoredRefund:
+    """Order a refund of a payment. The worker sends it to the provider.
+
+    Raises NotFound; InvalidState: the payment was not made through a provider, or nothing is left
+    of it; ValidationError: TOO_LARGE, REQUIRED (the effect), NOT_ALLOWED (SURPLUS for more than
+    the surplus), WRONG_FORMAT (the reason).
+    """
+    work.require(Right.RECORD_MONEY)
+    _check_reason(order.reason)
+    await lock_claim_of_merchant(work, claim_id)
+    payment = await find_payment(work.tx, work.merchant_id, claim_id, payment_id)
+    if payment is None:
+        raise NotFound(f"There is no payment {payment_id}.")
+    movement = await _get_paid_movement(work, payment)
+    left_cents, surplus_cents = await _load_refundable(work, payment)
+    cents, effect = decide_refund(order, left_cents, surplus_cents)
+    refund = StoredRefund(
+        refund_id=work.ids.new(work.real_now),
+        claim_id=claim_id,
+        payment_id=payment_id,
+        request_id=movement.request_id,
+        amount_cents=cents,
+        currency=payment.currency,
+        effect=effect,
+        reason=order.reason,
+        state=RefundState.CREATED,
+        provider=movement.provider,
+        provider_refund_id=None,
+        actor_kind=work.actor.kind,
+        actor_id=work.actor.actor_id,
+        created_at=work.real_now,
+    )
+    await insert_refund(work.tx, work.merchant_id, refund, work.real_now)
+    await save_audit(
+        work, "payment.refund", f"claim:{claim_id}",
+        after={"amount": cents, "currency": payment.currency, "effect": effect},
+        paymentId=str(payment_id), refundId=str(refund.refund_id),
+        hasReason=order.reason is not None,
+    )  # fmt: skip
+    return refund
+
+
+async def _load_refundable(work: Work, payment: StoredPayment) -> tuple[int, int]:
+    """Return what is left of the payment, and the claim's surplus, without what pending refunds
+    will take."""
+    refunds = await list_claim_refunds(work.tx, work.merchant_id, payment.claim_id)
+    pending = [each for each in refunds if each.state in _PENDING]
+    balance = await load_balance(work, payment.claim_id)
+    left_cents = payment.amount_cents - payment.returned_cents
+    left_cents -= sum(
+        each.amount_cents for each in pending if each.payment_id == payment.payment_id
+    )
+    surplus_cents = balance.overpaid_cents - sum(
+        each.amount_cents for each in pending if each.effect is RefundEffect.SURPLUS
+    )
+    return left_cents, max(0, surplus_cents)
+
+
+def decide_refund(
+    order: RefundOrder, left_cents: int, surplus_cents: int
+) -> tuple[int, RefundEffect]:
+    """Return how much is refunded and with which effect.
+
+    left_cents: what is left of the payment. surplus_cents: what the claim is overpaid. Raises
+    InvalidState and ValidationError.
+    """
+    if left_cents <= 0:
+        message = "Nothing is left of this payment that could be refunded."
+        raise InvalidState(message, state="RETURNED")
+    refundable_surplus = min(surplus_cents, left_cents)
+    cents = order.amount_cents or refundable_surplus or left_cents
+    if cents > left_cents:
+        message = LazyText(
+            "At most %(cents)s cents are left of this payment.", cents=str(left_cents)
+        )
+        raise ValidationError([Fault("/amount", message, "TOO_LARGE")])
+    if cents <= refundable_surplus:
+        return cents, order.effect or RefundEffect.SURPLUS
+    if order.effect is None:
+        message = LazyText(
+            "More than the surplus of %(cents)s cents is refunded: choose REDUCE_CLAIM if the "
+            "amount is given up, or REOPEN if it is owed again.",
+            cents=str(refundable_surplus),
+        )
+        raise ValidationError([Fault("/effect", message, "REQUIRED")])
+    if order.effect is RefundEffect.SURPLUS:
+        message = LazyText("The surplus is only %(cents)s cents.", cents=str(refundable_surplus))
+        raise ValidationError([Fault("/effect", message, "NOT_ALLOWED")])
+    return cents, order.effect
+
+
+def _check_reason(reason: str | None) -> None:
+    if reason is not None and not is_line(reason):
+        message = "Use at most 255 characters, without line breaks."
+        raise ValidationError([Fault("/reason", message, "WRONG_FORMAT")])
+
+
+@dataclass(frozen=True, slots=True)
+class _PaidMovement:
+    """The movement by which a payment was made."""
+
+    provider: str
+    request_id: UUID
+    movement: MoneyMovement
+
+
+async def _get_paid_movement(work: Work, payment: StoredPayment) -> _PaidMovement:
+    """Raises InvalidState if the payment was not made through a provider."""
+    found: Sequence[PaymentMovement] = ()
+    if payment.request_id is not None:
+        found = await list_request_movements(work.tx, work.merchant_id, payment.request_id)
+    for each in found:
+        if each.kind == MovementKind.PAID and each.payment_id == payment.payment_id:
+            assert payment.request_id is not None
+            movement = MoneyMovement(
+                each.movement_id,
+                MovementKind.PAID,
+                amount_cents=each.amount_cents,
+                currency=each.currency,
+                moved_at=each.moved_at,
+            )
+            return _PaidMovement(each.provider, payment.request_id, movement)
+    message = (
+        "This payment was not made through a payment provider. Transfer the money yourself, and "
+        "reverse the payment."
+    )
+    raise InvalidState(message, state="NOT_REFUNDABLE")
+
+
+async def list_refunds(work: Work, claim_id: int) -> Sequence[StoredRefund]:
+    """Return the refunds of a claim's payments, the first ordered first. Raises NotFound."""
+    work.require(Right.READ_CLAIMS)
+    await check_claim_exists(work, claim_id)
+    return await list_claim_refunds(work.tx, work.merchant_id, claim_id)
+
+
+# How often orders that wait are looked for.
+REFUND_SECONDS = 2.0
+# An order that got no answer is sent again after this time.
+_REPEAT_AFTER = timedelta(minutes=5)
+_MERCHANTS_PER_TURN = 50
+_SET_SIZE = 20
+
+
+async def send_refunds(resources: Resources, providers: PaymentProviders) -> int:
+    """Send one batch of due orders of each merchant to the providers. Return how many were sent."""
+    now = resources.clock.now()
+    async with resources.database.connection() as connection:
+        merchant_ids = await list_merchants_with_due_refunds(connection, now, _MERCHANTS_PER_TURN)
+    sent = 0
+    for merchant_id in merchant_ids:
+        async with resources.database.transaction() as tx:
+            due = await lease_due_refunds(
+                tx, merchant_id, now, duration=_REPEAT_AFTER, limit=_SET_SIZE
+            )
+        for refund in due:
+            await _send_one(resources, providers, merchant_id, refund)
+        sent += len(due)
+    return sent
+
+
+async def _send_one(
+    resources: Resources, providers: PaymentProviders, merchant_id: int, refund: StoredRefund
+) -> None:
+    """Send one order. A failure is logged, and the order is sent again later."""
+    try:
+        provider_refund_id = await _call_provider(resources, providers, merchant_id, refund)
+    except PaymentProviderRefused:
+        await _record_answer(resources, merchant_id, refund, None)
+    except Refusal as refusal:
+        log.warning("refund not sent", refund_id=str(refund.refund_id), error=refusal.type)
+    except Exception:
+        log.exception("refund not sent", refund_id=str(refund.refund_id))
+    else:
+        await _record_answer(resources, merchant_id, refund, provider_refund_id)
+
+
+async def _call_provider(
+    resources: Resources, providers: PaymentProviders, merchant_id: int, refund: StoredRefund
+) -> str:
+    """Order the refund, and return its id at the provider. Raises PaymentProviderRefused and
+    PaymentProviderUnavailable."""
+    provider = get_provider(providers, refund.provider)
+    async with resources.database.transaction() as tx:
+        merchant = await load_merchant(tx, merchant_id)
+        request = await find_request(tx, merchant_id, refund.request_id)
+        payment = await find_payment(tx, merchant_id, refund.claim_id, refund.payment_id)
+        assert merchant is not None
+        assert payment is not None
+        work = Work.open(resources, tx, merchant, SYSTEM)
+        paid = await _get_paid_movement(work, payment)
+    assert request is not None
+    assert request.provider_reference is not None
+    async with report_provider_failures(provider.name, merchant_id):
+        return await provider.refund(
+            request.provider_reference, paid.movement, refund.amount_cents, refund.refund_id
+        )
+
+
+async def _record_answer(
+    resources: Resources, merchant_id: int, refund: StoredRefund, provider_refund_id: str | None
+) -> None:
+    """Store the provider's id of the refund, or that it was refused (None). An accepted refund is
+    looked for in the provider's movements at once."""
+    state = RefundState.REFUSED if provider_refund_id is None else RefundState.ACCEPTED
+    async with resources.database.transaction() as tx:
+        merchant = await load_merchant(tx, merchant_id)
+        assert merchant is not None
+        work = Work.open(resources, tx, merchant, SYSTEM)
+        await save_refund_state(
+            tx, merchant_id, refund.refund_id, state, provider_refund_id=provider_refund_id
+        )
+        await save_audit(
+            work, "payment.refundAnswer", f"claim:{refund.claim_id}",
+            after={"state": state}, paymentId=str(refund.payment_id),
+            refundId=str(refund.refund_id), state=state,
+        )  # fmt: skip
+        if state is RefundState.ACCEPTED:
+            await make_requests_due(tx, [(merchant_id, refund.request_id)], resources.clock.now())

@@ -1,0 +1,241 @@
+"""The SQL of ordered refunds, and of what the merchant gave up of a claim's items."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
+
+
+class RefundEffect(StrEnum):
+    """What becomes of the refunded amount."""
+
+    # It was paid beyond what is owed.
+    SURPLUS = "SURPLUS"
+    # The merchant gives it up; nothing is owed again.
+    REDUCE_CLAIM = "REDUCE_CLAIM"
+    # It is owed again.
+    REOPEN = "REOPEN"
+
+
+class RefundState(StrEnum):
+    # The provider may not know of it yet.
+    CREATED = "CREATED"
+    # The provider has given it an id.
+    ACCEPTED = "ACCEPTED"
+    # The provider lists the movement, and it is booked.
+    BOOKED = "BOOKED"
+    REFUSED = "REFUSED"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRefund:
+    # The idempotency key at the provider.
+    refund_id: UUID
+    claim_id: int
+    payment_id: UUID
+    request_id: UUID
+    amount_cents: int
+    currency: str
+    effect: RefundEffect
+    # In the words of the person who ordered it.
+    reason: str | None
+    state: RefundState
+    # The name of the provider's account.
+    provider: str
+    # The id of the movement that it becomes; None until the provider has answered.
+    provider_refund_id: str | None
+    actor_kind: str
+    actor_id: str | None
+    # Real time.
+    created_at: datetime
+
+
+_COLUMNS = ", ".join(each.name for each in fields(StoredRefund))
+_INSERT = compose(
+    """
+INSERT INTO payment_refunds (merchant_id, {columns}, next_attempt_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+""",
+    columns=_COLUMNS,
+)
+# Uses the index payment_refunds_claim.
+_LIST = compose(
+    """
+SELECT {columns}
+FROM payment_refunds
+WHERE merchant_id = $1 AND claim_id = $2
+ORDER BY created_at, refund_id
+""",
+    columns=_COLUMNS,
+)
+# The refund of a movement. Until the provider's answer is stored, a refund is found by its amount.
+_FIND_OF_MOVEMENT = compose(
+    """
+SELECT {columns}
+FROM payment_refunds
+WHERE merchant_id = $1 AND claim_id = $2 AND provider = $3 AND request_id = $4
+  AND state IN ('CREATED', 'ACCEPTED')
+  AND (provider_refund_id = $5 OR (provider_refund_id IS NULL AND amount_cents = $6))
+ORDER BY provider_refund_id NULLS LAST, created_at
+LIMIT 1
+""",
+    columns=_COLUMNS,
+)
+_SAVE_STATE = """
+UPDATE payment_refunds
+SET state = $3, provider_refund_id = coalesce($4, provider_refund_id), next_attempt_at = NULL
+WHERE merchant_id = $1 AND refund_id = $2 AND state IN ('CREATED', 'ACCEPTED')
+"""
+# Uses the index payment_refunds_attempt.
+_LIST_MERCHANTS = """
+SELECT m.merchant_id
+FROM merchants m
+WHERE EXISTS (SELECT FROM payment_refunds r
+              WHERE r.merchant_id = m.merchant_id AND r.next_attempt_at <= $1)
+ORDER BY m.merchant_id
+LIMIT $2
+"""
+# Uses the same index. Rows that another worker has locked are skipped.
+_LEASE_DUE = compose(
+    """
+UPDATE payment_refunds r
+SET next_attempt_at = $2::timestamptz + $3
+FROM (
+    SELECT refund_id
+    FROM payment_refunds
+    WHERE merchant_id = $1 AND next_attempt_at <= $2
+    ORDER BY next_attempt_at
+    LIMIT $4
+    FOR NO KEY UPDATE SKIP LOCKED) due
+WHERE r.merchant_id = $1 AND r.refund_id = due.refund_id
+RETURNING {columns}
+""",
+    columns=", ".join(f"r.{each.name}" for each in fields(StoredRefund)),
+)
+_REDUCE_ITEMS = """
+WITH given AS (
+    SELECT item_id, cents
+    FROM unnest($4::bigint[], $5::bigint[]) AS g (item_id, cents)
+), reduced AS (
+    UPDATE items i SET value_cents = i.value_cents - given.cents
+    FROM given
+    WHERE i.merchant_id = $1 AND i.claim_id = $2 AND i.item_id = given.item_id
+)
+INSERT INTO item_reductions (merchant_id, claim_id, item_id, refund_id, amount_cents, recorded_at)
+SELECT $1, $2, item_id, $3, cents, $6
+FROM given
+"""
+# Uses the index item_reductions_refund. The items get back what was given up.
+_UNDO_REDUCTIONS = """
+WITH removed AS (
+    DELETE FROM item_reductions
+    WHERE merchant_id = $1 AND refund_id = $2
+    RETURNING claim_id, item_id, amount_cents
+)
+UPDATE items i SET value_cents = i.value_cents + removed.amount_cents
+FROM removed
+WHERE i.merchant_id = $1 AND i.claim_id = removed.claim_id AND i.item_id = removed.item_id
+"""
+# Uses the primary key of item_reductions.
+_LIST_REDUCTIONS = """
+SELECT item_id, amount_cents, recorded_at
+FROM item_reductions
+WHERE merchant_id = $1 AND claim_id = $2
+ORDER BY recorded_at, item_id
+"""
+# Uses the index payment_refunds_provider.
+_FIND_BY_PROVIDER_ID = """
+SELECT refund_id
+FROM payment_refunds
+WHERE merchant_id = $1 AND provider = $2 AND provider_refund_id = $3
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemReduction:
+    item_id: int
+    amount_cents: int
+    recorded_at: datetime
+
+
+async def insert_refund(
+    tx: Connection, merchant_id: int, refund: StoredRefund, next_attempt_at: datetime
+) -> None:
+    values = [getattr(refund, each.name) for each in fields(StoredRefund)]
+    await tx.execute(_INSERT, merchant_id, *values, next_attempt_at)
+
+
+async def list_claim_refunds(tx: Connection, merchant_id: int, claim_id: int) -> list[StoredRefund]:
+    """Return the refunds of a claim's payments, the first ordered first."""
+    return [_build_refund(row) for row in await tx.fetch(_LIST, merchant_id, claim_id)]
+
+
+async def find_refund_of_movement(  # noqa: PLR0913 - what identifies it
+    tx: Connection, merchant_id: int, *, claim_id: int, provider: str, request_id: UUID,
+    movement_id: str, amount_cents: int,
+) -> StoredRefund | None:  # fmt: skip
+    """Return the refund that a new REFUNDED movement belongs to, or None if the merchant ordered it
+    at the provider."""
+    row = await tx.fetchrow(
+        _FIND_OF_MOVEMENT, merchant_id, claim_id, provider, request_id, movement_id, amount_cents
+    )
+    return None if row is None else _build_refund(row)
+
+
+async def find_refund_id(
+    tx: Connection, merchant_id: int, provider: str, provider_refund_id: str
+) -> UUID | None:
+    found: UUID | None = await tx.fetchval(
+        _FIND_BY_PROVIDER_ID, merchant_id, provider, provider_refund_id
+    )
+    return found
+
+
+async def save_refund_state(
+    tx: Connection, merchant_id: int, refund_id: UUID, state: RefundState,
+    provider_refund_id: str | None = None,
+) -> None:  # fmt: skip
+    """Save the state of a refund that is not booked or refused yet."""
+    await tx.execute(_SAVE_STATE, merchant_id, refund_id, state, provider_refund_id)
+
+
+async def list_merchants_with_due_refunds(tx: Connection, now: datetime, limit: int) -> list[int]:
+    return [row["merchant_id"] for row in await tx.fetch(_LIST_MERCHANTS, now, limit)]
+
+
+async def lease_due_refunds(
+    tx: Connection, merchant_id: int, now: datetime, duration: timedelta, limit: int
+) -> Sequence[StoredRefund]:
+    """Lease refunds whose order is due. After `duration` another worker sends them again."""
+    rows = await tx.fetch(_LEASE_DUE, merchant_id, now, duration, limit)
+    return [_build_refund(row) for row in rows]
+
+
+async def reduce_items(
+    tx: Connection, merchant_id: int, claim_id: int, *, refund_id: UUID,
+    reductions: Mapping[int, int], now: datetime,
+) -> None:  # fmt: skip
+    """Reduce the values of items (item id -> cents). The claim must be locked."""
+    await tx.execute(
+        _REDUCE_ITEMS, merchant_id, claim_id, refund_id, list(reductions),
+        list(reductions.values()), now,
+    )  # fmt: skip
+
+
+async def undo_reductions(tx: Connection, merchant_id: int, refund_id: UUID) -> None:
+    """Give the items back what was given up with this refund, because it failed."""
+    await tx.execute(_UNDO_REDUCTIONS, merchant_id, refund_id)
+
+
+async def list_reductions(tx: Connection, merchant_id: int, claim_id: int) -> list[ItemReduction]:
+    return [ItemReduction(**row) for row in await tx.fetch(_LIST_REDUCTIONS, merchant_id, claim_id)]
+
+
+def _build_refund(row: Row) -> StoredRefund:
+    return StoredRefund(
+        **{**row, "effect": RefundEffect(row["effect"]), "state": RefundState(row["state"])}
+    )

@@ -1,0 +1,221 @@
+"""Refunds through the provider: ordered once, sent with one key, and booked when the provider lists
+them."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from dunwell.cases.payments.provider import MoneyMovement, MovementKind, PaymentProviderRefused
+from dunwell.cases.payments.refunds.refund_payment import (
+    RefundOrder,
+    decide_refund,
+    list_refunds,
+    order_refund,
+    send_refunds,
+)
+from dunwell.cases.payments.refunds.store import RefundEffect, RefundState, StoredRefund
+from dunwell.cases.payments.statement_of_account import get_statement_of_account
+from dunwell.core.claims.states import Status
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, ValidationError
+from dunwell.platform.resources import Resources
+from tests.support.payments import PaymentHarness, a_payment_harness
+
+_PAYMENTS = "SELECT payment_id FROM payments WHERE merchant_id = $1"
+_DUE = "SELECT next_check_at FROM payment_requests WHERE merchant_id = $1"
+
+
+@pytest.fixture
+async def payments(resources: Resources, clock: MovableClock) -> PaymentHarness:
+    return await a_payment_harness(resources, clock)
+
+
+async def _pay(payments: PaymentHarness, cents: int = 10240) -> UUID:
+    """Pay through the provider, and return the payment's id."""
+    started = await payments.start()
+    payments.pays(cents)
+    await payments.settle(started.request_id)
+    [row] = await payments.harness.rows(_PAYMENTS)
+    payment_id: UUID = row["payment_id"]
+    return payment_id
+
+
+async def _order(payments: PaymentHarness, payment_id: UUID, **order: object) -> StoredRefund:
+    async with payments.harness.work() as work:
+        return await order_refund(work, payments.claim_id, payment_id, RefundOrder(**order))  # type: ignore[arg-type]
+
+
+async def _send(payments: PaymentHarness) -> int:
+    return await send_refunds(payments.resources, payments.providers)
+
+
+async def _book(
+    payments: PaymentHarness, refund: StoredRefund, kind: MovementKind = MovementKind.REFUNDED
+) -> None:
+    """Let the provider list the refund's movement, and check the payment."""
+    number = f"refund-{refund.refund_id}"
+    payments.moves(MoneyMovement(number, kind, refund.amount_cents, "EUR", payments.now))
+    await payments.settle(refund.request_id)
+
+
+async def _read(payments: PaymentHarness) -> tuple[Status, int, int]:
+    claim = await payments.harness.read(payments.claim_id)
+    return claim.status, claim.balance.outstanding_cents, claim.balance.overpaid_cents
+
+
+async def test_the_surplus_is_refunded_by_default(payments: PaymentHarness) -> None:
+    payment_id = await _pay(payments, 12000)
+    refund = await _order(payments, payment_id)
+    assert (refund.amount_cents, refund.effect) == (1760, RefundEffect.SURPLUS)
+    assert await _send(payments) == 1
+    assert payments.provider.refunds == {refund.refund_id: 1760}
+    # Only the movement changes the balance.
+    assert await _read(payments) == (Status.COLLECTED, 0, 1760)
+    await _book(payments, refund)
+    assert await _read(payments) == (Status.COLLECTED, 0, 0)
+    assert await _send(payments) == 0
+
+
+async def test_an_amount_that_is_given_up_is_not_owed_again(payments: PaymentHarness) -> None:
+    payment_id = await _pay(payments)
+    refund = await _order(payments, payment_id, amount_cents=240, effect=RefundEffect.REDUCE_CLAIM)
+    await _send(payments)
+    await _book(payments, refund)
+    assert await _read(payments) == (Status.COLLECTED, 0, 0)
+    assert (await payments.harness.read(payments.claim_id)).balance.total_cents == 10000
+    async with payments.harness.work() as work:
+        today = payments.now.date()
+        account = await get_statement_of_account(work, payments.claim_id, today)
+        [listed] = await list_refunds(work, payments.claim_id)
+    assert [(each.kind, each.cents) for each in account.entries] == [
+        ("PRIMARY", 10240), ("PAYMENT", -10240), ("REVERSAL", 240), ("REDUCTION", -240),
+    ]  # fmt: skip
+    assert listed.state is RefundState.BOOKED
+
+
+async def test_everything_can_be_given_up(payments: PaymentHarness) -> None:
+    payment_id = await _pay(payments)
+    refund = await _order(payments, payment_id, effect=RefundEffect.REDUCE_CLAIM)
+    await _send(payments)
+    await _book(payments, refund)
+    assert await _read(payments) == (Status.COLLECTED, 0, 0)
+    assert (await payments.harness.read(payments.claim_id)).balance.total_cents == 0
+
+
+async def test_a_given_up_amount_is_owed_again_when_the_refund_fails(
+    payments: PaymentHarness,
+) -> None:
+    payment_id = await _pay(payments)
+    refund = await _order(payments, payment_id, amount_cents=240, effect=RefundEffect.REDUCE_CLAIM)
+    await _send(payments)
+    await _book(payments, refund)
+    await _book(payments, refund, MovementKind.REFUND_FAILED)
+    assert await _read(payments) == (Status.COLLECTED, 0, 0)
+    assert (await payments.harness.read(payments.claim_id)).balance.total_cents == 10240
+
+
+async def test_a_reopened_amount_is_owed_again(payments: PaymentHarness) -> None:
+    payment_id = await _pay(payments)
+    refund = await _order(payments, payment_id, amount_cents=240, effect=RefundEffect.REOPEN)
+    await _send(payments)
+    await _book(payments, refund)
+    assert await _read(payments) == (Status.CREATED, 240, 0)
+
+
+async def test_a_movement_that_arrives_before_the_answer_has_the_ordered_effect(
+    payments: PaymentHarness,
+) -> None:
+    payment_id = await _pay(payments)
+    refund = await _order(payments, payment_id, amount_cents=240, effect=RefundEffect.REDUCE_CLAIM)
+    await _book(payments, refund)
+    assert await _read(payments) == (Status.COLLECTED, 0, 0)
+
+
+async def test_an_order_without_an_answer_is_repeated_with_its_key(
+    payments: PaymentHarness, clock: MovableClock
+) -> None:
+    payment_id = await _pay(payments, 12000)
+    refund = await _order(payments, payment_id)
+    payments.provider.is_away = True
+    assert [await _send(payments), await _send(payments)] == [1, 0]
+    payments.provider.is_away = False
+    clock.advance(timedelta(minutes=5) - timedelta(microseconds=1))
+    assert await _send(payments) == 0
+    clock.advance(timedelta(microseconds=1))
+    assert await _send(payments) == 1
+    assert payments.provider.refunds == {refund.refund_id: 1760}
+    [row] = await payments.harness.rows(_DUE)
+    assert row["next_check_at"] == clock.now()
+
+
+async def test_a_refused_order_ends_and_frees_its_amount(
+    payments: PaymentHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment_id = await _pay(payments, 12000)
+    await _order(payments, payment_id)
+
+    async def refuse(*_: object) -> str:
+        raise PaymentProviderRefused("No.")
+
+    monkeypatch.setattr(payments.provider, "refund", refuse)
+    assert [await _send(payments), await _send(payments)] == [1, 0]
+    assert (await _order(payments, payment_id)).amount_cents == 1760
+
+
+async def test_pending_orders_together_do_not_exceed_the_payment(payments: PaymentHarness) -> None:
+    payment_id = await _pay(payments)
+    for _ in range(2):
+        await _order(payments, payment_id, amount_cents=5000, effect=RefundEffect.REOPEN)
+    with pytest.raises(ValidationError):
+        await _order(payments, payment_id, amount_cents=241, effect=RefundEffect.REOPEN)
+
+
+async def test_a_surplus_is_ordered_once(payments: PaymentHarness) -> None:
+    payment_id = await _pay(payments, 12000)
+    await _order(payments, payment_id)
+    with pytest.raises(ValidationError) as caught:
+        await _order(payments, payment_id, amount_cents=1760)
+    assert [each.code for each in caught.value.faults] == ["REQUIRED"]
+
+
+async def test_a_payment_made_elsewhere_is_not_refunded(payments: PaymentHarness) -> None:
+    await payments.harness.pay(payments.claim_id, 12000, "bank-1")
+    [row] = await payments.harness.rows(_PAYMENTS)
+    with pytest.raises(InvalidState) as caught:
+        await _order(payments, row["payment_id"])
+    assert caught.value.details == {"state": "NOT_REFUNDABLE"}
+
+
+@pytest.mark.parametrize(
+    ("order", "code"),
+    [
+        (RefundOrder(10241, effect=RefundEffect.REOPEN), "TOO_LARGE"),
+        (RefundOrder(101), "REQUIRED"),
+        (RefundOrder(101, effect=RefundEffect.SURPLUS), "NOT_ALLOWED"),
+    ],
+)
+def test_an_impossible_order_is_refused_with_its_reason(order: RefundOrder, code: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        decide_refund(order, left_cents=10240, surplus_cents=100)
+    assert [each.code for each in caught.value.faults] == [code]
+
+
+@pytest.mark.parametrize(
+    ("order", "decided"),
+    [
+        (RefundOrder(), (100, RefundEffect.SURPLUS)),
+        (RefundOrder(100), (100, RefundEffect.SURPLUS)),
+        (RefundOrder(100, effect=RefundEffect.REOPEN), (100, RefundEffect.REOPEN)),
+        (RefundOrder(101, effect=RefundEffect.REDUCE_CLAIM), (101, RefundEffect.REDUCE_CLAIM)),
+    ],
+)
+def test_an_order_gets_its_amount_and_effect(
+    order: RefundOrder, decided: tuple[int, RefundEffect]
+) -> None:
+    assert decide_refund(order, left_cents=10240, surplus_cents=100) == decided
+
+
+def test_nothing_left_cannot_be_refunded() -> None:
+    with pytest.raises(InvalidState):
+        decide_refund(RefundOrder(), left_cents=0, surplus_cents=100)
