@@ -90,7 +90,7 @@ def test_an_amount_of_a_csv_file_follows_the_mapping(text: str, comma: bool, cen
     [
         ("1.234.56", True), ("12.50", True), ("1,234.56", True), ("12,50", False),
         ("1.234,56", False), ("-5,00-", True), ("", True), ("5,00 USD", True), ("1.23,00", True),
-        ("abc", True), ("1,005", True), ("--5", True),
+        ("abc", True), ("1,005", True), ("--5", True), (".5,00", True), ("1.2345,00", True),
     ],
 )  # fmt: skip
 def test_an_amount_that_the_mapping_does_not_expect_is_refused(text: str, comma: bool) -> None:

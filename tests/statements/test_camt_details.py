@@ -108,6 +108,16 @@ def test_a_return_keeps_the_roles_of_the_original_payment() -> None:
     assert (detail.return_reason, detail.amount_cents) == ("AC04", -11900)
 
 
+def test_the_role_decides_where_no_account_is_named() -> None:
+    parties = "<RltdPties><Dbtr><Nm>Max</Nm></Dbtr><Cdtr><Nm>Anna</Nm></Cdtr></RltdPties>"
+    for kind, more, name in (
+        ("CRDT", "", "Max"), ("DBIT", "", "Anna"),
+        ("DBIT", RETURN, "Max"), ("CRDT", RETURN, "Anna"),
+    ):  # fmt: skip
+        detail = parse_detail(f"<TxDtls>{parties}{more}</TxDtls>", kind=kind)
+        assert detail.counterparty_name == name
+
+
 def test_our_own_account_is_never_the_other_party() -> None:
     parties = (
         f"<RltdPties><Dbtr><Nm>We</Nm></Dbtr><DbtrAcct><Id><IBAN>{IBAN}</IBAN></Id></DbtrAcct>"
@@ -156,6 +166,11 @@ def test_charges_that_are_booked_separately_are_no_part_of_the_entry() -> None:
     )
     entry = parse_one_entry(build_entry(more=charges, details=build_detail()))
     assert entry.charges_cents == 0
+    both = build_detail(more=charges.replace("false", "true"))
+    entry = parse_one_entry(build_entry(more=charges.replace("false", "true"), details=both))
+    assert entry.charges_cents == 0
+    assert parse_one_entry(build_entry(more=charges)).charges_cents == 0
+    assert parse_one_entry(build_entry(more=charges.replace("false", "1"))).charges_cents == -200
     beside = '<Chrgs><Amt Ccy="EUR">2.00</Amt></Chrgs>'
     entry = parse_one_entry(build_entry(more=beside, details=build_detail()))
     assert entry.charges_cents == 0

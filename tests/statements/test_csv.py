@@ -175,6 +175,7 @@ def test_a_file_in_another_encoding_is_refused() -> None:
 
 def test_a_file_that_is_no_csv_is_refused() -> None:
     assert "is not a text" in refuse(FILE + "\0")
+    assert "more than 200,000 rows" in refuse("x\n" * 200_001)
     assert "cannot be read as CSV" in refuse(FILE + '"' + "x" * 200_000)
 
 

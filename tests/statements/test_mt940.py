@@ -106,6 +106,11 @@ def test_the_envelope_of_swift_is_removed() -> None:
     assert parse_one_statement(text.encode()) == parse_one_statement(STATEMENT.encode())
 
 
+def test_lines_that_the_bank_wrapped_are_joined() -> None:
+    text = STATEMENT.replace("0101CR119", "0101CR\n119").replace(":86:159", ":\n86:159")
+    assert parse_one_statement(text.encode()) == parse_one_statement(STATEMENT.encode())
+
+
 def test_windows_line_ends_and_encoding_are_read() -> None:
     text = STATEMENT.replace("Mustermann", "Müller").replace("?32Erika Muster?33mann", "?32Müller")
     content = text.replace("\n", "\r\n").encode("windows-1252")
@@ -142,6 +147,7 @@ def test_a_line_that_the_library_does_not_see_stops_the_file() -> None:
         ("R53,50", "R53,505", ":61:", "53.505", "2"),
         ("EUR1000,00", "EUR1.000,00", ":60F:", "1.000,00", None),
         ("R53,50", "R1.053,50", ":61:", "1.053,50", "2"),
+        ("R53,50", "R1234567890123,45", ":61:", "1234567890123,45", "2"),
         ("EUR1055,50", "EUR", ":62F:", "", None),
         (":61:2612310101CR119,00", ":61:no line", ":61:", None, "1"),
     ],
@@ -166,5 +172,5 @@ def test_an_impossible_day_stops_the_file() -> None:
 
 def test_unreadable_values_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger=""):
-        find_refusal(STATEMENT.replace(":61:2612310101CR119,00", ":61:Erika Mustermann").encode())
+        find_refusal(STATEMENT.replace(":28C:00012/001", ":28C:Erika Mustermann").encode())
     assert caplog.records == []

@@ -45,7 +45,13 @@ _SHOWS_FORMAT = re.compile(r"^:(?:25[A-Z]?|28C?|60[FM]|61):", re.MULTILINE)
 _TRAILER = re.compile(r"^-\}.*$", re.MULTILINE)
 # A field 86 after the closing balance is about the statement, not about its last entry.
 _STATEMENT_TEXT = re.compile(r"(^:62[FM]?:[^\n]*\n)(?:^:6[45]:[^\n]*\n)*^:86:[\s\S]*", re.MULTILINE)
-_AMOUNT = re.compile(r"[0-9]{1,15}(?:,[0-9]*)?", re.ASCII)
+# At most 15 characters; the library would cut off the rest.
+_AMOUNT = re.compile(r"(?=.{1,15}$)[0-9]+(?:,[0-9]*)?", re.ASCII)
+# Some banks wrap lines inside a tag and before the amount.
+_WRAPPED_TAG = re.compile(r"^:\n(?=(?:[0-9]{2}[A-Z]?|NS):)", re.MULTILINE)
+_WRAPPED_AMOUNT = re.compile(
+    r"^(:61:[0-9]{6}(?:[0-9]{4})?R?[CD][A-Z]?)\n(?=[0-9])", re.MULTILINE | re.IGNORECASE
+)
 # The library cuts it off after 35 characters.
 _ACCOUNT = re.compile(r"^:25[A-Z]?:([^\n]*)", re.MULTILINE)
 _MONEY_FIELDS = re.compile(r"^:(?P<tag>61|6[02][FM]?):(?P<value>[^\n]*)", re.MULTILINE)
@@ -74,6 +80,7 @@ def is_mt940(text: str) -> bool:
 def parse_mt940(text: str, place: FilePlace) -> tuple[BankStatement, ...]:
     """Return the statements of a file. Raises BankFileRefused if a field cannot be read."""
     text = _TRAILER.sub("-", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = _WRAPPED_AMOUNT.sub(r"\1", _WRAPPED_TAG.sub(":", text))
     starts = [found.start() for found in _START.finditer(text)]
     blocks = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
     return tuple(_parse_block(block, place) for block in blocks)
@@ -120,7 +127,8 @@ def _check_amounts(block: str, place: FilePlace) -> None:
         if _AMOUNT.fullmatch(found["amount"]) is None:
             raise here.refuse_value(
                 f":{field['tag']}:", found["amount"],
-                f"An amount has digits, and a comma before the decimals. {_ASK_THE_BANK}",
+                "An amount has at most 15 digits, and a comma before the decimals. "
+                f"{_ASK_THE_BANK}",
             )  # fmt: skip
 
 
