@@ -1,15 +1,14 @@
-"""The adapters of this installation. Only this module chooses implementations."""
+"""The adapters of this installation: the channels that need no provider, and the names of all
+payment providers. `delivery_providers` and `payment_providers` build the others."""
 
 from collections.abc import Collection, Mapping, Sequence
 
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.adapters.channels.outbox.channel import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.payments.sandbox.provider import NAME as SANDBOX_PROVIDER
-from dunwell.adapters.payments.sandbox.provider import SandboxProvider
-from dunwell.cases.payments.provider import PaymentProviders
 from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
-from dunwell.platform.resources import Resources
 
 
 def choose_channels(settings: Settings) -> Sequence[ChannelAdapter]:
@@ -29,11 +28,6 @@ def list_adapters(settings: Settings) -> Mapping[str, Collection[str]]:
     return names
 
 
-def choose_providers(_settings: Settings, resources: Resources) -> PaymentProviders:
-    """Return the payment providers that a merchant's configuration can name, by name."""
-    return {SANDBOX_PROVIDER: SandboxProvider(resources)}
-
-
-def list_providers(_settings: Settings) -> Collection[str]:
+def list_providers(installation: Installation) -> Collection[str]:
     """Return the names of the payment providers without creating them."""
-    return {SANDBOX_PROVIDER}
+    return {SANDBOX_PROVIDER, *(installation.payment_providers or {})}

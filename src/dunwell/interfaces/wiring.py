@@ -20,9 +20,10 @@ from dunwell.adapters.channels.outbox.channel import report_late_failures
 from dunwell.adapters.channels.outbox.pages import outbox_routes
 from dunwell.adapters.delivery_providers import DeliveryProviderAdapters, open_delivery_providers
 from dunwell.adapters.identity_providers import open_identity_providers
-from dunwell.adapters.installed import choose_channels, choose_providers
+from dunwell.adapters.installed import choose_channels
 from dunwell.adapters.mail.mailboxes import MAILBOX_SECONDS, Mailboxes
 from dunwell.adapters.mail.receive_mail import MailParser
+from dunwell.adapters.payment_providers import open_payment_providers
 from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.notice_sender import NOTICE_SECONDS, open_notice_sender
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
@@ -136,7 +137,6 @@ def build_operator_service(
 async def open_web(resources: Resources) -> AsyncIterator[WebService]:
     """Open the application with its child processes for files."""
     channels = choose_channels(resources.settings)
-    providers = choose_providers(resources.settings, resources)
     inspector, painter, documents = Inspector(), PagePictures(), DocumentReader()
     printer = LetterPrinter(1, fonts=resources.settings.fonts, limits=INTERACTIVE)
     preview_printer = PreviewPrinter(fonts=resources.settings.fonts)
@@ -152,13 +152,14 @@ async def open_web(resources: Resources) -> AsyncIterator[WebService]:
         installation = await enter(open_current_installation(resources))
         identity_providers = await enter(open_identity_providers(installation))
         delivery_providers = await enter(open_delivery_providers(resources, installation))
+        providers = await enter(open_payment_providers(resources, installation))
         services = PortalServices(
             painter=painter, providers=identity_providers, channels=channels,
             adapters=Adapters(channels, delivery_providers.find),
             documents=documents, preview_printer=preview_printer,
         )  # fmt: skip
         debtors = build_site(
-            resources, providers,
+            resources, providers, providers.page_sources,
             inspector=inspector, printer=printer, find_operator=installation.find_operator,
         )  # fmt: skip
         routes = [
@@ -189,8 +190,8 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             open_webhook_sender(allow_loopback=settings.is_development, authorities=settings.ca)
         )
         provider_notices = await enter(open_notice_sender(resources))
-        providers = choose_providers(settings, resources)
         installation = await enter(open_current_installation(resources))
+        providers = await enter(open_payment_providers(resources, installation))
         delivery_providers = await enter(open_delivery_providers(resources, installation))
         channels = choose_channels(settings)
         messages = MessageDispatcher(resources, channels, find_provider=delivery_providers.find)

@@ -24,6 +24,7 @@ from dunwell.accounts.installation.installation_file import (
 from dunwell.accounts.installation.store import (
     InstallationRevision,
     delete_other_secrets,
+    list_merchants_by_account,
     list_merchants_by_provider,
     list_providers_with_letters,
     load_installation,
@@ -101,8 +102,8 @@ async def apply_installation(
     """Apply the file and record the change in the audit log.
 
     `secrets`: the contents of the secret files, by the names of `list_secret_files`. Raises
-    EditConflict if another file was applied at the same moment, ValidationError if a delivery
-    provider that is in use would disappear.
+    EditConflict if another file was applied at the same moment, ValidationError if a provider that
+    is in use would disappear.
     """
     async with resources.database.transaction() as tx:
         present = await lock_installation(tx)
@@ -129,7 +130,8 @@ async def apply_installation(
 
 
 async def _check_used_providers(tx: Connection, before: Installation, after: Installation) -> None:
-    """Check that no delivery provider in use is removed or moved.
+    """Check that no delivery provider and no account at a payment provider in use is removed or
+    moved.
 
     A provider that merchants use must stay and keep its channel. A provider whose letters wait for
     a print batch must keep its location, because the letters would never be printed otherwise. The
@@ -156,6 +158,7 @@ async def _check_used_providers(tx: Connection, before: Installation, after: Ins
         if name not in used
     ]
     faults += find_alert_provider_faults(after.alerts, providers)
+    faults += await _find_used_account_faults(tx, before, after)
     if faults:
         raise ValidationError(faults)
 
@@ -167,6 +170,30 @@ def _build_used_fault(provider: str, merchant_keys: Sequence[str]) -> Fault:
         "and apply their files."
     )
     return Fault(render_pointer(["deliveryProviders", provider]), message, "IN_USE")
+
+
+async def _find_used_account_faults(
+    tx: Connection, before: Installation, after: Installation
+) -> list[Fault]:
+    """Return a fault for each account at a payment provider that merchants use and that would be
+    removed or lead to another kind of provider, which knows none of its checkouts."""
+    accounts = after.payment_providers or {}
+    gone = [
+        name
+        for name, account in (before.payment_providers or {}).items()
+        if not isinstance(accounts.get(name), type(account))
+    ]
+    used = await list_merchants_by_account(tx, gone) if gone else {}
+    return [_build_used_account_fault(name, keys) for name, keys in sorted(used.items())]
+
+
+def _build_used_account_fault(account: str, merchant_keys: Sequence[str]) -> Fault:
+    merchants = ", ".join(merchant_keys[:_MAX_NAMED_MERCHANTS])
+    message = (
+        f"These merchants are paid through it: {merchants}. Remove it from their payment methods "
+        "first, and apply their files."
+    )
+    return Fault(render_pointer(["paymentProviders", account]), message, "IN_USE")
 
 
 def _has_moved(provider: DeliveryProvider, after: DeliveryProvider | None) -> bool:

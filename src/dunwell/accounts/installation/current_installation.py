@@ -9,6 +9,7 @@ import structlog
 
 from dunwell.accounts.installation.delivery_providers import DeliveryProvider
 from dunwell.accounts.installation.installation_file import Operator
+from dunwell.accounts.installation.payment_providers import PaymentAccount
 from dunwell.accounts.installation.single_sign_on_settings import SignInSettings
 from dunwell.accounts.installation.store import (
     load_installation,
@@ -36,8 +37,10 @@ class CurrentInstallation:
         self.proxies = Proxies(())
         # The operator that debtors are shown. None if the file names none.
         self.operator: Operator | None = None
-        # The delivery providers by name, and the decrypted secrets of the file by name.
+        # The delivery providers and the accounts at payment providers by name, and the decrypted
+        # secrets of the file by name.
         self.delivery_providers: Mapping[str, DeliveryProvider] = {}
+        self.payment_providers: Mapping[str, PaymentAccount] = {}
         self.secrets: Mapping[str, bytes] = {}
         self.sign_in = SignInSettings()
 
@@ -84,6 +87,7 @@ class CurrentInstallation:
             self.proxies = Proxies(revision.installation.trusted_proxies or ())
             self.operator = revision.installation.operator
             self.delivery_providers = revision.installation.delivery_providers or {}
+            self.payment_providers = revision.installation.payment_providers or {}
             self.sign_in = revision.installation.sign_in or SignInSettings()
             # Log a proxy that is still untrusted once more after each revision.
             self._noted.clear()

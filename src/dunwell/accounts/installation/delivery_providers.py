@@ -1,7 +1,7 @@
 """The delivery providers of the installation file for e-mail, SMS and letters, and their faults.
 Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_network
 from typing import Annotated, Any, Literal
 
@@ -207,7 +207,19 @@ class TwilioProvider(ProviderPart, frozen=True, tag_field="adapter", tag="twilio
 
 def find_gateway_faults(name: str, provider: KannelProvider | TwilioProvider) -> Iterator[Fault]:
     """Yield the faults of an SMS gateway, with pointers into the file."""
-    for index, network in enumerate(provider.networks):
+    path = ["deliveryProviders", name]
+    yield from find_network_faults(path, provider.networks)
+    if provider.server.startswith("http://") and not provider.networks:
+        message = (
+            "Only a gateway in your own network may be used without encryption: name its address "
+            'in "networks", or use https.'
+        )
+        yield Fault(render_pointer([*path, "server"]), message, "INVALID")
+
+
+def find_network_faults(path: Sequence[str], networks: Networks) -> Iterator[Fault]:
+    """Yield the faults of the "networks" of the provider at this path."""
+    for index, network in enumerate(networks):
         try:
             is_everybody = ip_network(network).prefixlen == 0
         except ValueError:
@@ -216,26 +228,20 @@ def find_gateway_faults(name: str, provider: KannelProvider | TwilioProvider) ->
             message = (
                 f'"{network}" is not one of your networks. Write it as 127.0.0.1 or 10.0.0.0/24.'
             )
-            yield Fault(
-                render_pointer(["deliveryProviders", name, "networks", index]), message, "INVALID"
-            )
-    if provider.server.startswith("http://") and not provider.networks:
-        message = (
-            "Only a gateway in your own network may be used without encryption: name its address "
-            'in "networks", or use https.'
-        )
-        yield Fault(render_pointer(["deliveryProviders", name, "server"]), message, "INVALID")
+            yield Fault(render_pointer([*path, "networks", index]), message, "INVALID")
 
 
 DeliveryProvider = SmtpProvider | KannelProvider | TwilioProvider | FolderProvider | SftpProvider
 _LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
 
-def list_provider_secrets(providers: Mapping[str, DeliveryProvider]) -> dict[str, str]:
+def list_provider_secrets(
+    providers: Mapping[str, ProviderPart], key: str = "deliveryProviders"
+) -> dict[str, str]:
     """Return the secret files by the name under which each secret is stored, such as
-    "deliveryProviders/post/credentials/passwordFile"."""
+    "deliveryProviders/post/credentials/passwordFile". `key` is the providers' key in the file."""
     found: dict[str, str] = {}
-    _collect(to_builtins(dict(providers)), "deliveryProviders", found)
+    _collect(to_builtins(dict(providers)), key, found)
     return found
 
 

@@ -18,6 +18,11 @@ from dunwell.accounts.installation.delivery_providers import (
     find_delivery_provider_faults,
     list_provider_secrets,
 )
+from dunwell.accounts.installation.payment_providers import (
+    PaymentAccount,
+    find_payment_account_faults,
+    list_payment_secrets,
+)
 from dunwell.accounts.installation.single_sign_on_settings import (
     SignInSettings,
     find_sign_in_faults,
@@ -155,8 +160,8 @@ _RENAMED_KEYS = {"/lines": "deliveryProviders", "/alarms": "alerts", "/alerts/li
 # Top-level keys that only an installation file has. The old names are included so that a file with
 # one of them is not mistaken for a merchant file.
 _KEYS = (
-    "operator", "trustedProxies", "deliveryProviders", "signIn", "alerts", "webhookNetworks",
-    "lines", "alarms",
+    "operator", "trustedProxies", "deliveryProviders", "paymentProviders", "signIn", "alerts",
+    "webhookNetworks", "lines", "alarms",
 )  # fmt: skip
 
 
@@ -169,6 +174,8 @@ class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     trusted_proxies: list[str] | None = None
     # The delivery providers by name.
     delivery_providers: dict[DeliveryProviderName, DeliveryProvider] | None = None
+    # The accounts at payment providers by name.
+    payment_providers: dict[DeliveryProviderName, PaymentAccount] | None = None
     # How users sign in. None: with Dunwell's own passwords and passkeys.
     sign_in: SignInSettings | None = None
     # Who is notified of alerts. By default, alerts are only shown in the portal.
@@ -195,6 +202,7 @@ def check_installation(document: Any) -> Installation:
         raise ValidationError(faults)
     installation = msgspec.convert(document, Installation)
     faults = list(find_delivery_provider_faults(installation.delivery_providers or {}))
+    faults += find_payment_account_faults(installation.payment_providers or {})
     if installation.sign_in is not None:
         faults += find_sign_in_faults(installation.sign_in)
     if installation.alerts is not None:
@@ -246,6 +254,7 @@ def list_secret_files(installation: Installation) -> dict[str, str]:
     identity_providers = installation.sign_in.oidc if installation.sign_in is not None else ()
     return {
         **list_provider_secrets(installation.delivery_providers or {}),
+        **list_payment_secrets(installation.payment_providers or {}),
         **{each.secret_name: each.client_secret_file for each in identity_providers},
     }
 

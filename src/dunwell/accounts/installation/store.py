@@ -42,6 +42,16 @@ CROSS JOIN LATERAL (SELECT named.provider #>> '{}' AS provider) used
 WHERE used.provider = ANY($1::text[])
 GROUP BY used.provider
 """
+# Reads all merchants, once per applied file that removes an account.
+_LIST_MERCHANTS_BY_ACCOUNT = """
+SELECT used.account, array_agg(DISTINCT m.key ORDER BY m.key) AS keys
+FROM merchants m
+CROSS JOIN LATERAL jsonb_path_query(m.configuration::jsonb, '$.payment.methods[*].provider')
+    AS named (account)
+CROSS JOIN LATERAL (SELECT named.account #>> '{}' AS account) used
+WHERE used.account = ANY($1::text[])
+GROUP BY used.account
+"""
 # Uses letter_batch_items_waiting, letter_batch_items_open and letter_batches_open.
 _LIST_PROVIDERS_WITH_LETTERS = """
 SELECT provider FROM letter_batch_items WHERE state = 'WAITING' AND provider = ANY($1::text[])
@@ -101,6 +111,15 @@ async def list_merchants_by_provider(
     out."""
     rows = await connection.fetch(_LIST_MERCHANTS_BY_PROVIDER, list(providers))
     return {row["provider"]: row["keys"] for row in rows}
+
+
+async def list_merchants_by_account(
+    connection: Connection, accounts: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return the keys of the merchants that are paid through each account at a payment provider.
+    Unused accounts are left out."""
+    rows = await connection.fetch(_LIST_MERCHANTS_BY_ACCOUNT, list(accounts))
+    return {row["account"]: row["keys"] for row in rows}
 
 
 async def list_providers_with_letters(

@@ -20,6 +20,7 @@ from dunwell.accounts.installation.installation_file import (
     check_installation,
     is_installation,
 )
+from dunwell.accounts.installation.store import load_installation
 from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.options import read_settings
@@ -69,8 +70,10 @@ def _print_installation(applied: AppliedInstallation, *, is_json: bool) -> None:
 
 
 async def _apply(settings: Settings, file: Path, *, plan: bool, publish: bool) -> ApplyReport:
-    adapters, providers = list_adapters(settings), list_providers(settings)
+    adapters = list_adapters(settings)
     async with open_resources(settings, "apply") as resources:
+        async with resources.database.connection() as connection:
+            providers = list_providers((await load_installation(connection)).installation)
         if not plan:
             return await apply_file(
                 resources, file, publish=publish,

@@ -27,6 +27,7 @@ from dunwell.interfaces.cli.findings.merchants import (
     check_merchant_storage,
     check_workflows,
 )
+from dunwell.interfaces.cli.findings.payments import check_payment_providers
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.operations.recovery.archive import check_archive
 from dunwell.operations.recovery.restore_hold import RestoreHold, find_hold
@@ -91,6 +92,7 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
                 *asyncio.run(check_gateways(url, settings)),
                 *asyncio.run(check_print_providers(url, settings)),
                 *asyncio.run(check_email_providers(url, settings)),
+                *asyncio.run(check_payment_providers(url, settings)),
                 *asyncio.run(check_sign_in(url, settings)),
                 *asyncio.run(check_alarms(url)),
                 *asyncio.run(check_workflows(url)),

@@ -104,18 +104,32 @@ class HttpClient:
         max_bytes: int = _RESPONSE_BYTES,
     ) -> HttpResponse | NoResponse:
         """Send a GET request once. `max_bytes` limits the response."""
+        return await self.request("GET", url, headers, max_bytes=max_bytes)
+
+    async def request(
+        self, method: str, url: str, headers: Mapping[str, str] = _NO_HEADERS,
+        body: bytes | None = None, *, max_bytes: int = _RESPONSE_BYTES,
+    ) -> HttpResponse | NoResponse:  # fmt: skip
+        """Send a request once, over a connection that may be an older one. `max_bytes` limits the
+        response."""
         try:
-            async with self._session.get(url, headers=headers, allow_redirects=False) as response:
-                start = await _read_start(response, max_bytes)
-                return HttpResponse(response.status, response.headers, start)
+            return await self._send(method, url, body, headers, max_bytes=max_bytes)
         except _FAILURES as error:
-            return NoResponse(describe_failure(error))
+            return NoResponse(
+                describe_failure(error), may_have_arrived=not isinstance(error, _NOTHING_SENT)
+            )
 
     async def _post(
         self, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int = _RESPONSE_BYTES
     ) -> HttpResponse:
-        async with self._session.post(
-            url, data=body, headers=headers, allow_redirects=False
+        return await self._send("POST", url, body, headers, max_bytes=max_bytes)
+
+    async def _send(
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], *,
+        max_bytes: int,
+    ) -> HttpResponse:  # fmt: skip
+        async with self._session.request(
+            method, url, data=body, headers=headers, allow_redirects=False
         ) as response:
             start = await _read_start(response, max_bytes)
             return HttpResponse(response.status, response.headers, start)

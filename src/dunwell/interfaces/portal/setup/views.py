@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.configuration import Logo
 from dunwell.accounts.merchants.credentials.credential import Credential
 from dunwell.accounts.merchants.credentials.store import CredentialRotation
 from dunwell.accounts.merchants.rights import Right
-from dunwell.adapters.installed import list_adapters, list_providers
+from dunwell.adapters.installed import list_adapters
 from dunwell.core.events.webhooks.endpoint import EndpointHealth, NewEndpointSecret
 from dunwell.core.files.upload import StorageUse
 from dunwell.interfaces.portal.setup.sections import AvailableChoices, ReasonRow
@@ -225,7 +225,7 @@ def check_may_configure(access: MerchantAccess) -> None:
 def get_installation_limits(site: PortalSite) -> InstallationLimits:
     settings = site.resources.settings
     return InstallationLimits(
-        list_adapters(settings), settings.is_development, list_providers(settings)
+        list_adapters(settings), settings.is_development, {*site.debtors.providers}
     )
 
 

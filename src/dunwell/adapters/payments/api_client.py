@@ -1,0 +1,203 @@
+"""What the adapters of payment providers share: sending requests, repeating those that failed,
+reading JSON answers of a bounded size, and mapping failures to the errors of the port.
+
+Every answer is outside input. It is decoded into a struct that names the fields that are used; an
+answer that does not fit is PaymentProviderUnavailable. A request that changes something has an
+idempotency key or can be repeated without harm, so it may be sent again after a failure.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from ipaddress import ip_network
+from types import MappingProxyType
+from typing import TypeVar
+
+import msgspec
+import structlog
+
+from dunwell.adapters.payments.api_values import clean_text
+from dunwell.cases.payments.provider import PaymentProviderRefused, PaymentProviderUnavailable
+from dunwell.platform.http.client import HttpClient, HttpResponse, NoResponse, open_http_client
+
+USER_AGENT = "Dunwell-Payments/1"
+# Callers wait 20 seconds for an operation. One request and its repetition fit into that.
+_REQUEST_SECONDS = 8.0
+_NO_REPEAT_AFTER_SECONDS = 9.0
+_WAIT_SECONDS = (0.2, 0.5, 1.0)
+# A page of a list has at most a few hundred entries of some kilobytes.
+_MAX_BYTES = 4 * 1024 * 1024
+# A longer list is refused, because a part of it would be taken for the whole.
+_MAX_PAGES = 50
+_MAX_REASON_LENGTH = 200
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+Answer = TypeVar("Answer")
+
+log = structlog.get_logger(__name__)
+
+
+class PaymentProviderUnusable(Exception):  # noqa: N818 - reads as what happened
+    """The settings of an account do not work. The text says what an operator has to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessProbe:
+    """A harmless request for one permission. One that changes something names an object that does
+    not exist."""
+
+    # In the words of the provider's dashboard.
+    permission: str
+    method: str
+    path: str
+    body: bytes | None = None
+
+
+def repeat_after_failure(response: HttpResponse) -> bool:
+    """Return whether to repeat a request: its key is in use at this moment, or the provider
+    failed."""
+    return response.status == 409 or response.status >= 500
+
+
+class ApiClient:
+    """The requests of one account. `headers` are sent with each of them, `networks` are the only
+    networks in which the provider may be, and `find_reason` returns the reason in the body of a
+    refusal."""
+
+    def __init__(  # noqa: PLR0913 - how one provider's API differs from another's
+        self, account: str, base_url: str, networks: Sequence[str], headers: Mapping[str, str], *,
+        find_reason: Callable[[bytes], str],
+        should_repeat: Callable[[HttpResponse], bool] = repeat_after_failure,
+        wait_seconds: Sequence[float] = _WAIT_SECONDS,
+    ) -> None:  # fmt: skip
+        self._account = account
+        self._base_url = base_url.rstrip("/")
+        self._networks = [ip_network(network) for network in networks]
+        self._headers = headers
+        self._find_reason = find_reason
+        self._should_repeat = should_repeat
+        self._wait_seconds = wait_seconds
+        self._opening = asyncio.Lock()
+        self._open = AsyncExitStack()
+        self._client: HttpClient | None = None
+
+    async def send(
+        self, method: str, path: str, headers: Mapping[str, str] = _NO_HEADERS,
+        body: bytes | None = None,
+    ) -> HttpResponse:  # fmt: skip
+        """Send a request and repeat it after failures. Return any answer except a failure of the
+        provider. Raises PaymentProviderUnavailable."""
+        client = await self._find_client()
+        started = time.monotonic()
+        all_headers = {**self._headers, **headers}
+        for wait in (*self._wait_seconds, None):
+            answer = await client.request(
+                method, self._base_url + path, all_headers, body, max_bytes=_MAX_BYTES
+            )
+            is_failure = isinstance(answer, NoResponse) or self._should_repeat(answer)
+            is_late = time.monotonic() - started > _NO_REPEAT_AFTER_SECONDS
+            if not is_failure or is_late or wait is None:
+                break
+            await asyncio.sleep(wait)
+        if isinstance(answer, NoResponse):
+            raise self._unavailable(answer.reason)
+        if answer.status == 429 or answer.status >= 500:
+            raise self._unavailable(f"status {answer.status}")
+        return answer
+
+    async def get(
+        self, path: str, answer: type[Answer], headers: Mapping[str, str] = _NO_HEADERS
+    ) -> Answer:
+        """Read something. Raises PaymentProviderUnavailable, also if it does not exist."""
+        response = await self.send("GET", path, headers)
+        try:
+            return self.parse(response, answer)
+        except PaymentProviderRefused as error:
+            raise self._unavailable(error.message) from error
+
+    async def list_pages(
+        self, path: str, page: type[Answer], find_next: Callable[[Answer], str | None],
+        headers: Mapping[str, str] = _NO_HEADERS,
+    ) -> list[Answer]:  # fmt: skip
+        """Return all pages of a list. `find_next` returns the path of the page after a page, or
+        None. Raises PaymentProviderUnavailable."""
+        pages: list[Answer] = []
+        following: str | None = path
+        while following is not None:
+            if len(pages) == _MAX_PAGES:
+                raise self._unavailable("a list is too long")
+            pages.append(await self.get(following, page, headers))
+            following = find_next(pages[-1])
+        return pages
+
+    def parse(self, response: HttpResponse, answer: type[Answer]) -> Answer:
+        """Return the answer. Raises PaymentProviderRefused for a refusal with a reason, and
+        PaymentProviderUnavailable for an answer that cannot be used."""
+        if response.status in (401, 403):
+            log.error(
+                "payment provider rejected key", provider=self._account, status=response.status
+            )
+            raise PaymentProviderUnavailable("The payment provider does not accept the key.")
+        if 400 <= response.status < 500:
+            reason = clean_text(self._find_reason(response.start), _MAX_REASON_LENGTH)
+            words = reason or f"status {response.status}"
+            raise PaymentProviderRefused(f"The payment provider refused: {words}")
+        if response.status not in (200, 201):
+            raise self._unavailable(f"status {response.status}")
+        return self.decode(response.start, answer)
+
+    async def find_missing_permissions(
+        self, probes: Sequence[AccessProbe], headers: Mapping[str, str]
+    ) -> list[str]:
+        """Return a sentence for each permission that is missing, or one that says why none can be
+        tested."""
+        problems = []
+        for probe in probes:
+            try:
+                response = await self.send(probe.method, probe.path, headers, probe.body)
+            except PaymentProviderUnavailable as error:
+                return [error.message]
+            if response.status == 401:
+                return ["The payment provider does not accept the key."]
+            if response.status == 403:
+                problems.append(f'The key lacks the permission "{probe.permission}".')
+            elif probe.body is None and probe.method == "GET" and response.status != 200:
+                problems.append(
+                    f"The provider answers with status {response.status} instead of 200 when "
+                    f'"{probe.permission}" is tested.'
+                )
+        return problems
+
+    def decode(self, body: bytes, answer: type[Answer]) -> Answer:
+        """Decode JSON of the provider. Raises PaymentProviderUnavailable."""
+        try:
+            return msgspec.json.decode(body, type=answer)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise self._unavailable("the answer does not follow the API") from error
+
+    def check_page_url(self, url: str) -> str:
+        """Return the address of a page for the debtor. Only a provider in the operator's own
+        network may have a page without encryption. Raises PaymentProviderUnavailable."""
+        if url.startswith("https://") or self._networks:
+            return url
+        raise self._unavailable("the address of its page is not encrypted")
+
+    def _unavailable(self, reason: str) -> PaymentProviderUnavailable:
+        log.warning("payment provider gave no answer", provider=self._account, reason=reason)
+        return PaymentProviderUnavailable(f"The payment provider gives no usable answer: {reason}.")
+
+    async def _find_client(self) -> HttpClient:
+        async with self._opening:
+            if self._client is None:
+                self._client = await self._open.enter_async_context(
+                    open_http_client(
+                        allow_loopback=False, user_agent=USER_AGENT,
+                        timeout_seconds=_REQUEST_SECONDS, networks=self._networks,
+                    )
+                )  # fmt: skip
+            return self._client
+
+    async def close(self) -> None:
+        await self._open.aclose()

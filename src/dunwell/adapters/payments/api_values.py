@@ -1,0 +1,62 @@
+"""Values that all payment providers have in common, and their checks: ids, amounts in minor units,
+instants, addresses and signatures. They are types of the structs into which answers are decoded.
+Pure."""
+
+import hmac
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+from msgspec import Meta
+
+from dunwell.cases.payments.provider import PaymentProviderRefused, PaymentProviderUnavailable
+
+# Their minor unit is a hundredth, here and at all providers.
+_CURRENCIES = (
+    "AUD", "CAD", "CHF", "CZK", "DKK", "EUR", "GBP", "NOK", "NZD", "PLN", "RON", "SEK", "USD",
+)  # fmt: skip
+_ID = re.compile(r"[A-Za-z0-9_-]{1,255}")
+
+Id = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,255}$(?!\n)")]
+Cents = Annotated[int, Meta(ge=0, le=10**12)]
+SignedCents = Annotated[int, Meta(ge=-(10**12), le=10**12)]
+# Seconds since 1970, up to the year 9999.
+Timestamp = Annotated[int, Meta(ge=0, le=253_402_300_799)]
+PageUrl = Annotated[str, Meta(pattern=r"^https?://[!-~]{1,2000}$(?!\n)")]
+
+
+def is_id(text: str) -> bool:
+    """Return whether this can be an id of a provider. It can then be part of an address."""
+    return _ID.fullmatch(text) is not None
+
+
+def check_id(provider_id: str) -> str:
+    """Return the id. Raises PaymentProviderUnavailable if it is none."""
+    if not is_id(provider_id):
+        raise PaymentProviderUnavailable("The payment provider does not know this id.")
+    return provider_id
+
+
+def check_currency(currency: str) -> None:
+    """Raises PaymentProviderRefused for a currency in which no payment can be opened here."""
+    if currency not in _CURRENCIES:
+        raise PaymentProviderRefused(
+            f"Payments in {currency} are not supported through this provider. Use another way to "
+            "pay."
+        )
+
+
+def is_authentic(secret: bytes, message: bytes, signatures: Sequence[str]) -> bool:
+    """Return whether one of the signatures is the message's HMAC-SHA256 in hexadecimal digits."""
+    wanted = hmac.digest(secret, message, "sha256").hex().encode()
+    return any(hmac.compare_digest(wanted, each.encode("utf-8", "replace")) for each in signatures)
+
+
+def from_timestamp(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def clean_text(text: str, most: int) -> str:
+    """Return the text without control characters, cut to `most` characters."""
+    return "".join(letter for letter in text if letter.isprintable())[:most]

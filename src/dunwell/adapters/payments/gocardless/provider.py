@@ -1,0 +1,220 @@
+"""Payments through the billing requests of GoCardless (https://developer.gocardless.com).
+
+A checkout is a billing request. The debtor authorises it on the page of a flow, of which it can
+have several. It then has a payment, which settles later and can be charged back.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.installation.payment_providers import GoCardlessAccount, find_secret
+from dunwell.adapters.payments.api_client import AccessProbe, ApiClient, PaymentProviderUnusable
+from dunwell.adapters.payments.api_values import check_id, is_authentic
+from dunwell.adapters.payments.gocardless.objects import (
+    BillingRequestAnswer,
+    BillingRequestFlowAnswer,
+    EventPage,
+    GoCardlessPayout,
+    PaymentAnswer,
+    PayoutItemPage,
+    PayoutPage,
+    RefundAnswer,
+    RefundPage,
+    build_billing_request,
+    build_flow,
+    build_payout,
+    decide_payment_status,
+    decide_request_status,
+    list_payment_movements,
+    list_refund_movements,
+    parse_error,
+    parse_events,
+)
+from dunwell.cases.payments.provider import (
+    Checkout,
+    CheckoutCancellation,
+    CheckoutRequest,
+    CheckoutState,
+    CheckoutStatus,
+    MoneyMovement,
+    NotificationRejected,
+    PaymentProviderRefused,
+    Payout,
+)
+from dunwell.platform.http.client import HttpResponse
+
+KIND = "GOCARDLESS"
+_API_VERSION = "2015-07-06"
+# Instant bank payments exist in these.
+_CURRENCIES = ("EUR", "GBP")
+_JSON = {"Content-Type": "application/json"}
+_PROBES = (
+    *(
+        AccessProbe(f"{name}: read", "GET", f"/{name}?limit=1")
+        for name in ("billing_requests", "payments", "events", "refunds", "payouts")
+    ),
+    AccessProbe(
+        "billing_requests: write", "POST", "/billing_requests/BRQ000/actions/cancel", b"{}"
+    ),
+    AccessProbe("refunds: write", "POST", "/refunds", b'{"refunds": {}}'),
+)
+
+Page = TypeVar("Page", EventPage, RefundPage, PayoutPage, PayoutItemPage)
+
+
+class GoCardlessProvider:
+    """A `PaymentProvider` for one account at GoCardless."""
+
+    kind = KIND
+
+    def __init__(
+        self, name: str, account: GoCardlessAccount, secrets: Mapping[str, bytes], **options: Any
+    ) -> None:
+        """`secrets` are those of the installation file, `options` those of the client. Raises
+        PaymentProviderUnusable."""
+        token = find_secret(secrets, name, "accessTokenFile")
+        webhook_secret = find_secret(secrets, name, "webhookSecretFile")
+        if token is None or webhook_secret is None:
+            raise PaymentProviderUnusable(
+                "The access token or the webhook secret is missing. Apply the installation file "
+                "again."
+            )
+        self.name = name
+        # A token of the sandbox opens checkouts that move no money.
+        self.moves_money = not token.startswith(b"sandbox_")
+        self._webhook_secret = webhook_secret
+        self._api = ApiClient(
+            name, account.base_url, account.networks,
+            {
+                "Authorization": f"Bearer {token.decode('utf-8', 'replace')}",
+                "GoCardless-Version": _API_VERSION,
+            },
+            find_reason=lambda body: parse_error(body).reason, should_repeat=_should_repeat,
+            **options,
+        )  # fmt: skip
+
+    async def open_checkout(self, request: CheckoutRequest) -> Checkout:
+        if request.currency not in _CURRENCIES:
+            raise PaymentProviderRefused(
+                f"Payments in {request.currency} are not supported through this provider. Use "
+                "another way to pay."
+            )
+        document = build_billing_request(request)
+        response = await self._post("/billing_requests", document, request.request_id)
+        billing_request_id = parse_error(response.start).conflicting_id
+        if billing_request_id is None:
+            answer = self._api.parse(response, BillingRequestAnswer)
+            billing_request_id = answer.billing_requests.id
+        # A flow cannot be fetched again. Several of one billing request lead to one payment.
+        path = "/billing_request_flows"
+        response = await self._post(path, build_flow(request, billing_request_id))
+        flow = self._api.parse(response, BillingRequestFlowAnswer).billing_request_flows
+        url = self._api.check_page_url(flow.authorisation_url)
+        return Checkout(billing_request_id, url, flow.expires_at)
+
+    async def cancel_checkout(self, checkout_id: str) -> CheckoutCancellation:
+        path = f"/billing_requests/{check_id(checkout_id)}/actions/cancel"
+        response = await self._post(path, {})
+        if response.status < 300:
+            return CheckoutCancellation.CANCELLED
+        if response.status == 404:
+            self._api.parse(response, BillingRequestAnswer)
+        match (await self.fetch_checkout(checkout_id)).status:
+            case CheckoutStatus.PAID:
+                return CheckoutCancellation.ALREADY_PAID
+            case CheckoutStatus.CANCELLED | CheckoutStatus.FAILED:
+                return CheckoutCancellation.CANCELLED
+            case _:
+                return CheckoutCancellation.CANNOT_CANCEL
+
+    async def fetch_checkout(self, checkout_id: str) -> CheckoutState:
+        path = f"/billing_requests/{check_id(checkout_id)}"
+        billing_request = (await self._api.get(path, BillingRequestAnswer)).billing_requests
+        payment_id = billing_request.links.payment_request_payment
+        if payment_id is None:
+            return CheckoutState(decide_request_status(billing_request.status))
+        payment = (await self._api.get(f"/payments/{payment_id}", PaymentAnswer)).payments
+        of_payment = {"payment": payment_id}
+        events = await self._list("/events", of_payment, EventPage)
+        movements = list_payment_movements(
+            payment, [event for page in events for event in page.events]
+        )
+        refunds = await self._list("/refunds", of_payment, RefundPage) if movements else []
+        all_refunds = [refund for page in refunds for refund in page.refunds]
+        return CheckoutState(
+            decide_payment_status(payment, was_paid=bool(movements)),
+            [*movements, *list_refund_movements(all_refunds)],
+            [payment_id, *(refund.id for refund in all_refunds)],
+        )
+
+    async def refund(self, checkout_id: str, movement: MoneyMovement, cents: int, key: UUID) -> str:  # noqa: ARG002
+        payment_id = check_id(movement.movement_id.partition("-")[0])
+        payment = (await self._api.get(f"/payments/{payment_id}", PaymentAnswer)).payments
+        document = {
+            "amount": cents,
+            # It prevents two refunds that do not know of each other.
+            "total_amount_confirmation": payment.amount_refunded + cents,
+            "links": {"payment": payment_id},
+            "metadata": {"dunwell_refund": str(key)},
+        }
+        for page in await self._list("/refunds", {"payment": payment_id}, RefundPage):
+            for each in page.refunds:
+                if each.metadata.get("dunwell_refund") == str(key):
+                    return each.id
+        response = await self._post("/refunds", {"refunds": document}, key)
+        earlier = parse_error(response.start).conflicting_id
+        return earlier or self._api.parse(response, RefundAnswer).refunds.id
+
+    async def list_payouts(self, since: datetime) -> Sequence[Payout]:
+        created_after = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        pages = await self._list("/payouts", {"created_at[gte]": created_after}, PayoutPage)
+        payouts = [
+            await self._build_payout(each)
+            for page in pages
+            for each in page.payouts
+            if each.status != "bounced"
+        ]
+        return sorted(payouts, key=lambda each: each.paid_at)
+
+    async def _build_payout(self, payout: GoCardlessPayout) -> Payout:
+        pages = await self._list("/payout_items", {"payout": payout.id}, PayoutItemPage)
+        return build_payout(payout, [item for page in pages for item in page.payout_items])
+
+    def parse_notification(self, headers: Mapping[str, str], body: bytes) -> Sequence[str]:
+        # It has no time. To repeat one only makes us fetch the same objects again.
+        signature = headers.get("webhook-signature", "")
+        if not is_authentic(self._webhook_secret, body, [signature]):
+            raise NotificationRejected("The notification is not signed by the provider.")
+        return parse_events(body)
+
+    async def find_access_problems(self) -> Sequence[str]:
+        return await self._api.find_missing_permissions(_PROBES, _JSON)
+
+    async def close(self) -> None:
+        await self._api.close()
+
+    async def _post(
+        self, path: str, document: Mapping[str, Any], key: UUID | None = None
+    ) -> HttpResponse:
+        headers = _JSON if key is None else {**_JSON, "Idempotency-Key": str(key)}
+        return await self._api.send("POST", path, headers, msgspec.json.encode(document))
+
+    async def _list(self, path: str, query: Mapping[str, str], page: type[Page]) -> list[Page]:
+        """Return all pages of a list."""
+        start = f"{path}?{urlencode({**query, 'limit': '500'})}"
+
+        def find_next(found: Page) -> str | None:
+            after = found.meta.cursors.after
+            return None if after is None else f"{start}&after={after}"
+
+        return await self._api.list_pages(start, page, find_next)
+
+
+def _should_repeat(response: HttpResponse) -> bool:
+    """A key that was used before is answered by 409 with the id, which is no failure."""
+    return response.status >= 500

@@ -1,0 +1,1 @@
+"""Payments through the payments API of Mollie."""

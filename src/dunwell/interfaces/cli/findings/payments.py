@@ -1,0 +1,69 @@
+"""Check the accounts at payment providers: whether each provider responds and its key has every
+permission that Dunwell needs. No money is moved."""
+
+from collections.abc import Mapping
+
+import asyncpg
+
+from dunwell.accounts.installation.payment_providers import PaymentAccount
+from dunwell.accounts.installation.store import load_installation, load_secrets
+from dunwell.adapters.payment_providers import build_payment_provider
+from dunwell.adapters.payments.api_client import PaymentProviderUnusable
+from dunwell.interfaces.cli.findings.finding import DoctorFinding
+from dunwell.platform.clock import SystemClock
+from dunwell.platform.config import Settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
+
+_REMEDY = (
+    "Correct the key at the provider or in the installation file (docs/operator/payments.md), and "
+    "run: dunwell apply FILE"
+)
+
+
+async def check_payment_providers(url: str, settings: Settings) -> list[DoctorFinding]:
+    """Return nothing if the database is not migrated or does not respond. Other checks report
+    that."""
+    keys = KeyRing(settings.secret_key)
+    database = await Database.open(url, application="dunwell doctor")
+    try:
+        async with database.connection() as connection:
+            accounts = (await load_installation(connection)).installation.payment_providers or {}
+            secrets = await load_secrets(connection, keys)
+    except (Unavailable, asyncpg.PostgresError):
+        return []
+    finally:
+        await database.close()
+    return [
+        finding
+        for name, account in accounts.items()
+        for finding in await check_payment_provider(name, account, secrets)
+    ]
+
+
+async def check_payment_provider(
+    name: str, account: PaymentAccount, secrets: Mapping[str, bytes]
+) -> list[DoctorFinding]:
+    """Return one finding for each problem, or one that says that there is none."""
+    subject = f"payments {name}"
+    try:
+        provider = build_payment_provider(name, account, secrets, SystemClock())
+    except PaymentProviderUnusable as error:
+        return [DoctorFinding(subject, str(error), "Run: dunwell apply FILE")]
+    try:
+        problems = await provider.find_access_problems()
+    finally:
+        await provider.close()
+    if problems:
+        return [DoctorFinding(subject, each.rstrip("."), _REMEDY) for each in problems]
+    words = "the provider responds, and the key has every permission"
+    if not provider.moves_money:
+        return [
+            DoctorFinding(
+                subject, f"{words}, but it is a test key that moves no money",
+                "Only sandbox merchants can use it. Replace it by a live key for others.",
+                is_note=True,
+            )
+        ]  # fmt: skip
+    return [DoctorFinding(subject, words)]
