@@ -120,10 +120,10 @@ class GoCardlessProvider:
     async def cancel_checkout(self, checkout_id: str) -> CheckoutCancellation:
         path = f"/billing_requests/{check_id(checkout_id)}/actions/cancel"
         response = await self._post(path, {})
-        if response.status < 300:
-            return CheckoutCancellation.CANCELLED
-        if response.status == 404:
-            self._api.parse(response, BillingRequestAnswer)
+        if response.status not in (409, 422):
+            answer = self._api.parse(response, BillingRequestAnswer).billing_requests
+            if answer.status == "cancelled":
+                return CheckoutCancellation.CANCELLED
         match (await self.fetch_checkout(checkout_id)).status:
             case CheckoutStatus.PAID:
                 return CheckoutCancellation.ALREADY_PAID

@@ -105,9 +105,13 @@ class MollieProvider:
         payment = await self._fetch(checkout_id)
         if payment.is_cancelable:
             response = await self._api.send("DELETE", f"{_PAYMENTS}/{payment.id}", {})
-            if response.status < 400:
-                return CheckoutCancellation.CANCELLED
-            payment = await self._fetch(checkout_id)
+            # It may have been paid in the meantime.
+            has_changed = response.status in (409, 422)
+            payment = (
+                await self._fetch(checkout_id)
+                if has_changed
+                else self._api.parse(response, MolliePayment)
+            )
         match decide_status(payment):
             case CheckoutStatus.PAID:
                 return CheckoutCancellation.ALREADY_PAID
@@ -118,7 +122,10 @@ class MollieProvider:
 
     async def fetch_checkout(self, checkout_id: str) -> CheckoutState:
         payment = await self._fetch(checkout_id)
-        return CheckoutState(decide_status(payment), [*list_movements(payment)])
+        related = [*payment.embedded.refunds, *payment.embedded.chargebacks]
+        return CheckoutState(
+            decide_status(payment), [*list_movements(payment)], [each.id for each in related]
+        )
 
     async def _fetch(self, checkout_id: str) -> MolliePayment:
         path = f"{_PAYMENTS}/{check_id(checkout_id)}?embed=refunds,chargebacks"

@@ -1,0 +1,171 @@
+"""The adapter for GoCardless, with a fake GoCardless in a process of its own."""
+
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+
+from dunwell.accounts.installation.payment_providers import GoCardlessAccount
+from dunwell.adapters.payments.gocardless.provider import GoCardlessProvider
+from dunwell.cases.payments.provider import CheckoutStatus, NotificationRejected
+from tests.adapters.api_provider_contract import (
+    REQUEST,
+    AccountUnderTest,
+    ApiProviderContract,
+    describe,
+)
+from tests.support.fake_providers import WEBHOOK_SECRET, FakeProviderProcess, a_fake
+
+SECRETS = {"accessTokenFile": b"live_9k", "webhookSecretFile": WEBHOOK_SECRET.encode()}
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[FakeProviderProcess]:
+    with a_fake("gocardless") as process:
+        yield process
+
+
+def build(fake: FakeProviderProcess, secrets: Mapping[str, bytes]) -> GoCardlessProvider:
+    account = GoCardlessAccount(
+        access_token_file="token", webhook_secret_file="secret",
+        base_url=fake.origin, networks=("127.0.0.1",),
+    )  # fmt: skip
+    named = {f"paymentProviders/bank/{key}": value for key, value in secrets.items()}
+    return GoCardlessProvider("bank", account, named, wait_seconds=(0.0, 0.0))
+
+
+@pytest.fixture
+async def account(process: FakeProviderProcess) -> AsyncIterator[AccountUnderTest]:
+    process.repair()
+    process.take_requests()
+    adapter = build(process, SECRETS)
+    yield AccountUnderTest(
+        adapter=adapter,
+        fake=process,
+        build=lambda secrets: build(process, secrets),
+        secrets=SECRETS,
+        key="accessTokenFile",
+        refund_permission=("refunds: write", "refunds: write"),
+        required=("accessTokenFile", "webhookSecretFile"),
+        test_key=b"sandbox_9k",
+    )
+    await adapter.close()
+
+
+class TestGoCardless(ApiProviderContract):
+    """The fixture `account` of this module is used."""
+
+    @pytest.fixture
+    def account(self, account: AccountUnderTest) -> AccountUnderTest:
+        return account
+
+
+async def test_the_requests_follow_the_api(account: AccountUnderTest) -> None:
+    request = replace(REQUEST, request_id=uuid4())
+    checkout = await account.adapter.open_checkout(request)
+    first, second = account.fake.take_requests()
+    assert (first["method"], first["path"]) == ("POST", "/billing_requests")
+    assert first["headers"]["gocardless-version"] == "2015-07-06"
+    assert first["headers"]["authorization"] == "Bearer live_9k"
+    assert first["headers"]["idempotency-key"] == str(request.request_id)
+    names = {"reference": "INV-1001", "dunwell_request": str(request.request_id)}
+    payment = {
+        "description": "Nordwind Schuhe GmbH, INV-1001", "amount": 10_240, "currency": "EUR",
+        "metadata": names,
+    }  # fmt: skip
+    assert json.loads(first["body"]) == {
+        "billing_requests": {"payment_request": payment, "metadata": names}
+    }
+    assert (second["method"], second["path"]) == ("POST", "/billing_request_flows")
+    assert json.loads(second["body"]) == {
+        "billing_request_flows": {
+            "redirect_uri": REQUEST.return_url, "exit_uri": REQUEST.return_url, "language": "de",
+            "links": {"billing_request": checkout.checkout_id},
+        }
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("action", "status"),
+    [("fail", CheckoutStatus.FAILED), ("cancel", CheckoutStatus.CANCELLED)],
+)
+async def test_every_end_is_distinguished(
+    account: AccountUnderTest, action: str, status: CheckoutStatus
+) -> None:
+    checkout_id = await account.open()
+    account.fake.act(checkout_id, action)
+    state = await account.adapter.fetch_checkout(checkout_id)
+    assert (state.status, describe(state)) == (status, [])
+
+
+async def test_money_that_fails_after_it_was_confirmed_is_charged_back(
+    account: AccountUnderTest,
+) -> None:
+    checkout_id, paid = await account.open_paid()
+    account.fake.act(checkout_id, "bounce")
+    account.fake.act(checkout_id, "retry")
+    assert (await account.list_movements(checkout_id))[1:] == [("CHARGED_BACK", 10_240)]
+    account.fake.act(checkout_id, "settle")
+    account.fake.act(checkout_id, "paid_out")
+    state = await account.adapter.fetch_checkout(checkout_id)
+    assert describe(state)[1:] == [("CHARGED_BACK", 10_240), ("PAID", 10_240)]
+    ids = [each.movement_id for each in state.movements]
+    assert ids == [paid.movement_id, paid.movement_id, f"{paid.movement_id}-2"]
+    assert state.status is CheckoutStatus.PAID
+    assert account.fake.count_money()[checkout_id] == 10_240
+
+
+async def test_movements_outlast_the_events_that_gocardless_deletes(
+    account: AccountUnderTest,
+) -> None:
+    paid_id, first = await account.open_paid()
+    disputed_id, _ = await account.open_paid()
+    account.fake.act(disputed_id, "dispute")
+    account.fake.act("", "forget_events")
+    [again] = (await account.adapter.fetch_checkout(paid_id)).movements
+    assert (again.movement_id, again.kind) == (first.movement_id, first.kind)
+    assert await account.list_movements(disputed_id) == [
+        ("PAID", 10_240), ("CHARGED_BACK", 10_240),
+    ]  # fmt: skip
+
+
+async def test_several_pages_lead_to_one_payment(account: AccountUnderTest) -> None:
+    request = replace(REQUEST, request_id=uuid4())
+    one, two = [await account.adapter.open_checkout(request) for _ in range(2)]
+    assert one.checkout_id == two.checkout_id
+    assert one.url != two.url
+
+
+async def test_a_payout_lists_its_movements_and_fees(account: AccountUnderTest) -> None:
+    account.fake.act("", "payout")
+    _, paid = await account.open_paid()
+    payout_id = account.fake.act("", "payout")["id"]
+    payouts = await account.adapter.list_payouts(datetime.now(UTC) - timedelta(minutes=5))
+    [payout] = [each for each in payouts if each.payout_id == payout_id]
+    assert (payout.amount_cents, payout.fees_cents, payout.currency) == (10_220, 20, "EUR")
+    assert payout.movement_ids == [paid.movement_id]
+    assert await account.adapter.list_payouts(datetime.now(UTC) + timedelta(minutes=5)) == []
+
+
+async def test_a_notification_names_every_object_once(account: AccountUnderTest) -> None:
+    checkout_id, paid = await account.open_paid()
+    refund_id = await account.adapter.refund(checkout_id, paid, 1, uuid4())
+    state = await account.adapter.fetch_checkout(checkout_id)
+    assert state.related_ids == [paid.movement_id, refund_id]
+    for each in (checkout_id, paid.movement_id, refund_id):
+        notification = account.fake.build_notification(each)
+        assert account.adapter.parse_notification(*notification) == [each]
+
+
+async def test_a_notification_that_is_not_signed_is_rejected(account: AccountUnderTest) -> None:
+    checkout_id = await account.open()
+    headers, body = account.fake.build_notification(checkout_id)
+    for given, content in (
+        (headers, body + b" "), (headers, b""), ({}, body), ({"webhook-signature": ""}, body),
+        ({"webhook-signature": "é"}, body),
+    ):  # fmt: skip
+        with pytest.raises(NotificationRejected):
+            account.adapter.parse_notification(given, content)

@@ -1,0 +1,6 @@
+"""Fake payment providers. Each is a process of its own that behaves like the provider's API, its
+hosted checkout page and its notifications.
+
+`python -m tests.fakes.stripe --port 0` prints its address. Paths below `/_fake` are ours: they
+decide what debtors, banks and the provider do, and switch faults on.
+"""
