@@ -12,6 +12,7 @@ import msgspec
 
 from bench.claims import make_submission
 from bench.environment import Ground
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
 from dunwell.accounts.merchants.credentials.tokens import (
@@ -63,7 +64,7 @@ async def make_merchant(
     path = await asyncio.to_thread(_write_file, ground, workflow, webhook)
     report = await apply_file(
         resources, path, publish=True, available_adapters=list_adapters(ground.settings),
-        available_providers=list_providers(ground.settings),
+        available_providers=list_providers(Installation()),
     )  # fmt: skip
     assert report.merchant_id is not None
     async with ground.database.connection() as connection:

@@ -1,5 +1,6 @@
 """The adapter for GoCardless, with a fake GoCardless in a process of its own."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
@@ -17,6 +18,7 @@ from tests.adapters.api_provider_contract import (
     ApiProviderContract,
     describe,
 )
+from tests.adapters.provider_contract import ASKED, ProviderUnderTest
 from tests.support.fake_providers import WEBHOOK_SECRET, FakeProviderProcess, a_fake
 
 SECRETS = {"accessTokenFile": b"live_9k", "webhookSecretFile": WEBHOOK_SECRET.encode()}
@@ -56,11 +58,13 @@ async def account(process: FakeProviderProcess) -> AsyncIterator[AccountUnderTes
 
 
 class TestGoCardless(ApiProviderContract):
-    """The fixture `account` of this module is used."""
-
-    @pytest.fixture
-    def account(self, account: AccountUnderTest) -> AccountUnderTest:
-        return account
+    async def test_concurrent_and_later_requests_with_one_key_get_one_checkout(
+        self, provider: ProviderUnderTest
+    ) -> None:
+        """Each has a page of its own, because a page cannot be fetched again."""
+        first = await asyncio.gather(*(provider.adapter.open_checkout(ASKED) for _ in range(8)))
+        again = await provider.adapter.open_checkout(replace(ASKED, language="en"))
+        assert len({each.checkout_id for each in [*first, again]}) == 1
 
 
 async def test_the_requests_follow_the_api(account: AccountUnderTest) -> None:
@@ -130,13 +134,6 @@ async def test_movements_outlast_the_events_that_gocardless_deletes(
     assert await account.list_movements(disputed_id) == [
         ("PAID", 10_240), ("CHARGED_BACK", 10_240),
     ]  # fmt: skip
-
-
-async def test_several_pages_lead_to_one_payment(account: AccountUnderTest) -> None:
-    request = replace(REQUEST, request_id=uuid4())
-    one, two = [await account.adapter.open_checkout(request) for _ in range(2)]
-    assert one.checkout_id == two.checkout_id
-    assert one.url != two.url
 
 
 async def test_a_payout_lists_its_movements_and_fees(account: AccountUnderTest) -> None:

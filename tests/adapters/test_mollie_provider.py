@@ -63,11 +63,7 @@ async def account(process: FakeProviderProcess) -> AsyncIterator[AccountUnderTes
 
 
 class TestMollie(ApiProviderContract):
-    """The fixture `account` of this module is used."""
-
-    @pytest.fixture
-    def account(self, account: AccountUnderTest) -> AccountUnderTest:
-        return account
+    pass
 
 
 async def test_the_request_follows_the_api(account: AccountUnderTest) -> None:

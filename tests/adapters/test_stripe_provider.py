@@ -55,30 +55,33 @@ def build(
 
 
 @pytest.fixture
-async def provider(fake: FakeProviderProcess) -> AsyncIterator[StripeProvider]:
+async def adapter(fake: FakeProviderProcess) -> AsyncIterator[StripeProvider]:
     adapter = build(fake)
     yield adapter
     await adapter.close()
 
 
+@pytest.fixture
+def account(adapter: StripeProvider, fake: FakeProviderProcess) -> AccountUnderTest:
+    return AccountUnderTest(
+        adapter=adapter,
+        fake=fake,
+        build=lambda secrets: build(fake, secrets),
+        secrets=NAMES,
+        key="secretKeyFile",
+        refund_permission=("Charges and Refunds: write", "Charges and Refunds: write"),
+        required=("secretKeyFile", "webhookSecretFile"),
+        test_key=b"rk_test_51abc",
+    )
+
+
 class TestStripe(ApiProviderContract):
-    @pytest.fixture
-    def account(self, provider: StripeProvider, fake: FakeProviderProcess) -> AccountUnderTest:
-        return AccountUnderTest(
-            adapter=provider,
-            fake=fake,
-            build=lambda secrets: build(fake, secrets),
-            secrets=NAMES,
-            key="secretKeyFile",
-            refund_permission=("Charges and Refunds: write", "Charges and Refunds: write"),
-            required=("secretKeyFile", "webhookSecretFile"),
-            test_key=b"rk_test_51abc",
-        )
+    pass
 
 
-async def open_one(provider: StripeProvider, **changes: Any) -> str:
+async def open_one(adapter: StripeProvider, **changes: Any) -> str:
     request = replace(REQUEST, request_id=uuid4(), **changes)
-    return (await provider.open_checkout(request)).checkout_id
+    return (await adapter.open_checkout(request)).checkout_id
 
 
 def list_kinds(movements: Any) -> list[tuple[str, int]]:
@@ -86,10 +89,10 @@ def list_kinds(movements: Any) -> list[tuple[str, int]]:
 
 
 async def test_the_request_follows_the_api(
-    provider: StripeProvider, fake: FakeProviderProcess
+    adapter: StripeProvider, fake: FakeProviderProcess
 ) -> None:
     request = replace(REQUEST, request_id=uuid4(), method="sepa")
-    checkout = await provider.open_checkout(request)
+    checkout = await adapter.open_checkout(request)
     assert checkout.url == f"{fake.origin}/pay/{checkout.checkout_id}"
     assert checkout.ends_at is not None
     assert timedelta(hours=23) < checkout.ends_at - datetime.now(UTC) <= timedelta(hours=24)
@@ -118,12 +121,12 @@ async def test_the_request_follows_the_api(
 
 
 async def test_a_paid_checkout_lists_its_charge(
-    provider: StripeProvider, fake: FakeProviderProcess
+    adapter: StripeProvider, fake: FakeProviderProcess
 ) -> None:
-    checkout_id = await open_one(provider)
-    assert (await provider.fetch_checkout(checkout_id)).status is CheckoutStatus.OPEN
+    checkout_id = await open_one(adapter)
+    assert (await adapter.fetch_checkout(checkout_id)).status is CheckoutStatus.OPEN
     fake.act(checkout_id, "pay")
-    state = await provider.fetch_checkout(checkout_id)
+    state = await adapter.fetch_checkout(checkout_id)
     assert state.status is CheckoutStatus.PAID
     [paid] = state.movements
     assert (paid.kind, paid.amount_cents, paid.currency, paid.method) == (
@@ -131,53 +134,53 @@ async def test_a_paid_checkout_lists_its_charge(
     )  # fmt: skip
     assert paid.moved_at.tzinfo is not None
     assert paid.movement_id in state.related_ids
-    assert await provider.fetch_checkout(checkout_id) == state
+    assert await adapter.fetch_checkout(checkout_id) == state
 
 
 async def test_a_declined_card_leaves_the_checkout_open(
-    provider: StripeProvider, fake: FakeProviderProcess
+    adapter: StripeProvider, fake: FakeProviderProcess
 ) -> None:
-    checkout_id = await open_one(provider)
+    checkout_id = await open_one(adapter)
     fake.act(checkout_id, "fail")
-    assert (await provider.fetch_checkout(checkout_id)).status is CheckoutStatus.OPEN
+    assert (await adapter.fetch_checkout(checkout_id)).status is CheckoutStatus.OPEN
     fake.act(checkout_id, "pay")
-    state = await provider.fetch_checkout(checkout_id)
+    state = await adapter.fetch_checkout(checkout_id)
     assert list_kinds(state.movements) == [("PAID", 10_240)]
 
 
 async def test_a_refund_moves_money_once_it_succeeded(
-    provider: StripeProvider, fake: FakeProviderProcess
+    adapter: StripeProvider, fake: FakeProviderProcess
 ) -> None:
-    checkout_id = await open_one(provider)
+    checkout_id = await open_one(adapter)
     fake.act(checkout_id, "later")
     fake.act(checkout_id, "settle")
-    [paid] = (await provider.fetch_checkout(checkout_id)).movements
-    refund_id = await provider.refund(checkout_id, paid, 240, uuid4())
-    assert list_kinds((await provider.fetch_checkout(checkout_id)).movements)[1:] == []
+    [paid] = (await adapter.fetch_checkout(checkout_id)).movements
+    refund_id = await adapter.refund(checkout_id, paid, 240, uuid4())
+    assert list_kinds((await adapter.fetch_checkout(checkout_id)).movements)[1:] == []
     fake.act(refund_id, "ask")
-    assert list_kinds((await provider.fetch_checkout(checkout_id)).movements)[1:] == []
+    assert list_kinds((await adapter.fetch_checkout(checkout_id)).movements)[1:] == []
     fake.act(refund_id, "settle")
-    state = await provider.fetch_checkout(checkout_id)
+    state = await adapter.fetch_checkout(checkout_id)
     assert list_kinds(state.movements)[1:] == [("REFUNDED", 240)]
     assert state.movements[1].movement_id == refund_id
     fake.act(refund_id, "fail")
-    state = await provider.fetch_checkout(checkout_id)
+    state = await adapter.fetch_checkout(checkout_id)
     assert list_kinds(state.movements)[1:] == [("REFUNDED", 240), ("REFUND_FAILED", 240)]
     assert {each.movement_id for each in state.movements[1:]} == {refund_id}
     assert state.status is CheckoutStatus.PAID
 
 
 async def test_a_dispute_counts_when_money_is_withdrawn_and_reinstated(
-    provider: StripeProvider, fake: FakeProviderProcess
+    adapter: StripeProvider, fake: FakeProviderProcess
 ) -> None:
-    checkout_id = await open_one(provider)
+    checkout_id = await open_one(adapter)
     fake.act(checkout_id, "pay")
     fake.act(checkout_id, "dispute", inquiry=True)
-    state = await provider.fetch_checkout(checkout_id)
+    state = await adapter.fetch_checkout(checkout_id)
     assert list_kinds(state.movements) == [("PAID", 10_240)]
     dispute_id = fake.act(checkout_id, "dispute", amount=10_000)["_dispute"]
     fake.act(dispute_id, "win")
-    state = await provider.fetch_checkout(checkout_id)
+    state = await adapter.fetch_checkout(checkout_id)
     assert list_kinds(state.movements)[1:] == [
         ("CHARGED_BACK", 10_000), ("CHARGEBACK_REVERSED", 10_000),
     ]  # fmt: skip
@@ -197,18 +200,18 @@ async def test_stripes_advice_on_repeating_is_followed(
 
 
 async def test_a_payout_lists_its_movements_and_fees(
-    provider: StripeProvider, fake: FakeProviderProcess
+    adapter: StripeProvider, fake: FakeProviderProcess
 ) -> None:
     fake.act("", "payout")
-    one, two = await open_one(provider), await open_one(provider)
+    one, two = await open_one(adapter), await open_one(adapter)
     for each in (one, two):
         fake.act(each, "pay")
-    [paid] = (await provider.fetch_checkout(one)).movements
-    refund_id = await provider.refund(one, paid, 240, uuid4())
+    [paid] = (await adapter.fetch_checkout(one)).movements
+    refund_id = await adapter.refund(one, paid, 240, uuid4())
     payout_id = fake.act("", "payout")["id"]
-    payouts = await provider.list_payouts(datetime.now(UTC) - timedelta(days=1))
+    payouts = await adapter.list_payouts(datetime.now(UTC) - timedelta(days=1))
     [payout] = [each for each in payouts if each.payout_id == payout_id]
-    [other] = (await provider.fetch_checkout(two)).movements
+    [other] = (await adapter.fetch_checkout(two)).movements
     assert {*payout.movement_ids} == {paid.movement_id, other.movement_id, refund_id}
     assert payout.fees_cents == 2 * (25 + 153)
     assert payout.amount_cents == 2 * 10_240 - 240 - payout.fees_cents
@@ -221,26 +224,26 @@ def sign(body: bytes, at: int, secret: str = WEBHOOK_SECRET) -> dict[str, str]:
 
 
 async def test_a_notification_names_session_payment_and_charge(
-    provider: StripeProvider, fake: FakeProviderProcess
+    adapter: StripeProvider, fake: FakeProviderProcess
 ) -> None:
-    checkout_id = await open_one(provider)
+    checkout_id = await open_one(adapter)
     headers, body = fake.build_notification(checkout_id)
-    assert provider.parse_notification(headers, body) == [checkout_id]
+    assert adapter.parse_notification(headers, body) == [checkout_id]
     fake.act(checkout_id, "pay")
-    state = await provider.fetch_checkout(checkout_id)
+    state = await adapter.fetch_checkout(checkout_id)
     dispute_id = fake.act(checkout_id, "dispute")["_dispute"]
-    named = provider.parse_notification(*fake.build_notification(dispute_id))
+    named = adapter.parse_notification(*fake.build_notification(dispute_id))
     assert named == [dispute_id, *state.related_ids]
 
 
 async def test_a_notification_that_is_not_stripes_is_rejected(
-    provider: StripeProvider, fake: FakeProviderProcess
+    adapter: StripeProvider, fake: FakeProviderProcess
 ) -> None:
-    checkout_id = await open_one(provider)
+    checkout_id = await open_one(adapter)
     headers, body = fake.build_notification(checkout_id)
     assert headers["stripe-signature"].count("v1=") == 2
     now = int(datetime.now(UTC).timestamp())
-    assert provider.parse_notification(sign(body, now - 290), body) == [checkout_id]
+    assert adapter.parse_notification(sign(body, now - 290), body) == [checkout_id]
     rejected: list[tuple[dict[str, str], bytes]] = [
         (headers, body + b" "), (headers, b""), ({}, body), ({"stripe-signature": "é"}, body),
         (sign(body, now - 310), body), (sign(body, now + 310), body),
@@ -254,25 +257,25 @@ async def test_a_notification_that_is_not_stripes_is_rejected(
     ]  # fmt: skip
     for given, content in rejected:
         with pytest.raises(NotificationRejected):
-            provider.parse_notification(given, content)
+            adapter.parse_notification(given, content)
 
 
-async def test_a_notifications_odd_ids_are_left_out(provider: StripeProvider) -> None:
+async def test_a_notifications_odd_ids_are_left_out(adapter: StripeProvider) -> None:
     named = {"id": "../x", "payment_intent": {"id": "pi_1"}, "charge": "ch_1"}
     event = {"id": "evt_1", "type": "charge.updated", "data": {"object": named}}
     body = json.dumps(event).encode()
     now = int(datetime.now(UTC).timestamp())
-    assert provider.parse_notification(sign(body, now), body) == ["ch_1"]
+    assert adapter.parse_notification(sign(body, now), body) == ["ch_1"]
 
 
 async def test_a_list_of_several_pages_is_read_to_its_end(
-    provider: StripeProvider, fake: FakeProviderProcess
+    adapter: StripeProvider, fake: FakeProviderProcess
 ) -> None:
-    checkout_id = await open_one(provider, amount_cents=130)
+    checkout_id = await open_one(adapter, amount_cents=130)
     fake.act(checkout_id, "pay")
-    [paid] = (await provider.fetch_checkout(checkout_id)).movements
+    [paid] = (await adapter.fetch_checkout(checkout_id)).movements
     for _ in range(105):
         fake.act(checkout_id, "refund_one_cent")
-    movements = (await provider.fetch_checkout(checkout_id)).movements
+    movements = (await adapter.fetch_checkout(checkout_id)).movements
     assert len({each.movement_id for each in movements}) == 106
     assert isinstance(paid, MoneyMovement)

@@ -16,142 +16,10 @@ _LISTED = ("billing_requests", "payments", "events", "refunds", "payouts", "payo
 _FEE_CENTS = 20
 
 
-class FakeGoCardless(FakeProvider):
+class GoCardlessMoney(FakeProvider):
+    """What debtors, banks and GoCardless do: payments, refunds, payouts, events."""
+
     name = "GoCardless"
-
-    def list_routes(self) -> Sequence[Route]:
-        return [
-            self.api("/billing_requests", "POST", self._create_billing_request, 201),
-            self.api("/billing_requests/{id}/actions/cancel", "POST", self._cancel),
-            self.api("/billing_request_flows", "POST", self._create_flow, 201),
-            self.api("/refunds", "POST", self._create_refund, 201),
-            *(self.api(f"/{kind}", "GET", self._make_list(kind)) for kind in _LISTED),
-            *(self.api(f"/{kind}/{{id}}", "GET", self._make_get(kind)) for kind in _LISTED),
-        ]
-
-    def _check(self, request: Request, permission: str) -> None:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme != "Bearer" or not token.startswith(("live_", "sandbox_")):
-            raise _refuse(401, "invalid_api_usage", "access_token_not_found", "Unknown token")
-        if request.headers.get("gocardless-version") != _VERSION:
-            raise _refuse(400, "invalid_api_usage", "version_not_found", "Version not found")
-        if permission in self.missing:
-            raise _refuse(403, "invalid_api_usage", "insufficient_permissions", "Not permitted")
-
-    def _make_list(self, kind: str) -> Any:
-        async def run(request: Request) -> Object:
-            self._check(request, f"{kind}: read")
-            query = request.query_params
-            rows = [*reversed(self.table(kind).values())]
-            for name in ("payment", "payout"):
-                if name in query:
-                    rows = [each for each in rows if each["links"].get(name) == query[name]]
-            if "created_at[gte]" in query:
-                rows = [each for each in rows if each["created_at"] >= query["created_at[gte]"]]
-            if "after" in query:
-                ids = [each["id"] for each in rows]
-                rows = rows[ids.index(query["after"]) + 1 :]
-            limit = int(query.get("limit", "50"))
-            if not 1 <= limit <= 500:
-                raise _refuse(422, "validation_failed", "invalid_limit", "must be 1 to 500")
-            after = rows[limit - 1]["id"] if len(rows) > limit else None
-            meta = {"cursors": {"before": None, "after": after}, "limit": limit}
-            return {kind: [_show(each) for each in rows[:limit]], "meta": meta}
-
-        return run
-
-    def _make_get(self, kind: str) -> Any:
-        async def run(request: Request) -> Object:
-            self._check(request, f"{kind}: read")
-            found = self.table(kind).get(request.path_params["id"])
-            if found is None:
-                raise _refuse(404, "invalid_api_usage", "resource_not_found", "Not found")
-            return {kind: _show(found)}
-
-        return run
-
-    def _claim_key(self, request: Request, kind: str, object_id: str) -> None:
-        """Refuse a key that was used before, with the id of what it created."""
-        key = request.headers.get("idempotency-key")
-        if not key:
-            return
-        known = self.table("keys").setdefault(f"{kind}/{key}", {"id": object_id})
-        if known["id"] != object_id:
-            links = {"conflicting_resource_id": known["id"]}
-            raise _refuse(
-                409, "invalid_state", "idempotent_creation_conflict", "Used before", links
-            )
-
-    async def _create_billing_request(self, request: Request) -> Object:
-        self._check(request, "billing_requests: write")
-        given = json.loads(await request.body()).get("billing_requests", {})
-        payment = given.get("payment_request", {})
-        if not isinstance(payment.get("amount"), int) or payment.get("currency") not in (
-            "EUR", "GBP",
-        ):  # fmt: skip
-            raise _refuse(422, "validation_failed", "invalid", "amount or currency is invalid")
-        request_id = self.new_id("BRQ")
-        self._claim_key(request, "billing_requests", request_id)
-        row = {
-            "id": request_id, "created_at": _now(), "status": "pending", "mandate_request": None,
-            "payment_request": {**payment, "scheme": "sepa_credit_transfer"},
-            "metadata": given.get("metadata", {}), "fallback_enabled": False, "actions": [],
-            "links": {"customer": "CU1", "creditor": "CR1"},
-        }  # fmt: skip
-        self.table("billing_requests")[request_id] = row
-        self._add_event("billing_requests", "created", {"billing_request": request_id})
-        return {"billing_requests": _show(row)}
-
-    async def _create_flow(self, request: Request) -> Object:
-        self._check(request, "billing_requests: write")
-        given = json.loads(await request.body()).get("billing_request_flows", {})
-        request_id = given.get("links", {}).get("billing_request")
-        billing_request = self.table("billing_requests").get(request_id)
-        if billing_request is None or billing_request["status"] != "pending":
-            raise _refuse(422, "invalid_state", "billing_request_not_pending", "Not pending")
-        flow_id = self.new_id("BRF")
-        self._claim_key(request, "billing_request_flows", flow_id)
-        flow = {
-            "id": flow_id, "redirect_uri": given["redirect_uri"], "exit_uri": given["exit_uri"],
-            "authorisation_url": f"{self.origin}/pay/{request_id}?flow={flow_id}",
-            "expires_at": _write(datetime.now(UTC) + timedelta(days=7)), "created_at": _now(),
-            "language": given.get("language"), "links": {"billing_request": request_id},
-        }  # fmt: skip
-        billing_request["_redirect"] = given["redirect_uri"]
-        billing_request["_exit"] = given["exit_uri"]
-        return {"billing_request_flows": flow}
-
-    async def _cancel(self, request: Request) -> Object:
-        self._check(request, "billing_requests: write")
-        billing_request = self.table("billing_requests").get(request.path_params["id"])
-        if billing_request is None:
-            raise _refuse(404, "invalid_api_usage", "resource_not_found", "Not found")
-        if billing_request["status"] != "pending":
-            raise _refuse(422, "invalid_state", "cancellation_failed", "Cannot be cancelled")
-        return {"billing_requests": _show(self.act(billing_request["id"], "cancel", {}))}
-
-    async def _create_refund(self, request: Request) -> Object:
-        self._check(request, "refunds: write")
-        given = json.loads(await request.body()).get("refunds", {})
-        payment = self.table("payments").get(given.get("links", {}).get("payment"))
-        if payment is None:
-            raise _refuse(422, "validation_failed", "resource_not_found", "links is invalid")
-        refund_id, amount = self.new_id("RF"), given["amount"]
-        self._claim_key(request, "refunds", refund_id)
-        if given.get("total_amount_confirmation") != payment["amount_refunded"] + amount:
-            reason = "total_amount_confirmation_invalid"
-            raise _refuse(422, "invalid_state", reason, "The total amount does not match")
-        if not 0 < amount <= payment["amount"] - payment["amount_refunded"]:
-            raise _refuse(422, "invalid_state", "refund_amount_exceeded", "The amount is too high")
-        payment["amount_refunded"] += amount
-        refund = {
-            "id": refund_id, "amount": amount, "currency": payment["currency"],
-            "created_at": _now(), "metadata": given.get("metadata", {}), "reference": None,
-            "status": "created", "links": {"payment": payment["id"]},
-        }  # fmt: skip
-        self.table("refunds")[refund_id] = refund
-        self._add_event("refunds", "created", {"refund": refund_id})
-        return {"refunds": _show(refund)}
 
     def act(self, object_id: str, action: str, details: Mapping[str, Any]) -> Object:
         if action == "payout":
@@ -289,6 +157,144 @@ class FakeGoCardless(FakeProvider):
             )
             counts[each["id"]] = (payment["amount"] if has_money else 0) - refunded
         return counts
+
+
+class FakeGoCardless(GoCardlessMoney):
+    """The API."""
+
+    def list_routes(self) -> Sequence[Route]:
+        return [
+            self.api("/billing_requests", "POST", self._create_billing_request, 201),
+            self.api("/billing_requests/{id}/actions/cancel", "POST", self._cancel),
+            self.api("/billing_request_flows", "POST", self._create_flow, 201),
+            self.api("/refunds", "POST", self._create_refund, 201),
+            *(self.api(f"/{kind}", "GET", self._make_list(kind)) for kind in _LISTED),
+            *(self.api(f"/{kind}/{{id}}", "GET", self._make_get(kind)) for kind in _LISTED),
+        ]
+
+    def _check(self, request: Request, permission: str) -> None:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme != "Bearer" or not token.startswith(("live_", "sandbox_")):
+            raise _refuse(401, "invalid_api_usage", "access_token_not_found", "Unknown token")
+        if request.headers.get("gocardless-version") != _VERSION:
+            raise _refuse(400, "invalid_api_usage", "version_not_found", "Version not found")
+        if permission in self.missing:
+            raise _refuse(403, "invalid_api_usage", "insufficient_permissions", "Not permitted")
+
+    def _make_list(self, kind: str) -> Any:
+        async def run(request: Request) -> Object:
+            self._check(request, f"{kind}: read")
+            query = request.query_params
+            rows = [*reversed(self.table(kind).values())]
+            for name in ("payment", "payout"):
+                if name in query:
+                    rows = [each for each in rows if each["links"].get(name) == query[name]]
+            if "created_at[gte]" in query:
+                rows = [each for each in rows if each["created_at"] >= query["created_at[gte]"]]
+            if "after" in query:
+                ids = [each["id"] for each in rows]
+                rows = rows[ids.index(query["after"]) + 1 :]
+            limit = int(query.get("limit", "50"))
+            if not 1 <= limit <= 500:
+                raise _refuse(422, "validation_failed", "invalid_limit", "must be 1 to 500")
+            after = rows[limit - 1]["id"] if len(rows) > limit else None
+            meta = {"cursors": {"before": None, "after": after}, "limit": limit}
+            return {kind: [_show(each) for each in rows[:limit]], "meta": meta}
+
+        return run
+
+    def _make_get(self, kind: str) -> Any:
+        async def run(request: Request) -> Object:
+            self._check(request, f"{kind}: read")
+            found = self.table(kind).get(request.path_params["id"])
+            if found is None:
+                raise _refuse(404, "invalid_api_usage", "resource_not_found", "Not found")
+            return {kind: _show(found)}
+
+        return run
+
+    def _claim_key(self, request: Request, kind: str, object_id: str) -> None:
+        """Refuse a key that was used before, with the id of what it created."""
+        key = request.headers.get("idempotency-key")
+        if not key:
+            return
+        known = self.table("keys").setdefault(f"{kind}/{key}", {"id": object_id})
+        if known["id"] != object_id:
+            links = {"conflicting_resource_id": known["id"]}
+            raise _refuse(
+                409, "invalid_state", "idempotent_creation_conflict", "Used before", links
+            )
+
+    async def _create_billing_request(self, request: Request) -> Object:
+        self._check(request, "billing_requests: write")
+        given = json.loads(await request.body()).get("billing_requests", {})
+        payment = given.get("payment_request", {})
+        if not isinstance(payment.get("amount"), int) or payment.get("currency") not in (
+            "EUR", "GBP",
+        ):  # fmt: skip
+            raise _refuse(422, "validation_failed", "invalid", "amount or currency is invalid")
+        request_id = self.new_id("BRQ")
+        self._claim_key(request, "billing_requests", request_id)
+        row = {
+            "id": request_id, "created_at": _now(), "status": "pending", "mandate_request": None,
+            "payment_request": {**payment, "scheme": "sepa_credit_transfer"},
+            "metadata": given.get("metadata", {}), "fallback_enabled": False, "actions": [],
+            "links": {"customer": "CU1", "creditor": "CR1"},
+        }  # fmt: skip
+        self.table("billing_requests")[request_id] = row
+        self._add_event("billing_requests", "created", {"billing_request": request_id})
+        return {"billing_requests": _show(row)}
+
+    async def _create_flow(self, request: Request) -> Object:
+        self._check(request, "billing_requests: write")
+        given = json.loads(await request.body()).get("billing_request_flows", {})
+        request_id = given.get("links", {}).get("billing_request")
+        billing_request = self.table("billing_requests").get(request_id)
+        if billing_request is None or billing_request["status"] != "pending":
+            raise _refuse(422, "invalid_state", "billing_request_not_pending", "Not pending")
+        flow_id = self.new_id("BRF")
+        self._claim_key(request, "billing_request_flows", flow_id)
+        flow = {
+            "id": flow_id, "redirect_uri": given["redirect_uri"], "exit_uri": given["exit_uri"],
+            "authorisation_url": f"{self.origin}/pay/{request_id}?flow={flow_id}",
+            "expires_at": _write(datetime.now(UTC) + timedelta(days=7)), "created_at": _now(),
+            "language": given.get("language"), "links": {"billing_request": request_id},
+        }  # fmt: skip
+        billing_request["_redirect"] = given["redirect_uri"]
+        billing_request["_exit"] = given["exit_uri"]
+        return {"billing_request_flows": flow}
+
+    async def _cancel(self, request: Request) -> Object:
+        self._check(request, "billing_requests: write")
+        billing_request = self.table("billing_requests").get(request.path_params["id"])
+        if billing_request is None:
+            raise _refuse(404, "invalid_api_usage", "resource_not_found", "Not found")
+        if billing_request["status"] != "pending":
+            raise _refuse(422, "invalid_state", "cancellation_failed", "Cannot be cancelled")
+        return {"billing_requests": _show(self.act(billing_request["id"], "cancel", {}))}
+
+    async def _create_refund(self, request: Request) -> Object:
+        self._check(request, "refunds: write")
+        given = json.loads(await request.body()).get("refunds", {})
+        payment = self.table("payments").get(given.get("links", {}).get("payment"))
+        if payment is None:
+            raise _refuse(422, "validation_failed", "resource_not_found", "links is invalid")
+        refund_id, amount = self.new_id("RF"), given["amount"]
+        self._claim_key(request, "refunds", refund_id)
+        if given.get("total_amount_confirmation") != payment["amount_refunded"] + amount:
+            reason = "total_amount_confirmation_invalid"
+            raise _refuse(422, "invalid_state", reason, "The total amount does not match")
+        if not 0 < amount <= payment["amount"] - payment["amount_refunded"]:
+            raise _refuse(422, "invalid_state", "refund_amount_exceeded", "The amount is too high")
+        payment["amount_refunded"] += amount
+        refund = {
+            "id": refund_id, "amount": amount, "currency": payment["currency"],
+            "created_at": _now(), "metadata": given.get("metadata", {}), "reference": None,
+            "status": "created", "links": {"payment": payment["id"]},
+        }  # fmt: skip
+        self.table("refunds")[refund_id] = refund
+        self._add_event("refunds", "created", {"refund": refund_id})
+        return {"refunds": _show(refund)}
 
 
 def _show(row: Object) -> Object:

@@ -18,156 +18,17 @@ _KEYS = ("live_", "test_")
 _ENDED = ("paid", "failed", "canceled", "expired")
 
 
-class FakeMollie(FakeProvider):
+class MollieMoney(FakeProvider):
+    """What debtors, banks and Mollie do: payments, refunds, chargebacks, settlements."""
+
     name = "Mollie"
-
-    def list_routes(self) -> Sequence[Route]:
-        payment = "/v2/payments/{id}"
-        return [
-            self.api("/v2/payments", "POST", self._create_payment, 201),
-            self.api("/v2/payments", "GET", self._make_list("payments")),
-            self.api(payment, "GET", self._get_payment),
-            self.api(payment, "DELETE", self._cancel_payment),
-            self.api(f"{payment}/refunds", "POST", self._create_refund, 201),
-            self.api(f"{payment}/refunds", "GET", self._make_list("refunds")),
-            self.api("/v2/refunds", "GET", self._make_list("refunds")),
-            self.api("/v2/chargebacks", "GET", self._make_list("chargebacks")),
-            self.api("/v2/settlements", "GET", self._make_list("settlements")),
-            *(
-                self.api(f"/v2/settlements/{{settlement}}/{kind}", "GET", self._make_list(kind))
-                for kind in ("payments", "refunds", "chargebacks")
-            ),
-        ]
-
-    def _check(self, request: Request, permission: str, prefixes: Sequence[str]) -> None:
-        scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        if scheme != "Bearer" or not key.startswith(tuple(prefixes)):
-            raise _refuse(401, "Missing authentication, or failed to authenticate")
-        if permission in self.missing:
-            raise _refuse(403, "The credentials do not have the required permission")
-
-    def _make_list(self, kind: str) -> Any:
-        async def run(request: Request) -> Object:
-            is_organisation = request.url.path.startswith("/v2/settlements")
-            permission = "settlements.read" if is_organisation else f"{kind.capitalize()}: read"
-            self._check(request, permission, ("access_",) if is_organisation else _KEYS)
-            rows = [*reversed(self.table(kind).values())]
-            settlement = request.path_params.get("settlement")
-            if settlement is not None:
-                rows = [each for each in rows if each.get("_settlement") == settlement]
-            if "id" in request.path_params:
-                rows = [each for each in rows if each["paymentId"] == request.path_params["id"]]
-            if "from" in request.query_params:
-                ids = [each["id"] for each in rows]
-                rows = rows[ids.index(request.query_params["from"]) :]
-            limit = int(request.query_params.get("limit", "50"))
-            if not 1 <= limit <= 250:
-                raise _refuse(400, "The limit must be between 1 and 250")
-            shown, rest = rows[:limit], rows[limit:]
-            following = None
-            if rest:
-                query = urlencode({"from": rest[0]["id"], "limit": limit})
-                following = _link(f"{self.origin}{request.url.path}?{query}")
-            links = {**self._links(request.url.path), "previous": None, "next": following}
-            entries = [_show(each) for each in shown]
-            return {"count": len(shown), "_embedded": {kind: entries}, "_links": links}
-
-        return run
 
     def _links(self, path: str) -> Object:
         documentation = {"href": "https://docs.mollie.com", "type": "text/html"}
         return {"self": _link(f"{self.origin}{path}"), "documentation": documentation}
 
-    def _replay(self, request: Request) -> Object | None:
-        key = request.headers.get("idempotency-key")
-        answer: Object | None = self.table("keys").get(key) if key else None
-        return answer
-
-    def _remember(self, request: Request, answer: Object) -> Object:
-        key = request.headers.get("idempotency-key")
-        if key:
-            self.table("keys")[key] = answer
-        return answer
-
-    async def _create_payment(self, request: Request) -> Object:
-        self._check(request, "Payments: write", _KEYS)
-        earlier = self._replay(request)
-        if earlier is not None:
-            return earlier
-        given = json.loads(await request.body())
-        for name in ("amount", "description", "redirectUrl"):
-            if name not in given:
-                raise _refuse(422, f"The {name} is missing", name)
-        _parse_cents(given["amount"])
-        now, payment_id = datetime.now(UTC), self.new_id("tr_")
-        links = self._links(f"/v2/payments/{payment_id}")
-        links["checkout"] = _link(f"{self.origin}/pay/{payment_id}", "text/html")
-        links["dashboard"] = _link(f"{self.origin}/dashboard/{payment_id}", "text/html")
-        payment = {
-            "resource": "payment", "id": payment_id, "mode": "live", "createdAt": _write(now),
-            "amount": given["amount"], "description": given["description"],
-            "method": given.get("method"), "metadata": given.get("metadata"), "status": "open",
-            "isCancelable": given.get("method") in (None, *_CANCELABLE), "profileId": "pfl_1",
-            "expiresAt": _write(now + timedelta(minutes=15)), "sequenceType": "oneoff",
-            "redirectUrl": given["redirectUrl"], "webhookUrl": given.get("webhookUrl"),
-            "cancelUrl": given.get("cancelUrl"), "locale": given.get("locale"), "_links": links,
-        }  # fmt: skip
-        self.table("payments")[payment_id] = payment
-        return self._remember(request, _show(payment))
-
-    def _find(self, request: Request) -> Object:
-        found = self.table("payments").get(request.path_params["id"])
-        if found is None:
-            raise _refuse(404, "No payment exists with token.")
-        return found
-
-    async def _get_payment(self, request: Request) -> Object:
-        self._check(request, "Payments: read", _KEYS)
-        payment = self._find(request)
-        wanted = request.query_params.get("embed", "").split(",")
-        embedded = {
-            kind: [_show(each) for each in rows]
-            for kind in ("refunds", "chargebacks")
-            if kind in wanted and (rows := self._list_of_payment(kind, payment["id"]))
-        }
-        return {**_show(payment), **({"_embedded": embedded} if embedded else {})}
-
     def _list_of_payment(self, kind: str, payment_id: str) -> list[Object]:
         return [each for each in self.table(kind).values() if each["paymentId"] == payment_id]
-
-    async def _cancel_payment(self, request: Request) -> Object:
-        self._check(request, "Payments: write", _KEYS)
-        payment = self._find(request)
-        if payment["status"] in _ENDED or not payment["isCancelable"]:
-            raise _refuse(422, "The payment cannot be canceled")
-        self.act(payment["id"], "cancel", {})
-        return _show(payment)
-
-    async def _create_refund(self, request: Request) -> Object:
-        self._check(request, "Refunds: write", _KEYS)
-        earlier = self._replay(request)
-        if earlier is not None:
-            return earlier
-        payment = self._find(request)
-        given = json.loads(await request.body())
-        cents = _parse_cents(given.get("amount", {}))
-        refunded = sum(
-            _parse_cents(each["amount"])
-            for each in self._list_of_payment("refunds", payment["id"])
-            if each["status"] not in ("failed", "canceled")
-        )
-        if payment["status"] != "paid" or cents + refunded > _parse_cents(payment["amount"]):
-            raise _refuse(422, "The amount is higher than the maximum", "amount")
-        refund_id = self.new_id("re_")
-        links = self._links(f"/v2/payments/{payment['id']}/refunds/{refund_id}")
-        refund = {
-            "resource": "refund", "id": refund_id, "mode": "live", "amount": given["amount"],
-            "description": given.get("description", ""), "metadata": given.get("metadata"),
-            "paymentId": payment["id"], "status": "queued", "createdAt": _write(datetime.now(UTC)),
-            "_links": {**links, "payment": payment["_links"]["self"]},
-        }  # fmt: skip
-        self.table("refunds")[refund_id] = refund
-        return self._remember(request, _show(refund))
 
     def act(self, object_id: str, action: str, details: Mapping[str, Any]) -> Object:
         if action == "payout":
@@ -313,6 +174,151 @@ class FakeMollie(FakeProvider):
                 _parse_cents(payment["amount"]) - sum(refunds) - sum(chargebacks)
             )
         return counts
+
+
+class FakeMollie(MollieMoney):
+    """The API."""
+
+    def list_routes(self) -> Sequence[Route]:
+        payment = "/v2/payments/{id}"
+        return [
+            self.api("/v2/payments", "POST", self._create_payment, 201),
+            self.api("/v2/payments", "GET", self._make_list("payments")),
+            self.api(payment, "GET", self._get_payment),
+            self.api(payment, "DELETE", self._cancel_payment),
+            self.api(f"{payment}/refunds", "POST", self._create_refund, 201),
+            self.api(f"{payment}/refunds", "GET", self._make_list("refunds")),
+            self.api("/v2/refunds", "GET", self._make_list("refunds")),
+            self.api("/v2/chargebacks", "GET", self._make_list("chargebacks")),
+            self.api("/v2/settlements", "GET", self._make_list("settlements")),
+            *(
+                self.api(f"/v2/settlements/{{settlement}}/{kind}", "GET", self._make_list(kind))
+                for kind in ("payments", "refunds", "chargebacks")
+            ),
+        ]
+
+    def _check(self, request: Request, permission: str, prefixes: Sequence[str]) -> None:
+        scheme, _, key = request.headers.get("authorization", "").partition(" ")
+        if scheme != "Bearer" or not key.startswith(tuple(prefixes)):
+            raise _refuse(401, "Missing authentication, or failed to authenticate")
+        if permission in self.missing:
+            raise _refuse(403, "The credentials do not have the required permission")
+
+    def _make_list(self, kind: str) -> Any:
+        async def run(request: Request) -> Object:
+            is_organisation = request.url.path.startswith("/v2/settlements")
+            permission = "settlements.read" if is_organisation else f"{kind.capitalize()}: read"
+            self._check(request, permission, ("access_",) if is_organisation else _KEYS)
+            rows = [*reversed(self.table(kind).values())]
+            settlement = request.path_params.get("settlement")
+            if settlement is not None:
+                rows = [each for each in rows if each.get("_settlement") == settlement]
+            if "id" in request.path_params:
+                rows = [each for each in rows if each["paymentId"] == request.path_params["id"]]
+            if "from" in request.query_params:
+                ids = [each["id"] for each in rows]
+                rows = rows[ids.index(request.query_params["from"]) :]
+            limit = int(request.query_params.get("limit", "50"))
+            if not 1 <= limit <= 250:
+                raise _refuse(400, "The limit must be between 1 and 250")
+            shown, rest = rows[:limit], rows[limit:]
+            following = None
+            if rest:
+                query = urlencode({"from": rest[0]["id"], "limit": limit})
+                following = _link(f"{self.origin}{request.url.path}?{query}")
+            links = {**self._links(request.url.path), "previous": None, "next": following}
+            entries = [_show(each) for each in shown]
+            return {"count": len(shown), "_embedded": {kind: entries}, "_links": links}
+
+        return run
+
+    def _replay(self, request: Request) -> Object | None:
+        key = request.headers.get("idempotency-key")
+        answer: Object | None = self.table("keys").get(key) if key else None
+        return answer
+
+    def _remember(self, request: Request, answer: Object) -> Object:
+        key = request.headers.get("idempotency-key")
+        if key:
+            self.table("keys")[key] = answer
+        return answer
+
+    async def _create_payment(self, request: Request) -> Object:
+        self._check(request, "Payments: write", _KEYS)
+        earlier = self._replay(request)
+        if earlier is not None:
+            return earlier
+        given = json.loads(await request.body())
+        for name in ("amount", "description", "redirectUrl"):
+            if name not in given:
+                raise _refuse(422, f"The {name} is missing", name)
+        _parse_cents(given["amount"])
+        now, payment_id = datetime.now(UTC), self.new_id("tr_")
+        links = self._links(f"/v2/payments/{payment_id}")
+        links["checkout"] = _link(f"{self.origin}/pay/{payment_id}", "text/html")
+        links["dashboard"] = _link(f"{self.origin}/dashboard/{payment_id}", "text/html")
+        payment = {
+            "resource": "payment", "id": payment_id, "mode": "live", "createdAt": _write(now),
+            "amount": given["amount"], "description": given["description"],
+            "method": given.get("method"), "metadata": given.get("metadata"), "status": "open",
+            "isCancelable": given.get("method") in (None, *_CANCELABLE), "profileId": "pfl_1",
+            "expiresAt": _write(now + timedelta(minutes=15)), "sequenceType": "oneoff",
+            "redirectUrl": given["redirectUrl"], "webhookUrl": given.get("webhookUrl"),
+            "cancelUrl": given.get("cancelUrl"), "locale": given.get("locale"), "_links": links,
+        }  # fmt: skip
+        self.table("payments")[payment_id] = payment
+        return self._remember(request, _show(payment))
+
+    def _find(self, request: Request) -> Object:
+        found = self.table("payments").get(request.path_params["id"])
+        if found is None:
+            raise _refuse(404, "No payment exists with token.")
+        return found
+
+    async def _get_payment(self, request: Request) -> Object:
+        self._check(request, "Payments: read", _KEYS)
+        payment = self._find(request)
+        wanted = request.query_params.get("embed", "").split(",")
+        embedded = {
+            kind: [_show(each) for each in rows]
+            for kind in ("refunds", "chargebacks")
+            if kind in wanted and (rows := self._list_of_payment(kind, payment["id"]))
+        }
+        return {**_show(payment), **({"_embedded": embedded} if embedded else {})}
+
+    async def _cancel_payment(self, request: Request) -> Object:
+        self._check(request, "Payments: write", _KEYS)
+        payment = self._find(request)
+        if payment["status"] in _ENDED or not payment["isCancelable"]:
+            raise _refuse(422, "The payment cannot be canceled")
+        self.act(payment["id"], "cancel", {})
+        return _show(payment)
+
+    async def _create_refund(self, request: Request) -> Object:
+        self._check(request, "Refunds: write", _KEYS)
+        earlier = self._replay(request)
+        if earlier is not None:
+            return earlier
+        payment = self._find(request)
+        given = json.loads(await request.body())
+        cents = _parse_cents(given.get("amount", {}))
+        refunded = sum(
+            _parse_cents(each["amount"])
+            for each in self._list_of_payment("refunds", payment["id"])
+            if each["status"] not in ("failed", "canceled")
+        )
+        if payment["status"] != "paid" or cents + refunded > _parse_cents(payment["amount"]):
+            raise _refuse(422, "The amount is higher than the maximum", "amount")
+        refund_id = self.new_id("re_")
+        links = self._links(f"/v2/payments/{payment['id']}/refunds/{refund_id}")
+        refund = {
+            "resource": "refund", "id": refund_id, "mode": "live", "amount": given["amount"],
+            "description": given.get("description", ""), "metadata": given.get("metadata"),
+            "paymentId": payment["id"], "status": "queued", "createdAt": _write(datetime.now(UTC)),
+            "_links": {**links, "payment": payment["_links"]["self"]},
+        }  # fmt: skip
+        self.table("refunds")[refund_id] = refund
+        return self._remember(request, _show(refund))
 
 
 def _show(row: Object) -> Object:

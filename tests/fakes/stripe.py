@@ -26,59 +26,10 @@ _FILTERS = ("charge", "payment_intent", "payout", "status")
 _DAY = 24 * 60 * 60
 
 
-class FakeStripe(FakeProvider):
+class StripeBalance(FakeProvider):
+    """The account's balance with its payouts, and the events that are sent."""
+
     name = "Stripe"
-
-    def list_routes(self) -> Sequence[Route]:
-        routes = [
-            self.api("/v1/checkout/sessions", "POST", self._create_session),
-            self.api("/v1/checkout/sessions/{id}/expire", "POST", self._expire),
-            self.api("/v1/refunds", "POST", self._create_refund),
-        ]
-        for path, (prefix, permission) in _OBJECTS.items():
-            lists, gets = self._make_list(prefix, permission), self._make_get(prefix, permission)
-            routes.append(self.api(f"/v1/{path}", "GET", lists))
-            routes.append(self.api(f"/v1/{path}/{{id}}", "GET", gets))
-        return routes
-
-    def _check(self, request: Request, permission: str) -> None:
-        scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        if scheme != "Bearer" or not key.startswith(("sk_", "rk_")):
-            raise _refuse(401, "Invalid API Key provided")
-        if permission in self.missing:
-            raise _refuse(403, f"The provided key does not have access to {permission}.")
-
-    def _make_list(self, prefix: str, permission: str) -> Any:
-        async def run(request: Request) -> Object:
-            self._check(request, f"{permission}: read")
-            query = request.query_params
-            rows = [*reversed(self.table(_TABLES[prefix]).values())]
-            for name in _FILTERS:
-                if name in query:
-                    rows = [each for each in rows if each.get(name) == query[name]]
-            since = int(query.get("created[gte]", "0"))
-            rows = [each for each in rows if each["created"] >= since]
-            if "starting_after" in query:
-                ids = [each["id"] for each in rows]
-                rows = rows[ids.index(query["starting_after"]) + 1 :]
-            limit = int(query.get("limit", "10"))
-            url = request.url.path
-            shown = [self._show(each) for each in rows[:limit]]
-            return {"object": "list", "url": url, "has_more": len(rows) > limit, "data": shown}
-
-        return run
-
-    def _make_get(self, prefix: str, permission: str) -> Any:
-        async def run(request: Request) -> Object:
-            self._check(request, f"{permission}: read")
-            found = self.table(_TABLES[prefix]).get(request.path_params["id"])
-            if found is None:
-                raise _refuse(404, f"No such object: {request.path_params['id']}")
-            names = ("expand[]", "expand[0]")
-            paths = [value for each in names for value in request.query_params.getlist(each)]
-            return self._show(found, paths)
-
-        return run
 
     def _show(self, row: Object, expand: Sequence[str] = ()) -> Object:
         shown = {key: value for key, value in row.items() if not key.startswith("_")}
@@ -91,60 +42,61 @@ class FakeStripe(FakeProvider):
                 shown[first] = self._show(found, [rest] if rest else [])
         return shown
 
-    async def _create(self, request: Request, permission: str, build: Any) -> Object:
-        """Create an object, or replay the answer to the same idempotency key."""
-        self._check(request, f"{permission}: write")
-        form = parse_nested(parse_qsl((await request.body()).decode(), keep_blank_values=True))
-        key = request.headers.get("idempotency-key")
-        known = self.table("keys").get(key) if key else None
-        if known is not None:
-            if known["form"] != form:
-                message = "Keys for idempotent requests can only be used with the same parameters."
-                raise _refuse(400, message, kind="idempotency_error")
-            return dict(known["answer"])
-        answer: Object = self._show(build(form))
-        if key:
-            self.table("keys")[key] = {"form": form, "answer": answer}
-        return answer
-
-    async def _create_session(self, request: Request) -> Object:
-        return await self._create(request, "Checkout Sessions", self._build_session)
-
-    def _build_session(self, form: Object) -> Object:
-        items = [*form.get("line_items", {}).values()]
-        if form.get("mode") != "payment" or len(items) != 1 or "success_url" not in form:
-            raise _refuse(400, "Missing required param: line_items.")
-        if "ui_mode" in form:
-            raise _refuse(400, "Received unknown parameter: ui_mode")
-        price = items[0]["price_data"]
-        amount = int(items[0]["quantity"]) * int(price["unit_amount"])
-        now, session_id = int(time.time()), self.new_id("cs_")
-        row = {
-            "id": session_id, "object": "checkout.session", "created": now,
-            "amount_total": amount, "amount_subtotal": amount, "currency": price["currency"],
-            "cancel_url": form.get("cancel_url"), "success_url": form["success_url"],
-            "client_reference_id": form.get("client_reference_id"),
-            "expires_at": int(form.get("expires_at", now + _DAY)), "livemode": True,
-            "locale": form.get("locale"), "metadata": form.get("metadata", {}), "mode": "payment",
-            "payment_intent": None, "payment_status": "unpaid", "status": "open",
-            "payment_method_types": [*form.get("payment_method_types", {"0": "card"}).values()],
-            "ui_mode": "hosted_page", "url": f"{self.origin}/pay/{session_id}",
-            "_intent": form.get("payment_intent_data", {}).get("metadata", {}),
+    def _move(self, amount: int, fee: int, kind: str, source: str) -> str:
+        """Add a balance transaction and return its id."""
+        moved_id = self.new_id("txn_")
+        self.table("balance")[moved_id] = {
+            "id": moved_id, "object": "balance_transaction", "amount": amount, "fee": fee,
+            "net": amount - fee, "currency": "eur", "created": int(time.time()), "type": kind,
+            "source": source, "payout": None,
         }  # fmt: skip
-        self.table("sessions")[session_id] = row
-        return row
+        return moved_id
 
-    async def _expire(self, request: Request) -> Object:
-        self._check(request, "Checkout Sessions: write")
-        session = self.table("sessions").get(request.path_params["id"])
-        if session is None:
-            raise _refuse(404, "No such checkout.session")
-        if session["status"] != "open":
-            raise _refuse(400, "Only Checkout Sessions with a status in [open] can be expired.")
-        return self._show(self.act(session["id"], "expire", {}))
+    def _pay_out(self) -> Object:
+        open_rows = [each for each in self.table("balance").values() if each["payout"] is None]
+        payout_id, now = self.new_id("po_"), int(time.time())
+        payout = {
+            "id": payout_id, "object": "payout", "amount": sum(each["net"] for each in open_rows),
+            "arrival_date": now, "automatic": True, "created": now, "currency": "eur",
+            "status": "paid", "type": "bank_account", "method": "standard", "metadata": {},
+        }  # fmt: skip
+        for each in open_rows:
+            each["payout"] = payout_id
+        self.table("payouts")[payout_id] = payout
+        moved = self.table("balance")[self._move(-payout["amount"], 0, "payout", payout_id)]
+        moved["payout"] = payout_id
+        self._tell("payout.paid", payout)
+        return payout
 
-    async def _create_refund(self, request: Request) -> Object:
-        return await self._create(request, "Charges and Refunds", self._build_refund)
+    def _tell(self, kind: str, row: Object) -> None:
+        body = self._build_event(kind, row)
+        self.notify(None, self.sign(body), body)
+
+    def _build_event(self, kind: str, row: Object) -> bytes:
+        event = {
+            "id": self.new_id("evt_"), "object": "event", "api_version": "2026-10-28.endive",
+            "created": int(time.time()), "type": kind, "livemode": True, "pending_webhooks": 1,
+            "request": {"id": None, "idempotency_key": None}, "data": {"object": self._show(row)},
+        }  # fmt: skip
+        return json.dumps(event).encode()
+
+    def sign(self, body: bytes, at: int | None = None) -> dict[str, str]:
+        signed_at = int(time.time()) if at is None else at
+        message = f"{signed_at}.".encode() + body
+        right = hmac.digest(self.secret.encode(), message, "sha256").hex()
+        # The first one is of the secret that is being replaced.
+        old = hmac.digest(b"an older secret", message, "sha256").hex()
+        signature = f"t={signed_at},v1={old},v1={right},v0={old}"
+        return {"Content-Type": "application/json; charset=utf-8", "Stripe-Signature": signature}
+
+    def build_notification(self, object_id: str) -> Object:
+        row = self.table(_TABLES[f"{object_id.split('_', maxsplit=1)[0]}_"])[object_id]
+        body = self._build_event(f"{row['object']}.updated", row)
+        return {"headers": self.sign(body), "body": body.decode()}
+
+
+class StripeMoney(StripeBalance):
+    """What debtors and banks do: payments, refunds and disputes."""
 
     def _build_refund(self, form: Object) -> Object:
         charge = self.table("charges").get(form.get("charge", ""))
@@ -171,17 +123,10 @@ class FakeStripe(FakeProvider):
         self._tell("charge.refunded", charge)
         return row
 
-    def _move(self, amount: int, fee: int, kind: str, source: str) -> str:
-        """Add a balance transaction and return its id."""
-        moved_id = self.new_id("txn_")
-        self.table("balance")[moved_id] = {
-            "id": moved_id, "object": "balance_transaction", "amount": amount, "fee": fee,
-            "net": amount - fee, "currency": "eur", "created": int(time.time()), "type": kind,
-            "source": source, "payout": None,
-        }  # fmt: skip
-        return moved_id
-
     def act(self, object_id: str, action: str, details: Mapping[str, Any]) -> Object:
+        if action == "forget_keys":
+            self.table("keys").clear()
+            return {}
         if object_id.startswith("cs_"):
             return self._act_on_session(self.table("sessions")[object_id], action, details)
         if object_id.startswith("re_"):
@@ -206,7 +151,8 @@ class FakeStripe(FakeProvider):
                 # The card is declined; the debtor can try another one.
                 self._begin(session, "card")
                 self._fail(session)
-            case "expire":
+            case "expire" | "cancel":
+                # To go back is no end for Stripe; the caller closes the session.
                 session["status"], session["url"] = "expired", None
                 self._tell("checkout.session.expired", session)
             case "dispute":
@@ -214,8 +160,6 @@ class FakeStripe(FakeProvider):
             case "refund_one_cent":
                 # In the dashboard of the merchant.
                 self._build_refund({"charge": self._find_charge(session)["id"], "amount": "1"})
-            case "forget_keys":
-                self.table("keys").clear()
         return session
 
     def _begin(self, session: Object, kind: str) -> Object:
@@ -312,48 +256,6 @@ class FakeStripe(FakeProvider):
             self._tell("refund.updated", refund)
         return refund
 
-    def _pay_out(self) -> Object:
-        open_rows = [each for each in self.table("balance").values() if each["payout"] is None]
-        payout_id, now = self.new_id("po_"), int(time.time())
-        payout = {
-            "id": payout_id, "object": "payout", "amount": sum(each["net"] for each in open_rows),
-            "arrival_date": now, "automatic": True, "created": now, "currency": "eur",
-            "status": "paid", "type": "bank_account", "method": "standard", "metadata": {},
-        }  # fmt: skip
-        for each in open_rows:
-            each["payout"] = payout_id
-        self.table("payouts")[payout_id] = payout
-        moved = self.table("balance")[self._move(-payout["amount"], 0, "payout", payout_id)]
-        moved["payout"] = payout_id
-        self._tell("payout.paid", payout)
-        return payout
-
-    def _tell(self, kind: str, row: Object) -> None:
-        body = self._build_event(kind, row)
-        self.notify(None, self.sign(body), body)
-
-    def _build_event(self, kind: str, row: Object) -> bytes:
-        event = {
-            "id": self.new_id("evt_"), "object": "event", "api_version": "2026-10-28.endive",
-            "created": int(time.time()), "type": kind, "livemode": True, "pending_webhooks": 1,
-            "request": {"id": None, "idempotency_key": None}, "data": {"object": self._show(row)},
-        }  # fmt: skip
-        return json.dumps(event).encode()
-
-    def sign(self, body: bytes, at: int | None = None) -> dict[str, str]:
-        signed_at = int(time.time()) if at is None else at
-        message = f"{signed_at}.".encode() + body
-        right = hmac.digest(self.secret.encode(), message, "sha256").hex()
-        # The first one is of the secret that is being replaced.
-        old = hmac.digest(b"an older secret", message, "sha256").hex()
-        signature = f"t={signed_at},v1={old},v1={right},v0={old}"
-        return {"Content-Type": "application/json; charset=utf-8", "Stripe-Signature": signature}
-
-    def build_notification(self, object_id: str) -> Object:
-        row = self.table(_TABLES[f"{object_id.split('_', maxsplit=1)[0]}_"])[object_id]
-        body = self._build_event(f"{row['object']}.updated", row)
-        return {"headers": self.sign(body), "body": body.decode()}
-
     def describe_checkout(self, checkout_id: str) -> tuple[str, Sequence[str]] | None:
         session = self.table("sessions").get(checkout_id)
         if session is None:
@@ -390,6 +292,116 @@ class FakeStripe(FakeProvider):
             )
             counts[session["id"]] = charge["amount"] - refunded + disputed
         return counts
+
+
+class FakeStripe(StripeMoney):
+    """The API."""
+
+    def list_routes(self) -> Sequence[Route]:
+        routes = [
+            self.api("/v1/checkout/sessions", "POST", self._create_session),
+            self.api("/v1/checkout/sessions/{id}/expire", "POST", self._expire),
+            self.api("/v1/refunds", "POST", self._create_refund),
+        ]
+        for path, (prefix, permission) in _OBJECTS.items():
+            lists, gets = self._make_list(prefix, permission), self._make_get(prefix, permission)
+            routes.append(self.api(f"/v1/{path}", "GET", lists))
+            routes.append(self.api(f"/v1/{path}/{{id}}", "GET", gets))
+        return routes
+
+    def _check(self, request: Request, permission: str) -> None:
+        scheme, _, key = request.headers.get("authorization", "").partition(" ")
+        if scheme != "Bearer" or not key.startswith(("sk_", "rk_")):
+            raise _refuse(401, "Invalid API Key provided")
+        if permission in self.missing:
+            raise _refuse(403, f"The provided key does not have access to {permission}.")
+
+    def _make_list(self, prefix: str, permission: str) -> Any:
+        async def run(request: Request) -> Object:
+            self._check(request, f"{permission}: read")
+            query = request.query_params
+            rows = [*reversed(self.table(_TABLES[prefix]).values())]
+            for name in _FILTERS:
+                if name in query:
+                    rows = [each for each in rows if each.get(name) == query[name]]
+            since = int(query.get("created[gte]", "0"))
+            rows = [each for each in rows if each["created"] >= since]
+            if "starting_after" in query:
+                ids = [each["id"] for each in rows]
+                rows = rows[ids.index(query["starting_after"]) + 1 :]
+            limit = int(query.get("limit", "10"))
+            url = request.url.path
+            shown = [self._show(each) for each in rows[:limit]]
+            return {"object": "list", "url": url, "has_more": len(rows) > limit, "data": shown}
+
+        return run
+
+    def _make_get(self, prefix: str, permission: str) -> Any:
+        async def run(request: Request) -> Object:
+            self._check(request, f"{permission}: read")
+            found = self.table(_TABLES[prefix]).get(request.path_params["id"])
+            if found is None:
+                raise _refuse(404, f"No such object: {request.path_params['id']}")
+            names = ("expand[]", "expand[0]")
+            paths = [value for each in names for value in request.query_params.getlist(each)]
+            return self._show(found, paths)
+
+        return run
+
+    async def _create(self, request: Request, permission: str, build: Any) -> Object:
+        """Create an object, or replay the answer to the same idempotency key."""
+        self._check(request, f"{permission}: write")
+        form = parse_nested(parse_qsl((await request.body()).decode(), keep_blank_values=True))
+        key = request.headers.get("idempotency-key")
+        known = self.table("keys").get(key) if key else None
+        if known is not None:
+            if known["form"] != form:
+                message = "Keys for idempotent requests can only be used with the same parameters."
+                raise _refuse(400, message, kind="idempotency_error")
+            return dict(known["answer"])
+        answer: Object = self._show(build(form))
+        if key:
+            self.table("keys")[key] = {"form": form, "answer": answer}
+        return answer
+
+    async def _create_session(self, request: Request) -> Object:
+        return await self._create(request, "Checkout Sessions", self._build_session)
+
+    def _build_session(self, form: Object) -> Object:
+        items = [*form.get("line_items", {}).values()]
+        if form.get("mode") != "payment" or len(items) != 1 or "success_url" not in form:
+            raise _refuse(400, "Missing required param: line_items.")
+        if "ui_mode" in form:
+            raise _refuse(400, "Received unknown parameter: ui_mode")
+        price = items[0]["price_data"]
+        amount = int(items[0]["quantity"]) * int(price["unit_amount"])
+        now, session_id = int(time.time()), self.new_id("cs_")
+        row = {
+            "id": session_id, "object": "checkout.session", "created": now,
+            "amount_total": amount, "amount_subtotal": amount, "currency": price["currency"],
+            "cancel_url": form.get("cancel_url"), "success_url": form["success_url"],
+            "client_reference_id": form.get("client_reference_id"),
+            "expires_at": int(form.get("expires_at", now + _DAY)), "livemode": True,
+            "locale": form.get("locale"), "metadata": form.get("metadata", {}), "mode": "payment",
+            "payment_intent": None, "payment_status": "unpaid", "status": "open",
+            "payment_method_types": [*form.get("payment_method_types", {"0": "card"}).values()],
+            "ui_mode": "hosted_page", "url": f"{self.origin}/pay/{session_id}",
+            "_intent": form.get("payment_intent_data", {}).get("metadata", {}),
+        }  # fmt: skip
+        self.table("sessions")[session_id] = row
+        return row
+
+    async def _expire(self, request: Request) -> Object:
+        self._check(request, "Checkout Sessions: write")
+        session = self.table("sessions").get(request.path_params["id"])
+        if session is None:
+            raise _refuse(404, "No such checkout.session")
+        if session["status"] != "open":
+            raise _refuse(400, "Only Checkout Sessions with a status in [open] can be expired.")
+        return self._show(self.act(session["id"], "expire", {}))
+
+    async def _create_refund(self, request: Request) -> Object:
+        return await self._create(request, "Charges and Refunds", self._build_refund)
 
 
 def _refuse(status: int, message: str, kind: str = "invalid_request_error") -> Refused:

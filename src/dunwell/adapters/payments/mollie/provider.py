@@ -122,9 +122,10 @@ class MollieProvider:
 
     async def fetch_checkout(self, checkout_id: str) -> CheckoutState:
         payment = await self._fetch(checkout_id)
-        related = [*payment.embedded.refunds, *payment.embedded.chargebacks]
+        refund_ids = [each.id for each in payment.embedded.refunds]
+        chargeback_ids = [each.id for each in payment.embedded.chargebacks]
         return CheckoutState(
-            decide_status(payment), [*list_movements(payment)], [each.id for each in related]
+            decide_status(payment), [*list_movements(payment)], [*refund_ids, *chargeback_ids]
         )
 
     async def _fetch(self, checkout_id: str) -> MolliePayment:

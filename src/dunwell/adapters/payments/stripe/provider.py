@@ -143,10 +143,10 @@ class StripeProvider:
 
     async def cancel_checkout(self, checkout_id: str) -> CheckoutCancellation:
         response = await self._post(f"{_SESSIONS}/{check_id(checkout_id)}/expire", {}, None)
-        # Only an open session can be closed.
-        if response.status != 400:
-            if self._api.parse(response, StripeSession).status == "expired":
-                return CheckoutCancellation.CANCELLED
+        # Only an open session can be closed; another is answered with 400.
+        closed = None if response.status == 400 else self._api.parse(response, StripeSession)
+        if closed is not None and closed.status == "expired":
+            return CheckoutCancellation.CANCELLED
         state = await self.fetch_checkout(checkout_id)
         if state.status is CheckoutStatus.PAID:
             return CheckoutCancellation.ALREADY_PAID
