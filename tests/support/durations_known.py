@@ -62,6 +62,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/payments/sandbox/notice_sender.py _GIVE_UP_AFTER": (
         "tests/adapters/test_sandbox_notices.py::test_a_refused_notice_is_abandoned_after_a_day",
     ),
+    "adapters/payments/stripe/provider.py _SIGNED_WITHIN_SECONDS": (
+        (
+            "tests/adapters/test_stripe_provider.py"
+            "::test_a_notification_that_is_not_stripes_is_rejected"
+        ),
+    ),
     "adapters/oidc/discovery.py RETRY_AFTER": (
         f"{_KEYS}::test_forged_tokens_do_not_cause_repeated_key_requests",
         f"{_KEYS}::test_an_unavailable_provider_is_asked_again_after_ten_seconds",

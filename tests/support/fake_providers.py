@@ -21,6 +21,7 @@ class FakeProviderProcess:
         self._state = state
         self.origin = ""
         self._process: subprocess.Popen[str] | None = None
+        self._client = httpx.Client(timeout=10, trust_env=False, verify=False)
 
     def start(self) -> None:
         port = self.origin.rpartition(":")[2] or "0"
@@ -42,8 +43,12 @@ class FakeProviderProcess:
         assert self._process.stdout is not None
         self._process.stdout.close()
 
+    def close(self) -> None:
+        self._client.close()
+        self.kill()
+
     def call(self, what: str, **given: Any) -> Any:
-        answer = httpx.post(f"{self.origin}/_fake/{what}", json=given, timeout=10)
+        answer = self._client.post(f"{self.origin}/_fake/{what}", json=given, timeout=10)
         answer.raise_for_status()
         return answer.json()
 
@@ -85,4 +90,4 @@ def a_fake(name: str, state: Path | None = None) -> Iterator[FakeProviderProcess
     try:
         yield fake
     finally:
-        fake.kill()
+        fake.close()

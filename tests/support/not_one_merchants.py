@@ -222,6 +222,7 @@ NOT_ONE_MERCHANTS = _name({
         secrets._LOAD_SECRETS, secrets._DELETE_OTHER_SECRETS,
         secrets._SAVE_SECRETS,
         installation_store._LIST_MERCHANTS_BY_PROVIDER,
+        installation_store._LIST_MERCHANTS_BY_ACCOUNT,
         installation_store._LIST_PROVIDERS_WITH_LETTERS,
         sending_store._COUNT_STRANGE,
         sending_store._LOCK, sending_store._TAKE,

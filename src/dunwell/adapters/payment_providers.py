@@ -75,7 +75,8 @@ class PaymentProviderAdapters(Mapping[str, PaymentProvider]):
         return iter([*self._built_in, *self._adapters])
 
     def __len__(self) -> int:
-        return len([*self])
+        self._update()
+        return len(self._built_in) + len(self._adapters)
 
     def _update(self) -> None:
         """Follow the installation file. Raises Unavailable as long as it is not known."""

@@ -1,0 +1,199 @@
+"""Accounts at payment providers in the installation file: encrypted secrets, use by merchants, and
+the adapters of a running process."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.accounts.installation.apply_installation import apply_installation, read_secret_files
+from dunwell.accounts.installation.current_installation import CurrentInstallation
+from dunwell.accounts.installation.installation_file import check_installation, is_installation
+from dunwell.accounts.installation.payment_providers import StripeAccount
+from dunwell.accounts.merchants.configuration import PaymentMethod
+from dunwell.adapters.installed import list_providers
+from dunwell.adapters.payment_providers import open_payment_providers
+from dunwell.adapters.payments.stripe.provider import StripeProvider
+from dunwell.platform.errors import Unavailable, ValidationError
+from dunwell.platform.resources import Resources
+from tests.support.command_line import CommandLine
+from tests.support.merchants import CONFIGURATION, a_merchant
+from tests.usecases.test_apply import FILE
+
+STRIPE: dict[str, Any] = {
+    "adapter": "stripe", "secretKeyFile": "stripe.key", "webhookSecretFile": "stripe.whsec",
+}  # fmt: skip
+MOLLIE: dict[str, Any] = {"adapter": "mollie", "apiKeyFile": "mollie.key"}
+GOCARDLESS: dict[str, Any] = {
+    "adapter": "gocardless", "accessTokenFile": "token", "webhookSecretFile": "whsec",
+}  # fmt: skip
+KEY = "paymentProviders/cards/secretKeyFile"
+WEBHOOK_SECRET = "paymentProviders/cards/webhookSecretFile"
+_STORED = "SELECT name, sealed FROM installation_secrets ORDER BY name"
+
+
+async def apply(
+    resources: Resources, accounts: Mapping[str, Any], secrets: Mapping[str, bytes] | None = None
+) -> list[str]:
+    given = {KEY: b"rk_live_1", WEBHOOK_SECRET: b"whsec_1"} if secrets is None else secrets
+    installation = check_installation({"paymentProviders": accounts})
+    return (await apply_installation(resources, installation, given)).changes
+
+
+async def use_account(resources: Resources, name: str) -> None:
+    """Let a merchant be paid through an account."""
+    payment = msgspec.structs.replace(CONFIGURATION.payment, methods=(PaymentMethod(name),))
+    configuration = msgspec.structs.replace(CONFIGURATION, payment=payment)
+    async with resources.database.transaction() as tx:
+        await a_merchant(tx, now=resources.clock.now(), configuration=configuration)
+
+
+async def test_secrets_are_stored_encrypted_and_known_to_processes(resources: Resources) -> None:
+    changes = await apply(resources, {"cards": STRIPE, "shop": MOLLIE})
+    assert changes[1:] == [f"{KEY}: a secret, changed", f"{WEBHOOK_SECRET}: a secret, changed"]
+    assert "rk_live_1" not in "".join(changes)
+    async with resources.database.connection() as connection:
+        stored = await connection.fetch(_STORED)
+    assert [name for name, _ in stored] == [KEY, WEBHOOK_SECRET]
+    assert not any(b"rk_live_1" in sealed or b"whsec_1" in sealed for _, sealed in stored)
+    current = CurrentInstallation(resources)
+    await current.read()
+    assert current.secrets == {KEY: b"rk_live_1", WEBHOOK_SECRET: b"whsec_1"}
+    assert current.payment_providers["cards"] == StripeAccount(
+        secret_key_file="stripe.key", webhook_secret_file="stripe.whsec"
+    )  # fmt: skip
+    await apply(resources, {}, {})
+    async with resources.database.connection() as connection:
+        assert await connection.fetch(_STORED) == []
+
+
+def test_secret_files_of_all_kinds_are_read(tmp_path: Path) -> None:
+    document = {
+        "paymentProviders": {
+            "cards": STRIPE, "bank": GOCARDLESS,
+            "shop": {**MOLLIE, "accessTokenFile": "organisation", "webhookSecretFile": "signing"},
+        }
+    }  # fmt: skip
+    assert is_installation(document)
+    names = [
+        "stripe.key",
+        "stripe.whsec",
+        "mollie.key",
+        "token",
+        "whsec",
+        "organisation",
+        "signing",
+    ]
+    for each in names:
+        (tmp_path / each).write_text(f"{each}\n")
+    found = read_secret_files(tmp_path / "installation.yaml", check_installation(document))
+    assert {name: value.decode() for name, value in found.items()} == {
+        KEY: "stripe.key",
+        WEBHOOK_SECRET: "stripe.whsec",
+        "paymentProviders/bank/accessTokenFile": "token",
+        "paymentProviders/bank/webhookSecretFile": "whsec",
+        "paymentProviders/shop/apiKeyFile": "mollie.key",
+        "paymentProviders/shop/accessTokenFile": "organisation",
+        "paymentProviders/shop/webhookSecretFile": "signing",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "account", "path"),
+    [
+        ("cards", {**STRIPE, "adapter": "adyen"}, "/cards/adapter"),
+        ("cards", {"adapter": "stripe", "secretKeyFile": "key"}, "/cards/webhookSecretFile"),
+        ("cards", {**STRIPE, "apiKeyFile": "key"}, "/cards/apiKeyFile"),
+        ("cards", {**STRIPE, "baseUrl": "api.stripe.com"}, "/cards/baseUrl"),
+        ("cards", {**STRIPE, "baseUrl": "http://10.0.0.7"}, "/cards/baseUrl"),
+        ("cards", {**STRIPE, "networks": ["0.0.0.0/0"]}, "/cards/networks/0"),
+        ("cards", {**STRIPE, "networks": ["here"]}, "/cards/networks/0"),
+        ("bank", {"adapter": "gocardless", "accessTokenFile": "token"}, "/bank/webhookSecretFile"),
+        ("shop", {"adapter": "mollie"}, "/shop/apiKeyFile"),
+        ("sandbox", STRIPE, "/sandbox"),
+        ("bank-transfer", STRIPE, "/bank-transfer"),
+        ("Cards", STRIPE, "/Cards"),
+    ],
+)
+def test_a_faulty_account_is_refused_with_its_path(
+    name: str, account: dict[str, Any], path: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        check_installation({"paymentProviders": {name: account}})
+    assert [fault.path for fault in refused.value.faults] == [f"/paymentProviders{path}"]
+
+
+def test_an_account_in_an_own_network_may_be_used_without_encryption() -> None:
+    account = {**STRIPE, "baseUrl": "http://10.0.0.7:8080", "networks": ["10.0.0.7"]}
+    check_installation({"paymentProviders": {"cards": account}})
+
+
+@pytest.mark.parametrize("after", [{}, {"cards": MOLLIE}])
+async def test_an_account_that_a_merchant_uses_cannot_be_removed_or_changed_to_another_kind(
+    resources: Resources, after: dict[str, Any]
+) -> None:
+    await apply(resources, {"cards": STRIPE, "shop": MOLLIE})
+    await use_account(resources, "cards")
+    with pytest.raises(ValidationError) as refused:
+        await apply(resources, after, {})
+    [fault] = refused.value.faults
+    assert (fault.path, fault.code) == ("/paymentProviders/cards", "IN_USE")
+    assert "nordwind" in fault.message
+    current = CurrentInstallation(resources)
+    await current.read()
+    assert (current.revision, {*current.payment_providers}) == (1, {"cards", "shop"})
+    # An unused one can be removed, and the settings of a used one can be changed.
+    moved = {**STRIPE, "baseUrl": "https://stripe.example"}
+    await apply(resources, {"cards": moved}, {})
+    await current.read()
+    assert [*current.payment_providers] == ["cards"]
+
+
+async def test_a_running_process_follows_the_installation_file(resources: Resources) -> None:
+    current = CurrentInstallation(resources)
+    async with open_payment_providers(resources, current) as providers:
+        with pytest.raises(Unavailable):
+            providers.get("cards")
+        assert not providers["sandbox"].moves_money
+        await current.read()
+        assert [*providers] == ["sandbox"]
+        await apply(resources, {"cards": STRIPE, "shop": MOLLIE})
+        await current.read()
+        # The key of "shop" was never given, so that it cannot be used.
+        assert [*providers] == ["sandbox", "cards"]
+        first = providers["cards"]
+        assert isinstance(first, StripeProvider)
+        assert (first.name, first.kind, first.moves_money) == ("cards", "STRIPE", True)
+        assert providers["cards"] is first
+        await apply(resources, {"cards": STRIPE, "shop": MOLLIE}, {KEY: b"rk_test_2"})
+        await current.read()
+        assert not providers["cards"].moves_money
+        assert providers.page_sources["cards"] == "https:"
+        await apply(resources, {}, {})
+        await current.read()
+        assert [*providers] == ["sandbox"]
+        assert "cards" not in providers
+
+
+def test_the_names_of_providers_are_known_without_their_secrets() -> None:
+    installation = check_installation({"paymentProviders": {"cards": STRIPE, "shop": MOLLIE}})
+    assert list_providers(installation) == {"sandbox", "cards", "shop"}
+
+
+def test_the_command_line_checks_the_providers_of_a_merchant_file(
+    dunwell: CommandLine, tmp_path: Path
+) -> None:
+    installation, merchant = tmp_path / "installation.yaml", tmp_path / "merchant.yaml"
+    methods = {"methods": [{"provider": "cards"}]}
+    merchant.write_bytes(msgspec.yaml.encode({**FILE, "payment": methods, "workflows": []}))
+    refused = dunwell.run("apply", str(merchant), "--plan")
+    assert 'There is no payment provider "cards"' in refused.stderr
+    installation.write_bytes(msgspec.yaml.encode({"paymentProviders": {"cards": STRIPE}}))
+    (tmp_path / "stripe.key").write_text("rk_live_1\n")
+    (tmp_path / "stripe.whsec").write_text("whsec_1\n")
+    applied = dunwell.run("apply", str(installation))
+    assert applied.returncode == 0
+    assert "rk_live_1" not in applied.stdout + applied.stderr
+    assert "payment provider" not in dunwell.run("apply", str(merchant), "--plan").stderr
