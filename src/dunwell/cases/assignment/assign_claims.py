@@ -160,7 +160,7 @@ async def start_assignment(work: Work, claim_id: int) -> AssignedWorkflow:
     work.require(Right.CHANGE_CLAIMS)
     rulebook = await load_rulebook(work.tx, work.merchant)
     # Workflows are locked before claims. A workflow that was deleted after the rules were read is
-    # no target.
+    # not a target any more.
     held = await lock_workflows_for_reference(
         work.tx, work.merchant_id, list_targets(rulebook.rules)
     )

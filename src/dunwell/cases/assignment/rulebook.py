@@ -144,7 +144,7 @@ async def load_rulebook_of_rules(
 
 
 def compute_today(work: Work) -> date:
-    """Return today in the merchant's time zone, from which rules count."""
+    """Return today in the merchant's time zone, from which rules count ages and days."""
     return work.now.astimezone(ZoneInfo(work.merchant.configuration.timezone)).date()
 
 

@@ -115,6 +115,8 @@ _HIGH_CONTROL = re.compile(rb"\xc2[\x80-\x9f]")
 
 
 def has_only_plain_text(body: bytes) -> bool:
+    """Return whether the body has neither escape sequences nor control characters in its texts, so
+    that `decode_plain` accepts exactly the texts that the complete decoder accepts."""
     if b"\\" in body or b"\x7f" in body:
         return False
     # Few bodies contain this byte, and searching for one byte is much faster than the pattern.
@@ -143,8 +145,8 @@ _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 _claim_decoder = msgspec.json.Decoder(ClaimSubmission)
 # Larger bodies are parsed claim by claim, so that other requests run in between.
 _MAX_WHOLE_BYTES = 1024 * 1024
-# What MAX_CLAIMS complete claims can need, and then what one claim can need whose texts are full of
-# punctuation.
+# The most JSON containers and separators in a body of MAX_CLAIMS complete claims, and then in one
+# claim whose texts are full of punctuation.
 _MAX_CONTAINERS, _MAX_SEPARATORS = 130_000, 1_000_000
 _MAX_CLAIM_CONTAINERS, _MAX_CLAIM_SEPARATORS = 8_000, 20_000
 # Enough for all texts at maximum length with each character escaped.

@@ -1,7 +1,7 @@
 """Create the claims of concurrent requests: those of one merchant share a statement and its commit.
 
-Ids are reserved before. If the result of a commit is lost, the request is repeated: claims that
-exist under its own ids were created by it and are no duplicates.
+Claim ids are reserved beforehand. If the result of a commit is lost, the request is repeated:
+claims that exist under the ids reserved for it were created by it and are no duplicates.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ from dunwell.platform.resources import Resources
 
 # Larger requests are not shared, because the others would wait for all their claims.
 _MAX_SHARED_CLAIMS = 20
-# The most claims in a shared statement.
+# The maximum number of claims in a shared statement.
 _MAX_BATCH = 200
-# The most large requests at a time, so that connections are left for others.
+# The maximum number of large requests at a time, so that connections are left for others.
 _MAX_LARGE_REQUESTS = 4
 
 

@@ -36,8 +36,9 @@ MAX_LISTED_REPLIES, _EXCERPT_LENGTH = 100, 200
 
 
 class ReplyOutcome(Enum):
-    """KNOWN: the reply was received before. GONE: its message or claim was deleted. TOO_MANY: the
-    sender may try again tomorrow."""
+    """The result of receiving a reply. KNOWN: the reply was received before. GONE: its message or
+    claim was deleted. TOO_MANY: the claim has reached its daily limit; the reply can be delivered
+    again tomorrow."""
 
     NEW = "NEW"
     KNOWN = "KNOWN"

@@ -87,7 +87,7 @@ class PublicationPlan:
     after: str
     verdict: VersionVerdict
     differences: list[str]
-    # Place -> lines that start with -, + or a space.
+    # Location of a text -> lines that start with -, + or a space.
     text_changes: Mapping[str, list[str]]
     # Active claims that would get the new version, and active claims that keep theirs.
     reached: int

@@ -81,7 +81,7 @@ class VersionComparisonView(msgspec.Struct, frozen=True, rename="camel"):
     after: str
     verdict: VersionVerdict
     differences: list[str]
-    # Place -> lines that start with -, + or a space.
+    # Location of a text -> lines that start with -, + or a space.
     text_changes: dict[str, list[str]]
 
 

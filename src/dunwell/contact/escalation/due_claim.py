@@ -57,7 +57,7 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     has_reached: bool
     # The channels that the current step has tried in this run.
     tried: TriedChannels
-    # The hand-over of this run's last letter that has not failed.
+    # When this run's last letter that has not failed was handed over.
     letter_sent_at: datetime | None = None
     # Facts of the debtor.
     customer_number: str | None

@@ -13,8 +13,8 @@ from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.states import ClaimTransition, Status, decide_status
 from dunwell.core.claims.store import LockedClaim
 
-# Uses primary keys. A payment plan or deferral of the claim is checked without delay, by
-# payment_modalities_one.
+# Uses primary keys and the index payment_modalities_one. Makes the check of a payment plan or
+# deferral of the claim due at once.
 _END = """
 WITH hastened AS (
     UPDATE payment_modalities

@@ -62,7 +62,7 @@ async def cancel_contacts(
     """Cancel the planned contacts of claims, in the transaction that collects, ends or reassigns
     the claims, which must be locked.
 
-    reason: shown to readers of the contact.
+    reason: stored with the contact and shown with it.
     """
     await tx.execute(_CANCEL, merchant_id, list(claim_ids), now, reason)
 

@@ -11,7 +11,7 @@ from dunwell.platform.database.database import Connection
 
 # Replaces the token wherever content is stored or shown. It passes unchanged through Markdown, HTML
 # and URLs, and has the length of a token, so that the parts of an SMS can be counted with it.
-TOKEN_MASK = "__masked__link_token__"  # noqa: S105 - the opposite of a secret
+TOKEN_MASK = "__masked__link_token__"  # noqa: S105 - a mask, not a secret
 _TOKEN_BYTES = 16
 # The length of a token in characters.
 TOKEN_LENGTH = 22

@@ -42,7 +42,7 @@ class PlannedContact:
     language: str | None
     claim: MessageClaim
     debtor: DebtorName
-    # Since when only the service itself has delayed the contact.
+    # When the contact could first have been sent; any delay since then is caused by the service.
     ready_at: datetime | None = None
 
 

@@ -71,7 +71,7 @@ log = structlog.get_logger(__name__)
 
 
 class HandedOverNotice:
-    """Implements `sending.sender.HandedOver` for a single notice."""
+    """Implements `sending.sender.HandedOverSet` for a single notice."""
 
     def __init__(
         self, resources: Resources, printer: LetterPrinter, merchant: Merchant,
@@ -241,7 +241,7 @@ class NoticeSender(Sender[HandedOverNotice]):
 
 
 class _NoticeQueue:
-    """Implements `sending.sender.Queue` for notices."""
+    """Implements `sending.sender.SendQueue` for notices."""
 
     def __init__(self, resources: Resources, printer: LetterPrinter, adapters: Adapters) -> None:
         self._resources = resources

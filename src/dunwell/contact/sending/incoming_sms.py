@@ -43,7 +43,7 @@ class ReceivedSms:
     provider: str
     # The gateway's id of the message; duplicates are ignored.
     provider_message_id: str
-    # The sender and our number, unchanged.
+    # The sender's number and the number that it was sent to, unchanged.
     sender: str
     recipient: str
     text: str

@@ -1,8 +1,8 @@
 """The reference of a message outside of Dunwell: the merchant and the id, with a signature.
 
 References are part of return addresses and of callback addresses for providers. An incoming report
-therefore names its message, and no outsider can forge a reference. Consists of letters and digits;
-case does not matter.
+therefore names its message, and no outsider can forge a reference. A reference consists of letters
+and digits; case does not matter.
 """
 
 import hmac

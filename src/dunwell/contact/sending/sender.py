@@ -29,7 +29,8 @@ from dunwell.platform.heartbeat import HEARTBEAT_SECONDS, LeaseRenewals, keep_le
 from dunwell.platform.resources import Resources
 
 _FIRST_PAUSE_SECONDS, _PAUSE_SECONDS = 0.1, 1.0
-# The supervisor kills a process some time after asking it to end.
+# How long a task that is being cancelled retries a transaction. The supervisor kills a process some
+# time after asking it to end.
 _MOMENT_SECONDS = 5.0
 
 Written = TypeVar("Written")
@@ -130,8 +131,7 @@ class MessageCall(Generic[Item]):
 
 _MAX_ROUND_SECONDS = 0.2
 # Answers that arrive within this time of the first are recorded in one transaction. The set of a
-# fast channel then needs one or two commits instead of one per message, and readers notice no
-# delay.
+# fast channel then needs one or two commits instead of one per message, without a noticeable delay.
 _BATCH_SECONDS = 0.02
 # After this time, a set with unanswered messages lingers: it delays no other set. Providers usually
 # answer sooner, so most sets end before the next one of their channel starts.
@@ -268,8 +268,8 @@ class Sender(Generic[SetKey]):
             async for handed_over in parts:
                 settled += await self._send(running, handed_over)
                 if running.lingers:
-                    # The next set of this channel may have started, with the slots that it saw
-                    # free.
+                    # Another set of this channel may have started in the meantime; both together
+                    # would exceed the provider's limit.
                     break
                 running.prepare_next_part()
         return settled
@@ -290,7 +290,7 @@ class Sender(Generic[SetKey]):
             try:
                 return await self._settle_all(running, handed_over, calls)
             except BaseException:
-                # Whatever ends this block early, no call may lose its lease or its reader.
+                # Cancel the calls and record their answers while the lease is still renewed.
                 await self._break_off(handed_over, calls)
                 raise
 

@@ -15,7 +15,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose, split_into_groups
 from dunwell.platform.ids import Ids
 
-# Real time. A report that is stored already is skipped. The rows are sorted, so that two
+# $13 is the real time. A report that was stored before is skipped. The rows are sorted, so that two
 # transactions with the same reports cannot deadlock.
 _SAVE = """
 INSERT INTO delivery_reports
@@ -74,6 +74,8 @@ WHERE report_id IN (SELECT report_id FROM delivery_reports
 
 
 class WaitingReport(msgspec.Struct, frozen=True, gc=False):
+    """A report that has to be processed. `reference` is None if the report names no message."""
+
     report_id: UUID
     provider: str
     reference: Reference | None
@@ -185,8 +187,8 @@ async def sweep_reports(tx: Connection, before: datetime, limit: int) -> int:
     return int((await tx.execute(_SWEEP, before, limit)).split()[-1])
 
 
-# Matches claims of a merchant whose debtor got an SMS at number $2 from provider $1: by a contact,
-# or by a notice whose address was erased since.
+# Selects debtors with the number $2 to whom provider $1 has sent an SMS: a contact, or a notice
+# whose address was erased since.
 _WRITTEN_TO = """d.mobile_number = $2 AND (
     EXISTS (SELECT FROM communications c
             WHERE c.merchant_id = d.merchant_id AND c.claim_id = d.claim_id
@@ -194,10 +196,11 @@ _WRITTEN_TO = """d.mobile_number = $2 AND (
     OR EXISTS (SELECT FROM debtor_notices n
                WHERE n.merchant_id = d.merchant_id AND n.claim_id = d.claim_id
                  AND n.channel = 'SMS' AND n.provider = $1 AND n.recipient IS NULL))"""
-# Matches notices to a number that the debtor typed and that is not on file.
+# Selects notices that provider $1 has sent to the number $2, which need not be the number on file,
+# because the debtor may have typed another one.
 _TYPED = "n.recipient = $2 AND n.channel = 'SMS' AND n.provider = $1"
 # Uses debtors_mobile_number for each merchant, the keys of a claim's contacts and notices, and
-# debtor_notices_by_sms.
+# debtor_notices_by_sms. Stops at $3 claims.
 _FIND_CLAIMS = compose(
     """
 (SELECT d.merchant_id, d.claim_id
@@ -244,7 +247,7 @@ DELETE FROM inbound_sms
 WHERE inbound_id IN (SELECT inbound_id FROM inbound_sms WHERE received_at < $1
                      ORDER BY received_at LIMIT $2)
 """
-# Two rows show that the claim is not the only one.
+# Two claims are enough to know that the number does not belong to a single claim.
 _CLAIM_LIMIT = 2
 
 
@@ -325,7 +328,7 @@ RETURNING report_id
 
 
 class UnmatchedEntry(msgspec.Struct, frozen=True, gc=False):
-    """An SMS or a report that matches no message."""
+    """An SMS or a report that matches no message, as an operator sees it."""
 
     key: UUID
     provider: str
@@ -353,8 +356,9 @@ async def save_entry_seen(
     return await tx.fetchval(_MARK_SEEN[kind], key, real_now, read_by) is not None
 
 
-# Returns how many messages fit into the next second at this rate. The row stays locked until the
-# end of the transaction, so that workers share the send rate.
+# `available_at` is the time from which further messages may be sent. Returns how many fit into the
+# next second at the rate of $3 messages a second. The row stays locked until the end of the
+# transaction, so that workers share the send rate.
 _LOCK = """
 INSERT INTO provider_rate_limits (provider, available_at) VALUES ($1, $2)
 ON CONFLICT (provider) DO UPDATE SET available_at = greatest(provider_rate_limits.available_at, $2)

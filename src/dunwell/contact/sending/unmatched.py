@@ -1,5 +1,5 @@
-"""SMS and delivery reports that match no message, for operators: listed until one of them has
-marked them as seen. They belong to no merchant, so the installation's audit log records this."""
+"""SMS and delivery reports that match no message. They are listed for operators until one of them
+marks them as seen. They belong to no merchant, so the installation's audit log records this."""
 
 from collections.abc import Mapping
 from datetime import datetime

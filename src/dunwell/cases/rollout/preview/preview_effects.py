@@ -98,7 +98,7 @@ class PersonForecast:
         }
         courses = [self._start_course(each, days) for each in claims_of_person]
         zone = self._hours["LETTER"].calendar
-        # The place keeps claims in order that act at the same instant.
+        # The index decides the order of claims that act at the same instant.
         waiting = [
             (at, place) for place, each in enumerate(courses) if (at := each.next_at) is not None
         ]

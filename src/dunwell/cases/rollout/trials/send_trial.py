@@ -26,7 +26,7 @@ from dunwell.platform.database.attempts import count_attempt, load_attempts
 from dunwell.platform.errors import Fault, InvalidState, RateLimited, ValidationError
 from dunwell.platform.resources import Resources
 
-# Per user within the period below.
+# The limit for one user within the period below.
 MAX_TRIALS = 20
 _WINDOW = timedelta(hours=1)
 _ATTEMPT_KIND = "trial-messages"

@@ -103,8 +103,8 @@ _MASKS = (TOKEN_MASK, CODE_MASK, CHECK_MASK)
 
 @dataclass(frozen=True, slots=True)
 class StepExecution:
-    """One execution of a contact step: its version, the local date, the pay-by date and
-    attachments."""
+    """One execution of a contact step: the version, the step, the local date, the pay-by date and
+    the attachments."""
 
     version: Version
     step: ContactStep

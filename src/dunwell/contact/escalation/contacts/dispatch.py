@@ -54,7 +54,7 @@ from dunwell.platform.resources import Resources
 SET_SIZE = 200
 # Sets that one worker prepares or sends at the same time. Lingering sets use no slot.
 _SLOTS = 8
-# How long small sets of one provider follow each other before other merchants get their turn.
+# How long one merchant channel may send small sets one after the other before others get a turn.
 _LINE_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
@@ -101,7 +101,7 @@ class MessageDispatcher(Sender[_ContactSet]):
 
 
 class _ContactQueue:
-    """The queue of due contacts; implements `sending.sender.Queue`."""
+    """The queue of due contacts; implements `sending.sender.SendQueue`."""
 
     def __init__(
         self, resources: Resources, letters: LetterFiles, adapters: Adapters,
@@ -181,8 +181,8 @@ class _ContactQueue:
         lease, real_now = start_lease(self._resources), self._now()
         is_repeatable = channel in self._adapters.list_repeatable(merchant)
         # Quiet hours apply here too, because an interrupted contact may not have been sent yet.
-        # Sandboxes are exempt: their clock stands still while messages are in progress, so their
-        # quiet hours would never end.
+        # Sandboxes are exempt: their clock does not advance while messages are in progress, so
+        # their quiet hours would never end.
         quiet = list_quiet_channels(merchant.configuration, real_now)
         taken = []
         async with self._resources.database.transaction() as tx:

@@ -55,8 +55,9 @@ from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
-# The limit of one worker for stored files; a message needs about three times as much memory while
-# it is encoded. Ordinary files never reach the limit, so a slow recipient delays no other.
+# The memory that one worker may use for the files of messages. A message needs about three times
+# the size of its files while it is encoded. Ordinary files never reach the limit, so a slow
+# recipient delays no other.
 _MAX_BYTES = 96 * 1024 * 1024
 
 
@@ -123,7 +124,7 @@ class LeasedCalls:
 
 
 class HandedOverContacts:
-    """Implements `sending.sender.HandedOver` for contacts."""
+    """Implements `sending.sender.HandedOverSet` for contacts."""
 
     def __init__(
         self, resources: Resources, letters: LetterFiles, head: MessageSource, leased: LeasedCalls,

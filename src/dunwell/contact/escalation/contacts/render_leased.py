@@ -55,7 +55,8 @@ _AFTER_OUTAGE = timedelta(minutes=1)
 
 log = structlog.get_logger(__name__)
 
-# A message, a delay, a missing attachment, a late contact or a permanent refusal.
+# The outcome of rendering: a message, a delay, a missing attachment, a contact that is too late, or
+# a permanent refusal.
 Outcome = RenderedContact | ContactHold | AttachmentMissing | ContactTooLate | Permanent
 
 
@@ -95,7 +96,7 @@ def _render(head: MessageSource, each: ContactToRender, now: datetime) -> Outcom
         if not isinstance(occasion, StepExecution):
             return occasion
         return render_contact(head, each.planned, occasion)
-    except Exception as error:  # noqa: BLE001 - logged there
+    except Exception as error:  # noqa: BLE001 - logged by _hold_after_error
         return _hold_after_error(each, error, now)
 
 
@@ -117,7 +118,7 @@ async def _print(
         return replace(rendered, content=replace(rendered.content, document_key=key), pdf=pdf)
     except ScriptMissing as error:
         return Permanent(describe_missing(error))
-    except Exception as error:  # noqa: BLE001 - logged there
+    except Exception as error:  # noqa: BLE001 - logged by _hold_after_error
         return _hold_after_error(each, error, now)
 
 
@@ -142,7 +143,7 @@ def _decide_execution(
     if each.step.attachments == "REQUIRED" and not each.attachments:
         return AttachmentMissing()
     today: date = workflow.calendar.local_date(now)
-    # An SMS carries no files; its link leads to them.
+    # Files are not sent with an SMS; its link leads to them.
     carries = channel != "SMS"
     ids = tuple(file.attachment_id for file in each.attachments) if carries else ()
     return StepExecution(

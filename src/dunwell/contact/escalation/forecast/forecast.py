@@ -69,7 +69,8 @@ class ClaimForecast:
         self._facts = facts
         self._now = now
         self._guard = guard
-        # Dates and amounts affect nothing but conditions. Updating them costs more than the rest.
+        # Dates and amounts affect conditions only. Updating them takes longer than the rest of the
+        # forecast, so they are updated only if a step has a condition.
         self._has_guards = any(step.when is not None for step in workflow.steps)
 
     @property

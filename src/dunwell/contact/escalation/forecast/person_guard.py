@@ -17,7 +17,7 @@ from dunwell.contact.messages.guards.guards import (
     has_room,
 )
 
-# The id of the only candidate; any value will do.
+# The contact id of the only candidate; it is not stored, so any value can be used.
 _ONLY_CANDIDATE = UUID(int=0)
 QuietHoursByChannel = Mapping[Channel, SendingHours]
 

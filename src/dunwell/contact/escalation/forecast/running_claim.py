@@ -38,6 +38,7 @@ class RunningClaim:
     """A running claim. Without a due time and an open contact it stays where it is."""
 
     facts: DueClaim
+    # Equal for all claims of a person; empty if only one claim is forecast.
     person: str
     is_held: bool
     held_until: datetime | None

@@ -242,7 +242,7 @@ async def _is_address_unreachable(
 
 
 async def sweep_old_reports(resources: Resources) -> int:
-    """Delete reports that are older than anyone is expected to ask about."""
+    """Delete reports that are older than `KEPT_FOR`."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         return await sweep_reports(tx, now - KEPT_FOR, _SET_SIZE)

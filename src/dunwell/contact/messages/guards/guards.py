@@ -146,7 +146,8 @@ def _has_room_around(days: Days, guards: Guards, day: date) -> bool:
 
 
 def _decide_hold(identities: Sequence[Days], guards: Guards, today: date) -> GuardHold:
-    """Name the weekly guard if it alone would hold the contact, because it holds longer."""
+    """Return the hold of a contact. If both limits are reached, the reason is the weekly one,
+    because it holds the contact longer."""
     has_week = all(_has_room_around(days, guards, today) for days in identities)
     held_by = HoldReason.GUARD_DAY if has_week else HoldReason.GUARD_WEEK
     return GuardHold(held_by, find_first_free_day(identities, guards, today))

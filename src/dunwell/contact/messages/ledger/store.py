@@ -59,7 +59,8 @@ ORDER BY merchant_id
 _LOCK_SEALING = """
 SELECT merchant_id FROM merchants WHERE merchant_id = $1 FOR NO KEY UPDATE SKIP LOCKED
 """
-# A separate statement after the lock, so that it sees the seal that the lock waited for.
+# A separate statement after the lock, so that it sees a seal that was committed just before the
+# lock was granted.
 _LOAD_HEAD = """
 SELECT seal, digest, key_version
 FROM ledger_seals

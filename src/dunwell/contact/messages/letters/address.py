@@ -12,9 +12,9 @@ from dunwell.contact.messages.templates.facts import CreditorFacts
 from dunwell.contact.messages.templates.formatting import get_locale, render_line
 from dunwell.core.claims.fields import DebtorName
 
-# Emoji outside the basic plane, with flags and skin tones; those of the basic plane that are shown
-# as pictures by default; and every other sign that a variation selector turns into a picture. Plain
-# signs such as arrows, stars and the trademark sign are printed.
+# Emoji outside Unicode's Basic Multilingual Plane, with flags and skin tones; those inside it that
+# are shown as pictures by default; and every other sign that a variation selector turns into a
+# picture. Plain signs such as arrows, stars and the trademark sign are printed.
 _PICTURE = (
     "(?:[\U0001f000-\U0001fbff]"
     "|[\u231a\u231b\u23e9-\u23ec\u23f0\u23f3\u25fd\u25fe\u2614\u2615\u2648-\u2653\u267f\u2693\u26a1"

@@ -1,5 +1,6 @@
-"""Print sheets and papers in a small pool of child processes, so that layout does not block the
-event loop and a malicious sheet can harm only its child."""
+"""Print sheets (letters) and papers (other documents, such as receipts) in a small pool of child
+processes, so that layout does not block the event loop and a malicious sheet can harm only its
+child."""
 
 import asyncio
 from collections import Counter, OrderedDict

@@ -49,7 +49,7 @@ _MAX_BYTES = 331
 
 @dataclass(frozen=True, slots=True)
 class LetterPost:
-    """The data of a letter that does not come from its facts."""
+    """How a letter looks and where it goes: everything that its facts do not contain."""
 
     # The address lines of the window.
     address: Sequence[str]
@@ -306,7 +306,7 @@ def build_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -> 
 
 
 def render_plain_letter(sheet: Sheet, letter: ShortLetter, language: str) -> str:
-    """Return the letter as plain text, for later readers."""
+    """Return the letter as plain text, which is stored and shown in place of the sheet."""
     words = [
         f"{render_line(letter.greeting)},",
         fill(letter.body.text, letter.values),

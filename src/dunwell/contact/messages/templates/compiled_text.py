@@ -80,7 +80,7 @@ def _fill_button_open(slot: Slot, values: SlotValues) -> str:
 
 
 def _fill_button_words(_slot: Slot, values: SlotValues) -> str:
-    """Empty if there is no page to link to. The label has no markup."""
+    """Return the label of the button, or an empty text if there is no page to link to."""
     return values.button_words if values.text(LANDING_URL) else ""
 
 

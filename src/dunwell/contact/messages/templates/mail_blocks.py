@@ -68,7 +68,8 @@ def render_frame_policy(html: str) -> str:
     )
 
 
-# Amounts of longer descriptions move to the right; the column stays.
+# The maximum width of the description column. A longer description moves only its own amount to
+# the right.
 _MAX_WIDTH = 48
 
 

@@ -1,5 +1,16 @@
 """Compile Markdown tokens to HTML, plain text and the blocks of a letter, with the same text in the
-same order. Pure."""
+same order.
+
+The blocks of a letter are JSON for its layout (`letter.typ`):
+
+    ["p", runs]                 a paragraph
+    ["h", runs]                 a heading
+    ["ul", entries]             a list; an entry is a list of blocks
+    ["ol", entries, start]      a numbered list
+    ["items"]                   the table of the claim's items
+
+A run is ["t", text, is_bold, is_italic], or ["b"] for a line break. Pure.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -53,8 +64,8 @@ class HtmlCompiler:
             self.parts.append(f"</{token.tag}>\n")
 
     def _stands_around_items(self, token: Token) -> bool:
-        """Return whether this ends a paragraph around {{ items }}. The paragraph is omitted,
-        because it may not contain a table."""
+        """Return whether the token closes a paragraph around {{ items }}. Its tags are left out,
+        because a paragraph may not contain a table."""
         is_after_items = self.parts and self.parts[-1] == Slot("", "ITEMS_HTML")
         return bool(is_after_items and token.type == "paragraph_close")
 
@@ -109,7 +120,7 @@ class HtmlCompiler:
                 self.parts.append(self._tags[child.type])
 
     def _take_text(self, text: str, *, is_linked: bool) -> list[Part]:
-        """Add text. The address of the debtor's page always becomes a link."""
+        """Return the parts of a text. The address of the debtor's page always becomes a link."""
         landing = Slot(LANDING_URL, "HTML")
         address = (Slot(LANDING_URL, "TEXT"),)
         parts: list[Part] = []
@@ -193,7 +204,8 @@ class TextCompiler:
         self.parts.append(Slot("", "BUTTON_TEXT", (Slot(LANDING_URL, "TEXT"),)))
 
 
-# A filled block is JSON as the module describes it; a compiled block has parts instead of texts.
+# A block as described above. A compiled block has a tuple of parts in place of each text;
+# `fill_blocks` replaces them by the texts.
 Block = list[Any]
 
 

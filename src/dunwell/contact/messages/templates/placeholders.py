@@ -46,7 +46,7 @@ def join_within(pieces: Iterable[str], limit: int) -> str:
 
 
 SNIPPET_PREFIX = "snippet."
-# A built-in snippet: the greeting of the debtor. A definition can replace it by its own.
+# A built-in snippet: the greeting of the debtor. A definition can replace it with its own.
 GREETING = "greeting"
 GREETING_USED = SNIPPET_PREFIX + GREETING
 # The only value that is a block: a table, which is alone in its paragraph.

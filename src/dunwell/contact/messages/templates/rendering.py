@@ -1,8 +1,8 @@
 """Render a template and the facts of a claim as a message: subject, plain text and HTML with the
 same content.
 
-Pure, except that the frame's template is read once. Every e-mail ends with a footer that names the
-creditor with its address and contact; a template can neither move nor remove it. Pure.
+Every e-mail ends with a footer that names the creditor with its address and contact; a template can
+neither move nor remove it. The template of the frame is read once, when it is first needed. Pure.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ from dunwell.contact.messages.templates.sms_parts import SmsParts, count_parts, 
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate, Texts
 from dunwell.platform.text.translation import Language, find_debtor_language
 
-# The most parts that gateways send as one SMS.
+# The maximum number of parts that gateways send as one SMS.
 MAX_SMS_PARTS = 10
 # The content id of the logo within an e-mail (RFC 2392).
 LOGO_ID = "logo@brand"
@@ -160,8 +160,8 @@ def render_sms(
 ) -> tuple[str, SmsParts]:
     """Render an SMS without markup and footer. Lines are kept; consecutive spaces become one.
 
-    Return the text and its parts, which may be more than MAX_PARTS. Masks have the length of their
-    values, so the count is that of the sent text. Raises MessageTooLarge.
+    Return the text and its parts, which may be more than MAX_SMS_PARTS. Masks have the length of
+    their values, so the count is that of the sent text. Raises MessageTooLarge.
     """
     values = MessageValues(facts, language)
     text = assemble_text(template.body, choose_snippets(snippets, language), values, "SMS")

@@ -38,8 +38,8 @@ WHERE o.due_at <= $1 AND (n.state IS NULL OR n.state NOT IN ('PLANNED', 'HANDED_
 ORDER BY o.due_at
 LIMIT $2
 """
-# Uses primary keys, as do all statements below except the last. A transaction with a report waits
-# for the lock; the next statement sees its result.
+# Uses the primary key, as do the statements down to _LOAD_DEBTOR. Waits for a transaction that
+# records a report about the notice; the next statement sees its result.
 _LOCK = """
 SELECT facts, notice_id
 FROM debtor_occasions

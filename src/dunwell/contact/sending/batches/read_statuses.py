@@ -59,7 +59,7 @@ log = structlog.get_logger(__name__)
 class StatusFileReader:
     """Read status files.
 
-    list_lines: returns the current print providers.
+    find_providers: returns the current print providers by name.
     """
 
     def __init__(

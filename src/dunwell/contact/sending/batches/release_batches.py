@@ -10,7 +10,7 @@ If a worker dies before step 2 is complete, the batch is dissolved: no file has 
 its letters wait for the next batch. If a worker dies later, the batch can only be finished, with
 the bytes that were written: the `.part` either still waits to be renamed or has been renamed. A
 manifest is therefore written once and no letter is in two of them. After a restore, the copy shows
-that a batch was released although its row is older (`search_released`).
+that a batch was released although its row is older (`unconfirmed_letters.search_released`).
 
 A letter is withdrawn if nothing is owed any more before it is in a manifest. Its files are deleted
 and it is reported as FAILED with this reason: the contact is shown as not sent, nothing is counted
@@ -68,7 +68,7 @@ log = structlog.get_logger(__name__)
 class BatchReleaser:
     """Release batches.
 
-    list_lines: returns the current print providers.
+    find_providers: returns the current print providers by name.
     """
 
     def __init__(

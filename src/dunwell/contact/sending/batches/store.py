@@ -176,8 +176,8 @@ ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "RELEASED", "TAKING_BACK"
 # Waits for a transaction that applies another installation file
 # (`accounts.installation.store.lock_installation`).
 _HOLD_PLACE = "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1 FOR KEY SHARE"
-# Rows of files that are already outside, or in a batch, stay unchanged. Locks in the order of keys.
-# Inserts nothing if the provider's place has changed.
+# Letters whose files were already handed over or are in a batch stay unchanged. Locks in the order
+# of keys. Inserts nothing if the provider's files are now kept elsewhere.
 _BEGIN = """
 INSERT INTO letter_batch_items AS item
     (merchant_id, communication_id, provider, reference, country, pages, files, started_at)
@@ -282,7 +282,7 @@ async def begin_items(
     files of UPLOADING letters are to be written (again). Letters are missing from the result if the
     provider's place has changed.
 
-    place: as returned by `installation.lines.letters.locate`.
+    place: the location of the provider's files (`describe_letter_location`).
     """
     begun = [
         {
@@ -305,15 +305,15 @@ async def load_item_state(tx: Connection, key: ItemKey) -> ItemState | None:
 async def finish_items(
     tx: Connection, keys: Collection[ItemKey], real_now: datetime
 ) -> Collection[ItemKey]:
-    """Record that the files of letters have their names. Letters that were given up in the meantime
-    are missing from the result; they will not be printed."""
+    """Record that the files of letters are complete under their final names. Letters that were
+    given up in the meantime are missing from the result; they will not be printed."""
     merchant_ids, communication_ids = [key[0] for key in keys], [key[1] for key in keys]
     rows = await tx.fetch(_FINISH, merchant_ids, communication_ids, real_now)
     return {(row["merchant_id"], row["communication_id"]) for row in rows}
 
 
 async def give_up_item(tx: Connection, key: ItemKey) -> bool:
-    """Give up a letter whose files are not outside."""
+    """Delete a letter whose files were not all written. Return False if its files are complete."""
     return bool((await tx.execute(_DELETE_UNFINISHED, *key)).endswith("1"))
 
 

@@ -104,7 +104,8 @@ ContactAnswer = ChannelAnswer | AttachmentMissing | ContactTooLate
 
 @dataclass(frozen=True, slots=True)
 class ContactAttempt:
-    """A contact and the answer's context; `tries` includes this attempt."""
+    """The facts about an attempt that decide what its answer means. `attempts` includes this
+    attempt."""
 
     # None if the step was removed from its scenario in the meantime.
     step: ContactStep | None

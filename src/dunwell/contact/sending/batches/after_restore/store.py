@@ -219,7 +219,7 @@ async def mark_files_missing(
 async def clear_decided_letters(
     tx: Connection, provider: str, keys: Sequence[Key], real_now: datetime
 ) -> int:
-    """Allow letters whose files exist in the next batch and return their number."""
+    """Allow letters whose files exist to be part of the next batch, and return their number."""
     done = await tx.execute(_CLEAR_ASKED, *_list_keys(keys), provider, real_now)
     return int(done.split()[-1])
 
