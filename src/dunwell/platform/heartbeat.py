@@ -35,9 +35,9 @@ def start_lease(resources: Resources, duration: timedelta = LEASE) -> Lease:
 
 
 class LeaseRenewals:
-    """When each leased message was last renewed. A row that another transaction has locked misses a
-    renewal that the other rows get. A process that was suspended can tell that it may have lost all
-    of its leases."""
+    """When the lease of each message was last renewed. A row that another transaction has locked
+    misses a renewal that the other rows get. A process that was suspended notices here that it may
+    have lost all of its leases."""
 
     def __init__(self, lease: Lease) -> None:
         self._begun_at = lease.started_at

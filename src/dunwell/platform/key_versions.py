@@ -55,7 +55,8 @@ async def register_keys(tx: Connection, keys: KeyRing) -> None:
 
 
 async def register_keys_at(url: str, keys: KeyRing) -> None:
-    """Do the same with a new connection to a database that is available and migrated."""
+    """Do what `register_keys` does over a new connection to a database that is available and
+    migrated."""
     connection = await connect(url, OpenConnection)
     try:
         await register_keys(connection, keys)
@@ -83,8 +84,8 @@ def build_key_check(keys: KeyRing) -> Callable[[Connection], Awaitable[None]]:
 
 
 def find_key_mismatch(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> str | None:
-    """Return what is wrong with the keys for a database with these versions and what to do, or
-    None."""
+    """Compare the keys with the versions that a database knows. Return what is wrong and what to
+    do, or None if they fit."""
     by_version = {each.version: each for each in known}
     by_fingerprint = {each.fingerprint: each.version for each in known}
     newest = max(by_version, default=0)

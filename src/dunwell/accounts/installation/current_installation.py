@@ -1,4 +1,4 @@
-"""The current installation file in a running process, reloaded every few seconds."""
+"""The current installation file in a running process, which is reloaded every few seconds."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from dunwell.platform.http.addresses import Proxies, is_forbidden
 from dunwell.platform.resources import Resources
 
 _RELOAD_SECONDS = 5.0
-# Limit of untrusted proxies that are logged until the next revision.
+# The largest number of untrusted proxies that are logged for one revision of the file.
 _MAX_NOTED_PROXIES = 20
 _log = structlog.get_logger("dunwell.accounts.installation")
 
@@ -85,7 +85,7 @@ class CurrentInstallation:
             self.operator = revision.installation.operator
             self.delivery_providers = revision.installation.delivery_providers or {}
             self.sign_in = revision.installation.sign_in or SignInSettings()
-            # Log a proxy that is still untrusted once more after each revision.
+            # Log proxies that are still untrusted once more for the new revision.
             self._noted.clear()
 
 

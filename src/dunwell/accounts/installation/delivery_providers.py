@@ -76,7 +76,8 @@ class ReturnMailbox(ProviderPart, frozen=True):
 
 
 class Dkim(ProviderPart, frozen=True):
-    """DKIM keys with which Dunwell signs messages. Leave it out if the mail server signs."""
+    """The DKIM key with which Dunwell signs messages. It is left out if the mail server signs them.
+    """
 
     domain: Domain
     selector: Text
@@ -103,7 +104,8 @@ Path = Annotated[str, Meta(min_length=1, max_length=1_000)]
 
 
 class BatchSettings(ProviderPart, frozen=True):
-    """Letters are handed over to the print service and released in batches, by a manifest."""
+    """How letters are collected in batches. A batch is released to the print service by a manifest.
+    """
 
     every_minutes: Annotated[int, Meta(ge=1, le=1_440)] = 60
     most: Annotated[int, Meta(ge=1, le=10_000)] = 1_000
@@ -168,8 +170,8 @@ BaseUrl = Annotated[
     ),
 ]
 Network = Annotated[str, Meta(min_length=1, max_length=50)]
-# The only networks that are connected to, for a gateway in the operator's own network. If empty,
-# every public address is allowed and no private one.
+# For a gateway in the operator's own network: the only networks to which connections are made. If
+# empty, every public address is allowed and no private one.
 Networks = tuple[Network, ...]
 # The SMS that confirms a STOP once to its sender. Without it there is no answer.
 Confirmation = Annotated[str, Meta(min_length=1, max_length=160)]
@@ -247,7 +249,7 @@ def _collect(value: Any, path: str, found: dict[str, str]) -> None:
 
 
 def find_delivery_provider_faults(providers: Mapping[str, DeliveryProvider]) -> Iterator[Fault]:
-    """Yield the faults that the shape does not show, with pointers into the file."""
+    """Yield the faults other than wrong keys and types, with pointers into the file."""
     for name, provider in providers.items():
         if isinstance(provider, SmtpProvider):
             yield from _find_smtp_faults(name, provider)

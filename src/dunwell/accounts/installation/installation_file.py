@@ -98,7 +98,7 @@ class WebhookNetworks(ProviderPart, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class WebhookReach:
-    """Where a merchant's webhooks may be sent: only to `networks`, or, if that is empty, to every
+    """Where a merchant's webhooks may be sent: only to `networks` or, if there are none, to every
     public address and no private one."""
 
     networks: tuple[Network, ...] = ()
@@ -123,7 +123,7 @@ def parse_reach(document: object, merchant_key: str) -> WebhookReach:
 
 
 def find_webhook_network_faults(entries: Sequence[WebhookNetworks]) -> Iterator[Fault]:
-    """Yield the faults that the shape does not show, with pointers into the file."""
+    """Yield the faults other than wrong keys and types, with pointers into the file."""
     keys = [each.merchant for each in entries]
     for index, entry in enumerate(entries):
         if entry.merchant in keys[:index]:
@@ -218,7 +218,7 @@ def _find_network_faults(document: Any) -> Iterator[Fault]:
     networks = document.get("trustedProxies") if isinstance(document, dict) else None
     for index, network in enumerate(networks if isinstance(networks, list) else []):
         if not isinstance(network, str):
-            continue  # The shape check reports it.
+            continue  # `find_faults` reports it.
         pointer = render_pointer(["trustedProxies", index])
         try:
             parsed = ip_network(network)

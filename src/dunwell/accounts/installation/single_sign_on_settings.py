@@ -55,7 +55,8 @@ class IdentityProviderSettings(_Part, frozen=True):
     acr_values: Annotated[tuple[Text, ...], Meta(max_length=20)] = ()
     # Each sign-in must have all of these authentication methods.
     amr_values: Annotated[tuple[Text, ...], Meta(max_length=20)] = ()
-    # The only networks in which the provider may be. If empty: any public address.
+    # The only networks in which the provider may be. If there are none, it may have any public
+    # address.
     networks: Networks = ()
 
     @property
@@ -90,7 +91,7 @@ class SignInSettings(_Part, frozen=True):
 
 
 def find_sign_in_faults(sign_in: SignInSettings) -> Iterator[Fault]:
-    """Yield the faults that the shape does not show, with pointers into the file."""
+    """Yield the faults other than wrong keys and types, with pointers into the file."""
     names = [each.name for each in sign_in.oidc]
     for index, provider in enumerate(sign_in.oidc):
         yield from _find_provider_faults(provider, ["signIn", "oidc", index])

@@ -80,7 +80,8 @@ def _select_person_index(wanted: AuditFilter) -> Sequence[object] | None:
     return (wanted.actor_id,) if is_person else None
 
 
-# Of the given filters, the list uses the index of the one that the fewest rows match.
+# The narrow indexes are tried in this order, which begins with the filter that matches the fewest
+# rows.
 _ROWS: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
     name="audit",
     table="audit_log",

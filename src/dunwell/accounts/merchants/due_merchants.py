@@ -1,11 +1,11 @@
-"""SQL that lists the merchants with due rows. While nothing is due, one index over all merchants
-answers, and no merchant is read. Pure."""
+"""SQL that lists the merchants with due rows. While nothing is due, it reads one index over all
+merchants and no merchant. Pure."""
 
 from typing import NamedTuple
 
 from dunwell.platform.database.sql import compose
 
-# Each sandbox has its own clock and is checked on its own. Uses merchants_sandbox.
+# Each sandbox has its own clock and is therefore checked separately. Uses merchants_sandbox.
 _DUE = """(
     SELECT m.merchant_id, $1::timestamptz AS now
     FROM merchants m

@@ -163,9 +163,8 @@ async def load_merchant(tx: Connection, merchant_id: int) -> Merchant | None:
 
 
 async def load_merchants_page(tx: Connection, after: int, limit: int) -> list[Merchant]:
-    """Return merchants with greater ids, in the order of ids, for code that processes all
-    of them.
-    """
+    """Return merchants with ids above `after`, in the order of their ids, for code that processes
+    all merchants."""
     rows = await tx.fetch(_LOAD_MERCHANTS_PAGE, after, limit)
     return [build_merchant(row, CachedConfiguration()) for row in rows]
 
@@ -239,7 +238,7 @@ def _parse_scopes(row: Row) -> tuple[Scope, ...]:
 
 
 def build_merchant(row: Row, cached: CachedConfiguration) -> Merchant:
-    """Build a merchant from its row. `configuration` is null if `cached` is current."""
+    """Build a merchant from its row. The row's `configuration` is null if `cached` is current."""
     return Merchant(
         merchant_id=row["merchant_id"],
         key=row["key"],
@@ -338,7 +337,7 @@ FROM idempotency_keys
 WHERE merchant_id = $1 AND key = $2 AND created_at > $3
 """
 
-# An expired response may still be stored until the next sweep.
+# An expired response is replaced, because it stays in the table until the next sweep.
 _SAVE = """
 INSERT INTO idempotency_keys (merchant_id, key, request_hash, status, body, created_at)
 VALUES ($1, $2, $3, $4, $5, $6)
@@ -364,8 +363,8 @@ async def try_lock_idempotency_key(tx: Connection, merchant_id: int, key: str) -
 async def find_stored_response(
     tx: Connection, merchant_id: int, key: str, now: datetime
 ) -> StoredResponse | None:
-    """Return the stored response. Run it after the lock in its own statement, so that its snapshot
-    includes what the previous holder committed."""
+    """Return the stored response. Call this after locking the key, so that the snapshot of this
+    statement includes what the previous holder of the lock committed."""
     row = await tx.fetchrow(_LOAD, merchant_id, key, now - KEPT_FOR)
     return None if row is None else StoredResponse(**row)
 

@@ -98,7 +98,7 @@ async def find_invitation(
 async def find_form_faults(
     services: SignInServices, invited: OpenInvitation, joining: InvitationForm
 ) -> Mapping[str, InvitationFault | PasswordFault]:
-    """Return the faults of the form by field. The password is checked only after a right code,
+    """Return the faults of the form by field. The password is checked only if the code is right,
     because the check takes processor time."""
     if find_step(invited.app_secret, joining.code, services.now()) is None:
         return {"code": InvitationFault.CODE}
@@ -219,7 +219,8 @@ async def _open_first_session(
 
 
 async def _find_invited(work: UserWork, link: str) -> UUID | None:
-    """Return the link's user. Also None for a user who must use single sign-on."""
+    """Return the link's user, or None if the link is not valid or the user must use single sign-on.
+    """
     link_hash = hash_secret(link)
     user_id = None if link_hash is None else await find_invited_user(work.tx, link_hash, work.now)
     user = None if user_id is None else await load_user(work.tx, user_id)

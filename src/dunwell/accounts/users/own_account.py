@@ -77,7 +77,7 @@ class PasswordConfirmation:
 
 @dataclass(frozen=True, slots=True)
 class SignInTooOld:
-    """The user has no password, and the passkey sign-in is too long ago."""
+    """The user has no password to confirm, and signed in with the passkey too long ago."""
 
 
 async def load_account(work: UserWork, signed_in: SignedInUser) -> UserAccount:
@@ -138,7 +138,7 @@ async def end_own_session(work: UserWork, signed_in: SignedInUser, session_id: U
     """End one of the user's own sessions. Raises NotFound, also for another user's session."""
     if not await end_session(work.tx, signed_in, session_id, work.now):
         raise NotFound("This session has already ended.")
-    # The session's browser is no longer known.
+    # Forget the session's browser, too.
     await forget_browsers(work.tx, signed_in.user_id, session_id)
     after = {"session": str(session_id)}
     await save_user_audit(work, "session.end", signed_in.user_id, after=after)

@@ -28,11 +28,11 @@ MAX_LENGTH = 1000
 # Enough against guessing online (10 attempts in 15 minutes, and a second factor) and against an
 # attacker who has the hashes.
 _MIN_GUESSES = 10**8
-# zxcvbn reads this many characters; further ones only make a password stronger. Its time grows with
-# the square of the length,
+# zxcvbn gets only this many characters, because its time grows with the square of the length.
+# Further characters only make a password stronger.
 _MAX_READ = 32
-# and with the number of ways to read symbols as letters: "4" and "@" for a and "$" and "5" for s
-# make four.
+# The time of zxcvbn also grows with the number of ways to read symbols as letters: "4" and "@" for
+# "a", and "$" and "5" for "s", make four ways.
 _MAX_READINGS = 32
 _LETTERS = str.maketrans({sign: letter for letter, all_ in L33T_TABLE.items() for sign in all_})
 _MIN_WORD_LENGTH = 4

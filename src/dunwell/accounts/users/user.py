@@ -137,7 +137,8 @@ class User:
     revision: int
     # An administrator who may sign in without single sign-on although it is required.
     is_break_glass: bool = False
-    # Since when codes are accepted only in known browsers. None: they are accepted everywhere.
+    # Since when codes of the second factor are accepted only in known browsers. None: they are
+    # accepted in all browsers.
     second_factor_locked_at: datetime | None = None
     # The identity provider with which the user signs in. None: without single sign-on.
     provider: str | None = None

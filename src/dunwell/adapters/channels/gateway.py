@@ -55,7 +55,8 @@ class UnclearResponse(Exception):  # noqa: N818 - reads as what happened
 
 class Gateway:
     """The gateway of one delivery provider. `networks` are the only networks in which it may be;
-    without any, it may have any public address. `connections` is how many it is given at a time."""
+    without any, it may have any public address. `connections` is the largest number of simultaneous
+    connections."""
 
     def __init__(
         self, provider: str, networks: Sequence[str], *, connections: int,

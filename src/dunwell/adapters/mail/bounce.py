@@ -165,7 +165,7 @@ def _parse_block(block: Message, message: Message) -> Bounce | None:
 def _parse_other_formats(message: Message) -> Bounce | None:
     try:
         temporary, permanent = all_failures(message)
-    except Exception:  # noqa: BLE001 - whatever strangers' bytes do to a reader of theirs
+    except Exception:  # noqa: BLE001 - untrusted bytes can make the library raise anything
         return None
     if permanent:
         failure = parse_diagnostic(_read_text(message)) or UNREADABLE

@@ -55,8 +55,8 @@ class MailHandler:
         self, resources: Resources, reader: MailParser, find_providers: Callable[[], Any], *,
         max_connections: int = MAX_CONNECTIONS,
     ) -> None:  # fmt: skip
-        """`list_lines` returns the current delivery providers by name. `max_connections` is the
-        number of connections for each protocol."""
+        """`find_providers` returns the current delivery providers by name. `max_connections` is the
+        limit of connections for each protocol."""
         self._resources = resources
         self._reader = reader
         self._find_providers: Callable[[], dict[str, DeliveryProvider]] = find_providers
@@ -166,7 +166,8 @@ class _LimitedConnection(SMTP):
             return
         self._count(data)
         if self._lines > MAX_LINES or self._bytes > 2 * MAX_BYTES:
-            # The library would read on to the end of the message, line by line.
+            # Close the connection, because the library would read the whole rest of the message,
+            # line by line.
             assert isinstance(self.transport, asyncio.WriteTransport)
             self.transport.write(b"552 5.3.4 Too large, or too many lines\r\n")
             self.transport.close()

@@ -60,8 +60,8 @@ class FetchedMails:
 def fetch_mail(
     mailbox: ReturnMailbox, password: str, *, validity: int, after_uid: int
 ) -> FetchedMails:
-    """Return the messages after `after_uid`, or all of them if the mailbox has another
-    UIDVALIDITY. Blocks, so call it in a thread. Raises MailboxAway."""
+    """Return the messages after `after_uid`, or all of them if the mailbox has another UIDVALIDITY.
+    Blocks, so call it in a thread. Raises MailboxUnavailable."""
     try:
         with _connect(mailbox) as client:
             client.login(mailbox.credentials.user, password)
@@ -76,8 +76,8 @@ def fetch_mail(
 
 
 def check_mailbox(mailbox: ReturnMailbox, password: str) -> None:
-    """Check that the mailbox accepts the sign-in and has the folder. Blocks. Raises MailboxAway,
-    and MailboxRefused for a wrong user or password."""
+    """Check that the mailbox accepts the sign-in and has the folder. Blocks, so call it in a
+    thread. Raises MailboxUnavailable, and MailboxRefused for a wrong user or password."""
     try:
         with _connect(mailbox) as client:
             client.login(mailbox.credentials.user, password)

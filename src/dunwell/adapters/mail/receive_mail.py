@@ -89,7 +89,7 @@ class MailParser:
 
 
 _DAY = timedelta(days=1)
-# For one message: delays, and a final state.
+# The limit for one message, whose reports are delays and a final state.
 _MAX_REPORTS_PER_MESSAGE = 40
 # Reports per day, over all delivery providers, that belong to none of our messages.
 _MAX_UNRELATED_PER_DAY = 1_000
@@ -127,8 +127,8 @@ async def receive_mail(
 
 
 async def _is_over_limit(tx: Connection, report: Report, now: datetime) -> bool:
-    """Return whether too many reports were stored for this message, or for no message. Anybody can
-    send them."""
+    """Return whether too many reports were stored for this message or, without a message, for none.
+    Anyone can send them."""
     if report.reference is not None:
         known = await count_reports(tx, [report.reference])
         return known[report.reference] >= _MAX_REPORTS_PER_MESSAGE

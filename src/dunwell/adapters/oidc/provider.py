@@ -171,7 +171,7 @@ class OidcProvider:
         self, metadata: Metadata, tokens: Mapping[str, Any], secrets: AttemptSecrets, now: datetime
     ) -> Mapping[str, Any]:
         """Return the ID token's claims, completed by those of the userinfo endpoint if some are
-        missing. Raises IdentityProviderAway, TokenRefused."""
+        missing. Raises IdentityProviderUnavailable, TokenRefused."""
         token, access = tokens.get("id_token"), tokens.get("access_token")
         if not isinstance(token, str):
             raise TokenRefused("there is none")
@@ -197,7 +197,7 @@ class OidcProvider:
         self, token: str, now: datetime, check: Callable[[KeySet], _Checked]
     ) -> _Checked:
         """Check a token with the known keys and, if none fits, once more with newly fetched ones.
-        Raises IdentityProviderAway, TokenRefused."""
+        Raises IdentityProviderUnavailable, TokenRefused."""
         if len(token) > _MAX_TOKEN_LENGTH:
             raise TokenRefused("too long")
         try:

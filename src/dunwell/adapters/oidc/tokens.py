@@ -34,8 +34,8 @@ _MAX_TEXT_LENGTH, _MAX_SUBJECT_LENGTH, _MAX_GROUPS = 2_000, 255, 2_000
 
 
 class TokenRefused(Exception):  # noqa: N818 - reads as what happened
-    """The token is not valid. The message is a word for the log and never contains a part of the
-    token."""
+    """The token is not valid. The message is a short reason for the log and never contains a part
+    of the token."""
 
 
 class KeyUnknown(TokenRefused):

@@ -65,7 +65,7 @@ def allocate(
 
 
 def _payment_order(item: OwedItem, order: Allocation) -> tuple[bool, date, int]:
-    """The sort key: costs and fees first or last, then by due date, then by position."""
+    """Return the sort key: costs and fees first or last, then by due date, then by position."""
     is_primary = item.type == PRIMARY
     comes_last = is_primary if order == "COSTS_FIRST" else not is_primary
     return comes_last, item.due_on or date.max, item.position

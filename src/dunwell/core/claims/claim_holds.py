@@ -71,8 +71,8 @@ async def lift_hold(
 async def ensure_hold(
     work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID, reason: str
 ) -> UUID | None:
-    """Return the id of an active hold: this one without an end, or a new one if it was lifted.
-    None: the claim has ended. Raises NotFound."""
+    """Remove the end of the hold `hold_id` or, if it was lifted, open a new one. Return the id of
+    the active hold, or None if the claim has ended. Raises NotFound."""
     if await save_hold_end(
         work.tx, work.merchant_id, claim_id=claim_id, hold_id=hold_id, until=None
     ):
@@ -86,8 +86,8 @@ async def ensure_hold(
 async def pause_claim(
     work: Work, claim_id: int, *, until: datetime | None = None, reason: str | None = None
 ) -> None:
-    """Pause the claim. The same pause again changes nothing. Raises NotFound, InvalidState (the
-    claim has ended), ValidationError (the end is in the past)."""
+    """Pause the claim. Nothing changes if the same pause is already active. Raises NotFound,
+    InvalidState (the claim has ended), ValidationError (the end is in the past)."""
     work.require(Right.CHANGE_CLAIMS)
     await lock_claim_of_merchant(work, claim_id)
     holds = await load_holds(work.tx, work.merchant_id, claim_id)

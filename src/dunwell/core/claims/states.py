@@ -88,7 +88,7 @@ class Hold:
     reason: str | None = None
     # None: not stored yet.
     hold_id: UUID | None = None
-    # Who opened it: a session or a payment request.
+    # The actor who opened the hold, such as a debtor's session, or a payment request.
     actor_id: str | None = None
 
     def stands(self, now: datetime) -> bool:

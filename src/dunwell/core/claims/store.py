@@ -323,13 +323,14 @@ async def list_ended_holds(
 async def lift_ended_holds(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int], now: datetime
 ) -> int:
-    """Lift expired holds with their own end time, and return the number of claims."""
+    """Lift expired holds as of the time at which each ended, and return the number of claims."""
     await tx.execute(_LOCK_CLAIMS, merchant_id, list(claim_ids))
     return len(await tx.fetch(_LIFT_ENDED, merchant_id, list(claim_ids), now))
 
 
 class EventPlace(NamedTuple):
-    """The position of a new event among those of its claim, and the claim's numbers."""
+    """The sequence of a new event within its claim, and the claim's reference and customer numbers.
+    """
 
     sequence: int
     reference_number: str

@@ -17,15 +17,16 @@ from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP, build_file_refusal
 from dunwell.platform.errors import UnsupportedMediaType
 
 MAX_PIXELS = 60_000_000
-# Larger images are compressed less, so that they are written within the child's time limit.
+# Images with more pixels are compressed less, so that they are written within the child's time
+# limit.
 _TIGHT_PIXELS = 8_000_000
 _ORIENTATION = 0x0112
 _QUALITY = 90
 
 
 def clean_image(content: bytes, content_type: str) -> bytes:
-    """Return the first frame in the same format. Raises UnsupportedMediaType for too many pixels,
-    and Pillow's exceptions."""
+    """Return the image's first frame, written again in the same format. Raises UnsupportedMediaType
+    for too many pixels, and Pillow's exceptions."""
     name = {JPEG: "JPEG", PNG: "PNG", WEBP: "WEBP"}[content_type]
     out = io.BytesIO()
     with Image.open(io.BytesIO(content), formats=(name,)) as image:
@@ -59,8 +60,8 @@ def _keep_orientation(orientation: int) -> Any:
 
 
 def _write_jpeg(image: Any, _: bytes) -> dict[str, Any]:
-    # A photograph with a second one inside is read as another format, which cannot be kept as it
-    # is.
+    # Pillow reads a JPEG that contains a second image as the format MPO, for which "keep" is not
+    # available.
     return {"quality": "keep" if image.format == "JPEG" else _QUALITY}
 
 
@@ -82,7 +83,7 @@ _WRITING = {JPEG: _write_jpeg, PNG: _write_png, WEBP: _write_webp}
 
 
 MAX_OBJECTS = 100_000
-# Of all streams together, uncompressed; and of one picture.
+# The limits of the uncompressed size of all streams together, and of the size of one picture.
 MAX_UNPACKED_BYTES = 512 * 1024 * 1024
 MAX_PICTURE_PIXELS = 200_000_000
 _CHUNK_BYTES = 1024 * 1024
@@ -195,7 +196,7 @@ def _count_unpacked(stream: Any, most: int) -> int:
 def _unpack(content: bytes, most: int, *, is_kept: bool) -> tuple[bytes, int]:
     """Return the uncompressed bytes, if they are kept, and their number."""
     unpacker, size, kept = zlib.decompressobj(), 0, bytearray()
-    # What follows the end does not belong to the stream. Readers show what precedes an error.
+    # Data after the end does not belong to the stream. PDF readers show the data before an error.
     with contextlib.suppress(zlib.error):
         while content and not unpacker.eof:
             chunk = unpacker.decompress(content, _CHUNK_BYTES)

@@ -1,6 +1,6 @@
 """Page pictures of untrusted files. Sandboxed child processes draw them, so that neither this
-process nor a browser reads the file. A file that crashes, hangs or exhausts its child cannot be
-shown, and only that child is lost.
+process nor a browser reads the file. A file that makes its child crash, hang or use too much memory
+cannot be shown, and only that child is lost.
 
 A child returns raw pixels, whose number is checked; the PNG is encoded here. The number of pages,
 or that a file cannot be drawn, is cached, because contents never change under their key. A file is
@@ -147,7 +147,7 @@ class PagePictures:
             raise Unavailable("Pages cannot be drawn just now. Try again shortly.") from error
         is_picture = page == 0 or _is_valid_picture(drawn, size)
         if drawn.pages < 1 or not is_picture:
-            # A page after the last says nothing about the others.
+            # If the requested page does not exist, the other pages may still be drawable.
             if page <= 1:
                 self._keep(shown, 0)
             raise FileNotShowable("The page cannot be drawn.")

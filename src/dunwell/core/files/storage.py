@@ -94,8 +94,8 @@ def _build_unavailable() -> Unavailable:
     return Unavailable("The file storage is not available. Try again shortly.")
 
 
-# Marks encrypted contents. No accepted type begins like this: a PDF with "%PDF-", a JPEG with FF
-# D8, a PNG with 89 50, a WebP with "RIFF".
+# Encrypted contents begin with this mark. No accepted type does: a PDF begins with "%PDF-", a JPEG
+# with FF D8, a PNG with 89 50, a WebP with "RIFF".
 HEAD = b"\x01dunwell sealed\n"
 _PURPOSE = "upload"
 

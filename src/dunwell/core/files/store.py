@@ -176,7 +176,8 @@ WHERE a.merchant_id = $1 AND a.claim_id = $2 AND a.attachment_id = ANY($3::uuid[
     columns=_COLUMNS,
     joined=_JOINED,
 )
-# Newest first. The debtor's page nests it. Uses the primary key; a claim has few.
+# Newest first. The statement of the debtor's page nests this one. Uses the primary key; a claim has
+# few attachments.
 LOAD_ATTACHED = compose(
     """
 SELECT {columns}
@@ -197,8 +198,9 @@ SELECT $1, $2, $3, $4, coalesce(max(position) + 1, 0), $5
 FROM attachments
 WHERE merchant_id = $1 AND claim_id = $2
 """
-# A ticket expires after its last use at the earliest: sweeps skip uploads in use. It is set whether
-# or not this was the last use, so that two concurrent deletions do not depend on each other.
+# Postpones the expiry of the ticket until now, as if it expired with its last use. This is done
+# even if other attachments use the upload, so that two concurrent deletions do not depend on each
+# other; sweeps skip uploads in use.
 _RELEASED = """
 UPDATE uploads SET expires_at = greatest(expires_at, $5)
 WHERE merchant_id = $1

@@ -57,7 +57,8 @@ _FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
 # The same, and invisible characters.
 _UNSHOWN = (*_FORBIDDEN, "Cf", "Cn", "Co")
 _MAX_FILE_NAME_LENGTH = 120
-# They change the direction of the following text, so that "exe.fdp" would read as a document.
+# These characters change the direction of the following text, so that "exe.fdp" would look like the
+# name of a document.
 _DIRECTION_MARKS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -129,8 +130,8 @@ class PreparedUpload:
     storage_key: str
 
 
-# A merchant above this percentage is notified. Of 10 GiB, 2 GiB are left then: time enough to
-# delete files or to raise the limit.
+# A merchant above this percentage of the storage limit is notified. Of 10 GiB, 2 GiB are then left,
+# which leaves time to delete files or to raise the limit.
 NEAR_PERCENT = 80
 
 

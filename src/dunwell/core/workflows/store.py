@@ -163,8 +163,8 @@ async def load_newest(
 
 
 def find_cached_version(merchant_id: int, pair: tuple[UUID, int]) -> Version | None:
-    """Return the version that this process loaded last for (workflow, major). There may be a newer
-    one."""
+    """Return the version that this process loaded last for (workflow, major), or None. There may be
+    a newer one."""
     return _cached.get((merchant_id, *pair))
 
 
@@ -240,7 +240,7 @@ async def save_publication(
 
 
 async def delete_draft(tx: Connection, merchant_id: int, workflow_id: UUID) -> bool:
-    """Return False if there was no draft."""
+    """Delete the draft. Return False if there is none."""
     return await tx.fetchval(_DELETE_DRAFT, merchant_id, workflow_id) is not None
 
 
@@ -316,7 +316,7 @@ async def save_name(tx: Connection, merchant_id: int, workflow_id: UUID, name: s
 async def save_assignment_enabled(
     tx: Connection, merchant_id: int, workflow_id: UUID, *, is_enabled: bool
 ) -> bool:
-    """Return False if nothing changed."""
+    """Allow or stop new assignments to the workflow. Return False if nothing changed."""
     changed = await tx.fetchval(_SET_ASSIGNMENT, merchant_id, workflow_id, is_enabled)
     return changed is not None
 

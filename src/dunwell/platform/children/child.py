@@ -4,8 +4,8 @@ A child confines itself before it reads untrusted input. From then on it cannot 
 socket, start a process or raise a limit, even if the input makes it run other code. Linux enforces
 this twice: Landlock takes away the whole file system (landlock(7)), and a seccomp filter permits
 only the system calls that a parser needs (seccomp(2)). No maintained Python library offers either.
-On other systems, and with kernels that lack one of them, the other one and the limits on memory and
-processor time still apply.
+With kernels that lack one of the two, the other one still applies. The limits on memory and
+processor time apply on every system.
 
 The child reads a length and a request from standard input and writes a length and an answer to
 standard output, until the parent closes the pipe. All limits are hard limits, so that untrusted

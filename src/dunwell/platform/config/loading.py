@@ -142,8 +142,8 @@ def _names_local_server(url: str) -> bool:
 
 
 def find_ssl_mode(url: str | None) -> str | None:
-    """Return the TLS mode in the database's address: `prefer` if it names none, or None if it names
-    none and the server is on this machine."""
+    """Return the TLS mode in the database's address. If it names none, return None for a server on
+    this machine and `prefer` for any other."""
     modes = parse_qs(_split(url or "").query).get("sslmode", [])
     if modes:
         return modes[-1]

@@ -1,5 +1,5 @@
-"""IP addresses: to which ones outgoing requests may connect, which ones belong to one visitor, and
-from which one a request came through proxies.
+"""IP addresses: which ones outgoing requests may connect to, which ones count as one visitor, and
+which one is the client's if a request came through proxies.
 
 `X-Forwarded-For` is written from left to right: each proxy appends the address that called it. Any
 client can send a forged left part. It is therefore read from the right, and only as far as trusted

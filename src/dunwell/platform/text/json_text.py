@@ -1,8 +1,8 @@
-"""Read the text of a JSON body, and check what the parsed value does not show: its encoding, its
-amount of parts, and repeated keys, of which a parser keeps only the last.
+"""Read the text of a JSON body, and check what the parsed value does not show: the encoding, the
+number of parts, and repeated keys, of which a parser keeps only the last.
 
-Counting bytes takes a millisecond for ten million bytes. Parsing an absurdly large body took
-minutes. Pure.
+Counting bytes takes a millisecond for ten million bytes. Parsing a body with a huge number of parts
+can take minutes. Pure.
 """
 
 import json

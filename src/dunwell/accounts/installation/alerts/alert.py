@@ -57,7 +57,7 @@ class AlertSettings(ProviderPart, frozen=True):
 
 
 def find_alert_settings_faults(settings: AlertSettings) -> Iterator[Fault]:
-    """Yield the faults that the shape does not show, with pointers into the file."""
+    """Yield the faults other than wrong keys and types, with pointers into the file."""
     for index, address in enumerate(settings.email):
         if not is_email_address(address):
             yield _build_email_fault(["alerts", "email", index], address)
@@ -113,7 +113,7 @@ class AlertKind(StrEnum):
     ARCHIVE_BEHIND = "ARCHIVE_BEHIND"
     # The subject is a host name.
     CLOCKS_APART = "CLOCKS_APART"
-    # Events: they end as they begin.
+    # Events, whose alert ends in the moment in which it begins.
     BREAK_GLASS = "BREAK_GLASS"
     SECOND_FACTOR_LOCKED = "SECOND_FACTOR_LOCKED"
 
@@ -166,7 +166,7 @@ class Alert(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 @dataclass(frozen=True, slots=True)
 class AlertChanges:
     began: Sequence[AlertCondition]
-    # The active alerts whose conditions were found again, by alert id.
+    # The conditions that were found again, by the ids of their active alerts.
     lasting: Mapping[UUID, AlertCondition]
     over: Collection[UUID]
 
@@ -189,7 +189,8 @@ def compare_alerts(
 
 
 def decide_phase(alert: Alert, now: datetime, again_after: timedelta) -> AlertPhase | None:
-    """Return the phase in which the alert must be reported now, or None."""
+    """Return the phase in which the alert must be reported now, or None if it need not be reported.
+    """
     if alert.reported_phase is None or alert.reported_at is None:
         is_news = alert.ended_at is None or alert.kind in EVENTS
         return AlertPhase.BEGAN if is_news else None

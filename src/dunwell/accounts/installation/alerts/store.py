@@ -77,7 +77,8 @@ _END_ALERTS = """
 UPDATE alerts SET ended_at = $2
 WHERE alert_id = ANY($1::uuid[]) AND ended_at IS NULL
 """
-# An event ends as it begins. The unique index alerts_once stores each subject once.
+# The alert of an event ends in the moment in which it begins. The unique index alerts_once stores
+# each subject once.
 _SAVE_EVENT = """
 INSERT INTO alerts (alert_id, kind, subject, figures, began_at, seen_at, ended_at, is_event)
 VALUES ($1, $2, $3, '{}', $4, $4, $4, true)

@@ -69,7 +69,7 @@ class PresentedToken(NamedTuple):
 async def load_accesses(
     tx: Connection, presented: Sequence[PresentedToken], now: datetime
 ) -> Sequence[CredentialAccess | None]:
-    """Return what each token may access at the real time `now`, in order. None: the token is
+    """Return what each token may access at the real time `now`, in order: None if the token is
     unknown, expired or revoked."""
     asked = list(dict.fromkeys(presented))
     cached = [get_cached_configuration(each.merchant_id) for each in asked]
@@ -95,7 +95,7 @@ def _build_access(row: Row, cached: CachedConfiguration) -> CredentialAccess:
 async def find_credential_by_secret(
     tx: Connection, client_id: str, secret_hash: bytes, now: datetime
 ) -> CredentialKey | None:
-    """Return the active credential with this id and secret."""
+    """Return the active credential with this id and a secret that has this hash."""
     row = await tx.fetchrow(_FIND_LIVE_CREDENTIAL, client_id, secret_hash, now)
     return None if row is None else CredentialKey(row["merchant_id"], row["credential_id"])
 
@@ -175,8 +175,8 @@ GROUP BY live.credential_id
 
 @dataclass(frozen=True, slots=True)
 class CredentialRotation:
-    """`made_at`: when the newest secret was created. `old_until`: when the previous secret expires,
-    or None."""
+    """`created_at`: when the newest secret was created. `old_until`: when the previous secret
+    expires; None if there is none."""
 
     created_at: datetime
     old_until: datetime | None
@@ -193,9 +193,8 @@ async def save_revocation(
 async def delete_token(
     tx: Connection, merchant_id: int, token_hash: bytes, now: datetime
 ) -> str | None:
-    """Delete a valid token of the merchant and return its client id. None: there is no
-    such token.
-    """
+    """Delete a valid token of the merchant and return its client id, or None if there is no such
+    token."""
     client_id: str | None = await tx.fetchval(_REMOVE_ISSUED, merchant_id, token_hash, now)
     return client_id
 
@@ -216,7 +215,7 @@ async def delete_reach(tx: Connection, merchant_id: int, key: CredentialKey) -> 
 async def load_rotation(
     tx: Connection, merchant_id: int, client_id: str, now: datetime
 ) -> CredentialRotation | None:
-    """Return the state of the secrets, locked until the transaction ends. None: no active
-    credential has this id."""
+    """Lock the credential until the transaction ends and return the state of its secrets. Return
+    None if no active credential has this id."""
     row = await tx.fetchrow(_LOAD_ROTATION, merchant_id, client_id, now)
     return None if row is None else CredentialRotation(**row)

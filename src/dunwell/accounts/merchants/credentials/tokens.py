@@ -129,8 +129,8 @@ async def issue_token_with_limit(
     tx: Connection, credential: NewCredential, *, visitor: bytes, now: datetime, randomness: bytes,
     ids: Ids,
 ) -> IssuedToken | AuthenticationError | RateLimited:  # fmt: skip
-    """Issue a token as `issue_token` does, unless this network failed too often. Commit the
-    transaction whatever is returned, because it counts the attempt."""
+    """Issue a token as `issue_token` does, unless too many attempts from this network failed.
+    Commit the transaction even if an error is returned, because it counts the attempt."""
     failures = await load_attempts(tx, visitor)
     if failures is not None and failures.first_at + WINDOW <= now:
         failures = None

@@ -1,8 +1,8 @@
 """Set up another second factor for a signed-in user: an authenticator app, which replaces the
 previous one after its first code, or another passkey.
 
-A factor that someone adds in a stolen session must not go unnoticed: all other sessions of the user
-end, and the user gets an e-mail.
+The user must notice if someone adds a factor in a stolen session. Therefore all other sessions of
+the user end, and the user gets an e-mail.
 """
 
 from datetime import timedelta
@@ -108,7 +108,8 @@ async def add_passkey(
 async def _sign_out_elsewhere(
     work: UserWork, person: SignedInUser, factor: str, mail: UserMail
 ) -> None:
-    """End all other sessions and pending sign-ins, and forget the user's known browsers."""
+    """Record the new factor, end all other sessions and pending sign-ins, forget the user's known
+    browsers, and plan the e-mail."""
     await delete_pending_sign_ins_of(work.tx, person.user_id)
     ended = await end_all_sessions(work.tx, person.user_id, work.now, but=person.session_id)
     after = {"factor": factor, "sessionsEnded": ended}

@@ -1,6 +1,6 @@
 """Authenticator apps: secrets, the URI in the QR code, and codes (RFC 6238).
 
-A code is identified by its time step of 30 seconds. The caller accepts each step once
+Each code belongs to a time step of 30 seconds. The caller must accept each step only once
 (`store.use_totp_step`).
 """
 

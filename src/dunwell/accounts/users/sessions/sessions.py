@@ -41,8 +41,8 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.http.addresses import render_network
 
-# For how long a known browser is accepted although the second factor is locked. A month covers a
-# holiday, and limits how long a computer that was given away is still known.
+# For how long after a sign-in a known browser is accepted although the second factor is locked. A
+# month covers a holiday, and limits how long a computer that was given away is still accepted.
 TRUSTED_FOR = timedelta(days=30)
 _PURPOSE = "portal-known-browser"
 
@@ -82,8 +82,9 @@ def _encode(signature: bytes) -> str:
 
 
 class OpenedBy(StrEnum):
-    """How a session was opened. TOTP and RECOVERY follow a password. INVITATION: with the factors
-    that were just set up. PASSWORD: after a change of the password. PROVIDER: single sign-on."""
+    """How a session was opened. TOTP and RECOVERY: with a password and then a code of the app or a
+    recovery code. INVITATION: by accepting an invitation. PASSWORD: after a change of the password.
+    PROVIDER: by single sign-on."""
 
     TOTP = "TOTP"
     RECOVERY = "RECOVERY"

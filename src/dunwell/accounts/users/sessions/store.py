@@ -172,7 +172,7 @@ async def load_session_and_record_use(
 
 
 async def load_session_user(tx: Connection, session_hash: bytes) -> UUID | None:
-    """Return the user of an active or ended session."""
+    """Return the user of an active or ended session, or None if it is not stored."""
     user_id: UUID | None = await tx.fetchval(_LOAD_USER, session_hash)
     return user_id
 
@@ -262,11 +262,13 @@ async def delete_expired_sessions(tx: Connection, expired_before: datetime, limi
     return int(tag.rpartition(" ")[2])
 
 
-# A form that was left open in the evening can be restored the next morning.
+# How long form values stay saved. A form that was left open in the evening can be restored the next
+# morning.
 KEPT_FOR = timedelta(hours=24)
 # After the values were restored once, the page can be reloaded for this time.
 RESTORABLE_FOR = timedelta(minutes=10)
-# Saved forms of one user, such as from several tabs. The oldest is deleted.
+# The largest number of saved forms of one user, for example from several tabs. The oldest ones are
+# deleted.
 MAX_FORMS = 5
 # The largest form without files that the portal accepts.
 MAX_BYTES = 256 * 1024
@@ -305,7 +307,7 @@ WHERE (user_id, address) IN (
 async def save_kept_form(
     tx: Connection, user_id: UUID, address: str, *, fields: KeptFields, now: datetime
 ) -> bool:
-    """Return False if the form is too large to be saved."""
+    """Save the values of a form. Return False if they are too large."""
     if len(msgspec.json.encode(fields)) > MAX_BYTES or len(address) > _MAX_ADDRESS:
         return False
     await tx.execute(_SAVE_FORM, user_id, address, fields, now, now + KEPT_FOR)

@@ -32,14 +32,14 @@ MAX_ATTEMPTS = 10
 WINDOW = timedelta(minutes=15)
 _USER, _VISITOR = "portal-attempts-user", "portal-attempts-visitor"
 _DEVICE, _SIGNED_IN = "portal-attempts-device", "portal-attempts-signed-in"
-# Passkey requests of one network in a window, for users who are not known yet.
+# The limit of passkey requests from one network in a window. The user is not known yet.
 MAX_PASSKEY_REQUESTS = 30
 _ASKED = "portal-asked-visitor"
-# Sign-ins of one network in a window that are at an identity provider or were abandoned there. An
-# office that starts work at once must fit in.
+# The limit of sign-ins from one network in a window that are waiting for the identity provider or
+# were abandoned there. It must allow for a whole office that signs in at the same time.
 MAX_SIGN_ONS_STARTED = 300
 _STARTED = "portal-started-visitor"
-# Returns from a provider without a matching attempt that are recorded in a window. Anyone can call
+# The limit of recorded returns from a provider, in a window, that match no attempt. Anyone can call
 # that address, or make others' browsers call it.
 MAX_UNMATCHED_RETURNS = 30
 _LOST = "portal-lost-visitor"
@@ -115,15 +115,16 @@ async def uncount_sign_in_attempt(tx: Connection, subjects: Sequence[bytes]) -> 
         await uncount_attempt(tx, subject)
 
 
-# Ten guesses of one in a million codes, of which three are valid at a time, succeed once in 33,000
-# times.
+# Three of a million possible codes are valid at a time, so ten guesses succeed once in 33,000
+# cases.
 MAX_WRONG_CODES = 10
 COUNTED_FOR = timedelta(hours=24)
 
 
 async def may_compare_code(work: UserWork, user: User, browser: bytes | None) -> bool:
-    """Return whether the code may be compared. `browser`: the hash of the known browser, if it is
-    one."""
+    """Return whether the code may be compared. While the second factor is locked, it may only be
+    compared in a known browser with fewer than ten wrong codes. `browser`: the hash of the known
+    browser's secret, or None."""
     if user.second_factor_locked_at is None:
         return True
     if browser is None:

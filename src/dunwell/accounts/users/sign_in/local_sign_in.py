@@ -1,6 +1,6 @@
-"""Sign-in without single sign-on. Where the installation file requires single sign-on, only
-break-glass admins can use it, for the time in which the provider is unavailable; each use is
-reported."""
+"""Sign-in without single sign-on. If the installation file requires single sign-on, only
+break-glass admins can use it. They need it when the identity provider is unavailable, and each use
+is reported."""
 
 from uuid import UUID
 

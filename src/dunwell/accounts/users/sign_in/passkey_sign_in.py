@@ -1,7 +1,7 @@
 """Sign in with a passkey alone. It counts as two factors because it verifies its user.
 
-A challenge is valid for one response, right or wrong. Wrong responses are counted per network: a
-passkey cannot be guessed, and no user is named.
+A challenge is valid for one response, right or wrong. Wrong responses are counted per network,
+because they name no user. A passkey cannot be guessed.
 """
 
 from datetime import timedelta

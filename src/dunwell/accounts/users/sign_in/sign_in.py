@@ -210,7 +210,8 @@ async def _find_trusted_browser(work: UserWork, user: User, visitor: Visitor) ->
 
 
 async def _refuse_locked_user(work: UserWork, user: User, visitor: Visitor) -> SecondFactorLocked:
-    """The attempt stays counted, which limits how many audit entries this can add."""
+    """Record the refusal. The attempt stays counted, which limits how many audit entries an
+    attacker can add."""
     after = {"reason": "SECOND_FACTOR_LOCKED"}
     await save_refused_sign_in(work, user.user_id, visitor.host, after=after)
     log_security_event("PORTAL_SIGN_IN_FAILED")
@@ -220,8 +221,8 @@ async def _refuse_locked_user(work: UserWork, user: User, visitor: Visitor) -> S
 async def _start_pending_sign_in(
     work: UserWork, user_id: UUID, compared: str, *, visitor: Visitor, randomness: bytes
 ) -> PendingSignIn | SecondFactorLocked | None:
-    """Save the pending sign-in. `compared`: the password hash that was verified. Return None if it
-    is no longer the user's, or if the user must use single sign-on."""
+    """Save the pending sign-in. `compared`: the password hash that was verified. Return None if the
+    user has another password by now, or must use single sign-on."""
     user = await load_user(work.tx, user_id)
     if user is None or not await may_sign_in_locally(work.tx, user):
         return None
@@ -244,8 +245,8 @@ async def _start_pending_sign_in(
 
 
 async def _rehash(services: SignInServices, user_id: UUID, before: str, password: str) -> str:
-    """Return the hash, computed again if its parameters are outdated. This is the only moment at
-    which the plain password is known."""
+    """Return the user's password hash. If its parameters are outdated, compute and save it again:
+    the plain password is known only during a sign-in."""
     if not services.passwords.is_outdated(before):
         return before
     after = await services.passwords.hash(password)

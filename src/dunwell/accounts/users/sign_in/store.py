@@ -22,7 +22,7 @@ UPDATE invitations SET used_at = $2
 WHERE invitation_hash = $1 AND used_at IS NULL AND expires_at > $2
 RETURNING user_id
 """
-# A concurrent change of the user's password waits, or is waited for.
+# FOR SHARE: this statement and a concurrent change of the user's password wait for each other.
 _INSERT_ENTRY = """
 INSERT INTO pending_sign_ins (sign_in_hash, user_id, opened_at, expires_at)
 SELECT $1, user_id, $3, $4 FROM users
@@ -87,7 +87,8 @@ async def find_pending_sign_in(tx: Connection, sign_in_hash: bytes, now: datetim
 
 
 async def use_pending_sign_in(tx: Connection, sign_in_hash: bytes) -> bool:
-    """Use up the pending sign-in. Return False if it was used, or ended by a new password."""
+    """Use up the pending sign-in. Return False if it was used before, or was deleted because of a
+    new password."""
     return await tx.fetchval(_USE_ENTRY, sign_in_hash) is not None
 
 

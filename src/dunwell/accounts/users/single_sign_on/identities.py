@@ -58,7 +58,8 @@ from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.security_events import log_security_event
 from dunwell.platform.text.texts import is_email_address
 
-# If several roles apply, the first one is used: over all merchants, and at one.
+# If several roles apply, the first one in this order is used: for all merchants, and for one
+# merchant.
 _EVERYWHERE = (Role.ADMIN, Role.OPERATOR, Role.AUDITOR)
 _AT_MERCHANT = (Role.OPERATOR, Role.MERCHANT_USER, Role.AUDITOR)
 
@@ -122,7 +123,7 @@ class RefusalReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SignOnRefused:
-    """The user is not admitted. `claims`: who it is, shown only to that person."""
+    """The user is not admitted. `claims`: the identity, which is shown only to that person."""
 
     reason: RefusalReason
     claims: IdentityClaims
@@ -308,7 +309,7 @@ async def link_identity(work: UserWork, user_id: UUID, provider: str, subject: s
     await save_user_audit(work, "user.link", user_id, after=after)
 
 
-# Longer than a logout token or a sign-in attempt is valid.
+# How long logouts are stored: longer than a logout token or a sign-in attempt is valid.
 LOGOUT_KEPT = timedelta(hours=1)
 
 

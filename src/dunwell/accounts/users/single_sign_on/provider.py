@@ -26,7 +26,7 @@ class AttemptSecrets:
 
 @dataclass(frozen=True, slots=True)
 class ProviderUnavailable:
-    """The provider does not respond, responds with something unusable, or is not set up."""
+    """The provider does not respond, sends an unusable response, or is not set up."""
 
 
 class TokenFault(StrEnum):
@@ -36,7 +36,7 @@ class TokenFault(StrEnum):
     TOKEN = "TOKEN"  # noqa: S105 - the word
     # The code is invalid or used, or the provider does not accept the client.
     CODE = "CODE"
-    # The response came from another provider than was asked (mix-up).
+    # The response came from another provider than the one that was asked (a mix-up attack).
     ISSUER = "ISSUER"
 
 

@@ -1,5 +1,5 @@
-"""The delivery provider `folder`: letters are written into a folder on the workers' machine. An
-accepted letter is on the disk."""
+"""The delivery provider `folder`: letters are written into a folder on the workers' machine. A
+letter is accepted only after it was written to the disk."""
 
 import asyncio
 import contextlib

@@ -170,7 +170,7 @@ class PrintServiceChannel:
                 for name, content in files.contents.items():
                     await self._letter_folder.write(name, content)
         except HostKeyRefused:
-            log.error("host key refused", provider=self.name)  # noqa: TRY400 - it says all there is
+            log.error("host key refused", provider=self.name)  # noqa: TRY400 - the message is enough
             return Temporary(_HOST_KEY_RETRY_SECONDS, "The print service has another host key.")
         except OSError as error:
             if await self._was_uploaded(files):

@@ -1,9 +1,9 @@
 """Lists of claims in the orders that an index supports, with filters, and the number of claims that
 match a filter.
 
-A time range with few claims is read by its own index. A range with many is filtered while the list
-is read in its order, up to the limit of a page. While someone pages through an order that changes,
-a claim that moves can appear twice or not at all.
+If few claims are in a time range, they are found by an index on that time. Otherwise the claims are
+read in the order of the list and filtered, up to the limit of a page. If a claim's position changes
+while a user goes through the pages, the claim can appear twice or not at all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ from dunwell.platform.database.listed_table import (
 )
 from dunwell.platform.database.lists import MAX_COUNTED, count_listed, list_page
 
-# Limits of the claims for which a page sums items and payments, or reads holds.
+# The largest numbers of claims for which one page sums items and payments, or reads holds.
 SUMMED_BUDGET, HELD_BUDGET = 2_000, 4_000
 NO_FILTER = ClaimFilter()
 # The following use primary keys, claim by claim.
@@ -94,8 +94,8 @@ def _match_change(wanted: ClaimFilter) -> Sequence[object] | None:
 
 
 async def _find_among(scope: ListScope, wanted: ClaimFilter) -> Among[int] | None:
-    """Return the claims that one filter leaves, if they are few. For a plain filter the database
-    chooses the index."""
+    """Return the claims of the filter's customer or time range, if they are few. For a plain filter
+    with a time range the database chooses the index."""
     found = await _find_among_customers(scope, wanted)
     if found is None and not wanted.is_plain:
         found = await _find_among_times(scope, wanted)

@@ -21,7 +21,8 @@ from dunwell.platform.database.listed_table import CursorFormat, ListPage
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
 
-# A new claim is found after at most this time plus one round. Users expect it within two seconds.
+# A new claim can be found after at most this time plus the duration of one indexing. Users expect
+# to find it within two seconds.
 INDEX_INTERVAL_SECONDS = 0.5
 # Queue rows and claims that one transaction indexes. A change of these debtors waits for about a
 # tenth of a second.
@@ -60,7 +61,7 @@ async def replace_search_terms(work: Work, claim_id: int) -> None:
         await save_terms(work.tx, [(work.merchant_id, claim_id, each) for each in terms])
 
 
-# A position is a word and a claim.
+# A position in the results is a word and a claim.
 _CURSORS = CursorFormat("search", owner=(int,), place=(str, int))
 
 

@@ -7,7 +7,8 @@ from dunwell.core.claims.searching.terms import SearchableClaim
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import Conditions, compose
 
-# The next two read the whole queue, which holds what the last second created.
+# The next two statements read the whole queue, which has only the claims created in the last
+# second.
 _HAS_QUEUED = """
 SELECT EXISTS (SELECT FROM claim_search_queue)
 """
@@ -40,8 +41,8 @@ _COLUMNS = ", ".join(
     f"{'c' if each.name in ('claim_id', 'reference_number') else 'd'}.{each.name}"
     for each in fields(SearchableClaim)
 )
-# The shared lock makes a change of the debtor wait until the terms are committed, and then replace
-# them. Debtors that are being changed are skipped. Uses claims_list, then primary keys.
+# Because of the shared lock, a change of the debtor waits until the terms are committed, and then
+# replaces them. Debtors that are being changed are skipped. Uses claims_list, then primary keys.
 _LOAD = compose(
     """
 SELECT found.*
@@ -151,7 +152,7 @@ def _as_arrays(queued: Sequence[QueuedClaims]) -> tuple[list[int], list[str]]:
     return [each.merchant_id for each in queued], [each.written_by for each in queued]
 
 
-# Rows that one page reads.
+# The largest number of rows that one page reads.
 BUDGET = 2_000
 # Uses claim_search_terms. A claim with several matching words is listed at the first of them.
 # Further words use the primary key, claim by claim: LIMIT 1 keeps the planner from making a join.

@@ -126,8 +126,8 @@ async def get_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> Deliver
 async def compute_delivery_gaps(
     work: Work, endpoint_id: UUID, asked_from: int = 1
 ) -> DeliveryGapReport:
-    """Report which deliveries are not acknowledged. `asked_from`: the first number. Raises
-    NotFound."""
+    """Report which deliveries are not acknowledged. `asked_from`: the number of the first delivery
+    to report. Raises NotFound."""
     work.require(Right.CONFIGURE)
     if await load_endpoint(work.tx, work.merchant_id, endpoint_id) is None:
         raise _build_not_found()

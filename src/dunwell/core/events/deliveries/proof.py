@@ -76,7 +76,7 @@ class DeliveryGapReport:
     open: int
     behind: int
     gaps: Sequence[DeliveryGap]
-    # There are older deliveries than the numbered ones.
+    # True if there are older deliveries than the numbered ones.
     is_cut: bool
 
     @property

@@ -21,8 +21,8 @@ from dunwell.platform.ids import uuid7
 MAX_DELIVERIES = 50_000
 
 # Uses events_by_time, then the primary keys of endpoints and deliveries. Deliveries that are due or
-# leased are skipped; one that waits for its next attempt becomes due now. An endpoint that was
-# added, or subscribed to the type, later gets the event for the first time.
+# leased are skipped. A delivery that waits for its next attempt becomes due now. An endpoint that
+# was added after the event, or subscribed to its type after it, gets the event for the first time.
 _WANTED = """
 SELECT endpoint.endpoint_id, event.event_id
 FROM events event
@@ -156,8 +156,8 @@ WHERE d.merchant_id = $1 AND d.endpoint_id = $2 AND d.state = 'GIVEN_UP' AND d.e
 
 
 async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, expected: str) -> None:
-    """Replay one delivery. `expected`: the state that was shown (`LoggedDelivery.state_mark`).
-    Raises NotFound, InvalidState if it has changed since, or is due anyway."""
+    """Replay one delivery. `expected`: the `LoggedDelivery.state_mark` that was shown. Raises
+    NotFound, and InvalidState if the delivery has changed since then or is already due."""
     work.require(Right.OPERATE)
     await _lock(work, endpoint_id)
     found = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
@@ -182,9 +182,9 @@ async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, expecte
 
 
 async def replay_given_up(work: Work, endpoint_id: UUID, since: datetime) -> int:
-    """Replay the failed deliveries of events since that time (the merchant's) and return their
-    number. Raises NotFound, and ValidationError for more than MAX_DELIVERIES, and then replays
-    nothing."""
+    """Replay the failed deliveries of events that occurred at `since` (in the merchant's time) or
+    later, and return their number. Raises NotFound, and ValidationError for more than
+    MAX_DELIVERIES, and then replays nothing."""
     work.require(Right.OPERATE)
     await _lock(work, endpoint_id)
     # An event's id contains its time in milliseconds, rounded down.
@@ -230,6 +230,6 @@ async def replay_all_given_up(
     tx: Connection, merchant_id: int, endpoint_id: UUID, *, least: UUID, since: datetime,
     now: datetime,
 ) -> int:  # fmt: skip
-    """Make them due and return their number."""
+    """Make the failed deliveries that `count_given_up` counts due, and return their number."""
     status = await tx.execute(_REPLAY_GIVEN_UP, merchant_id, endpoint_id, least, since, now)
     return int(status.rsplit(" ", 1)[1])

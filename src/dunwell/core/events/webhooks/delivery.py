@@ -277,7 +277,7 @@ def _may_change_health(outcome: DeliveryOutcome) -> bool:
 async def _update_health(
     resources: Resources, tx: Connection, telling: Sequence[DeliveryOutcome]
 ) -> None:
-    """Update the health of the endpoints."""
+    """Update the health of the endpoints of these outcomes."""
 
     def place(outcome: DeliveryOutcome) -> tuple[int, UUID]:
         return outcome.endpoint.merchant_id, outcome.endpoint.endpoint_id

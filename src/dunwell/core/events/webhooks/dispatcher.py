@@ -54,13 +54,14 @@ class DispatchLimits:
     in_flight_per_endpoint: int = 10
     in_flight: int = 200
     largest_set: int = 500
-    # Endpoints that one look returns.
+    # The largest number of endpoints that one search for due endpoints returns.
     endpoints: int = 400
     leases_at_once: int = 4
 
 
 class DeliveryPool:
-    """What all queues share. `fraction` returns random numbers in [0, 1) for the schedule."""
+    """What the queues of all endpoints share. `fraction` returns random numbers in [0, 1) for the
+    schedule."""
 
     def __init__(
         self,

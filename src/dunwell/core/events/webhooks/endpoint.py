@@ -64,7 +64,8 @@ class WebhookEndpoint:
         return sha256(self.secret_sealed).hexdigest()[:16]
 
     def has_other_secrets(self, earlier: "WebhookEndpoint") -> bool:
-        """Return whether the secrets differ from those of an earlier reading."""
+        """Return whether the secrets differ from those of the same endpoint when it was loaded
+        earlier."""
         return (
             self.secret_sealed != earlier.secret_sealed
             or self.previous_secret_sealed != earlier.previous_secret_sealed
@@ -236,7 +237,7 @@ class FailingEndpoint:
     merchant_id: int
     endpoint_id: UUID
     url: str
-    # Since when it has been failing. None: it works again.
+    # Since when the endpoint has been failing. None: it works again.
     since: datetime | None
     # The result of its last attempt: the HTTP status, or the reason why there was no response.
     status: int | None

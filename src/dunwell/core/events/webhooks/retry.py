@@ -48,7 +48,7 @@ DeliveryDecision: TypeAlias = Delivered | RetryAt | GiveUpDelivery
 
 @dataclass(frozen=True, slots=True)
 class FailureHistory:
-    """An endpoint's failures. All fields are empty if it works."""
+    """An endpoint's failures. All fields have their default values if the endpoint works."""
 
     first_failure_at: datetime | None = None
     # When it first answered 410 since its last success.
@@ -78,7 +78,7 @@ def decide_next_attempt(
 ) -> DeliveryDecision:
     """Decide what follows an attempt.
 
-    `tries` includes the attempt just made, `wish` is the response's Retry-After, `fraction` is
+    `attempts` includes the attempt just made, `wish` is the response's Retry-After, `fraction` is
     random in [0, 1). A Retry-After that is longer than the schedule's delay is respected.
     """
     if is_success(status):
@@ -107,10 +107,12 @@ def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:
 
 
 def compute_health(health: FailureHistory, status: int | None, now: datetime) -> FailureHistory:
-    """Return the endpoint's health after a response, or after none (None).
+    """Return the endpoint's health after an attempt. `status`: that of the response, or None if
+    there was no response.
 
-    A success clears everything and enables the endpoint. A second 410 an hour after the first, or
-    five days of failures only, disable it; the first probe follows an hour later.
+    A success clears everything and enables the endpoint. The endpoint is disabled by a 410 at least
+    an hour after the first one, or by five days without a success. The first probe follows an hour
+    later.
     """
     if is_success(status):
         return HEALTHY

@@ -232,8 +232,8 @@ async def duplicate_step(work: Work, workflow_id: UUID, step_id: int) -> int:
 async def move_step(
     work: Work, workflow_id: UUID, step_id: int, *, after: int | None, expected_revision: str
 ) -> EditedDraft:
-    """Move the step after another; None: to the beginning. `seen`: the revision of the order that
-    was shown. Raises what `edit_draft` raises, and NotFound."""
+    """Move the step behind the step `after`; None: to the beginning. `expected_revision`: the
+    revision of the order that was shown. Raises what `edit_draft` raises, and NotFound."""
     work.require(Right.CONFIGURE)
     order: list[int] = (await _open_parts(work, workflow_id)).get(STEP_ORDER, [])
     if step_id not in order or not (after is None or after in order):
@@ -259,7 +259,7 @@ async def shift_step(
 
 
 def move_in_order(order: Sequence[int], step_id: int, after: int | None) -> list[int]:
-    """Return the order with the step after another; None: at the beginning."""
+    """Return the order with the step behind the step `after`; None: at the beginning."""
     if step_id == after:
         return [*order]
     rest = [each for each in order if each != step_id]

@@ -39,8 +39,8 @@ class FieldDifference:
 
 @dataclass(frozen=True, slots=True)
 class PartDifference:
-    """A part that differs. `kind`, `title`: of a step. `fields`: those of a changed part, and all
-    texts of an added or removed template or snippet."""
+    """A part that differs. `kind`, `title`: those of a step, otherwise empty. `fields`: those of a
+    changed part, and all texts of an added or removed template or snippet."""
 
     part: str
     change: Change
@@ -72,7 +72,8 @@ def compare_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[P
 
 
 def compare_part(name: str, before: Any, after: Any) -> PartDifference | None:
-    """Compare one part. None: the order differs only by added and removed steps."""
+    """Compare one part. Return None if it is the order of the steps, which differs only by added
+    and removed steps."""
     if name == STEP_ORDER:
         return _compare_order(before or [], after or [])
     change = _find_change(before, after)
