@@ -76,8 +76,7 @@ class ReturnMailbox(ProviderPart, frozen=True):
 
 
 class Dkim(ProviderPart, frozen=True):
-    """The DKIM key with which Dunwell signs messages. It is left out if the mail server signs them.
-    """
+    """The DKIM key with which Dunwell signs messages. None if the mail server signs them."""
 
     domain: Domain
     selector: Text
@@ -104,8 +103,7 @@ Path = Annotated[str, Meta(min_length=1, max_length=1_000)]
 
 
 class BatchSettings(ProviderPart, frozen=True):
-    """How letters are collected in batches. A batch is released to the print service by a manifest.
-    """
+    """How letters are collected in batches, which a manifest releases to the print service."""
 
     every_minutes: Annotated[int, Meta(ge=1, le=1_440)] = 60
     most: Annotated[int, Meta(ge=1, le=10_000)] = 1_000

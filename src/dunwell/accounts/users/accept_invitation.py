@@ -219,8 +219,8 @@ async def _open_first_session(
 
 
 async def _find_invited(work: UserWork, link: str) -> UUID | None:
-    """Return the link's user, or None if the link is not valid or the user must use single sign-on.
-    """
+    """Return the link's user. Return None if the link is not valid or the user must use single
+    sign-on instead of a link."""
     link_hash = hash_secret(link)
     user_id = None if link_hash is None else await find_invited_user(work.tx, link_hash, work.now)
     user = None if user_id is None else await load_user(work.tx, user_id)

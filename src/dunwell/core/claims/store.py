@@ -329,8 +329,8 @@ async def lift_ended_holds(
 
 
 class EventPlace(NamedTuple):
-    """The sequence of a new event within its claim, and the claim's reference and customer numbers.
-    """
+    """The sequence of a new event within its claim, and the reference and customer number of the
+    claim."""
 
     sequence: int
     reference_number: str

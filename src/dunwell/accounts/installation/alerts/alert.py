@@ -189,8 +189,7 @@ def compare_alerts(
 
 
 def decide_phase(alert: Alert, now: datetime, again_after: timedelta) -> AlertPhase | None:
-    """Return the phase in which the alert must be reported now, or None if it need not be reported.
-    """
+    """Return the phase in which the alert must be reported now. Return None if no report is due."""
     if alert.reported_phase is None or alert.reported_at is None:
         is_news = alert.ended_at is None or alert.kind in EVENTS
         return AlertPhase.BEGAN if is_news else None
