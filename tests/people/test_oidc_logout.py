@@ -31,7 +31,7 @@ async def harness(services: SignInServices) -> AsyncIterator[SingleSignOnHarness
 async def tell(harness: SingleSignOnHarness, **changed: Any) -> bool:
     """Return whether the logout token was accepted."""
     token = harness.scripted.build_logout(**changed)
-    told = await harness.adapter.read_logout(token, harness.clock.now())
+    told = await harness.adapter.parse_logout_token(token, harness.clock.now())
     return isinstance(told, LogoutToken) and await process_logout(harness.services, "kontor", told)
 
 
@@ -130,14 +130,16 @@ async def test_a_logout_token_not_signed_by_the_provider_ends_no_session(
     opened = await harness.complete_sign_in()
     harness.scripted.signing = signing
     token = harness.scripted.build_logout()
-    told = await harness.adapter.read_logout(token, harness.clock.now())
+    told = await harness.adapter.parse_logout_token(token, harness.clock.now())
     assert isinstance(told, TokenRejected)
     assert await list_open(harness, opened) == [True]
 
 
 async def test_an_id_token_is_not_accepted_as_logout(harness: SingleSignOnHarness) -> None:
     token = harness.scripted.signing(harness.scripted.build_claims("n"), harness.scripted.keys[0])
-    assert isinstance(await harness.adapter.read_logout(token, harness.clock.now()), TokenRejected)
+    assert isinstance(
+        await harness.adapter.parse_logout_token(token, harness.clock.now()), TokenRejected
+    )
     assert CLIENT_ID in harness.scripted.build_claims("n")["aud"]
 
 

@@ -19,7 +19,7 @@ _KEPT_FORMS = (
     "::test_the_values_are_kept_for_a_day_and_for_ten_minutes_after_they_were_restored"
 )
 ELSEWHERE: Mapping[str, Sequence[str]] = {
-    "accounts/users/sessions/store.py KEPT_FOR": (_KEPT_FORMS,),
+    "accounts/users/sessions/store.py FORMS_KEPT_FOR": (_KEPT_FORMS,),
     "accounts/users/sessions/store.py RESTORABLE_FOR": (_KEPT_FORMS,),
     "platform/watched_clock.py COMPARE_SECONDS": (_COMPARED,),
     "platform/watched_clock.py _COMPARE_SUSPENDED_SECONDS": (_COMPARED,),
@@ -260,7 +260,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_the_old_secret_works_for_a_day_after_a_rotation"
         ),
     ),
-    "accounts/merchants/store.py KEPT_FOR": (
+    "accounts/merchants/store.py RESPONSES_KEPT_FOR": (
         f"{_AGES}[idempotency_keys]",
         "tests/api/test_api_idempotency.py::test_a_key_is_kept_for_thirty_days",
     ),

@@ -73,17 +73,17 @@ def _old(
 
 
 _REMOVALS = [
-    _old(merchants_store._REMOVE_TOKENS, "access_tokens", "credential_id", "expires_at"),
+    _old(merchants_store._DELETE_TOKENS, "access_tokens", "credential_id", "expires_at"),
     _old(
-        merchants_store._REMOVE_SECRETS, "credential_secrets", "credential_id",
+        merchants_store._DELETE_SECRETS, "credential_secrets", "credential_id",
         "expires_at",
         takes_limit=False,
     ),
     _old(
-        merchants_store._REMOVE_QUOTAS, "request_quotas", "credential_id", "minute",
+        merchants_store._DELETE_QUOTAS, "request_quotas", "credential_id", "minute",
         takes_limit=False,
     ),
-    _old(merchants_store._REMOVE_KEPT_ANSWERS, "idempotency_keys", "key", "created_at"),
+    _old(merchants_store._DELETE_STORED_RESPONSES, "idempotency_keys", "key", "created_at"),
     _old(session_store._REMOVE_SESSIONS, "debtor_sessions", "claim_id",
     "expires_at"),
     _old(session_store._REMOVE_OLD, "debtor_drafts", "claim_id",
@@ -322,9 +322,9 @@ _SEARCH = "what it takes names its merchant: tried by tests.usecases.test_search
 _WHY_NOT_TWO = {
     searching_store._LOAD: _SEARCH,
     searching_store._DELETE_QUEUED: _SEARCH,
-    alerts_store._GIVE_UP: _ALARMS,
+    alerts_store._SAVE_UNKNOWN_OUTCOMES: _ALARMS,
     alerts_store._LEASE_MAILS: _ALARMS,
-    alerts_store._SWEEP_ALARMS: _ALARMS,
+    alerts_store._SWEEP_ALERTS: _ALARMS,
     alerts_store._SWEEP_MAILS: _ALARMS,
     operations_alerts_store._COUNT_STEPS: _BACKLOG,
     operations_alerts_store._FAILING: _FAILING,
@@ -377,11 +377,11 @@ _WHY_NOT_TWO = {
     merchants_store._INSERT_MERCHANT: "a merchant of its own",
     single_sign_on_store._REMOVE_ATTEMPTS: _NO_MERCHANT,
     single_sign_on_store._REMOVE_LOGOUTS: _NO_MERCHANT,
-    sign_in_store._REMOVE_ENTRIES: _NO_MERCHANT,
+    sign_in_store._DELETE_EXPIRED: _NO_MERCHANT,
     factors_store._REMOVE_CHALLENGES: _NO_MERCHANT,
-    sessions_store._REMOVE_EXPIRED: _NO_MERCHANT,
+    sessions_store._DELETE_EXPIRED_FORMS: _NO_MERCHANT,
     factors_store._REMOVE_WRONG_CODES: _NO_MERCHANT,
-    sessions_store._REMOVE: _NO_MERCHANT,
+    sessions_store._DELETE_EXPIRED_SESSIONS: _NO_MERCHANT,
     sessions_store._USE_SESSION: ("moves one session's use: tried by tests.people.test_sessions"),
     hold._FIND_CONCERNED: "lists what a restore concerns, and moves nothing",
     operations_sandbox_store._LOAD_AGENDA: "tried by tests.engine.test_sandbox_order",

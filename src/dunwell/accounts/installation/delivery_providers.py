@@ -209,10 +209,10 @@ def find_gateway_faults(name: str, provider: KannelProvider | TwilioProvider) ->
     """Yield the faults of an SMS gateway, with pointers into the file."""
     for index, network in enumerate(provider.networks):
         try:
-            is_everybody = ip_network(network).prefixlen == 0
+            is_unusable = ip_network(network).prefixlen == 0
         except ValueError:
-            is_everybody = True
-        if is_everybody:
+            is_unusable = True
+        if is_unusable:
             message = (
                 f'"{network}" is not one of your networks. Write it as 127.0.0.1 or 10.0.0.0/24.'
             )

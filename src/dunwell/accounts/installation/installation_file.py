@@ -129,10 +129,10 @@ def find_webhook_network_faults(entries: Sequence[WebhookNetworks]) -> Iterator[
         if entry.merchant in keys[:index]:
             message = f'"{entry.merchant}" appears twice. Put its networks into one entry.'
             yield Fault(render_pointer(["webhookNetworks", index, "merchant"]), message, "REPEATED")
-        for place, network in enumerate(entry.networks):
+        for position, network in enumerate(entry.networks):
             message = _describe_network_fault(network)
             if message:
-                pointer = render_pointer(["webhookNetworks", index, "networks", place])
+                pointer = render_pointer(["webhookNetworks", index, "networks", position])
                 yield Fault(pointer, message, "INVALID")
 
 

@@ -114,10 +114,10 @@ def _find_provider_faults(
 ) -> Iterator[Fault]:
     for index, network in enumerate(provider.networks):
         try:
-            is_everybody = ip_network(network).prefixlen == 0
+            is_unusable = ip_network(network).prefixlen == 0
         except ValueError:
-            is_everybody = True
-        if is_everybody:
+            is_unusable = True
+        if is_unusable:
             message = (
                 f'"{network}" is not one of your networks. Write it as 127.0.0.1 or 10.0.0.0/24.'
             )
@@ -137,7 +137,7 @@ def _find_rule_faults(
     rule: GroupRule, providers: Sequence[str], at: Sequence[str | int]
 ) -> Iterator[Fault]:
     if rule.role == "ADMIN" and rule.merchants is not None:
-        message = 'An admin is one everywhere, not at one merchant. Leave "merchants" out.'
+        message = 'An admin has this role at all merchants. Leave "merchants" out.'
         yield Fault(render_pointer([*at, "merchants"]), message, "INVALID")
     if rule.role == "MERCHANT_USER" and rule.merchants is None:
         message = "A merchant's user works for single merchants. Name them by their keys."

@@ -33,9 +33,10 @@ def render_due_merchants(*kinds: DueTable) -> str:
     """Return SQL for a table of `merchant_id` and `now`, with the merchants that have due rows in
     one of the tables. $1 is real time."""
 
-    def any_of(each: str, now: str) -> str:
+    def any_of(condition: str, now: str) -> str:
         return " OR ".join(
-            compose(each, table=kind.table, is_due=_fill_now(kind.is_due, now)) for kind in kinds
+            compose(condition, table=kind.table, is_due=_fill_now(kind.is_due, now))
+            for kind in kinds
         )
 
     return compose(

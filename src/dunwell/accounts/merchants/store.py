@@ -139,14 +139,14 @@ VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (merchant_id, owner_id, credential_id) DO UPDATE SET scopes = EXCLUDED.scopes
 """
 
-_ISSUE = """
+_INSERT_ISSUED = """
 INSERT INTO access_tokens (merchant_id, token_hash, credential_id, issued_at, expires_at)
 VALUES ($1, $2, $3, $4, $5)
 """
 
 # `reserved` may exceed the limit by less than one block; the excess is not granted
 # (`compute_granted`).
-_DRAW_REQUESTS = """
+_RESERVE_REQUESTS = """
 INSERT INTO request_quotas AS quota (merchant_id, credential_id, minute, reserved)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (merchant_id, credential_id, minute) DO UPDATE
@@ -218,7 +218,9 @@ async def save_token(
     tx: Connection, key: CredentialKey, token_hash: bytes,
     *, issued_at: datetime, expires_at: datetime,
 ) -> None:  # fmt: skip
-    await tx.execute(_ISSUE, key.owner_id, token_hash, key.credential_id, issued_at, expires_at)
+    await tx.execute(
+        _INSERT_ISSUED, key.owner_id, token_hash, key.credential_id, issued_at, expires_at
+    )
 
 
 async def reserve_requests(
@@ -226,11 +228,11 @@ async def reserve_requests(
 ) -> int | None:
     """Reserve a block of requests in the minute. Return how many are reserved in total, or None if
     none are left."""
-    drawn: int | None = await tx.fetchval(
-        _DRAW_REQUESTS, access.owner_id, access.credential_id, minute, block,
+    reserved: int | None = await tx.fetchval(
+        _RESERVE_REQUESTS, access.owner_id, access.credential_id, minute, block,
         access.requests_per_minute,
     )  # fmt: skip
-    return drawn
+    return reserved
 
 
 def _parse_scopes(row: Row) -> tuple[Scope, ...]:
@@ -266,7 +268,7 @@ SET name = $2, configuration = $3, revision = revision + 1
 WHERE merchant_id = $1
 """
 
-_RAISE_REVISION = "UPDATE merchants SET revision = revision + 1 WHERE merchant_id = $1"
+_INCREMENT_REVISION = "UPDATE merchants SET revision = revision + 1 WHERE merchant_id = $1"
 
 _LOAD_SWITCHED = "SELECT switched_to_workflows FROM merchants WHERE merchant_id = $1"
 
@@ -307,7 +309,7 @@ async def save_configuration(
 
 async def increment_revision(tx: Connection, merchant_id: int) -> None:
     """Invalidate what processes have cached of the merchant's setup."""
-    await tx.execute(_RAISE_REVISION, merchant_id)
+    await tx.execute(_INCREMENT_REVISION, merchant_id)
 
 
 async def lock_merchant(tx: Connection, merchant_id: int) -> None:
@@ -326,7 +328,7 @@ async def save_switched(tx: Connection, merchant_id: int) -> None:
     await tx.execute(_MARK_SWITCHED, merchant_id)
 
 
-KEPT_FOR = timedelta(days=30)
+RESPONSES_KEPT_FOR = timedelta(days=30)
 
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock($1)"
 
@@ -365,7 +367,7 @@ async def find_stored_response(
 ) -> StoredResponse | None:
     """Return the stored response. Call this after locking the key, so that the snapshot of this
     statement includes what the previous holder of the lock committed."""
-    row = await tx.fetchrow(_LOAD, merchant_id, key, now - KEPT_FOR)
+    row = await tx.fetchrow(_LOAD, merchant_id, key, now - RESPONSES_KEPT_FOR)
     return None if row is None else StoredResponse(**row)
 
 
@@ -408,19 +410,19 @@ async def search_merchants(
 _ROWS_AT_ONCE = 5000
 
 # Uses access_tokens_expiry.
-_REMOVE_TOKENS = """
+_DELETE_TOKENS = """
 DELETE FROM access_tokens
 WHERE (merchant_id, token_hash) IN (
     SELECT merchant_id, token_hash FROM access_tokens WHERE expires_at < $1 LIMIT $2
 )
 """
 
-_REMOVE_SECRETS = "DELETE FROM credential_secrets WHERE expires_at < $1"
+_DELETE_SECRETS = "DELETE FROM credential_secrets WHERE expires_at < $1"
 
-_REMOVE_QUOTAS = "DELETE FROM request_quotas WHERE minute < $1"
+_DELETE_QUOTAS = "DELETE FROM request_quotas WHERE minute < $1"
 
 # Uses idempotency_keys_age.
-_REMOVE_KEPT_ANSWERS = """
+_DELETE_STORED_RESPONSES = """
 DELETE FROM idempotency_keys
 WHERE (merchant_id, key) IN (
     SELECT merchant_id, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2
@@ -432,10 +434,10 @@ async def sweep_merchant_rows(tx: Connection, now: datetime) -> int:
     """Delete what had expired at the real time `now` and return the number of rows. If it is
     _ROWS_AT_ONCE or more, call it again."""
     done = [
-        await tx.execute(_REMOVE_TOKENS, now, _ROWS_AT_ONCE),
-        await tx.execute(_REMOVE_SECRETS, now),
-        await tx.execute(_REMOVE_QUOTAS, now - timedelta(minutes=2)),
-        await tx.execute(_REMOVE_KEPT_ANSWERS, now - KEPT_FOR, _ROWS_AT_ONCE),
+        await tx.execute(_DELETE_TOKENS, now, _ROWS_AT_ONCE),
+        await tx.execute(_DELETE_SECRETS, now),
+        await tx.execute(_DELETE_QUOTAS, now - timedelta(minutes=2)),
+        await tx.execute(_DELETE_STORED_RESPONSES, now - RESPONSES_KEPT_FOR, _ROWS_AT_ONCE),
     ]
     removed = sum(int(tag.rpartition(" ")[2]) for tag in done)
     return removed + await remove_attempts(tx, now)

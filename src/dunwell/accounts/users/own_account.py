@@ -56,12 +56,12 @@ from dunwell.platform.text.translation import LazyText
 
 @dataclass(frozen=True, slots=True)
 class UserAccount:
-    """`codes_left`: unused recovery codes. `new_networks`: sign-ins of the last 90 days from a new
-    network."""
+    """`codes_left`: the number of unused recovery codes. `new_network_sign_ins`: those of the last
+    90 days."""
 
     user: User
     sessions: Sequence[ShownSession]
-    new_networks: Sequence[SessionRow]
+    new_network_sign_ins: Sequence[SessionRow]
     factors: Sequence[SecondFactor]
     codes_left: int
 
@@ -86,7 +86,7 @@ async def load_account(work: UserWork, signed_in: SignedInUser) -> UserAccount:
     return UserAccount(
         user,
         await list_sessions(work.tx, signed_in, work.now),
-        new_networks=await list_sign_ins_from_new_networks(work.tx, signed_in.user_id),
+        new_network_sign_ins=await list_sign_ins_from_new_networks(work.tx, signed_in.user_id),
         factors=await load_factors(work.tx, signed_in.user_id),
         codes_left=await count_unused_codes(work.tx, signed_in.user_id),
     )

@@ -66,8 +66,8 @@ UPDATE users SET password_hash = NULL, second_factor_locked_at = NULL WHERE user
 """
 _SAVE_REHASHED = "UPDATE users SET password_hash = $3 WHERE user_id = $1 AND password_hash = $2"
 _SAVE_JOINED = "UPDATE users SET joined_at = coalesce(joined_at, $2) WHERE user_id = $1"
+# Another user, or the same person, can be invited with the e-mail address again.
 _END = """
--- Somebody else, or the same person, may have the address anew.
 UPDATE users
 SET ended_at = $2, password_hash = NULL, revision = revision + 1,
     email_key = concat('ended:', user_id)

@@ -98,7 +98,7 @@ class OidcProvider:
             return TokenRejected(TokenFault.TOKEN)
         return read_identity(self.settings, claims)
 
-    async def read_logout(
+    async def parse_logout_token(
         self, token: str, now: datetime
     ) -> LogoutToken | TokenRejected | ProviderUnavailable:
         try:

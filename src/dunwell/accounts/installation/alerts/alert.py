@@ -175,15 +175,19 @@ def compare_alerts(
     active: Sequence[Alert], found: Sequence[AlertCondition], now: datetime
 ) -> AlertChanges:
     """Compare the active alerts with the conditions that were found now."""
-    known = {(each.kind, each.subject): each for each in active}
-    signs = {(each.kind, each.subject): each for each in found}
+    alerts_by_key = {(each.kind, each.subject): each for each in active}
+    found_by_key = {(each.kind, each.subject): each for each in found}
     return AlertChanges(
-        began=[sign for key, sign in signs.items() if key not in known],
-        lasting={known[key].alert_id: sign for key, sign in signs.items() if key in known},
+        began=[each for key, each in found_by_key.items() if key not in alerts_by_key],
+        lasting={
+            alerts_by_key[key].alert_id: condition
+            for key, condition in found_by_key.items()
+            if key in alerts_by_key
+        },
         over=[
             alert.alert_id
-            for key, alert in known.items()
-            if key not in signs and now - alert.seen_at >= QUIET_PERIOD
+            for key, alert in alerts_by_key.items()
+            if key not in found_by_key and now - alert.seen_at >= QUIET_PERIOD
         ],
     )
 

@@ -101,8 +101,8 @@ class OpenedSession:
     `secret`: the value of its cookie, which is not stored. `is_new_network`: the user has signed in
     before, but not from this network in the last 90 days, and is asked to confirm it.
     `is_second_factor_locked`: someone entered the right password and then ten wrong codes, about
-    which the user is informed. `device`: the value of the cookie by which the browser is recognised
-    later.
+    which the user is informed. `browser_cookie`: the value of the cookie by which the browser is
+    recognised later on.
     """
 
     user_id: UUID
@@ -110,7 +110,7 @@ class OpenedSession:
     secret: str
     is_new_network: bool
     by: OpenedBy
-    device: str
+    browser_cookie: str
     is_second_factor_locked: bool
 
 
@@ -146,7 +146,7 @@ async def open_session(
         secret=secret,
         is_new_network=is_new_network,
         by=by,
-        device=render_browser_cookie(work.keys, user_id, browser),
+        browser_cookie=render_browser_cookie(work.keys, user_id, browser),
         is_second_factor_locked=user is not None and user.second_factor_locked_at is not None,
     )
     user_work = replace(work, actor=build_visitor_actor(user_id, visitor.host, session.session_id))
@@ -200,9 +200,9 @@ async def end_session(
 
 
 async def end_all_sessions(
-    tx: Connection, user_id: UUID, now: datetime, *, but: UUID | None = None
+    tx: Connection, user_id: UUID, now: datetime, *, except_session: UUID | None = None
 ) -> int:
-    """End all sessions except `but`, forget the user's other browsers, and return how many sessions
-    ended."""
-    await forget_browsers(tx, user_id, but=but)
-    return await save_end_of_all_sessions(tx, user_id, now, but)
+    """End all sessions except `except_session`, forget the browsers of these sessions, and return
+    how many ended."""
+    await forget_browsers(tx, user_id, except_session=except_session)
+    return await save_end_of_all_sessions(tx, user_id, now, except_session)

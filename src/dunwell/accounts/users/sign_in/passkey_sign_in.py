@@ -27,7 +27,7 @@ from dunwell.accounts.users.sign_in.limits import (
     MAX_PASSKEY_REQUESTS,
     count_sign_in_attempt,
     list_passkey_request_subjects,
-    list_stranger_subjects,
+    list_unknown_browser_subjects,
     uncount_sign_in_attempt,
 )
 from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_locally
@@ -80,7 +80,7 @@ async def sign_in_with_passkey(
     sign-in is refused, so that the attempt is counted."""
     party = get_relying_party(services)
     async with services.work(build_visitor_actor(None, visitor.host)) as work:
-        subjects = list_stranger_subjects(work.keys, visitor, None)
+        subjects = list_unknown_browser_subjects(work.keys, visitor, None)
         wait = await count_sign_in_attempt(work.tx, subjects, work.now)
         if wait is not None:
             log_security_event("PORTAL_LOCKED")

@@ -42,7 +42,7 @@ class TokenFault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TokenRejected:
-    doubt: TokenFault
+    fault: TokenFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class IdentityProvider(Protocol):
     ) -> IdentityClaims | TokenRejected | ProviderUnavailable:
         """Exchange the code for the user's claims, once."""
 
-    async def read_logout(
+    async def parse_logout_token(
         self, token: str, now: datetime
     ) -> LogoutToken | TokenRejected | ProviderUnavailable:
         """Parse and check a logout token. It does not check whether the token was

@@ -273,9 +273,9 @@ async def _redeem(
     match claims:
         case ProviderUnavailable():
             return SignOnFailure.AWAY
-        case TokenRejected(doubt):
+        case TokenRejected(fault):
             return await _refuse(
-                services, name, returned=returned, failure=SignOnFailure.REJECTED, reason=doubt
+                services, name, returned=returned, failure=SignOnFailure.REJECTED, reason=fault
             )
     return claims
 

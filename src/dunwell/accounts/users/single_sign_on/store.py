@@ -134,23 +134,23 @@ async def find_user_by_identity(tx: Connection, issuer: str, subject: str) -> UU
 
 
 async def save_identity(
-    tx: Connection, user_id: UUID, who: tuple[str, str], provider: str, now: datetime
+    tx: Connection, user_id: UUID, identity: tuple[str, str], provider: str, now: datetime
 ) -> None:
-    """Insert the identity. `who`: issuer and subject, which must be new."""
-    await tx.execute(_SAVE, *who, user_id, provider, now)
+    """Insert the identity. `identity`: issuer and subject, which must be new."""
+    await tx.execute(_SAVE, *identity, user_id, provider, now)
 
 
 async def assign_identity(
-    tx: Connection, user_id: UUID, who: tuple[str, str], provider: str, now: datetime
+    tx: Connection, user_id: UUID, identity: tuple[str, str], provider: str, now: datetime
 ) -> bool:
     """Assign the identity to the user. Return False if an active user has it."""
-    return await tx.fetchval(_ASSIGN, *who, user_id, provider, now) is not None
+    return await tx.fetchval(_ASSIGN, *identity, user_id, provider, now) is not None
 
 
 async def save_identity_seen(
-    tx: Connection, who: tuple[str, str], provider: str, now: datetime
+    tx: Connection, identity: tuple[str, str], provider: str, now: datetime
 ) -> None:
-    await tx.execute(_SAVE_SEEN, *who, provider, now)
+    await tx.execute(_SAVE_SEEN, *identity, provider, now)
 
 
 async def save_email(tx: Connection, user_id: UUID, email: str) -> None:

@@ -104,7 +104,7 @@ async def submit_credential_change(
                 created = await rotate_credential(
                     work, client_id,
                     randomness=secrets.token_bytes(SECRET_RANDOM_BYTES),
-                    known_made_at=_parse_rotation_time(fields["known_made_at"]),
+                    known_created_at=_parse_rotation_time(fields["known_made_at"]),
                 )  # fmt: skip
             elif do == "end-old":
                 await end_old_secret(work, client_id)

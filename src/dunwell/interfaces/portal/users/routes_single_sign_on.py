@@ -180,7 +180,7 @@ async def submit_logout_token(site: PortalSite, request: PortalRequest) -> Respo
     body = await read_body(request, _MAX_LOGOUT_BYTES)
     given = parse_qs(body.decode("latin-1")).get("logout_token", [])
     token = given[0] if len(given) == 1 else ""
-    claims = await provider.read_logout(token, services.now())
+    claims = await provider.parse_logout_token(token, services.now())
     if isinstance(claims, ProviderUnavailable):
         return Response(None, 503, {"Retry-After": "30", "Cache-Control": "no-store"})
     is_locked = not isinstance(claims, TokenRejected) and await process_logout(

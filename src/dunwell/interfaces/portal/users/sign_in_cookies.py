@@ -9,7 +9,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from dunwell.accounts.users.factors.passkeys import find_relying_party
-from dunwell.accounts.users.factors.totp import render_app_address
+from dunwell.accounts.users.factors.totp import render_app_uri
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.session_rules import (
     REMEMBERED,
@@ -50,8 +50,8 @@ def get_sign_in_services(site: PortalSite) -> SignInServices:
 
 
 def find_visitor(site: PortalSite, request: PortalRequest) -> Visitor:
-    device = request.cookies.get(_name(_DEVICE_COOKIE, is_secure=site.is_secure), "")
-    return Visitor(request.client_host, request.headers.get("user-agent", ""), device)
+    browser_cookie = request.cookies.get(_name(_DEVICE_COOKIE, is_secure=site.is_secure), "")
+    return Visitor(request.client_host, request.headers.get("user-agent", ""), browser_cookie)
 
 
 def generate_randomness() -> bytes:
@@ -68,7 +68,7 @@ def read_session_secret(site: PortalSite, request: PortalRequest) -> str:
 
 
 def build_app_setup(secret: str, email: str) -> AppSetup:
-    address = render_app_address(secret, email)
+    address = render_app_uri(secret, email)
     groups = (
         secret[place : place + _SECRET_GROUP_LENGTH]
         for place in range(0, len(secret), _SECRET_GROUP_LENGTH)
@@ -99,7 +99,7 @@ def start_browser_session(site: PortalSite, opened: OpenedSession, to: str) -> R
     site.set_session_cookie(answer, opened.secret)
     for cookie in (
         render_pending_sign_in_cookie("", is_secure=site.is_secure),
-        _render(_DEVICE_COOKIE, opened.device, is_secure=site.is_secure, lasts=REMEMBERED),
+        _render(_DEVICE_COOKIE, opened.browser_cookie, is_secure=site.is_secure, lasts=REMEMBERED),
         _render(_OPENER_COOKIE, "", is_secure=site.is_secure),
     ):
         answer.headers.append("Set-Cookie", cookie)
