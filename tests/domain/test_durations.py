@@ -142,7 +142,7 @@ def _is_claim_foreseen(until: timedelta) -> bool:
 def _is_day_kept(age: timedelta) -> bool:
     candidate, today = GuardCandidate(ID, (b"anna",)), NOW.date()
     verdict = decide_contacts([candidate], {b"anna": [today - age]}, Guards(), today)
-    return today - age in verdict.raised[0].days
+    return today - age in verdict.updated_guards[0].days
 
 
 def _is_healthy(until: timedelta, based: timedelta = timedelta(0)) -> bool:

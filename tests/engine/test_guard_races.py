@@ -47,7 +47,7 @@ async def dispatch(harness: Harness, *, limit: int = 1, clock: MovableClock | No
     letters = LetterFiles.open(resources)
     lease = Lease(resources.ids.new(now), now + timedelta(minutes=2))
     prepared = await prepare_contacts(
-        resources, letters, merchant, lease, taking=SetLimits("EMAIL", limit)
+        resources, letters, merchant, lease, limits=SetLimits("EMAIL", limit)
     )
     await letters.close()
     return len(prepared.handed_over)

@@ -131,7 +131,7 @@ async def test_a_worker_keeps_the_lease_of_a_letter_that_is_slow_to_render(
             letters,
             harness.merchant,
             start_lease(resources),
-            taking=SetLimits("LETTER", 1),
+            limits=SetLimits("LETTER", 1),
             heartbeat_seconds=BEAT,
         )
     )
@@ -141,7 +141,7 @@ async def test_a_worker_keeps_the_lease_of_a_letter_that_is_slow_to_render(
         await wait_until_renewed(harness, _CONTACTS)
         lease = start_lease(resources)
         taken = await prepare_contacts(
-            resources, own, harness.merchant, lease, taking=SetLimits("LETTER", 1)
+            resources, own, harness.merchant, lease, limits=SetLimits("LETTER", 1)
         )
         assert taken.handed_over == ()
     printer.gate.set()

@@ -142,7 +142,7 @@ async def test_changing_the_folder_waits_for_a_letter_that_is_being_handed_over(
         begun = (key["merchant_id"], key["communication_id"])
         place = describe_letter_location(a_provider(post.letter_folder))
         now = post.harness.clock.now()
-        assert await begin_items(tx, "post", [(begun, letter)], place=place, real_now=now)
+        assert await begin_items(tx, "post", [(begun, letter)], location=place, real_now=now)
         moving = asyncio.create_task(apply_installation(resources, moved))
         await until_held_back(resources.database, moving)
     with pytest.raises(ValidationError):

@@ -15,7 +15,7 @@ from dunwell.accounts.installation.delivery_providers import BatchSettings
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Actor, ActorKind
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import (
-    GONE,
+    FILES_MISSING_REASON,
     resolve_uncertain_letters,
 )
 from dunwell.contact.sending.batches.release_batches import BatchReleaser
@@ -283,7 +283,9 @@ async def test_a_person_can_declare_letters_not_released(post: LetterHarness) ->
     assert manifest["head"]["letters"] == 1
     await post.join()
     assert sorted(row[0] for row in await rows(post)) == ["BATCHED", "BATCHED", "TAKEN_BACK"]
-    assert [item[2] for item in await post.items() if item[0] == "TAKEN_BACK"] == [GONE]
+    assert [item[2] for item in await post.items() if item[0] == "TAKEN_BACK"] == [
+        FILES_MISSING_REASON
+    ]
 
 
 async def test_only_an_operator_of_all_merchants_may_declare_it(post: LetterHarness) -> None:

@@ -145,7 +145,7 @@ async def test_an_unrecordable_answer_does_not_affect_others_when_sending_is_int
     resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A busy machine may take several seconds to log the failure.
-    monkeypatch.setattr("dunwell.contact.sending.sender._MOMENT_SECONDS", 60.0)
+    monkeypatch.setattr("dunwell.contact.sending.sender._BRIEF_RETRY_SECONDS", 60.0)
     harness = await plan_texts(resources, clock, 3)
     harness.channels[0] = late = _LateChannel(channel="SMS", is_repeatable=False)
     dispatcher = MessageDispatcher(

@@ -123,7 +123,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/engine/test_reports.py::test_a_message_in_doubt_is_queried_after_two_minutes",
     ),
     "contact/escalation/reports/delivery_reports.py KEPT_FOR": (_AGES,),
-    "contact/escalation/reports/delivery_reports.py _AGAIN_AFTER": (
+    "contact/escalation/reports/delivery_reports.py _RETRY_AFTER": (
         "tests/engine/test_reports.py::test_a_report_waits_until_the_answer_is_recorded",
     ),
     "contact/escalation/reports/delivery_reports.py _GIVE_UP_AFTER": (
@@ -140,7 +140,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/sending/batches/release_batches.py _LEASE": (
         "tests/engine/test_letter_batches.py::test_the_lease_of_a_batch_lasts_three_minutes",
     ),
-    "contact/sending/batches/release_batches.py _LEFT_AFTER": (
+    "contact/sending/batches/release_batches.py _ABANDONED_AFTER": (
         "tests/engine/test_letter_batches.py::test_letters_that_were_never_completely_uploaded_are_deleted_after_two_days",
     ),
     "adapters/channels/smtp/channel.py LOGIN_RETRY_SECONDS": (

@@ -120,11 +120,11 @@ _NOTICES = [
         )
         for statement, values, passes_by in (
             (notices_store._RENEW, (UNTIL,), "debtor_notices"),
-            (notices_store._SETTLE, ("ACCEPTED", None, None, NOW, "sms-a"), None),
+            (notices_store._SAVE_OUTCOME, ("ACCEPTED", None, None, NOW, "sms-a"), None),
         )
     ),
     MovingStatement(
-        notices_store._EMPTY, (NOW, 10), {"debtor_notices": _SETTLED_NOTICE},
+        notices_store._ERASE, (NOW, 10), {"debtor_notices": _SETTLED_NOTICE},
         "debtor_notices",
         "claim_id",
         {
@@ -150,7 +150,7 @@ _OCCASIONS = [
         _NOT_YET, answers="notice_id", whose="SECOND",
     ),
     MovingStatement(
-        occasions_store._EMPTY, (NOW, 10, NOW, ["dispute_answer"]),
+        occasions_store._ERASE, (NOW, 10, NOW, ["dispute_answer"]),
         {"debtor_occasions": _TOLD | {"due_at": None, "ended_at": LONG_AGO}}, "debtor_occasions",
         "claim_id",
         {
@@ -338,24 +338,24 @@ _WHY_NOT_TWO = {
     operations_alerts_store._UNSEEN: _ALARMS,
     operations_alerts_store._WAITING: _ALARMS,
     operations_alerts_store._TAKE_TURN: _ALARMS,
-    after_restore_store._FIND: _DOUBT,
+    after_restore_store._LIST_UNCERTAIN: _DOUBT,
     after_restore_store._FIND_NEWEST: _DOUBT,
     batches_store._RELEASE: _STATUSES,
     batches_store._RENEW: _STATUSES,
     batches_store._LEASE: _STATUSES,
     batches_store._DISSOLVE: _BATCHES,
-    batches_store._LEASE_LEFT: _BATCHES,
+    batches_store._LEASE_ABANDONED: _BATCHES,
     batches_store._LOCK_OWN: _BATCHES,
     batches_store._LOCK_WAITING: _BATCHES,
     batches_store._MARK_WRITTEN: _BATCHES,
-    batches_store._FIND_LEFT: _BATCHES,
+    batches_store._LIST_UNFINISHED: _BATCHES,
     batches_store._SWEEP: "tried by tests.engine.test_letter_statuses",
     reports_store._LOCK_REPORT: _REPORTS,
     sending_store._SWEEP_INCOMING: (
         "replies are of no merchant by their key: tried by tests.usecases.test_receive_sms"
     ),
     sending_store._LOCK_DUE: _REPORTS,
-    sending_store._SWEEP: _REPORTS,
+    sending_store._SWEEP_REPORTS: _REPORTS,
     attempts._REMOVE: _NO_MERCHANT,
     debtor_sign_in_store._REMOVE_EVERYBODYS: _NO_MERCHANT,
     debtor_sign_in_store._REMOVE_VISITORS: _NO_MERCHANT,

@@ -156,7 +156,7 @@ def list_channels(step: ContactStep) -> list[Channel]:
     return [step.channel, *step.fallbacks]
 
 
-def find_channel(
+def find_next_contact(
     step: ContactStep, usable: Collection[Channel], tried: TriedChannels = NOTHING_TRIED
 ) -> ContactPlanned | None:
     """Return the contact for the first usable channel of the step that was not tried yet.
@@ -266,4 +266,4 @@ def _plan_contact(
 ) -> Outcome:
     if _is_too_late(workflow, step, due_at, now):
         return Skipped(step, SkipReason.TOO_LATE)
-    return find_channel(step, facts.usable_channels, facts.tried) or NobodyReachable(step)
+    return find_next_contact(step, facts.usable_channels, facts.tried) or NobodyReachable(step)

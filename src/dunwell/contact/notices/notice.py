@@ -64,7 +64,7 @@ _CHANNELS_BY_PREFERENCE: tuple[NoticeChannel, ...] = ("EMAIL", "SMS", "LETTER")
 _AWAITED = frozenset({NoticeKind.CODE, NoticeKind.LINK, NoticeKind.CHANGE_CODE})
 # Kinds that are sent automatically and repeatedly, like the messages of a workflow, so that the
 # recipient can end them with one click. All others follow a single event.
-_ENDED_BY_ONE_CLICK = frozenset({NoticeKind.REMINDER})
+_ONE_CLICK_UNSUBSCRIBE = frozenset({NoticeKind.REMINDER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def is_awaited(kind: NoticeKind) -> bool:
 
 def has_one_click_unsubscribe(kind: NoticeKind) -> bool:
     """Return whether the e-mail has the header List-Unsubscribe (RFC 8058)."""
-    return kind in _ENDED_BY_ONE_CLICK
+    return kind in _ONE_CLICK_UNSUBSCRIBE
 
 
 def respects_suppression(kind: NoticeKind, reason: str) -> bool:
@@ -236,8 +236,8 @@ def decide_settlement(
         return NoticeSettlement("ACCEPTED")
     if isinstance(answer, Permanent):
         return NoticeSettlement("FAILED", failure=answer.reason)
-    asked = answer.retry_after_seconds if isinstance(answer, Temporary) else 0
-    due_at = now + max(_compute_delay(attempts), timedelta(seconds=asked))
+    requested_seconds = answer.retry_after_seconds if isinstance(answer, Temporary) else 0
+    due_at = now + max(_compute_delay(attempts), timedelta(seconds=requested_seconds))
     if isinstance(answer, Temporary):
         if due_at < expires_at:
             return NoticeSettlement("PLANNED", due_at)

@@ -114,8 +114,8 @@ class BatchRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class LetterRow(msgspec.Struct, frozen=True, gc=False):
-    """`status` is what the print service reported last. `doubt` is UNTOLD or GONE if a person has
-    to decide. `is_contact`: part of a workflow; otherwise the letter is a notice."""
+    """`status` is what the print service reported last. `doubt` is UNCONFIRMED or MISSING if a
+    person has to decide. `is_contact`: part of a workflow; otherwise the letter is a notice."""
 
     merchant_id: int
     communication_id: UUID

@@ -62,7 +62,7 @@ class LogoMaker:
 
     async def _draw_for_mail(self, logo: Logo) -> Logo:
         """Add the picture for mail programs, which do not support SVG."""
-        printer = self.printer.serving(self.caller)
+        printer = self.printer.for_caller(self.caller)
         try:
             png = await printer.draw_logo(Picture(logo.content_type, logo.content))
         except Unprintable as refusal:

@@ -148,7 +148,7 @@ class PrintServiceChannel:
     ) -> Sequence[ItemState | None]:
         place, now = describe_letter_location(self._provider), self._resources.clock.now()
         async with self._resources.database.transaction() as tx:
-            states = await begin_items(tx, self.name, letters, place=place, real_now=now)
+            states = await begin_items(tx, self.name, letters, location=place, real_now=now)
         return [states.get(key) for key, _ in letters]
 
     async def _complete_items(self, keys: Sequence[ItemKey]) -> Sequence[bool]:

@@ -12,7 +12,7 @@ from asyncssh import SSHClientConnection
 
 from dunwell.accounts.installation.delivery_providers import SftpProvider
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
-from dunwell.contact.sending.batches.letter_folder import PART, HostKeyRefused, LoginRefused
+from dunwell.contact.sending.batches.letter_folder import PART_SUFFIX, HostKeyRefused, LoginRefused
 from dunwell.contact.sending.channel import DeliveryProviderUnusable
 from dunwell.platform.resources import Resources
 
@@ -53,7 +53,7 @@ class SftpLetterFolder:
             if below and not await client.isdir(self._build_path(below)):
                 await client.mkdir(self._build_path(below))
             await self._upload_part(client, name, content)
-            await client.posix_rename(self._build_path(name + PART), self._build_path(name))
+            await client.posix_rename(self._build_path(name + PART_SUFFIX), self._build_path(name))
 
     async def write_part(self, name: str, content: bytes) -> None:
         async with self._slots, self._lend_client() as client:
@@ -61,7 +61,7 @@ class SftpLetterFolder:
 
     async def finish_part(self, name: str) -> None:
         async with self._lend_client() as client:
-            await client.posix_rename(self._build_path(name + PART), self._build_path(name))
+            await client.posix_rename(self._build_path(name + PART_SUFFIX), self._build_path(name))
 
     async def has(self, name: str) -> bool:
         async with self._lend_client() as client:
@@ -118,7 +118,7 @@ class SftpLetterFolder:
         return posixpath.join(self._provider.folder, name)
 
     async def _upload_part(self, client: asyncssh.SFTPClient, name: str, content: bytes) -> None:
-        async with client.open(self._build_path(name + PART), "wb") as file:
+        async with client.open(self._build_path(name + PART_SUFFIX), "wb") as file:
             await file.write(content)
 
     @asynccontextmanager

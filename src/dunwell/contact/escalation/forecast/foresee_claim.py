@@ -29,7 +29,7 @@ class ForecastedClaim:
     """An active claim with a workflow, as the debtor's page has loaded it."""
 
     person: DebtorPerson
-    reachable: HasAddresses
+    addresses: HasAddresses
     # The id of the workflow and its major version.
     workflow_key: tuple[UUID, int]
     is_held: bool
@@ -46,13 +46,13 @@ async def forecast_for_debtor(
     digests = {
         channel: digest_address(keys, merchant_id, channel, address)
         for channel in get_args(Channel)
-        if (address := find_address(claim.reachable, channel))
+        if (address := find_address(claim.addresses, channel))
     }
     known = find_cached_version(merchant_id, claim.workflow_key)
-    asked = [digest for each in digests.values() for digest in each]
+    all_digests = [digest for each in digests.values() for digest in each]
     known_id = known.version_id if known else None
     found = await load_forecast_facts(
-        tx, merchant_id, claim_id, known_id=known_id, identities=identities, addresses=asked
+        tx, merchant_id, claim_id, known_id=known_id, identities=identities, addresses=all_digests
     )
     if found is None:
         return []

@@ -73,8 +73,8 @@ class UpdatedGuard:
 class GuardVerdict:
     passed: tuple[GuardCandidate, ...]
     held: Mapping[UUID, GuardHold]
-    # Ordered by identity.
-    raised: tuple[UpdatedGuard, ...]
+    # The guards that count the passed contacts, ordered by identity.
+    updated_guards: tuple[UpdatedGuard, ...]
 
 
 def decide_contacts(
@@ -104,8 +104,8 @@ def decide_contacts(
         )
         for each in waiting
     }
-    raised = [_update_guard(i, contacted_on.get(i), days[i], guards) for i in sorted(days)]
-    return GuardVerdict(tuple(passed), held, tuple(raised))
+    updated_guards = [_update_guard(i, contacted_on.get(i), days[i], guards) for i in sorted(days)]
+    return GuardVerdict(tuple(passed), held, tuple(updated_guards))
 
 
 def has_room(days: Days, guards: Guards, day: date) -> bool:

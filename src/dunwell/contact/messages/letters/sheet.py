@@ -33,7 +33,7 @@ class SheetItems(msgspec.Struct, frozen=True):
 class SheetPage(msgspec.Struct, frozen=True):
     """The debtor's page: where the code is entered, and the address in the QR code."""
 
-    entrance: str
+    code_page_address: str
     code: str
     url: str
 

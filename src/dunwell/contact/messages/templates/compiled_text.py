@@ -131,8 +131,8 @@ def split_marked(text: str, form: SlotForm) -> list[Part]:
     """Split a marked text into literals and slots. Literals are escaped if the form is HTML."""
     literal = escape if form == "HTML" else str
     return [
-        Slot(piece, form) if place % 2 else literal(piece)
-        for place, piece in enumerate(_MARKED.split(text))
+        Slot(piece, form) if index % 2 else literal(piece)
+        for index, piece in enumerate(_MARKED.split(text))
         if piece
     ]
 

@@ -50,11 +50,11 @@ class HtmlCompiler:
         }
     )  # fmt: skip
 
-    def take(self, token: Token) -> None:
+    def add_token(self, token: Token) -> None:
         """Add a block token: its tags or its content."""
         if token.type == "inline":
-            self._take_inline(token)
-        elif token.hidden or self._stands_around_items(token):
+            self._add_inline(token)
+        elif token.hidden or self._closes_items_paragraph(token):
             return
         elif token.nesting == 1:
             start = token.attrs.get("start")
@@ -63,26 +63,26 @@ class HtmlCompiler:
         else:
             self.parts.append(f"</{token.tag}>\n")
 
-    def _stands_around_items(self, token: Token) -> bool:
+    def _closes_items_paragraph(self, token: Token) -> bool:
         """Return whether the token closes a paragraph around {{ items }}. Its tags are left out,
         because a paragraph may not contain a table."""
         is_after_items = self.parts and self.parts[-1] == Slot("", "ITEMS_HTML")
         return bool(is_after_items and token.type == "paragraph_close")
 
-    def _take_inline(self, token: Token) -> None:
+    def _add_inline(self, token: Token) -> None:
         is_paragraph = bool(self.parts) and self.parts[-1] == _PARAGRAPH
         if token.content == ITEMS_MARK:
             if is_paragraph:
                 self.parts.pop()
             self.parts.append(Slot("", "ITEMS_HTML"))
         elif is_paragraph and is_button(token) and not self.has_button:
-            self._take_button(token)
+            self._add_button(token)
         elif is_paragraph and is_box(token):
-            self._take_box(list_children(token))
+            self._add_box(list_children(token))
         else:
-            self._take_words(token)
+            self._add_children(token)
 
-    def _take_button(self, token: Token) -> None:
+    def _add_button(self, token: Token) -> None:
         """Add a link to the debtor's page as a button, if it is a separate paragraph. A message has
         one button."""
         self.has_button = True
@@ -92,19 +92,19 @@ class HtmlCompiler:
             self.parts.append(Slot("", "BUTTON_WORDS"))
         else:
             words = list_children(token)[1:-1]
-            self._take_words(Token("inline", "", 0, children=words))
+            self._add_children(Token("inline", "", 0, children=words))
         self.parts.append(Slot("", "LINK_CLOSE", target))
 
-    def _take_box(self, children: list[Token]) -> None:
+    def _add_box(self, children: list[Token]) -> None:
         """Add a label and its value, such as a code or an amount: the label small, the value
         large."""
         label, *value = children
         self.parts[-1] = f'<p class="box" style="{BOX}">'
         self.parts.append(f'<span class="quiet" style="{BOX_LABEL}">')
         self.parts += [*split_marked(label.content.rstrip(), "HTML"), "</span> "]
-        self._take_words(Token("inline", "", 0, children=value))
+        self._add_children(Token("inline", "", 0, children=value))
 
-    def _take_words(self, token: Token) -> None:
+    def _add_children(self, token: Token) -> None:
         link: tuple[Part, ...] | None = None
         is_linked = False
         for child in token.children or ():
@@ -115,11 +115,11 @@ class HtmlCompiler:
                 self.parts += [Slot("", "LINK_CLOSE", link)] if link else []
                 is_linked = False
             elif child.type == "text":
-                self.parts += self._take_text(child.content, is_linked=is_linked)
+                self.parts += self._split_text(child.content, is_linked=is_linked)
             else:
                 self.parts.append(self._tags[child.type])
 
-    def _take_text(self, text: str, *, is_linked: bool) -> list[Part]:
+    def _split_text(self, text: str, *, is_linked: bool) -> list[Part]:
         """Return the parts of a text. The address of the debtor's page always becomes a link."""
         landing = Slot(LANDING_URL, "HTML")
         address = (Slot(LANDING_URL, "TEXT"),)
@@ -141,11 +141,11 @@ class TextCompiler:
     _indents: list[str] = field(default_factory=list)
     _marker: str = ""
     _numbers: list[int | None] = field(default_factory=list)
-    _is_apart: bool = True
+    _needs_empty_line: bool = True
 
-    def take(self, token: Token) -> None:
+    def add_token(self, token: Token) -> None:
         if token.type in ("bullet_list_open", "ordered_list_open"):
-            self._is_apart = self._is_apart or not self._indents
+            self._needs_empty_line = self._needs_empty_line or not self._indents
             is_ordered = token.type == "ordered_list_open"
             self._numbers.append(int(token.attrs.get("start", 1)) if is_ordered else None)
         elif token.type in ("bullet_list_close", "ordered_list_close"):
@@ -157,7 +157,7 @@ class TextCompiler:
         elif token.type in ("paragraph_open", "heading_open"):
             self._open_block(is_tight=token.hidden)
         elif token.type == "inline":
-            self._take_inline(token)
+            self._add_inline(token)
 
     def _open_item(self) -> None:
         number = self._numbers[-1]
@@ -167,17 +167,17 @@ class TextCompiler:
 
     def _open_block(self, *, is_tight: bool) -> None:
         if self.parts:
-            self.parts.append("\n\n" if self._is_apart or not is_tight else "\n")
+            self.parts.append("\n\n" if self._needs_empty_line or not is_tight else "\n")
         outer = self._indents[:-1] if self._marker else self._indents
         self.parts.append("".join(outer) + self._marker)
-        self._marker, self._is_apart = "", False
+        self._marker, self._needs_empty_line = "", False
 
-    def _take_inline(self, token: Token) -> None:
+    def _add_inline(self, token: Token) -> None:
         if token.content == ITEMS_MARK:
             self.parts.append(Slot("", "ITEMS_TEXT"))
             return
         if is_button(token) and not self._indents:
-            self._take_button(token)
+            self._add_button(token)
             return
         label_from = 0
         link: tuple[Part, ...] | None = None
@@ -193,7 +193,7 @@ class TextCompiler:
             elif child.type == "text":
                 self.parts += split_marked(child.content, "TEXT")
 
-    def _take_button(self, token: Token) -> None:
+    def _add_button(self, token: Token) -> None:
         """Add the text of the button and, on the next line, its address."""
         if token.content == LANDING_MARK:
             self.parts.append(Slot("", "BUTTON_WORDS"))
@@ -215,10 +215,10 @@ class LetterCompiler:
 
     blocks: list[Block] = field(default_factory=list)
     # The target for blocks of the innermost list entry.
-    _open: list[list[Block]] = field(default_factory=list)
+    _open_entries: list[list[Block]] = field(default_factory=list)
 
-    def take(self, token: Token) -> None:
-        target = self._open[-1] if self._open else self.blocks
+    def add_token(self, token: Token) -> None:
+        target = self._open_entries[-1] if self._open_entries else self.blocks
         if token.type == "bullet_list_open":
             target.append(["ul", []])
         elif token.type == "ordered_list_open":
@@ -226,21 +226,21 @@ class LetterCompiler:
         elif token.type == "list_item_open":
             entry: list[Block] = []
             target[-1][1].append(entry)
-            self._open.append(entry)
+            self._open_entries.append(entry)
         elif token.type == "list_item_close":
-            self._open.pop()
+            self._open_entries.pop()
         elif token.type in ("paragraph_open", "heading_open"):
             target.append(["h" if token.type == "heading_open" else "p"])
         elif token.type == "inline":
-            self._take_inline(token, target[-1])
+            self._add_inline(token, target[-1])
 
-    def _take_inline(self, token: Token, block: Block) -> None:
+    def _add_inline(self, token: Token, block: Block) -> None:
         if token.content == ITEMS_MARK:
             block[:] = ["items"]
             return
         runs = _Runs()
         for child in token.children or ():
-            runs.take(child)
+            runs.add_token(child)
         block.append(runs.runs)
 
 
@@ -251,7 +251,7 @@ class _Runs:
     _link: tuple[Part, ...] | None = None
     _label: list[Part] = field(default_factory=list)
 
-    def take(self, child: Token) -> None:
+    def add_token(self, child: Token) -> None:
         kind, _, side = child.type.rpartition("_")
         if kind in self._depths:
             self._depths[kind] += 1 if side == "open" else -1

@@ -156,7 +156,7 @@ async def load_forecast(
         person=DebtorPerson(
             facts.claim_id, known.email, known.mobile_number, known.customer_number
         ),
-        reachable=DebtorAddresses(known.email, known.mobile_number, address),
+        addresses=DebtorAddresses(known.email, known.mobile_number, address),
         workflow_key=facts.workflow_key,
         is_held=bool(list_active_holds(facts, now)),
         held_until=find_held_until(opened, now),

@@ -116,7 +116,7 @@ class NoticeWriter:
             values,
             language=language,
             creditor=creditor,
-            check_at=check_at,
+            check_address=check_at,
         )
         return DebtorNotice(
             kind=facts.kind,

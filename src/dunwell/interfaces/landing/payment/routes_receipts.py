@@ -130,7 +130,7 @@ async def send_pdf(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
     words = site.pages.languages[context.language]
     method, operator = describe_method(opened, receipt, payment), site.pages.find_operator()
     paper = compose_receipt(words, opened, payment=payment, method=method, operator=operator)
-    pdf = await site.printer.serving(opened.debtor_key).print_paper(encode_paper(paper))
+    pdf = await site.printer.for_caller(opened.debtor_key).print_paper(encode_paper(paper))
     return build_file_response(pdf, "application/pdf", "receipt.pdf")
 
 

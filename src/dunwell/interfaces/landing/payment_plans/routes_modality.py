@@ -143,7 +143,7 @@ async def send_pdf(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
     modality = _get_agreed_modality(request, opened)
     words = site.pages.languages[site.build_claim_context(request, opened).language]
     paper = compose_confirmation(words, opened, modality, site.pages.find_operator())
-    pdf = await site.printer.serving(opened.debtor_key).print_paper(encode_paper(paper))
+    pdf = await site.printer.for_caller(opened.debtor_key).print_paper(encode_paper(paper))
     return build_file_response(pdf, "application/pdf", "confirmation.pdf")
 
 
