@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.interfaces.cli.doctor import check_figures, check_tls
+from dunwell.interfaces.cli.doctor import check_metrics, check_tls
 from dunwell.interfaces.cli.findings.merchants import (
     check_merchant,
     check_operator,
@@ -50,7 +50,7 @@ def test_a_database_on_this_machine_needs_no_tls() -> None:
 def test_the_doctor_says_where_metrics_are_served() -> None:
     there = load_settings({**PRODUCTION, "DUNWELL_OPERATOR_BIND": "10.0.0.7:9100"})
 
-    nowhere, somewhere = check_figures(load_settings(PRODUCTION)), check_figures(there)
+    nowhere, somewhere = check_metrics(load_settings(PRODUCTION)), check_metrics(there)
 
     assert (nowhere.mark, somewhere.mark) == ("note", "ok")
     assert "DUNWELL_OPERATOR_BIND" in (nowhere.remedy or "")

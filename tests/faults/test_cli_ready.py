@@ -89,7 +89,7 @@ def test_web_and_worker_report_readiness_and_serve_metrics(
         origin = f"http://127.0.0.1:{operators}"
         said = {
             "web": f"ready http://127.0.0.1:{port}\n",
-            "worker": f"ready, worker, health and figures at {origin}\n",
+            "worker": f"ready, worker, health and metrics at {origin}\n",
         }
         assert _read_line(process.stdout) == said[word]
         assert httpx.get(f"{origin}/readyz", timeout=_TIMEOUT_SECONDS).status_code == 200

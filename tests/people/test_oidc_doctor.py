@@ -9,9 +9,9 @@ from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Sig
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.interfaces.cli.findings.installation import (
-    check_file,
     check_provider,
     check_sign_in,
+    check_sign_in_settings,
     describe_identity_provider,
 )
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
@@ -79,7 +79,7 @@ def test_clocks_may_differ_by_half_a_minute(skew: float | None, mark: str) -> No
 
 def test_a_file_that_lets_no_user_sign_in_is_a_fault() -> None:
     sign_in = SignInSettings(oidc=(a_provider("https://login.example.com"),))
-    assert [each.mark for each in check_file(sign_in, [], 0)] == ["FAULT"]
+    assert [each.mark for each in check_sign_in_settings(sign_in, [], 0)] == ["FAULT"]
 
 
 async def test_unknown_merchants_in_groups_are_noted(

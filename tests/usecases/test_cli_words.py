@@ -77,7 +77,7 @@ def test_doctor_finds_no_fault_in_a_complete_installation(dunwell: CommandLine) 
     assert subjects == [
         ["ok", "settings"],
         ["ok", "database"],
-        ["ok", "figures"],
+        ["ok", "metrics"],
         ["ok", "database"],
         ["ok", "pooler"],
         ["ok", "clock"],

@@ -171,7 +171,7 @@ async def set_break_glass(work: UserWork, user_id: UUID, *, is_on: bool) -> None
             state="LINKED",
         )
     if is_on and user.roles.global_role is not Role.ADMIN:
-        raise InvalidState("Only an admin can be a break-glass admin.", state="NO_ADMIN")
+        raise InvalidState("Only an admin can have emergency access.", state="NO_ADMIN")
     await save_break_glass(work.tx, user_id, is_on=is_on)
     await save_user_audit(
         work, "user.break_glass", user_id,

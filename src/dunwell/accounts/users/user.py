@@ -167,7 +167,7 @@ def find_user_faults(user: NewUser) -> Iterator[Fault]:
         yield Fault("/language", f"Choose one of: {', '.join(LANGUAGES)}.", "LANGUAGE")
     yield from find_role_faults(user.roles)
     if user.is_break_glass and user.roles.global_role is not Role.ADMIN:
-        yield Fault("/role", "Only an admin can be a break-glass admin.", "ROLE")
+        yield Fault("/role", "Only an admin can have emergency access.", "ROLE")
 
 
 def find_role_faults(roles: UserRoles) -> Iterator[Fault]:

@@ -102,12 +102,12 @@ def resolve(data_dir: str | None, merchant: str, reference: UUID, outcome: str) 
 async def _find_unknown(tx: Connection, key: str | None) -> list[Found]:
     if key is not None:
         merchant = await load_merchant(tx, await find_merchant_by_key(key)(tx))
-        assert merchant is not None, "found just now"
+        assert merchant is not None, "its id was found in this transaction"
         return await _find_unknown_of(tx, merchant)
     found: list[Found] = []
-    behind = 0
-    while page := await load_merchants_page(tx, behind, _ROWS_AT_ONCE):
-        behind = page[-1].merchant_id
+    after = 0
+    while page := await load_merchants_page(tx, after, _ROWS_AT_ONCE):
+        after = page[-1].merchant_id
         for merchant in page:
             found += await _find_unknown_of(tx, merchant)
     return found

@@ -170,8 +170,8 @@ def disallow(data_dir: str | None, client_id: str, merchant: str) -> None:
     async def change(work: Work, _: Resources) -> bool:
         return await disallow_credential(work, client_id)
 
-    was_reached = run_use_case(data_dir, "credential", find_merchant_by_key(merchant), change)
-    click.echo(f"{client_id} {'no longer has' if was_reached else 'had no'} access to {merchant}")
+    had_access = run_use_case(data_dir, "credential", find_merchant_by_key(merchant), change)
+    click.echo(f"{client_id} {'no longer has' if had_access else 'had no'} access to {merchant}")
 
 
 def _show(credential: NewCredential) -> None:

@@ -69,8 +69,8 @@ def rotate(data_dir: str | None) -> None:
         return
     path = settings.data_dir / FILE_NAME
     with ExitStack() as closing:
-        # A running process cannot read what other processes seal with a version that it does not
-        # know.
+        # No other process may be running: it could not read what is sealed with a version that it
+        # has not loaded.
         closing.callback(FolderLock.acquire(settings.data_dir, f"{_WORD}-rotate").release)
         save_versions(path, {version: key, **settings.secret_key})
     click.echo(f"Version {version} is used from the next start. It is the first line of {path}.")
@@ -116,9 +116,9 @@ def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) 
 
 
 async def _find_next(tx: Connection, keys: KeyRing) -> int:
-    misfit = find_key_mismatch(keys, await load_versions(tx))
-    if misfit is not None:
-        raise InvalidState(misfit)
+    mismatch = find_key_mismatch(keys, await load_versions(tx))
+    if mismatch is not None:
+        raise InvalidState(mismatch)
     return await find_next_version(tx, keys)
 
 

@@ -181,8 +181,8 @@ def _numbers(row: Sequence[int]) -> list[str]:
 
 def _render_sums(outlook: OutlookView, currency: str) -> Iterator[str]:
     held = count_held_back(outlook)
-    told = [f"{held[by]:,} {words}" for by, words in _HELD_WORDS.items() if held.get(by)]
-    yield f"Held back, and sent later: {', '.join(told) or 'none'}"
+    reasons = [f"{held[by]:,} {words}" for by, words in _HELD_WORDS.items() if held.get(by)]
+    yield f"Held back, and sent later: {', '.join(reasons) or 'none'}"
     yield from _render_fees(compute_fee_figures(outlook), currency)
     examples = ", ".join(outlook.unreachable_examples)
     more = " ..." if outlook.unreachable > len(outlook.unreachable_examples) else ""
@@ -193,8 +193,8 @@ def _render_sums(outlook: OutlookView, currency: str) -> Iterator[str]:
 
 
 def _render_fees(fees: FeeFigures, currency: str) -> Iterator[str]:
-    told = render_count(fees.debtors, "debtor")
-    yield f"Fees: {fees.fees:,} for {told}, {_money(fees.cents, currency)} in total"
+    debtors = render_count(fees.debtors, "debtor")
+    yield f"Fees: {fees.fees:,} for {debtors}, {_money(fees.cents, currency)} in total"
     for each in fees.sums:
         yield f"  {_money(each.cents, currency)} for {render_count(each.debtors, 'debtor')}"
     if fees.more_debtors:
@@ -282,8 +282,8 @@ def command(
         async with open_read_only_work(resources, find_merchant_by_key(merchant)) as work:
             check_uses_workflows(work.merchant)
             workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
-            asked = PreviewScope(days, _LISTED, progress, sink, costs=True)
-            preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
+            scope = PreviewScope(days, _LISTED, progress, sink, costs=True)
+            preview = await preview_draft(work, resources.keys, workflow.workflow_id, scope)
             prepared = await prepare_costs(work, resources, preview)
         if prepared is None:
             return preview, None

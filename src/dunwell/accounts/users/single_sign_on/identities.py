@@ -293,8 +293,8 @@ async def link_identity(work: UserWork, user_id: UUID, provider: str, subject: s
     if user.is_break_glass:
         raise InvalidState(
             (
-                "A break-glass admin signs in without single sign-on. Make the user an ordinary "
-                "admin first."
+                "An admin with emergency access signs in without single sign-on. Make the user an "
+                "ordinary admin first."
             ),
             state="BREAK_GLASS",
         )

@@ -43,7 +43,7 @@ def command(data_dir: str | None, lmtp: str | None, smtp: str | None) -> None:
 
 
 def _parse_address(address: str) -> tuple[str, int]:
-    """Raises Refusal."""
+    """Return the host and the port. Raises Refusal."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65_535:
         raise Refusal(f'"{address}" is not an address to listen on. Example: 127.0.0.1:8024.')
@@ -62,10 +62,10 @@ async def _serve(settings: Settings, listeners: Listeners) -> None:
         reader = MailParser()
         closing.push_async_callback(reader.close)
         handler = MailHandler(resources, reader, lambda: installation.delivery_providers)
-        told = ["mailboxes"]
+        sources = ["mailboxes"]
         for protocol, host, port in listeners:
             opened = await closing.enter_async_context(listen(handler, protocol, host, port))
-            told.append(f"{protocol} at {host}:{opened}")
+            sources.append(f"{protocol} at {host}:{opened}")
         loops = open_mail_loops(resources, reader, installation)
-        async with print_when_ready(resources, f"ready, mail: {', '.join(told)}"):
+        async with print_when_ready(resources, f"ready, mail: {', '.join(sources)}"):
             await run_loops(loops, stop, clock=resources.clock)
