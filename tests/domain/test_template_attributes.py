@@ -32,7 +32,7 @@ _STRING = list_kinds(str)
 # The values that `PageRenderer.render_page` gives to each page.
 _EVERY_PAGE = {
     "domain": _STRING, "style": _STRING, "icon": _STRING, "scripts": UNKNOWN,
-    "offered": list_kinds(Sequence[Language]), "carried": _STRING, "today": list_kinds(date),
+    "offered": list_kinds(Sequence[Language]), "kept_query": _STRING, "today": list_kinds(date),
 }  # fmt: skip
 _DEBTOR_PAGE = {
     **_EVERY_PAGE, "icons": list_kinds(Mapping[str, str]), "operator": list_kinds(ShownOperator),

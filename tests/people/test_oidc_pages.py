@@ -72,18 +72,18 @@ def count_forged() -> float:
     return REGISTRY.get_sample_value("dunwell_security_events_total", labels) or 0.0
 
 
-def read_words(page: str) -> str:
+def get_variable(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
 async def test_the_sign_in_page_has_a_button_for_each_provider(site: Site) -> None:
     page = await site.pages.visitor().get("/portal/sign-in?next=/portal/people")
     assert 'href="/portal/sign-in/with/kontor?next=%2Fportal%2Fpeople"' in page.text
-    words = read_words(page.text)
+    words = get_variable(page.text)
     assert "Sign in with Kontor Login" in words
     assert "Sign in with a password" in words
     german = await site.pages.visitor().get("/portal/sign-in", **{"Accept-Language": "de"})
-    assert "Mit Kontor Login anmelden" in read_words(german.text)
+    assert "Mit Kontor Login anmelden" in get_variable(german.text)
 
 
 async def test_a_completed_sign_in_redirects_to_the_requested_page_without_the_code(
@@ -135,7 +135,7 @@ async def test_the_code_of_another_browser_does_not_sign_in(site: Site) -> None:
     assert answer.headers["Location"] == "/portal/sign-in?fault=SSO_GONE&provider=kontor"
     assert victim.session is None
     shown = await victim.get(answer.headers["Location"])
-    assert "started too long ago, in another tab" in read_words(shown.text)
+    assert "started too long ago, in another tab" in get_variable(shown.text)
 
 
 async def test_an_unavailable_provider_does_not_prevent_sign_in_by_password(site: Site) -> None:
@@ -144,7 +144,7 @@ async def test_an_unavailable_provider_does_not_prevent_sign_in_by_password(site
     visitor = site.pages.visitor()
     page = await visitor.get(START)
     assert page.status_code == 503
-    assert "Kontor Login does not respond." in read_words(page.text)
+    assert "Kontor Login does not respond." in get_variable(page.text)
     assert (await visitor.sign_in(erika)).status_code == 303
 
 
@@ -153,7 +153,7 @@ async def test_a_user_without_a_configured_group_is_refused_with_the_reason(site
     await site.come(visitor)
     answer = await site.come(visitor, groups=["cooks"])
     assert answer.status_code == 403
-    assert "none of your groups there has access to Dunwell" in read_words(answer.text)
+    assert "none of your groups there has access to Dunwell" in get_variable(answer.text)
     assert (await visitor.get("/portal/account")).status_code == 303
 
 
@@ -182,7 +182,7 @@ async def test_a_taken_address_shows_the_safely_quoted_link_command(
 async def test_failures_are_shown_in_our_own_words(site: Site, query: str, words: str) -> None:
     page = await site.pages.visitor().get(f"/portal/sign-in?{query}")
     assert page.status_code == 200
-    assert words in read_words(page.text)
+    assert words in get_variable(page.text)
 
 
 @pytest.mark.parametrize("path", [START, BACK, LEAVE])
@@ -196,7 +196,7 @@ async def test_with_required_single_sign_on_the_password_form_is_for_emergencies
 ) -> None:
     await site.apply(required=True)
     page = await site.pages.visitor().get("/portal/sign-in")
-    words = read_words(page.text)
+    words = get_variable(page.text)
     assert "Emergency access for admins" in words
     assert "Sign in with a password" not in words
     assert "Have you forgotten your password" not in words
@@ -207,7 +207,7 @@ async def test_signing_out_offers_to_sign_out_at_the_provider(site: Site) -> Non
     await site.come(visitor)
     answer = await visitor.send("/portal/account", "/portal/sign-out")
     shown = await visitor.get(answer.headers["Location"])
-    assert "still signed in with Kontor Login" in read_words(shown.text)
+    assert "still signed in with Kontor Login" in get_variable(shown.text)
     there = await visitor.get(LEAVE)
     address = urlsplit(there.headers["Location"])
     assert there.headers["Location"].startswith(f"{site.harness.scripted.issuer}/end?")
@@ -220,7 +220,7 @@ async def test_signing_out_offers_to_sign_out_at_the_provider(site: Site) -> Non
 async def test_the_account_page_says_that_the_provider_has_password_and_factor(site: Site) -> None:
     visitor = site.pages.visitor()
     await site.come(visitor, locale="en")
-    words = read_words((await visitor.get("/portal/account")).text)
+    words = get_variable((await visitor.get("/portal/account")).text)
     assert "by single sign-on (kontor)" in words
     assert "Second factors" not in words
     assert "Add passkey" not in words

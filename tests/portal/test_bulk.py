@@ -74,7 +74,7 @@ async def test_a_changed_selection_is_shown_again(clerk: Clerk, harness: Harness
 async def test_a_selection_is_searched_in_a_limited_number_of_pages(
     clerk: Clerk, harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(routes_bulk, "_PAGE", 1)
+    monkeypatch.setattr(routes_bulk, "_PAGE_SIZE", 1)
     monkeypatch.setattr(routes_bulk, "_MAX_PAGES", 3)
     await harness.create("INV-1", "INV-2", "INV-3")
     assert "<strong>3 of 3</strong>" in await _begin(clerk, "pause", which="all")

@@ -133,8 +133,8 @@ class Form:
         return parse_fields(self.fields, self.typed, self.amounts)
 
     def place(self, faults: Sequence[Fault], root: str = "", whole: str = "") -> PlacedFaults:
-        """Return the faults at or below `root`, each with its field. `whole` is the field that
-        shows faults of the document as a whole."""
+        """Return the faults at or below `root`, each with its field. Faults of the document as a
+        whole belong to the field `whole`."""
         names = [each.name for each in self.fields]
         return [
             (find_field(names, each.path.removeprefix(root)) or whole, each)

@@ -227,7 +227,7 @@ class DebtorSite(WebSite):
                 "TIMED_OUT",
             )
         typed = list_typed_texts(form) if form and self.is_own_form(request, opened, form) else []
-        is_carried = opened is not None and request.method == "GET" and bool(request.carried)
+        is_carried = opened is not None and request.method == "GET" and bool(request.kept_query)
         return self.render_page(
             context,
             EndedPage(reason, is_kept, is_carried=is_carried, typed=typed, are_files=are_files),
@@ -278,13 +278,13 @@ class DebtorSite(WebSite):
     ) -> DebtorPageContext:  # fmt: skip
         offered = self._find_offered(merchant)
         chosen = request.chosen_language
-        merchants = merchant.configuration.language if merchant else ""
+        fallback = merchant.configuration.language if merchant else ""
         language = choose_language(
             offered,
             chosen,
             claims_language,
             accepted=request.accepted_languages,
-            merchants=merchants,
+            fallback=fallback,
         )
         return DebtorPageContext(
             language=language,
@@ -292,7 +292,7 @@ class DebtorSite(WebSite):
             chosen=chosen if chosen in offered else None,
             merchant=merchant,
             session=shown,
-            carried=request.carried,
+            kept_query=request.kept_query,
             handle=request.handle if isinstance(request, DebtorRequest) else "",
             today=self._find_today(merchant) if merchant else None,
         )

@@ -94,7 +94,7 @@ class DoubtfulLettersPage(Page, frozen=True):
     provider: str
     after: str
     fault: str = ""
-    ticked: frozenset[str] = frozenset()
+    selected: frozenset[str] = frozenset()
     outcome: str = ""
 
 
@@ -219,7 +219,7 @@ async def _render_doubtful_letters_page(
         provider,
         after,
         fault,
-        ticked=frozenset(typed.all("letter")),
+        selected=frozenset(typed.all("letter")),
         outcome=typed["outcome"],
     )
     return site.render_page(site.build_context(request), page, 422 if fault else 200)

@@ -41,7 +41,7 @@ class BulkPage(Page, frozen=True):
     area: ClassVar[str] = "claims"
 
     action: str
-    # The ticked claims; empty for all claims that the filters select.
+    # The selected claims; empty for all claims that match the filters.
     claim_ids: Sequence[int]
     filters: Mapping[str, str]
     values: Mapping[str, str]
@@ -112,7 +112,7 @@ async def get_job_page(
     job_id = parse_path_id(request, "job_id")
     async with site.open_work(access) as work:
         view = await get_job(work, job_id)
-        rows = await _list_not_done(work, request)
+        rows = await _list_skipped_and_failed(work, request)
         names = await list_user_names(work.tx, {view.job.starter.actor_id or ""})
     reasons = [(str(kind), str(reason), count) for (kind, reason), count in view.reasons.items()]
     starter = names.get(view.job.starter.actor_id or "", view.job.starter.actor_id or "")
@@ -150,8 +150,8 @@ async def send_rows(site: PortalSite, request: PortalRequest, access: MerchantAc
     """Return the result of each row as CSV, in the user's language."""
     job_id = parse_path_id(request, "job_id")
     language = site.pages.languages[site.build_context(request, access).language]
-    outcomes = {name: language.translate(it.text) for name, it in JOB_ROW_OUTCOMES.items()}
-    reasons = {name: language.translate(it.text) for name, it in JOB_ROW_REASONS.items()}
+    outcomes = {name: language.translate(label.text) for name, label in JOB_ROW_OUTCOMES.items()}
+    reasons = {name: language.translate(label.text) for name, label in JOB_ROW_REASONS.items()}
     headings = [language.translate(each.text) for each in _ROW_HEADINGS]
     body, after = [BYTE_ORDER_MARK, render_rows([headings])], 0
     async with site.open_work(access) as work:
@@ -183,7 +183,7 @@ async def send_file(site: PortalSite, request: PortalRequest, access: MerchantAc
     return StreamingResponse(parts, 200, {**_CSV, **name})
 
 
-async def _list_not_done(work: Work, request: PortalRequest) -> Sequence[JobRow]:
+async def _list_skipped_and_failed(work: Work, request: PortalRequest) -> Sequence[JobRow]:
     job_id = parse_path_id(request, "job_id")
     rows: list[JobRow] = []
     for outcome in (RowOutcome.FAILED, RowOutcome.SKIPPED):

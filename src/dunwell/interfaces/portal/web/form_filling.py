@@ -11,7 +11,7 @@ from html import escape
 from html.parser import HTMLParser
 
 _NOT_FILLED = frozenset({"hidden", "password", "file", "submit", "button", "image", "reset"})
-_TICKED = frozenset({"checkbox", "radio"})
+_CHECKABLE = frozenset({"checkbox", "radio"})
 _Attributes = dict[str, str | None]
 
 
@@ -41,9 +41,9 @@ def fill_form(
 ) -> str | None:  # fmt: skip
     """Return the page with the values in its form. Return None if the page has no such form.
 
-    path: the path to which the form is submitted, its action or else the page's URL. is_filled:
-    returns whether a field of this name is filled. notice: returns the HTML to insert before the
-    form; its argument are the values whose fields are no longer in the form.
+    `path` is the path to which the form is submitted: its action, or else the page's URL.
+    `is_filled` returns whether a field of this name is filled. `notice` returns the HTML to insert
+    before the form; its argument are the values whose fields are no longer in the form.
     """
     pieces = _Reader.read(html)
     form = _choose_form(pieces, path, frozenset(values))
@@ -51,7 +51,7 @@ def fill_form(
         return None
     filler = _Filler(values, is_filled)
     filled = [filler.fill(each) if each.form == form else each.raw for each in pieces]
-    start = next(place for place, each in enumerate(pieces) if each.form == form)
+    start = next(index for index, each in enumerate(pieces) if each.form == form)
     filled.insert(start, str(notice([*filler.list_unplaced()])))
     return "".join(filled)
 
@@ -134,9 +134,9 @@ class _Filler:
 
     def _fill_field(self, piece: _Piece) -> str:
         kind = piece.attributes.get("type") or ""
-        if piece.tag == "input" and kind in _TICKED:
+        if piece.tag == "input" and kind in _CHECKABLE:
             return self._fill_box(piece)
-        value = self._take(piece.name)
+        value = self._next_value(piece.name)
         if value is None:
             return piece.raw
         if piece.tag != "select":
@@ -151,7 +151,7 @@ class _Filler:
 
     def _fill_box(self, piece: _Piece) -> str:
         """Fill a checkbox or radio button. It is selected if its value is among the values."""
-        attributes = {name: it for name, it in piece.attributes.items() if name != "checked"}
+        attributes = {name: text for name, text in piece.attributes.items() if name != "checked"}
         value = piece.attributes.get("value") or "on"
         if value in self._values.get(piece.name, ()):
             self._placed.add((piece.name, value))
@@ -159,36 +159,36 @@ class _Filler:
         return _render(attributes, piece.tag)
 
     def _fill_option(self, piece: _Piece, name: str, chosen: str) -> str:
-        attributes = {key: it for key, it in piece.attributes.items() if key != "selected"}
+        attributes = {key: text for key, text in piece.attributes.items() if key != "selected"}
         if attributes.get("value") == chosen:
             self._placed.add((name, chosen))
             attributes["selected"] = None
         return _render(attributes, piece.tag)
 
-    def _take(self, name: str) -> str | None:
-        values, place = self._values.get(name, []), self._used.get(name, 0)
-        if place >= len(values):
+    def _next_value(self, name: str) -> str | None:
+        values, index = self._values.get(name, []), self._used.get(name, 0)
+        if index >= len(values):
             return None
-        self._used[name] = place + 1
-        return values[place]
+        self._used[name] = index + 1
+        return values[index]
 
 
 def _choose_form(pieces: Sequence[_Piece], path: str, names: frozenset[str]) -> int | None:
     """Choose the form that is submitted to this path and has the most of the named fields."""
-    sent_there = {
+    candidates = {
         piece.form
         for piece in pieces
         if piece.tag == "form"
         and piece.attributes.get("method") == "post"
         and (piece.attributes.get("action") or path).partition("?")[0] == path
     }
-    shared = {
-        form: len({p.name for p in pieces if p.form == form and p.is_field} & names)
-        for form in sent_there
+    matching_fields = {
+        form: len({piece.name for piece in pieces if piece.form == form and piece.is_field} & names)
+        for form in candidates
         if form is not None
     }
-    best = max(shared, key=lambda form: shared[form], default=None)
-    return best if best is not None and shared[best] else None
+    best = max(matching_fields, key=lambda form: matching_fields[form], default=None)
+    return best if best is not None and matching_fields[best] else None
 
 
 def _render(attributes: _Attributes, tag: str) -> str:

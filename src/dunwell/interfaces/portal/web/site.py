@@ -177,7 +177,7 @@ class PortalSite(WebSite):
             form_token=person.csrf if person else "",
             rights=frozenset(str(each) for each in rights),
             today=today,
-            carried=request.carried,
+            kept_query=request.kept_query,
             done=request.get_parameter("done") if request.method in ("GET", "HEAD") else "",
             path=request.scope["path"],
         )
@@ -222,14 +222,18 @@ class PortalSite(WebSite):
             answer.headers.append("Set-Cookie", f"{cookie}; Max-Age=31536000{secure}")
 
     def _choose_language(self, request: PortalRequest, person: SignedInUser | None) -> str:
-        known = self.pages.codes
+        codes = self.pages.codes
         chosen = next(
-            (each for each in (request.chosen_language, request.cookie_language) if each in known),
+            (each for each in (request.chosen_language, request.cookie_language) if each in codes),
             "",
         )
-        own = person.language if person else None
+        preferred = person.language if person else None
         return choose_language(
-            known, chosen or None, claims=own, accepted=request.accepted_languages, merchants=""
+            codes,
+            chosen or None,
+            preferred=preferred,
+            accepted=request.accepted_languages,
+            fallback="",
         )
 
 

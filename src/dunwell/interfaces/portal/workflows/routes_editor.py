@@ -196,8 +196,8 @@ async def submit_step(
             outcome = await check_part(work, workflow_id, edit, form=form, content=content)
             draft = await get_draft_overview(work, workflow_id, {part: step})
     if outcome.is_saved:
-        to = {"workflow_id": workflow_id, "step_id": step_id}
-        return site.redirect(request, access, "workflow_step", **to, done="saved")
+        path_values = {"workflow_id": workflow_id, "step_id": step_id}
+        return site.redirect(request, access, "workflow_step", **path_values, done="saved")
     status = 409 if outcome.conflict else 422 if is_save else 200
     page = _build_step_page(request, draft, form, kind=kind, step_id=step_id, outcome=outcome)
     page = msgspec.structs.replace(page, extra_rows=count_extra_rows(fields["do"]))
@@ -242,8 +242,8 @@ async def submit_new_step(
                 work, workflow_id, step, parse_step_id(after) if after else None
             )
             if added is not None:
-                to = {"workflow_id": workflow_id, "step_id": added}
-                return site.redirect(request, access, "workflow_step", **to, done="added")
+                path_values = {"workflow_id": workflow_id, "step_id": added}
+                return site.redirect(request, access, "workflow_step", **path_values, done="added")
         edit = PartEdit(part, "", {**step, "id": _NEW_ID})
         outcome = await check_part(work, workflow_id, edit, form=form, content=content)
         draft = await get_draft_overview(work, workflow_id, {part: edit.value})
@@ -286,7 +286,7 @@ def _build_step_page(
         draft=draft,
         form=form,
         problems=outcome.problems,
-        seen=outcome.seen or compute_revision(stored),
+        revision=outcome.revision or compute_revision(stored),
         is_saved=outcome.is_saved,
         conflict=outcome.conflict,
         currency=form.amounts.currency,
@@ -351,7 +351,7 @@ def _build_settings_page(
         draft=draft,
         form=form,
         problems=outcome.problems,
-        seen=outcome.seen or compute_revision(draft.parts[SETTINGS]),
+        revision=outcome.revision or compute_revision(draft.parts[SETTINGS]),
         is_saved=outcome.is_saved,
         conflict=outcome.conflict,
         currency=form.amounts.currency,

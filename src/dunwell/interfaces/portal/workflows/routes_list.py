@@ -121,14 +121,14 @@ class WorkflowManagePage(Page, frozen=True):
 
 
 class WorkflowSwitchPage(Page, frozen=True):
-    """The preview of the switch. `seen` is the revision of the scenarios that the page shows, so
+    """The preview of the switch. `revision` is that of the scenarios that the page shows, so
     that a later change is detected."""
 
     template: ClassVar[str] = "switch.html"
     area: ClassVar[str] = "workflows"
 
     report: SwitchReport
-    seen: str
+    revision: str
     is_conflict: bool = False
     is_unticked: bool = False
 
@@ -268,7 +268,9 @@ async def submit_switch(
 def _compute_switch_revision(report: SwitchReport) -> str:
     """Return the revision of the scenarios and their workflows. Claims do not count: their number
     changes all the time."""
-    shown = [(e.scenario_id, e.name, e.version_id, e.is_default) for e in report.scenarios]
+    shown = [
+        (each.scenario_id, each.name, each.version_id, each.is_default) for each in report.scenarios
+    ]
     return compute_revision(shown)
 
 
