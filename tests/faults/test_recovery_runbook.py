@@ -314,7 +314,7 @@ def test_the_documented_delivery_providers_are_valid() -> None:
         read_blocks(section, "channels.md", "yaml")[0] for section in ("E-mail", "SMS")
     ).replace("deliveryProviders:\n", "")
     given = check_installation(parse_yaml(f"deliveryProviders:\n{blocks}"))
-    assert list(given.delivery_providers or {}) == ["post", "sms-kannel"]
+    assert list(given.delivery_providers or {}) == ["mail", "sms-kannel"]
 
 
 def test_the_production_files_name_the_same_host() -> None:

@@ -80,10 +80,10 @@ async def test_the_pages_email_provider_sends_the_test_email(
         "E-mail",
         ("mail.example.com:587", f"127.0.0.1:{postfix.port}"),
         ("STARTTLS  ", "NONE  "),
-        ("    credentials: {user: dunwell, passwordFile: post.password}\n", ""),
+        ("    credentials: {user: dunwell, passwordFile: mail.password}\n", ""),
     )
     command = read_test_command("E-mail").replace("you@example.com", "you@example.org")
-    assert "Provider post accepted it: 250 2.0.0" in await operator.run(command)
+    assert "Provider mail accepted it: 250 2.0.0" in await operator.run(command)
     drain(postfix)
     [arrived] = world.taken
     message = message_from_bytes(arrived.content, policy=default)
@@ -124,7 +124,7 @@ async def test_the_pages_letter_provider_uploads_the_test_letter(
         ("user: letters", f"user: {getpass.getuser()}"),
         ("folder: out", f"folder: {sshd.letter_folder}"),
     )
-    assert "Provider post accepted it" in await operator.run(read_test_command("Print services"))
+    assert "Provider letters accepted it" in await operator.run(read_test_command("Print services"))
     [manifest] = sshd.letter_folder.glob("test-*.json")
     made = json.loads(await asyncio.to_thread(manifest.read_text))
     assert made["head"].pop("test") is True

@@ -80,7 +80,7 @@ def read_line(postfix: Postfix) -> SmtpProvider:
     """Return the operator's example with the port replaced."""
     text = (PRODUCTION / "installation.yaml").read_text()
     document = parse_yaml(replace_in(text, [("127.0.0.1:2525", f"127.0.0.1:{postfix.port}")]))
-    provider = (check_installation(document).delivery_providers or {})["post"]
+    provider = (check_installation(document).delivery_providers or {})["mail"]
     assert isinstance(provider, SmtpProvider)
     return provider
 
