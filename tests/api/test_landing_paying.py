@@ -141,7 +141,7 @@ async def test_an_unavailable_provider_gets_an_error_page(landing: LandingHarnes
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "expected"),
     [
         (CheckoutOpen(), "Soweit wir wissen, wurde kein Geld abgebucht."),
         (CheckoutPending(), "Ihre Zahlung wird bearbeitet"),
@@ -151,14 +151,14 @@ async def test_an_unavailable_provider_gets_an_error_page(landing: LandingHarnes
     ],
 )
 async def test_the_return_page_alone_records_no_payment(
-    landing: LandingHarness, answer: Any, said: str
+    landing: LandingHarness, answer: Any, expected: str
 ) -> None:
     path = await _hand_off(landing)
     landing.payments.provider.answer = answer
 
     page = await landing.browser.get(path)
 
-    assert (page.status_code, said in page.text) == (200, True)
+    assert (page.status_code, expected in page.text) == (200, True)
     assert await landing.payments.count("payments") == 0
     assert "PAYMENT_COMPLETED" not in await landing.payments.events()
     assert (await landing.browser.get(path.replace("return", "receipt"))).status_code == 404

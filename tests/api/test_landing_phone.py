@@ -23,15 +23,17 @@ _SAID = {
 
 
 @pytest.fixture
-def called(resources: Resources) -> Resources:
+def resources_with_phone(resources: Resources) -> Resources:
     """An installation with a phone number."""
     settings = replace(resources.settings, contact_phone="+49 30 555 010-09")
     return replace(resources, settings=settings)
 
 
 @pytest.fixture
-async def landing(called: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
-    async with a_landing(called, clock) as landing:
+async def landing(
+    resources_with_phone: Resources, clock: MovableClock
+) -> AsyncIterator[LandingHarness]:
+    async with a_landing(resources_with_phone, clock) as landing:
         yield landing
 
 
@@ -62,9 +64,9 @@ async def test_the_operators_number_is_shown_after_too_many_codes(landing: Landi
     ("error", "status"), [(DatabaseAway("away"), 503), (RuntimeError("fault"), 500)]
 )
 async def test_the_operators_number_is_shown_on_error_pages(
-    called: Resources, error: Exception, status: int
+    resources_with_phone: Resources, error: Exception, status: int
 ) -> None:
-    async with pages_over(called, error) as http:
+    async with pages_over(resources_with_phone, error) as http:
         page = await http.get("/q/abc")
 
     assert page.status_code == status

@@ -236,7 +236,7 @@ async def test_a_form_with_the_new_cookie_extends_once(
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "expected"),
     [
         (("song.mp3", b"ID3 no document"), "We cannot read “song.mp3”."),
         (("large.pdf", b"%PDF" + bytes(MAX_FILE_BYTES)), "“large.pdf” is larger than 10"),
@@ -245,7 +245,7 @@ async def test_a_form_with_the_new_cookie_extends_once(
     ids=["type", "size", "empty"],
 )
 async def test_extending_on_a_form_shows_the_refused_file(
-    landing: LandingHarness, file: tuple[str, bytes], said: str
+    landing: LandingHarness, file: tuple[str, bytes], expected: str
 ) -> None:
     path, given = await _object(landing, [("offer.pdf", a_pdf()), file])
     phone, path = landing.copy_browser(), f"{path}?lang=en"
@@ -254,7 +254,7 @@ async def test_extending_on_a_form_shows_the_refused_file(
 
     for page in pages:
         assert page.status_code == 422
-        assert said in page.text
+        assert expected in page.text
         assert "offer.pdf</bdi>" in page.text
         assert f"{_SENT}</textarea>" in page.text
     assert (await phone.get("/claim")).status_code == 200

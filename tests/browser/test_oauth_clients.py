@@ -64,8 +64,8 @@ async def test_it_gets_tokens_by_form_and_by_basic_that_work_for_an_hour(
 async def test_it_reads_the_refusal_of_a_wrong_secret(api: Api) -> None:
     async with a_server(api.app) as origin:
         wrong = [asking(api, origin, way, clientSecret="dws_wrong") for way in _WAYS]
-        nobody = [asking(api, origin, way, clientId="dwc_nobody") for way in _WAYS]
-        refused = await run_client([*wrong, *nobody])
+        unknown_clients = [asking(api, origin, way, clientId="dwc_nobody") for way in _WAYS]
+        refused = await run_client([*wrong, *unknown_clients])
 
     assert [each["status"] for each in refused] == [401] * 4
     # The client reports the challenge. The body is the usual `invalid_client`.

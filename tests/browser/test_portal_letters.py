@@ -88,14 +88,14 @@ async def test_letter_batches_are_listed(
             source = await answer.text()
             found += await html_checker.list_faults(source)
             found += list_loose_ends(source, "default-src 'none'")
-            found += await look_at(page, f"portal-{kept}-{locale[:2]}")
+            found += await list_page_faults(page, f"portal-{kept}-{locale[:2]}")
         await page.get_by_role("radio").first.check()
         await page.locator(".acts button.primary").click()
         await expect(page.get_by_role("alert")).to_be_visible()
         found += await html_checker.list_faults(await page.content())
-        found += await look_at(page, f"portal-letters-asked-fault-{locale[:2]}")
+        found += await list_page_faults(page, f"portal-letters-asked-fault-{locale[:2]}")
     assert found == []
-    assert [said for said in complaints if "422" not in said] == []
+    assert [each for each in complaints if "422" not in each] == []
 
 
 @pytest.mark.parametrize("with_scripts", [True, False])
@@ -127,7 +127,7 @@ async def test_letters_are_resolved_with_the_keyboard(
     assert sorted(left) == ([True] * 3 if with_scripts else [False, False, True])
 
 
-async def look_at(page: Page, kept: str) -> list[str]:
+async def list_page_faults(page: Page, kept: str) -> list[str]:
     """List the faults of the current page, wide and narrow."""
     found = []
     for width in (1280, 390):

@@ -21,7 +21,7 @@ class Fault:
     promise: int
     name: str
     file: str
-    stands: str
+    original: str
     planted: str
     tests: Sequence[str]
 
@@ -115,8 +115,8 @@ def plant(fault: Fault, folder: Path) -> None:
     shutil.copytree(ROOT / "src" / "dunwell", folder / "dunwell")
     path = folder / "dunwell" / fault.file
     text = path.read_text("utf-8")
-    assert text.count(fault.stands) >= 1, f"{fault.file} has changed: plant another line"
-    path.write_text(text.replace(fault.stands, fault.planted, 1), "utf-8")
+    assert text.count(fault.original) >= 1, f"{fault.file} has changed: plant another line"
+    path.write_text(text.replace(fault.original, fault.planted, 1), "utf-8")
 
 
 def run_tests(tests: Sequence[str], source: Path) -> subprocess.CompletedProcess[str]:

@@ -146,14 +146,14 @@ def test_an_implication_between_conditions_holds_for_every_claim(name: str) -> N
     tests, claims = WORLDS[name]
     conditions = [None, *(a_condition(**test) for test in tests)]
     met = [[not list_unmet(each, facts) for facts in claims] for each in conditions]
-    said = 0
+    implied = 0
     for (strict, by_strict), (lax, by_lax) in product(zip(conditions, met, strict=True), repeat=2):
         if implies(strict, lax):
-            said += strict is not lax and any(by_strict)
+            implied += strict is not lax and any(by_strict)
             assert all(
                 in_lax for in_strict, in_lax in zip(by_strict, by_lax, strict=True) if in_strict
             )
-    assert said > len(conditions)
+    assert implied > len(conditions)
 
 
 def test_every_property_can_be_compared() -> None:

@@ -292,7 +292,7 @@ LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
 
 @pytest.mark.parametrize("name", EDGES)
 def test_each_change_happens_at_its_time_and_not_before(name: str) -> None:
-    assert EDGES[name].see() == (EDGES[name].before, EDGES[name].after)
+    assert EDGES[name].observe() == (EDGES[name].before, EDGES[name].after)
 
 
 @pytest.mark.parametrize("name", LENGTHS)

@@ -216,8 +216,8 @@ def test_a_change_of_contact_data_reports_every_fault(
         apply_patch(present, patch)
     except ValidationError as refusal:
         faults = refusal.faults
-    told = sorted((fault.path, fault.code) for fault in faults)
-    assert told == sorted((path, code) for _, path, code in in_patch)
+    reported = sorted((fault.path, fault.code) for fault in faults)
+    assert reported == sorted((path, code) for _, path, code in in_patch)
 
 
 # Values similar to valid ones, of other types, or hostile.

@@ -55,22 +55,22 @@ def test_every_delay_varies_by_at_most_a_fifth(
 
 @given(FAILURES, FRACTIONS)
 def test_the_tenth_failure_is_the_last(status: int | None, fraction: float) -> None:
-    wish = timedelta(seconds=9)
+    retry_after = timedelta(seconds=9)
     assert (
-        decide_next_attempt(status, attempts=10, now=NOW, wish=wish, fraction=fraction)
+        decide_next_attempt(status, attempts=10, now=NOW, wish=retry_after, fraction=fraction)
         == GiveUpDelivery()
     )
 
 
 @pytest.mark.parametrize(
-    ("status", "wish_seconds", "expected_seconds"),
+    ("status", "retry_after_seconds", "expected_seconds"),
     [(429, 60, 60), (503, 60, 60), (500, 60, 5), (429, 2, 5), (429, 10**9, 86400)],
 )
 def test_retry_after_is_respected_on_429_and_503(
-    status: int, wish_seconds: int, expected_seconds: int
+    status: int, retry_after_seconds: int, expected_seconds: int
 ) -> None:
-    wish = timedelta(seconds=wish_seconds)
-    decision = decide_next_attempt(status, attempts=1, now=NOW, wish=wish, fraction=0.5)
+    retry_after = timedelta(seconds=retry_after_seconds)
+    decision = decide_next_attempt(status, attempts=1, now=NOW, wish=retry_after, fraction=0.5)
     assert decision == RetryAt(NOW + timedelta(seconds=expected_seconds))
 
 
@@ -95,5 +95,5 @@ def test_retry_after_is_parsed_as_seconds_or_as_a_date(
 
 @given(st.text(max_size=40))
 def test_parsing_retry_after_never_crashes(value: str) -> None:
-    wish = parse_retry_after(value, NOW)
-    assert wish is None or wish >= timedelta(0)
+    parsed = parse_retry_after(value, NOW)
+    assert parsed is None or parsed >= timedelta(0)

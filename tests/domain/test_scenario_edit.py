@@ -30,8 +30,8 @@ def a_course(*step_ids: int) -> Definition:
     return msgspec.convert(document, Definition)
 
 
-def edit(new: tuple[int, ...], standing: dict[StepPosition, int]) -> ScenarioEdit:
-    return decide_edit(a_course(*OLD_IDS), a_course(*new), {}, standing)
+def edit(new: tuple[int, ...], positions: dict[StepPosition, int]) -> ScenarioEdit:
+    return decide_edit(a_course(*OLD_IDS), a_course(*new), {}, positions)
 
 
 def find_codes(edited: ScenarioEdit) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ class Machine:
         self.way_there, self.way_back = 0.0, 0.0
         self.clock = WatchedClock(self.host, lambda: self.elapsed)
 
-    def let_go_by(self, seconds: float) -> None:
+    def pass_time(self, seconds: float) -> None:
         self.elapsed += seconds
         for each in (self.host, self.database):
             each.advance(timedelta(seconds=seconds))
@@ -39,9 +39,9 @@ class Machine:
     async def fetchval(self, statement: str) -> datetime:
         """Answer as a connection does."""
         assert "clock_timestamp()" in statement
-        self.let_go_by(self.way_there)
+        self.pass_time(self.way_there)
         now = self.database.now()
-        self.let_go_by(self.way_back)
+        self.pass_time(self.way_back)
         return now
 
     async def compare(self) -> list[Any]:
@@ -132,15 +132,15 @@ async def test_the_clock_is_compared_after_a_suspension() -> None:
 async def test_clocks_are_compared_once_a_minute_and_every_five_seconds_while_they_differ() -> None:
     machine = Machine()
     await machine.compare()
-    machine.let_go_by(59)
+    machine.pass_time(59)
     assert not machine.clock.is_due()
-    machine.let_go_by(1)
+    machine.pass_time(1)
     assert machine.clock.is_due()
     machine.host.advance(timedelta(days=1))
     await machine.compare()
-    machine.let_go_by(4)
+    machine.pass_time(4)
     assert not machine.clock.is_due()
-    machine.let_go_by(1)
+    machine.pass_time(1)
     assert machine.clock.is_due()
 
 
@@ -149,10 +149,10 @@ async def test_clocks_that_stay_apart_are_logged_once_a_minute_and_their_end_onc
     assert len(await machine.compare()) == 1
     logged = []
     for _ in range(11):
-        machine.let_go_by(5)
+        machine.pass_time(5)
         logged += await machine.compare()
     assert logged == []
-    machine.let_go_by(5)
+    machine.pass_time(5)
     assert await machine.compare() == [("error", "clocks differ, work is suspended")]
     machine.host.advance(timedelta(seconds=-60))
     assert await machine.compare() == [("info", "clocks agree again")]

@@ -61,7 +61,7 @@ async def die_with_messages_out(harness: Harness) -> SentMessages:
     worker = MessageDispatcher(harness.resources, [channel])
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
-        while len(post.sent) < 2:  # noqa: ASYNC110 - the channel tells
+        while len(post.sent) < 2:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0)
     sending.cancel()
     await asyncio.wait([sending])

@@ -131,7 +131,7 @@ async def test_a_message_repeated_after_the_rotation_keeps_its_link(
     worker = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", asyncio.Event())])
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
-        while not post.calls:  # noqa: ASYNC110 - the channel tells
+        while not post.calls:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0)
     sending.cancel()
     await asyncio.wait([sending])

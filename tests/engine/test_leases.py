@@ -153,8 +153,8 @@ async def test_a_worker_keeps_the_lease_of_a_letter_that_is_slow_to_render(
 async def test_a_worker_keeps_the_lease_of_a_notice_whose_channel_is_slow(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
-    await asker.request(channel="SMS")
+    notice_harness = await a_notice_harness(resources, clock)
+    await notice_harness.request(channel="SMS")
     post, gate = SentMessages(), asyncio.Event()
     worker = NoticeSender(resources, [GatedChannel(post, "SMS", gate)], heartbeat_seconds=BEAT)
     other = NoticeSender(resources, [GatedChannel(post, "SMS", gate)])
@@ -162,20 +162,20 @@ async def test_a_worker_keeps_the_lease_of_a_notice_whose_channel_is_slow(
         await worker.run_once()
     for _ in range(3):
         clock.advance(_PART_OF_LEASE)
-        await wait_until_renewed(asker.harness, _NOTICES)
+        await wait_until_renewed(notice_harness.harness, _NOTICES)
         assert await other.run_once() == 0
         assert other.is_idle
     gate.set()
     await worker.close()
-    assert await states(asker.harness, _NOTICES) == ["ACCEPTED"]
+    assert await states(notice_harness.harness, _NOTICES) == ["ACCEPTED"]
     assert post.calls.total() == 1
 
 
 async def test_renewing_a_lease_of_a_notice_succeeds_only_for_its_holder(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
-    await asker.request(channel="SMS")
+    notice_harness = await a_notice_harness(resources, clock)
+    await notice_harness.request(channel="SMS")
     lease, until = start_lease(resources), clock.now() + timedelta(minutes=1)
     async with resources.database.transaction() as tx:
         [leased] = await lease_notices(tx, clock.now(), lease, Counter(), channel_limit=1, limit=1)

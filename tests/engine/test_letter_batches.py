@@ -17,7 +17,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.letter_harness import LetterHarness, a_harness_with_a_folder
-from tests.support.print_files import digest, list_letters, that_is_away
+from tests.support.print_files import digest, folder_unavailable, list_letters
 
 _BATCHES = "SELECT state, letters, pages FROM letter_batches WHERE $1 > 0 ORDER BY batch_id"
 _CUT = "UPDATE letter_batches SET state = '{}', released_at = NULL, lease_until = created_at"
@@ -36,7 +36,7 @@ async def post(
     await post.adapter.close()
 
 
-def later(post: LetterHarness, by: timedelta = _HOUR) -> None:
+def advance_clock(post: LetterHarness, by: timedelta = _HOUR) -> None:
     post.harness.clock.move_to(post.harness.clock.now() + by)
 
 
@@ -66,10 +66,10 @@ async def run(post: LetterHarness, statement: str) -> None:
 async def test_letters_wait_for_their_batch(post: LetterHarness) -> None:
     await post.create("A-1", "A-2")
     assert len(post.letters()) == 2
-    later(post, timedelta(minutes=59))
+    advance_clock(post, timedelta(minutes=59))
     assert await post.release() == 0
     assert post.manifests() == []
-    later(post, timedelta(minutes=1))
+    advance_clock(post, timedelta(minutes=1))
     assert await post.release() == 2
     (manifest,) = post.manifests()
     assert manifest["head"]["letters"] == 2
@@ -80,7 +80,7 @@ async def test_letters_wait_for_their_batch(post: LetterHarness) -> None:
 
 async def test_a_manifest_proves_each_letter(post: LetterHarness) -> None:
     await post.create("A-1")
-    later(post)
+    advance_clock(post)
     await post.release()
     (manifest,) = post.manifests()
     (letter,) = manifest["letters"]
@@ -114,7 +114,7 @@ async def test_the_letter_of_a_paid_claim_is_withdrawn_before_release(post: Lett
     paid, _ = await post.create("A-1", "A-2")
     view = await post.harness.read(paid)
     await post.harness.pay(paid, view.balance.outstanding_cents)
-    later(post)
+    advance_clock(post)
     assert await post.release() == 2
     assert await post.release() == 1
     await post.join()
@@ -131,11 +131,11 @@ async def test_the_letter_of_a_claim_paid_after_the_manifest_is_printed(
     post: LetterHarness,
 ) -> None:
     (claim,) = await post.create("A-1")
-    later(post)
+    advance_clock(post)
     await post.release()
     view = await post.harness.read(claim)
     await post.harness.pay(claim, view.balance.outstanding_cents)
-    later(post)
+    advance_clock(post)
     assert await post.release() == 0
     assert len(post.letters()) == 1
 
@@ -143,13 +143,13 @@ async def test_the_letter_of_a_claim_paid_after_the_manifest_is_printed(
 async def test_a_batch_planned_by_a_dead_worker_is_planned_again(post: LetterHarness) -> None:
     """A claim that was paid in the meantime is withdrawn."""
     paid, _ = await post.create("A-1", "A-2")
-    later(post)
+    advance_clock(post)
     await post.release()
     await run(post, _CUT_BEFORE)
     forget_release(post)
     view = await post.harness.read(paid)
     await post.harness.pay(paid, view.balance.outstanding_cents)
-    later(post)
+    advance_clock(post)
     assert await post.release() == 2
     (manifest,) = post.manifests()
     assert manifest["head"]["letters"] == 1
@@ -160,12 +160,12 @@ async def test_a_manifest_written_by_a_dead_worker_is_completed_unchanged(
     post: LetterHarness,
 ) -> None:
     await post.create("A-1")
-    later(post)
+    advance_clock(post)
     await post.release()
     written = post.manifests()
     unfinish_manifests(post)
     await run(post, _CUT_BEHIND)
-    later(post)
+    advance_clock(post)
     await post.release()
     assert post.manifests() == written
     assert [tuple(row) for row in await post.harness.rows(_BATCHES)] == [("RELEASED", 1, 1)]
@@ -174,11 +174,11 @@ async def test_a_manifest_written_by_a_dead_worker_is_completed_unchanged(
 async def test_a_manifest_that_was_picked_up_is_not_written_again(post: LetterHarness) -> None:
     """The service picked it up under its final name; the worker died before recording that."""
     await post.create("A-1")
-    later(post)
+    advance_clock(post)
     await post.release()
     remove_manifests(post)
     await run(post, _CUT_BEHIND)
-    later(post)
+    advance_clock(post)
     await post.release()
     assert post.manifests() == []
     assert [tuple(row) for row in await post.harness.rows(_BATCHES)] == [("RELEASED", 1, 1)]
@@ -186,8 +186,8 @@ async def test_a_manifest_that_was_picked_up_is_not_written_again(post: LetterHa
 
 async def test_letters_wait_while_the_folder_is_unavailable(post: LetterHarness) -> None:
     await post.create("A-1")
-    later(post)
-    with that_is_away(post.letter_folder):
+    advance_clock(post)
+    with folder_unavailable(post.letter_folder):
         assert await post.release() == 0
         assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
     assert await post.release() == 1
@@ -198,10 +198,10 @@ async def test_letters_that_were_never_completely_uploaded_are_deleted_after_two
 ) -> None:
     await post.create("A-1")
     await run(post, "UPDATE letter_batch_items SET state = 'UPLOADING'")
-    later(post, timedelta(days=2))
+    advance_clock(post, timedelta(days=2))
     await post.release()
     assert len(await post.items()) == 1
-    later(post, timedelta(microseconds=1))
+    advance_clock(post, timedelta(microseconds=1))
     await post.release()
     assert post.letters() == []
     assert await post.items() == []
@@ -216,31 +216,31 @@ class UnfinishedLetterFolder(LocalLetterFolder):
 
 async def test_the_lease_of_a_batch_lasts_three_minutes(post: LetterHarness) -> None:
     await post.create("A-1")
-    later(post)
+    advance_clock(post)
     provider = replace(
         post.adapter.print_provider, letter_folder=UnfinishedLetterFolder(post.letter_folder)
     )
     await BatchReleaser(post.harness.resources, lambda: {"post": provider}).run_once()
-    later(post, timedelta(minutes=3) - timedelta(microseconds=1))
+    advance_clock(post, timedelta(minutes=3) - timedelta(microseconds=1))
     await post.release()
     assert post.manifests() == []
-    later(post, timedelta(microseconds=1))
+    advance_clock(post, timedelta(microseconds=1))
     await post.release()
     assert len(post.manifests()) == 1
 
 
 async def test_an_unavailable_folder_has_released_nothing(post: LetterHarness) -> None:
     await post.create("A-1")
-    later(post)
+    advance_clock(post)
     await post.release()
     unfinish_manifests(post)
     await run(post, _CUT_BEHIND)
-    later(post)
+    advance_clock(post)
     away = post.letter_folder.rename(post.letter_folder.with_name("away"))
     assert await post.release() == 0
     assert [row["state"] for row in await post.harness.rows(_BATCHES)] == ["WRITTEN"]
     away.rename(post.letter_folder)
-    later(post)
+    advance_clock(post)
     await post.release()
     assert [row["state"] for row in await post.harness.rows(_BATCHES)] == ["RELEASED"]
     assert len(post.manifests()) == 1

@@ -40,7 +40,7 @@ async def post(
     await post.adapter.close()
 
 
-def later(post: LetterHarness) -> None:
+def advance_clock(post: LetterHarness) -> None:
     post.harness.clock.advance(timedelta(hours=1))
 
 
@@ -69,7 +69,7 @@ async def test_a_provider_cannot_change_its_folder_until_its_letters_are_release
         ("/deliveryProviders/post", "IN_USE")
     ]
     await run(post, "UPDATE letter_batch_items SET state = 'WAITING'")
-    later(post)
+    advance_clock(post)
     await post.release()
     await apply_installation(resources, moved)
 
@@ -82,14 +82,14 @@ async def test_a_provider_cannot_change_its_folder_until_its_manifest_is_complet
         resources, Installation(delivery_providers={"post": a_provider(post.letter_folder)})
     )
     await post.create("A-1")
-    later(post)
+    advance_clock(post)
     await post.release()
     await run(post, _CUT_BEHIND)
     with pytest.raises(ValidationError):
         await apply_installation(
             resources, Installation(delivery_providers={"post": a_provider(Path("/new"))})
         )
-    later(post)
+    advance_clock(post)
     await post.release()
     await apply_installation(
         resources, Installation(delivery_providers={"post": a_provider(Path("/new"))})
@@ -117,7 +117,7 @@ async def test_no_letter_is_handed_over_to_the_former_folder(post: LetterHarness
     assert post.letters() == []
     old = Installation(delivery_providers={"post": a_provider(post.letter_folder)})
     await apply_installation(post.harness.resources, old)
-    later(post)
+    advance_clock(post)
     await post.harness.run()
     assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
 

@@ -46,12 +46,12 @@ async def reports(post: LetterHarness) -> list[tuple[object, ...]]:
 
 async def test_the_statuses_of_a_letter_are_recorded(post: LetterHarness) -> None:
     (reference,) = post.references()
-    said = [(reference, "accepted", _NINE), (reference, "printed", _TEN)]
-    post.say("1.csv", write_status(*said))
+    reported = [(reference, "accepted", _NINE), (reference, "printed", _TEN)]
+    post.write_status_file("1.csv", write_status(*reported))
     assert await post.read_statuses() == 1
     assert await post.items() == [("WAITING", "ACCEPTED", None, "PRINTED", False)]
     posted = {"reference": reference, "state": "posted", "time": _NOON}
-    post.say("2.json", msgspec.json.encode([posted]))
+    post.write_status_file("2.json", msgspec.json.encode([posted]))
     await post.read_statuses()
     assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
     read = {name.partition("-")[2] for name in post.files("status/done")}
@@ -65,7 +65,7 @@ async def test_a_returned_letter_suppresses_its_address_and_starts_the_fallback(
     """The fallback is started once, however often the return is reported."""
     (reference,) = post.references()
     for name in ("1.csv", "2.csv", "3.csv"):
-        post.say(name, write_status((reference, "returned", _NOON)))
+        post.write_status_file(name, write_status((reference, "returned", _NOON)))
         await post.read_statuses()
     (item,) = await post.items()
     assert item[1:3] == ("FAILED", "returned by the post")
@@ -76,9 +76,9 @@ async def test_a_returned_letter_suppresses_its_address_and_starts_the_fallback(
 
 async def test_the_order_of_status_reports_does_not_matter(post: LetterHarness) -> None:
     (reference,) = post.references()
-    said = [(reference, "posted", _NOON), (reference, "printed", _TEN)]
-    post.say("1.csv", write_status(*said))
-    post.say("2.csv", write_status((reference, "accepted", _NINE)))
+    reported = [(reference, "posted", _NOON), (reference, "printed", _TEN)]
+    post.write_status_file("1.csv", write_status(*reported))
+    post.write_status_file("2.csv", write_status((reference, "accepted", _NINE)))
     await post.read_statuses()
     assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
 
@@ -86,7 +86,9 @@ async def test_the_order_of_status_reports_does_not_matter(post: LetterHarness) 
 async def test_reports_about_unknown_letters_are_kept_without_effect(post: LetterHarness) -> None:
     (reference,) = post.references()
     forged = reference[:-1] + ("a" if reference[-1] != "a" else "b")
-    post.say("1.csv", write_status((forged, "returned", _NOON), ("X-1", "posted", _NOON)))
+    post.write_status_file(
+        "1.csv", write_status((forged, "returned", _NOON), ("X-1", "posted", _NOON))
+    )
     await post.read_statuses()
     assert [row[2] for row in await reports(post)] == ["UNMATCHED", "UNMATCHED"]
     assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
@@ -117,7 +119,7 @@ async def test_a_broken_status_file_is_refused_as_a_whole(
 ) -> None:
     (reference,) = post.references()
     good = write_status((reference, "returned", _NOON))
-    post.say(name, good + content.replace("{0}", reference))
+    post.write_status_file(name, good + content.replace("{0}", reference))
     await post.read_statuses()
     assert await reports(post) == []
     assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
@@ -136,7 +138,7 @@ async def test_a_broken_status_file_is_refused_as_a_whole(
 async def test_a_file_that_is_no_status_file_is_refused(
     post: LetterHarness, name: str, content: bytes
 ) -> None:
-    post.say(name, content)
+    post.write_status_file(name, content)
     await post.read_statuses()
     ((_, outcome, count, _),) = [tuple(row) for row in await post.harness.rows(_FILES)]
     assert (outcome, count) == ("REFUSED", 0)
@@ -144,7 +146,7 @@ async def test_a_file_that_is_no_status_file_is_refused(
 
 async def test_a_file_that_is_still_being_written_is_ignored(post: LetterHarness) -> None:
     (reference,) = post.references()
-    post.say("1.csv.part", write_status((reference, "posted", _NOON)))
+    post.write_status_file("1.csv.part", write_status((reference, "posted", _NOON)))
     assert await post.read_statuses() == 0
     assert post.files("status") == ["1.csv.part"]
 
@@ -154,8 +156,8 @@ async def test_a_file_with_an_invalid_name_does_not_hold_up_others(
     post: LetterHarness, name: str
 ) -> None:
     (reference,) = post.references()
-    post.say(name, write_status((reference, "printed", _TEN)))
-    post.say("1.csv", write_status((reference, "posted", _NOON)))
+    post.write_status_file(name, write_status((reference, "printed", _TEN)))
+    post.write_status_file("1.csv", write_status((reference, "posted", _NOON)))
     assert await post.read_statuses() == 2
     assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
     assert post.files("status") == []
@@ -165,9 +167,9 @@ async def test_a_file_with_an_invalid_name_does_not_hold_up_others(
 async def test_a_file_that_cannot_be_moved_does_not_hold_up_others(post: LetterHarness) -> None:
     """For example because the service allows us only to read its folder."""
     (reference,) = post.references()
-    post.say("1.csv", write_status((reference, "printed", _TEN)))
-    post.say("2.csv", write_status((reference, "posted", _NOON)))
-    post.say("done", "a file where a folder is to be")
+    post.write_status_file("1.csv", write_status((reference, "printed", _TEN)))
+    post.write_status_file("2.csv", write_status((reference, "posted", _NOON)))
+    post.write_status_file("done", "a file where a folder is to be")
     # The obstacle: no file can be marked as done, and no further round follows at once.
     assert await post.read_statuses() == 1
     assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
@@ -178,8 +180,8 @@ async def test_a_large_file_is_saved_in_batches(post: LetterHarness) -> None:
     (reference,) = post.references()
     others = [(f"X-{number}", "printed", _TEN) for number in range(MAX_STATUS_LINES - 4)]
     later = [(reference, "accepted", _NOON), (reference, "posted", _NOON)]
-    said = [*later, *others, (reference, "accepted", _NINE), (reference, "printed", _TEN)]
-    post.say("1.csv", write_status(*said))
+    reported = [*later, *others, (reference, "accepted", _NINE), (reference, "printed", _TEN)]
+    post.write_status_file("1.csv", write_status(*reported))
     harness = post.harness
     async with a_counted_database(harness.resources, harness.clock, 2) as (counted, statements):
         assert await StatusFileReader(counted, lambda: post.delivery_providers).run_once() == 1
@@ -206,7 +208,7 @@ class ObservedLetterFolder(LocalLetterFolder):
 
 async def test_one_worker_at_a_time_reads_the_files_of_a_provider(post: LetterHarness) -> None:
     (reference,) = post.references()
-    post.say("1.csv", write_status((reference, "posted", _NOON)))
+    post.write_status_file("1.csv", write_status((reference, "posted", _NOON)))
     letter_folder = ObservedLetterFolder(post)
     provider = replace(post.adapter.print_provider, letter_folder=letter_folder)
     reader = StatusFileReader(post.harness.resources, lambda: {"post": provider})
@@ -220,7 +222,7 @@ async def test_the_files_of_a_dead_reader_are_read_after_its_lease_expires(
     post: LetterHarness,
 ) -> None:
     clock = post.harness.clock
-    post.say("1.csv", write_status())
+    post.write_status_file("1.csv", write_status())
     async with post.harness.resources.database.transaction() as tx:
         dead = Lease(UUID(int=1), clock.now() + LEASE)
         assert await lease_status_files(tx, "post", dead, clock.now())

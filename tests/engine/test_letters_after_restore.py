@@ -50,20 +50,20 @@ async def post(
         resources, clock, tmp_path / "letters", BatchSettings(every_minutes=60, most=3)
     )
     await post.create("A-0")
-    later(post)
+    advance_clock(post)
     await post.release()
-    take_away(post)
+    pick_up_files(post)
     # One letter a day, whatever the claim.
-    later(post, days=1)
+    advance_clock(post, days=1)
     yield post
     await post.adapter.close()
 
 
-def later(post: LetterHarness, **by: float) -> None:
+def advance_clock(post: LetterHarness, **by: float) -> None:
     post.harness.clock.advance(timedelta(**(by or {"hours": 1})))
 
 
-def take_away(post: LetterHarness, pattern: str = "*.*") -> list[str]:
+def pick_up_files(post: LetterHarness, pattern: str = "*.*") -> list[str]:
     """Pick up what a manifest names, as the print service does, and return the names."""
     taken = [path for path in sorted(post.letter_folder.glob(pattern)) if path.is_file()]
     for path in taken:
@@ -71,17 +71,17 @@ def take_away(post: LetterHarness, pattern: str = "*.*") -> list[str]:
     return [path.name for path in taken]
 
 
-async def lose(post: LetterHarness, backup: Backup) -> None:
-    later(post)
+async def restore_an_hour_later(post: LetterHarness, backup: Backup) -> None:
+    advance_clock(post)
     await restore(post.harness.resources, backup)
-    later(post)
+    advance_clock(post)
 
 
 async def rows(post: LetterHarness, statement: str = _ITEMS) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in await post.harness.rows(statement)]
 
 
-async def settle(post: LetterHarness, actor: Actor = COMMAND_LINE, *, was_released: bool) -> int:
+async def declare(post: LetterHarness, actor: Actor = COMMAND_LINE, *, was_released: bool) -> int:
     resources = post.harness.resources
     keys = await rows(post, _KEYS)
     async with resources.database.transaction() as tx:
@@ -95,7 +95,7 @@ async def release_all(post: LetterHarness) -> list[dict[str, Any]]:
     """Return the manifests that are released from now on."""
     for _ in range(4):
         await post.release()
-        later(post)
+        advance_clock(post)
     return post.manifests()
 
 
@@ -105,10 +105,10 @@ async def test_letters_released_after_the_backup_are_not_released_again(
     """The service has picked up everything."""
     await post.create("A-1", "A-2")
     backup = await back_up(post.harness.resources)
-    later(post)
+    advance_clock(post)
     assert await post.release() == 2
-    assert len(take_away(post)) == 3
-    await lose(post, backup)
+    assert len(pick_up_files(post)) == 3
+    await restore_an_hour_later(post, backup)
     assert await rows(post) == [_BATCHED, _WAITING, _WAITING]
     assert await release_all(post) == []
     assert await rows(post) == [_BATCHED] * 3
@@ -119,7 +119,7 @@ async def test_letters_that_were_not_released_are_released_after_the_restore(
     post: LetterHarness,
 ) -> None:
     await post.create("A-1")
-    await lose(post, await back_up(post.harness.resources))
+    await restore_an_hour_later(post, await back_up(post.harness.resources))
     (manifest,) = await release_all(post)
     assert manifest["head"]["letters"] == 1
     assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
@@ -129,11 +129,11 @@ async def test_letters_in_doubt_are_not_released_while_the_folder_is_unavailable
     post: LetterHarness,
 ) -> None:
     await post.create("A-1")
-    await lose(post, await back_up(post.harness.resources))
+    await restore_an_hour_later(post, await back_up(post.harness.resources))
     away = post.letter_folder.rename(post.letter_folder.with_name("away"))
     for _ in range(2):
         await post.release()
-        later(post)
+        advance_clock(post)
     assert await rows(post) == [_BATCHED, _WAITING]
     away.rename(post.letter_folder)
     assert len(await release_all(post)) == 1
@@ -142,7 +142,7 @@ async def test_letters_in_doubt_are_not_released_while_the_folder_is_unavailable
 async def test_a_letter_that_was_not_looked_up_yet_joins_no_batch(post: LetterHarness) -> None:
     """For example a letter that another worker hands over between the search and the choice."""
     await post.create("A-1")
-    await lose(post, await back_up(post.harness.resources))
+    await restore_an_hour_later(post, await back_up(post.harness.resources))
     async with post.harness.resources.database.transaction() as tx:
         assert await lock_waiting(tx, LINE, 10) == []
     await post.release()
@@ -153,8 +153,8 @@ async def test_a_person_is_asked_when_manifest_copies_are_missing(post: LetterHa
     """The folder of manifest copies was emptied."""
     await post.create("A-1")
     backup = await back_up(post.harness.resources)
-    take_away(post, "released/*")
-    await lose(post, backup)
+    pick_up_files(post, "released/*")
+    await restore_an_hour_later(post, backup)
     assert await release_all(post) == []
     assert await rows(post) == [_BATCHED, ("WAITING", "UNCONFIRMED", False)]
 
@@ -165,8 +165,8 @@ async def test_a_broken_manifest_copy_proves_nothing(post: LetterHarness) -> Non
     await post.release()
     newest = max(post.letter_folder.glob("released/*"))
     newest.write_bytes(newest.read_bytes()[:-9])
-    take_away(post, "batch-*")
-    await lose(post, backup)
+    pick_up_files(post, "batch-*")
+    await restore_an_hour_later(post, backup)
     assert await release_all(post) == []
     assert await rows(post) == [_BATCHED, *[("WAITING", "UNCONFIRMED", False)] * 3]
 
@@ -175,8 +175,8 @@ async def test_a_person_is_asked_about_a_letter_whose_file_is_missing(post: Lett
     """For example because its claim was paid and the letter withdrawn."""
     await post.create("A-1")
     backup = await back_up(post.harness.resources)
-    take_away(post)
-    await lose(post, backup)
+    pick_up_files(post)
+    await restore_an_hour_later(post, backup)
     assert await release_all(post) == []
     assert await rows(post) == [_BATCHED, ("WAITING", "MISSING", False)]
 
@@ -185,12 +185,12 @@ async def test_a_batch_only_planned_in_the_backup_counts_as_released_by_its_copy
     post: LetterHarness,
 ) -> None:
     await post.create("A-1")
-    later(post)
+    advance_clock(post)
     await post.release()
-    await back_to(post, "DECIDED")
+    await set_batch_state(post, "DECIDED")
     backup = await back_up(post.harness.resources)
-    take_away(post)
-    await lose(post, backup)
+    pick_up_files(post)
+    await restore_an_hour_later(post, backup)
     assert await release_all(post) == []
     assert await rows(post) == [_BATCHED] * 2
     assert await rows(post, _BATCHES) == [("RELEASED", 1, False)] * 2
@@ -205,7 +205,7 @@ async def test_letters_whose_manifest_was_not_completed_before_the_loss_are_prin
     await post.release()
     (path,) = post.letter_folder.glob("batch-*")
     path.rename(f"{path}.part")
-    await lose(post, backup)
+    await restore_an_hour_later(post, backup)
     (manifest,) = await release_all(post)
     assert manifest["head"]["letters"] == 3
     assert await rows(post, _BATCHES) == [("RELEASED", 1, False), ("RELEASED", 3, True)]
@@ -217,11 +217,11 @@ async def test_a_contact_planned_in_the_backup_is_printed_once(post: LetterHarne
     await Engine(post.harness.resources).run_once()
     backup = await back_up(post.harness.resources)
     await post.harness.run()
-    later(post)
+    advance_clock(post)
     assert await post.release() == 1
-    take_away(post)
-    await lose(post, backup)
-    later(post, days=1)
+    pick_up_files(post)
+    await restore_an_hour_later(post, backup)
+    advance_clock(post, days=1)
     async with post.harness.work() as work:
         await resume_claim(work, claim)
     await post.harness.run()
@@ -232,11 +232,11 @@ async def test_a_contact_planned_in_the_backup_is_printed_once(post: LetterHarne
 
 async def test_a_second_restore_is_checked_again(post: LetterHarness) -> None:
     await post.create("A-1")
-    await lose(post, await back_up(post.harness.resources))
+    await restore_an_hour_later(post, await back_up(post.harness.resources))
     await post.release()
-    take_away(post)
-    await back_to(post, None)
-    await lose(post, await back_up(post.harness.resources))
+    pick_up_files(post)
+    await set_batch_state(post, None)
+    await restore_an_hour_later(post, await back_up(post.harness.resources))
     assert await rows(post) == [_BATCHED, _CLEARED]
     assert await release_all(post) == []
     assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
@@ -247,10 +247,10 @@ async def test_a_status_report_proves_that_a_letter_was_released(post: LetterHar
     await post.create("A-1", "A-2")
     first = post.references()[0]
     backup = await back_up(post.harness.resources)
-    take_away(post, "released/*")
-    await lose(post, backup)
+    pick_up_files(post, "released/*")
+    await restore_an_hour_later(post, backup)
     await post.release()
-    post.say("1.csv", write_status((first, "printed", "2026-03-04T10:00:00Z")))
+    post.write_status_file("1.csv", write_status((first, "printed", "2026-03-04T10:00:00Z")))
     await post.read_statuses()
     assert await release_all(post) == []
     assert sorted(await rows(post), key=str) == sorted(
@@ -261,11 +261,11 @@ async def test_a_status_report_proves_that_a_letter_was_released(post: LetterHar
 async def test_a_person_can_declare_letters_released(post: LetterHarness) -> None:
     await post.create("A-1")
     backup = await back_up(post.harness.resources)
-    take_away(post, "released/*")
-    await lose(post, backup)
+    pick_up_files(post, "released/*")
+    await restore_an_hour_later(post, backup)
     await post.release()
-    assert await settle(post, was_released=True) == 1
-    assert await settle(post, was_released=False) == 0
+    assert await declare(post, was_released=True) == 1
+    assert await declare(post, was_released=False) == 0
     assert await release_all(post) == []
     assert await rows(post) == [_BATCHED, ("RELEASED", None, False)]
 
@@ -274,11 +274,11 @@ async def test_a_person_can_declare_letters_not_released(post: LetterHarness) ->
     """Letters whose files exist are released; the others start their fallback."""
     await post.create("A-1", "A-2")
     backup = await back_up(post.harness.resources)
-    take_away(post, "released/*")
-    take_away(post, f"{post.references()[0]}.pdf")
-    await lose(post, backup)
+    pick_up_files(post, "released/*")
+    pick_up_files(post, f"{post.references()[0]}.pdf")
+    await restore_an_hour_later(post, backup)
     await post.release()
-    assert await settle(post, was_released=False) == 2
+    assert await declare(post, was_released=False) == 2
     (manifest,) = await release_all(post)
     assert manifest["head"]["letters"] == 1
     await post.join()
@@ -291,27 +291,27 @@ async def test_a_person_can_declare_letters_not_released(post: LetterHarness) ->
 async def test_only_an_operator_of_all_merchants_may_declare_it(post: LetterHarness) -> None:
     await post.create("A-1")
     with pytest.raises(InsufficientScope):
-        await settle(post, Actor(ActorKind.USER, "x"), was_released=True)
+        await declare(post, Actor(ActorKind.USER, "x"), was_released=True)
 
 
 async def test_old_manifest_copies_are_removed_except_the_newest(post: LetterHarness) -> None:
     """Only copies that are old enough, so that a restored database recognises that it is the only
     one."""
     await post.create("A-1")
-    later(post)
+    advance_clock(post)
     created_at = post.harness.clock.now()
     assert await post.release() == 1
     copies = post.files("released")
     releaser = BatchReleaser(post.harness.resources, lambda: post.delivery_providers)
     post.harness.clock.move_to(created_at + timedelta(days=30))
     assert await releaser.sweep() == 0
-    later(post, milliseconds=1)
+    advance_clock(post, milliseconds=1)
     assert await releaser.sweep() == 1
     assert post.files("released") == copies[1:]
     assert await releaser.sweep() == 0
 
 
-async def back_to(post: LetterHarness, state: str | None) -> None:
+async def set_batch_state(post: LetterHarness, state: str | None) -> None:
     """Set the newest batch to this state, or with None remove it so that its letters wait."""
     async with post.harness.resources.database.transaction() as tx:
         newest = await tx.fetchval("SELECT batch_id FROM letter_batches ORDER BY 1 DESC LIMIT 1")

@@ -33,7 +33,7 @@ async def break_off(harness: Harness, count: int) -> MessageDispatcher:
     worker = MessageDispatcher(harness.resources, [GatedChannel(post, "SMS", asyncio.Event())])
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
-        while post.calls.total() < count:  # noqa: ASYNC110 - the channel tells
+        while post.calls.total() < count:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.01)
     sending.cancel()
     await asyncio.wait([sending])

@@ -44,7 +44,7 @@ async def draft_names(harness: Harness) -> list[str]:
     return [] if draft is None else [rule.name for rule in draft.rules.rules]
 
 
-async def let_go(harness: Harness, reader: Work) -> Any:
+async def remove_workflow_from_rules(harness: Harness, reader: Work) -> Any:
     """Load the rules for the reader, then remove the workflow from every rule; return the
     workflow's id."""
     workflow_id = (await load_rulebook(reader.tx, reader.merchant)).rules.default
@@ -58,7 +58,7 @@ async def test_a_claim_stays_unassigned_when_the_rules_point_to_a_deleted_workfl
 ) -> None:
     harness = await a_harness(resources, clock, a_definition())
     async with harness.work() as late:
-        workflow_id = await let_go(harness, late)
+        workflow_id = await remove_workflow_from_rules(harness, late)
         async with harness.work() as work:
             await delete_workflow(work, workflow_id)
         [created] = await create_claims(late, [a_submission("A")])
@@ -71,7 +71,7 @@ async def test_a_claim_created_while_its_workflow_is_deleted_waits_and_stays_una
 ) -> None:
     harness = await a_harness(resources, clock, a_definition())
     async with harness.work() as late:
-        workflow_id = await let_go(harness, late)
+        workflow_id = await remove_workflow_from_rules(harness, late)
         async with harness.work() as work:
             await delete_workflow(work, workflow_id)
             creating = asyncio.create_task(create_claims(late, [a_submission("A")]))
@@ -122,6 +122,6 @@ async def test_a_claim_created_during_a_scenario_edit_is_explained_by_the_new_fi
         [created] = await create_claims(late, [a_submission("A")])
     assert created.claim_id is not None
     async with harness.work() as work:
-        told = await explain_claim(work, resources.keys, created.claim_id)
-    assert told.next_step is not None
-    assert (told.next_step.step_id, told.next_step.name) == (2, "Wait a week")
+        explanation = await explain_claim(work, resources.keys, created.claim_id)
+    assert explanation.next_step is not None
+    assert (explanation.next_step.step_id, explanation.next_step.name) == (2, "Wait a week")

@@ -187,22 +187,24 @@ async def test_a_suppressed_address_gets_its_code_and_no_confirmation(
 async def test_suppressions_of_all_merchants_are_loaded_with_one_statement(
     resources: Resources, clock: MovableClock
 ) -> None:
-    askers = [await a_notice_harness(resources, clock, key=key) for key in ("one", "other")]
-    for notice_harness in askers:
+    notice_harnesses = [
+        await a_notice_harness(resources, clock, key=key) for key in ("one", "other")
+    ]
+    for notice_harness in notice_harnesses:
         for number in range(3):
             await notice_harness.request(DEFERMENT, recipient=f"erika{number}@example.org")
-    async with askers[1].harness.work() as work:
+    async with notice_harnesses[1].harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika1@example.org", "DEBTOR")
     async with a_counted_database(resources, clock) as (over, statements):
-        sender = NoticeSender(over, askers[0].harness.channels)
+        sender = NoticeSender(over, notice_harnesses[0].harness.channels)
         await sender.run_once()
         asked = [each for each in await statements.take() if "JOIN suppressions" in each]
         while await sender.run_once() or not sender.is_idle:
             pass
     assert len(asked) == 1
-    assert await askers[0].states() == [("ACCEPTED", None)] * 3
+    assert await notice_harnesses[0].states() == [("ACCEPTED", None)] * 3
     failed = ("FAILED", "suppressed")
-    assert await askers[1].states() == [("ACCEPTED", None), failed, ("ACCEPTED", None)]
+    assert await notice_harnesses[1].states() == [("ACCEPTED", None), failed, ("ACCEPTED", None)]
 
 
 async def test_without_an_answer_only_a_repeatable_channel_is_called_again(

@@ -81,7 +81,7 @@ async def test_an_unrecordable_refusal_without_a_call_does_not_affect_other_call
     async with failures_unrecordable(resources.database):
         sending = asyncio.create_task(dispatcher.run_merchant(harness.merchant.merchant_id))
         with capture_logs() as logs:
-            while not sending.done() and not has_failed_to_settle(logs):  # noqa: ASYNC110 - the log tells
+            while not sending.done() and not has_failed_to_settle(logs):  # noqa: ASYNC110 - no event signals this
                 await asyncio.sleep(0.01)
         gate.set()
         with pytest.raises(asyncpg.RaiseError):
@@ -132,7 +132,7 @@ async def cancel_when_called(dispatcher: MessageDispatcher, sent: list[Any], cou
     """Close the dispatcher while `count` messages are at their channel, and cancel the closing."""
     await dispatcher.run_once()
     async with asyncio.timeout(20):
-        while len(sent) < count:  # noqa: ASYNC110 - the channel tells
+        while len(sent) < count:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.01)
     closing = asyncio.create_task(dispatcher.close())
     await asyncio.sleep(0)

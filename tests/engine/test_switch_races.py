@@ -26,7 +26,7 @@ from tests.support.waiting import until_held_back
 
 DAY = timedelta(days=1)
 CLAIMS = 40
-_TOLD = "SELECT claim_id, type FROM events WHERE merchant_id = $1"
+_EVENTS = "SELECT claim_id, type FROM events WHERE merchant_id = $1"
 _PLACES = """
 SELECT claim_id, workflow_id, workflow_major, run, next_step_id, due_at
 FROM claims
@@ -76,9 +76,9 @@ async def test_two_engines_and_two_dispatchers_continue_during_the_switch(
     for each in dispatchers:
         await each.close()
     await harness.run()
-    told = Counter((row["claim_id"], row["type"]) for row in await harness.rows(_TOLD))
+    event_counts = Counter((row["claim_id"], row["type"]) for row in await harness.rows(_EVENTS))
     types = ("ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ARCHIVED")
-    assert told == {(claim_id, each): 1 for claim_id in claim_ids for each in types}
+    assert event_counts == {(claim_id, each): 1 for claim_id in claim_ids for each in types}
     assert len(harness.channels[0].sent) == CLAIMS
 
 

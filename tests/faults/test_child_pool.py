@@ -69,7 +69,7 @@ def test_closing_with_requests_running_and_waiting_ends_and_leaves_no_child(run:
     async def test() -> None:
         pool = _open_pool(_STALLS)
         asked = [asyncio.create_task(pool.ask(b"x", key=each % 5)) for each in range(40)]
-        while len(find_children(_NAME)) < 2:  # noqa: ASYNC110 - a process tells no event
+        while len(find_children(_NAME)) < 2:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.01)
         started_at = monotonic()
 

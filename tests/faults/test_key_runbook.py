@@ -70,9 +70,9 @@ def open_resources(data_dir: str, url: str, database: Database, clock: Clock) ->
 @pytest.fixture
 def follow(resources: Resources, tmp_path: Path) -> Follow:
     """Return a function that runs a block of the page and returns its output."""
-    programs, desk = tmp_path / "programs", tmp_path / "desk"
+    programs, working_folder = tmp_path / "programs", tmp_path / "desk"
     programs.mkdir()
-    desk.mkdir()
+    working_folder.mkdir()
     write_program(programs / "dunwell", _DUNWELL)
     write_program(programs / "psql", _PSQL)
     given = {
@@ -85,7 +85,7 @@ def follow(resources: Resources, tmp_path: Path) -> Follow:
     def run(section: str, place: int) -> str:
         done = subprocess.run(
             ["/bin/sh", "-e", "-c", read_block(section, place)],
-            env=given, cwd=desk, capture_output=True, text=True,
+            env=given, cwd=working_folder, capture_output=True, text=True,
             timeout=_TIMEOUT_SECONDS, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr

@@ -193,9 +193,9 @@ async def test_a_recovery_time_after_the_archives_end_is_removed_as_documented(
         assert own_server.copy.server is not None
         await asyncio.to_thread(own_server.copy.server.wait, 30)
     text = " ".join(read_section(_OWN_SERVER, "recovery.md").split())
-    [said] = re.findall(r"`(recovery ended [^`]+)`", text)
+    [log_line] = re.findall(r"`(recovery ended [^`]+)`", text)
     logs = own_server.copy.postgres.folder.rglob("*.log")
-    assert any(said in path.read_text(errors="replace") for path in logs)
+    assert any(log_line in path.read_text(errors="replace") for path in logs)
     await own_server.run(4)
     await own_server.copy.start()
     restored = await own_server.hold()

@@ -113,7 +113,7 @@ async def test_only_messages_without_an_answer_are_unknown_after_a_kill(
             resources.settings, "tests.support.smtp_worker_process", *arguments
         ) as process:
             async with asyncio.timeout(60):
-                while len(await list_by(harness, "ACCEPTED")) < 14:  # noqa: ASYNC110 - the database tells
+                while len(await list_by(harness, "ACCEPTED")) < 14:  # noqa: ASYNC110 - no event signals this
                     await asyncio.sleep(0.005)
             assert process.pid is not None
             os.kill(process.pid, signal.SIGKILL)
@@ -149,7 +149,7 @@ async def test_a_cancelled_worker_records_the_answers_that_it_has(
     )
     await dispatcher.run_once()
     async with asyncio.timeout(20):
-        while len(hanging.sent) < 50:  # noqa: ASYNC110 - the channel tells
+        while len(hanging.sent) < 50:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.01)
     closing = asyncio.create_task(dispatcher.close())
     await asyncio.sleep(0)

@@ -76,20 +76,20 @@ async def test_steps_due_during_two_disputes_run_after_both_are_resolved(
     amount = await dispute(harness, claim_id, "AMOUNT_WRONG")
     assert await life.at_day(5) == ["ESCALATED", "DISPUTED"]
     phoned = await dispute(harness, claim_id, "OTHER", "It is broken, she says.", actor=ERP)
-    told = ["ESCALATED", "DISPUTED", "DISPUTED"]
-    assert await life.at_day(10) == told
+    until_disputes = ["ESCALATED", "DISPUTED", "DISPUTED"]
+    assert await life.at_day(10) == until_disputes
     await answer(harness, amount, REJECTED)
-    assert await life.at_day(17) == told
+    assert await life.at_day(17) == until_disputes
     assert await life.outstanding() == 10240
     await answer(harness, phoned, ACCEPTED, end_claim=False)
     # After the answer, nothing happens for a week.
-    assert await life.at_day(23) == told
+    assert await life.at_day(23) == until_disputes
     assert (await life.outstanding(), await life.sent()) == (10240, 5)
     # The fee of day 7, the checkpoint and the second reminder follow in order.
-    assert await life.at_day(24) == [*told, *reminded]
+    assert await life.at_day(24) == [*until_disputes, *reminded]
     assert (await life.outstanding(), await life.sent()) == (10490, 6)
-    assert await life.at_day(37) == [*told, *reminded]
-    assert await life.at_day(38) == [*told, *reminded, "ARCHIVED"]
+    assert await life.at_day(37) == [*until_disputes, *reminded]
+    assert await life.at_day(38) == [*until_disputes, *reminded, "ARCHIVED"]
 
 
 async def test_events_are_in_order_and_contain_the_facts_of_each_step(life: ClaimLife) -> None:

@@ -39,7 +39,7 @@ class Site:
         await self.harness.change(**changed)
         await self.installation.read()
 
-    async def come(self, visitor: SignInVisitor, to: str = "", **claims: Any) -> Any:
+    async def sign_in_by_provider(self, visitor: SignInVisitor, to: str = "", **claims: Any) -> Any:
         """Follow the button to the provider and return."""
         self.harness.scripted.claims = claims
         sent = await visitor.get(START + (f"?next={to}" if to else ""))
@@ -90,7 +90,7 @@ async def test_a_completed_sign_in_redirects_to_the_requested_page_without_the_c
     site: Site,
 ) -> None:
     visitor = site.pages.visitor()
-    answer = await site.come(visitor, "/portal/people")
+    answer = await site.sign_in_by_provider(visitor, "/portal/people")
     assert (answer.status_code, answer.headers["Location"]) == (303, "/portal/people")
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["Referrer-Policy"] == "no-referrer"
@@ -116,14 +116,14 @@ async def test_the_host_header_does_not_change_the_redirect_uri(site: Site) -> N
 
 @pytest.mark.parametrize("to", ["https://evil.example/", "//evil.example", "/portal\\@evil", "/q"])
 async def test_the_next_page_cannot_lead_to_another_site(site: Site, to: str) -> None:
-    answer = await site.come(site.pages.visitor(), to)
+    answer = await site.sign_in_by_provider(site.pages.visitor(), to)
     assert answer.headers["Location"] == "/portal"
 
 
 async def test_a_planted_session_cookie_is_replaced_at_sign_in(site: Site) -> None:
     visitor = site.pages.visitor()
     visitor.http.cookies.set(SESSION, "A" * 43, domain="pay.example.org")
-    await site.come(visitor)
+    await site.sign_in_by_provider(visitor)
     assert visitor.session not in (None, "A" * 43)
 
 
@@ -150,8 +150,8 @@ async def test_an_unavailable_provider_does_not_prevent_sign_in_by_password(site
 
 async def test_a_user_without_a_configured_group_is_refused_with_the_reason(site: Site) -> None:
     visitor = site.pages.visitor()
-    await site.come(visitor)
-    answer = await site.come(visitor, groups=["cooks"])
+    await site.sign_in_by_provider(visitor)
+    answer = await site.sign_in_by_provider(visitor, groups=["cooks"])
     assert answer.status_code == 403
     assert "none of your groups there has access to Dunwell" in get_variable(answer.text)
     assert (await visitor.get("/portal/account")).status_code == 303
@@ -161,7 +161,7 @@ async def test_a_taken_address_shows_the_safely_quoted_link_command(
     site: Site,
 ) -> None:
     await join(site.pages.services, a_new_user())
-    answer = await site.come(site.pages.visitor(), sub="x'; rm -rf / #")
+    answer = await site.sign_in_by_provider(site.pages.visitor(), sub="x'; rm -rf / #")
     assert answer.status_code == 403
     command = html.unescape(re.findall(r"<code>(.*?)</code>", answer.text)[0])
     assert command == (
@@ -204,7 +204,7 @@ async def test_with_required_single_sign_on_the_password_form_is_for_emergencies
 
 async def test_signing_out_offers_to_sign_out_at_the_provider(site: Site) -> None:
     visitor = site.pages.visitor()
-    await site.come(visitor)
+    await site.sign_in_by_provider(visitor)
     answer = await visitor.send("/portal/account", "/portal/sign-out")
     shown = await visitor.get(answer.headers["Location"])
     assert "still signed in with Kontor Login" in get_variable(shown.text)
@@ -219,7 +219,7 @@ async def test_signing_out_offers_to_sign_out_at_the_provider(site: Site) -> Non
 
 async def test_the_account_page_says_that_the_provider_has_password_and_factor(site: Site) -> None:
     visitor = site.pages.visitor()
-    await site.come(visitor, locale="en")
+    await site.sign_in_by_provider(visitor, locale="en")
     words = get_variable((await visitor.get("/portal/account")).text)
     assert "by single sign-on (kontor)" in words
     assert "Second factors" not in words
@@ -228,7 +228,7 @@ async def test_the_account_page_says_that_the_provider_has_password_and_factor(s
 
 async def test_a_user_of_a_provider_cannot_set_up_a_password_or_app(site: Site) -> None:
     visitor = site.pages.visitor()
-    await site.come(visitor)
+    await site.sign_in_by_provider(visitor)
     answer = await visitor.send(
         "/portal/account/password", password="", password_new="basalt harp 2 river",
         password_again="basalt harp 2 river",
@@ -241,7 +241,7 @@ async def test_a_user_of_a_provider_cannot_set_up_a_password_or_app(site: Site) 
 
 async def test_a_logout_by_the_provider_over_http_ends_the_session_once(site: Site) -> None:
     visitor = site.pages.visitor()
-    await site.come(visitor)
+    await site.sign_in_by_provider(visitor)
     token = site.harness.scripted.build_logout()
     provider = site.pages.visitor("192.0.2.1").http
     answer = await provider.post(LOGOUT, data={"logout_token": token})
@@ -260,7 +260,7 @@ async def test_a_logout_by_the_provider_over_http_ends_the_session_once(site: Si
 )
 async def test_an_invalid_logout_request_is_refused(site: Site, body: bytes) -> None:
     visitor = site.pages.visitor()
-    await site.come(visitor)
+    await site.sign_in_by_provider(visitor)
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     answer = await site.pages.visitor().http.post(LOGOUT, content=body, headers=form)
     assert answer.status_code == 400

@@ -377,10 +377,10 @@ async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
     provider = ScriptedDeliveryProvider()
     assert await check_for_alerts(resources, lambda _: provider, "") == 1
     await send_alert_emails(resources, lambda _: provider)
-    told = {each.recipient: (each.language, each.subject) for each in provider.sent}
-    assert told["karl@example.org"] == ("de", subject)
-    assert "entered ten wrong codes" in (told["ops@example.com"][1] or "")
-    assert "karl" not in str(told["ops@example.com"]).lower()
+    emails = {each.recipient: (each.language, each.subject) for each in provider.sent}
+    assert emails["karl@example.org"] == ("de", subject)
+    assert "entered ten wrong codes" in (emails["ops@example.com"][1] or "")
+    assert "karl" not in str(emails["ops@example.com"]).lower()
 
 
 async def test_without_a_mail_server_the_lock_applies_and_no_e_mail_is_queued(

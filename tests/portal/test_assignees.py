@@ -65,8 +65,8 @@ async def test_a_dispute_is_assigned_to_oneself_then_to_a_colleague_then_to_no_o
         "SELECT subject, before, after, details FROM audit_log WHERE merchant_id = $1"
         " AND action = 'dispute.assign' ORDER BY audit_id"
     )
-    told: list[Any] = [(row["before"]["assignee"], row["after"]["assignee"]) for row in rows]
-    assert told == [(None, str(me)), (str(me), str(colleague)), (str(colleague), None)]
+    changes: list[Any] = [(row["before"]["assignee"], row["after"]["assignee"]) for row in rows]
+    assert changes == [(None, str(me)), (str(me), str(colleague)), (str(colleague), None)]
     assert rows[0]["subject"] == f"claim:{claim_id}"
 
 
@@ -175,14 +175,17 @@ async def test_an_answered_dispute_cannot_be_assigned(
 
 
 @pytest.fixture
-async def world(resources: Resources, harness: Harness) -> PortalData:
+async def portal_data(resources: Resources, harness: Harness) -> PortalData:
     return await create_portal_data(await a_harness(resources, harness.clock, key="world"))
 
 
 async def test_a_plan_request_is_assigned_and_filtered_like_a_dispute(
-    resources: Resources, world: PortalData
+    resources: Resources, portal_data: PortalData
 ) -> None:
-    harness, path = world.harness, f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
+    harness, path = (
+        portal_data.harness,
+        f"/claims/{portal_data.plan_claim_id}/plans/{portal_data.plan_id}",
+    )
     app = an_application(resources).app
     clerk, staff = await sign_in(resources, app, harness), await sign_in(resources, app, harness)
     me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
@@ -195,47 +198,55 @@ async def test_a_plan_request_is_assigned_and_filtered_like_a_dispute(
     assert "someone else has assigned the case" in await _give(staff, path, colleague)
     [row] = await harness.rows("SELECT assignee_id FROM payment_modalities WHERE merchant_id = $1")
     assert row["assignee_id"] == me
-    [told] = await harness.rows(
+    [entry] = await harness.rows(
         "SELECT before, after FROM audit_log WHERE merchant_id = $1 AND action = 'modality.assign'"
     )
-    assert (told["before"], told["after"]) == ({"assignee": None}, {"assignee": str(me)})
+    assert (entry["before"], entry["after"]) == ({"assignee": None}, {"assignee": str(me)})
 
     async with harness.resources.database.connection() as connection:
         await connection.execute("UPDATE users SET ended_at = now() WHERE user_id = $1", me)
     assert reference in (await staff.get("/plans?whose=nobodys")).text
 
 
-async def test_assigning_needs_the_permission_and_access_to_the_claim(world: PortalData) -> None:
-    harness, opened = world.harness, world.disputed
+async def test_assigning_needs_the_permission_and_access_to_the_claim(
+    portal_data: PortalData,
+) -> None:
+    harness, opened = portal_data.harness, portal_data.disputed
     origin = Origin(Interface.PORTAL)
     actor = user_actor(str(UUID(int=1)), ROLE_RIGHTS[Role.AUDITOR], origin)
     async with harness.work(actor) as work:
         with pytest.raises(InsufficientScope):
             await assign_dispute(work, opened.claim_id, opened.dispute_id, None, expected_id=None)
         with pytest.raises(InsufficientScope):
-            await assign_modality(work, world.plan_claim_id, world.plan_id, None, expected_id=None)
+            await assign_modality(
+                work, portal_data.plan_claim_id, portal_data.plan_id, None, expected_id=None
+            )
     async with harness.work() as work:
         with pytest.raises(NotFound):
             await assign_dispute(
-                work, world.plan_claim_id, opened.dispute_id, None, expected_id=None
+                work, portal_data.plan_claim_id, opened.dispute_id, None, expected_id=None
             )
         with pytest.raises(NotFound):
-            await assign_modality(work, opened.claim_id, world.plan_id, None, expected_id=None)
+            await assign_modality(
+                work, opened.claim_id, portal_data.plan_id, None, expected_id=None
+            )
         with pytest.raises(ValidationError):
             await assign_modality(
-                work, world.plan_claim_id, world.plan_id, UUID(int=9), expected_id=None
+                work, portal_data.plan_claim_id, portal_data.plan_id, UUID(int=9), expected_id=None
             )
 
 
 async def test_a_reason_with_control_characters_is_not_sent_to_the_debtor(
-    resources: Resources, world: PortalData
+    resources: Resources, portal_data: PortalData
 ) -> None:
-    path = f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
-    clerk = await sign_in(resources, an_application(resources).app, world.harness)
+    path = f"/claims/{portal_data.plan_claim_id}/plans/{portal_data.plan_id}"
+    clerk = await sign_in(resources, an_application(resources).app, portal_data.harness)
     fields = {**read_fields((await clerk.get(path)).text), "outcome": "reject"}
     refused = await clerk.post(path, {**fields, "reason": "Three rates\x85 at most"})
     assert refused.status_code == 422
     assert "This text contains a character that cannot be printed." in refused.text
     assert "Three rates" in refused.text
-    [row] = await world.harness.rows("SELECT state FROM payment_modalities WHERE merchant_id = $1")
+    [row] = await portal_data.harness.rows(
+        "SELECT state FROM payment_modalities WHERE merchant_id = $1"
+    )
     assert row["state"] == "REQUESTED"

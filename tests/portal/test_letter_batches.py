@@ -69,8 +69,10 @@ async def test_a_batch_is_shown_with_the_outcome_of_its_letters(
 ) -> None:
     await release(post, "A-1", "A-2", "A-3")
     first, second, _ = post.references()
-    post.say("monday.csv", write_status((first, "returned", _NOON), (second, "posted", _NOON)))
-    post.say("broken.csv", "a;b\n")
+    post.write_status_file(
+        "monday.csv", write_status((first, "returned", _NOON), (second, "posted", _NOON))
+    )
+    post.write_status_file("broken.csv", "a;b\n")
     await post.read_statuses()
     clerk = await a_clerk(post)
     await clerk.get(f"?lang={language}")
@@ -83,8 +85,8 @@ async def test_a_batch_is_shown_with_the_outcome_of_its_letters(
         assert word in shown
     [row] = await post.harness.rows(_BATCHES)
     page = f"{_LIST}/{row['batch_id']}"
-    told = {"en": "1 not delivered", "de": "1 nicht zugestellt"}[language]
-    assert f'href="{page}?show=failed">{told}</a>' in shown
+    failed_text = {"en": "1 not delivered", "de": "1 nicht zugestellt"}[language]
+    assert f'href="{page}?show=failed">{failed_text}</a>' in shown
     whole = (await clerk.get(page)).text
     for reference in ("A-1", "A-2", "A-3"):
         assert f">{reference}</bdi>" in whole
@@ -153,8 +155,8 @@ async def test_an_operator_resolves_letters_whose_release_is_unknown(post: Lette
     await clerk.post(_ASKED, {"token": token, "letter": second, "outcome": "not_released"})
     states = sorted((row["state"], row["doubt"]) for row in await post.harness.rows(_ITEMS))
     assert states == [("RELEASED", None), ("WAITING", None)]
-    told = [row["after"] for row in await post.harness.rows(_AUDIT)]
-    assert sorted(told, key=str) == [
+    audited = [row["after"] for row in await post.harness.rows(_AUDIT)]
+    assert sorted(audited, key=str) == [
         {"letters": 1, "released": False}, {"letters": 1, "released": True},
     ]  # fmt: skip
 

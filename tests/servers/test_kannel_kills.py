@@ -82,7 +82,7 @@ async def _kill_amid(harness: Harness, submitted: Sequence[object], chance: rand
     before = len(submitted)
     with a_process(harness.resources.settings, "tests.servers.sms_worker", "0") as process:
         async with asyncio.timeout(60):
-            while len(submitted) == before:  # noqa: ASYNC110 - the SMS centre tells
+            while len(submitted) == before:  # noqa: ASYNC110 - no event signals this
                 await asyncio.sleep(0.001)
         await asyncio.sleep(chance.random() * 0.03)
         process.kill()

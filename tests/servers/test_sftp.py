@@ -157,7 +157,7 @@ async def test_a_stalled_server_is_a_temporary_failure_after_a_timeout(
     sshd.halt()
     message = channel.a_message(communication_id=_an_id())
     assert await adapter.send(message) == Temporary(60)
-    sshd.go_on()
+    sshd.resume()
     assert isinstance(await adapter.send(message), Accepted)
     assert len(channel.received()) == 2
     await adapter.close()
@@ -186,7 +186,7 @@ async def test_a_returned_letter_is_followed_by_an_email(sshd: Sshd, post: Lette
     """The post returned the letter, as a status file reports."""
     await post.create("A-1")
     (reference,) = post.references()
-    post.say("1.csv", write_status((reference, "returned", "2026-03-04T12:00:00Z")))
+    post.write_status_file("1.csv", write_status((reference, "returned", "2026-03-04T12:00:00Z")))
     assert await post.read_statuses() == 1
     (item,) = await post.items()
     assert item[1:3] == ("FAILED", "returned by the post")

@@ -173,9 +173,15 @@ async def test_repeated_late_and_forged_statuses_are_recorded_once(
     await post.create("A-1", "A-2")
     first, second = post.references()
     forged = second[:-1] + ("a" if second[-1] != "a" else "b")
-    post.say("1.csv", write_status((first, "posted", _NOON), (forged, "returned", _NOON)))
-    post.say("2.csv", write_status((first, "posted", _NOON), (first, "printed", _TEN)))
-    post.say("3.csv", write_status((first, "posted", _NOON), (forged, "returned", _NOON)))
+    post.write_status_file(
+        "1.csv", write_status((first, "posted", _NOON), (forged, "returned", _NOON))
+    )
+    post.write_status_file(
+        "2.csv", write_status((first, "posted", _NOON), (first, "printed", _TEN))
+    )
+    post.write_status_file(
+        "3.csv", write_status((first, "posted", _NOON), (forged, "returned", _NOON))
+    )
     assert await post.read_statuses() == 3
     assert sorted(await post.items(), key=str) == sorted([
         ("WAITING", "ACCEPTED", None, "POSTED", True), ("WAITING", "ACCEPTED", None, None, False),
@@ -191,7 +197,7 @@ async def test_the_largest_allowed_status_file_is_read_completely(post: LetterHa
     await post.create("A-1")
     (reference,) = post.references()
     strange = [(f"X-{number}", "posted", _NOON) for number in range(MAX_STATUS_LINES - 1)]
-    post.say("1.csv", write_status(*strange, (reference, "returned", _NOON)))
+    post.write_status_file("1.csv", write_status(*strange, (reference, "returned", _NOON)))
     assert await post.read_statuses() == 1
     while await process_reports(post.harness.resources):
         pass

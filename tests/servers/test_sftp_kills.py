@@ -57,7 +57,7 @@ async def test_every_letter_is_printed_once_despite_fifty_kills(
         str(_KILLS * _AHEAD_SECONDS), *arguments,
     ):  # fmt: skip
         async with asyncio.timeout(300):
-            while await _count_open(post):  # noqa: ASYNC110 - the database tells
+            while await _count_open(post):  # noqa: ASYNC110 - no event signals this
                 await asyncio.sleep(0.2)
     await _compare(post)
 

@@ -124,7 +124,7 @@ async def test_no_letter_is_printed_twice_after_restores(sshd: Sshd, resources: 
         post.harness.clock.move_to(installation.late.clock.now())
         await resume_paused_claims(post.harness)
     async with installation.a_worker(), asyncio.timeout(300):
-        while await installation.count(_OPEN):  # noqa: ASYNC110 - the database tells
+        while await installation.count(_OPEN):  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.2)
     service.take()
     found = await installation.count(_FOUND)

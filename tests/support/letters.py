@@ -55,8 +55,8 @@ class PrintedWord:
 
     def is_within(self, left: float, top: float, width: float, height: float) -> bool:
         """Return whether any part of the word is within the box."""
-        beside = self.right <= left or self.left >= left + width
-        return not beside and not (self.bottom <= top or self.top >= top + height)
+        is_outside_horizontally = self.right <= left or self.left >= left + width
+        return not is_outside_horizontally and not (self.bottom <= top or self.top >= top + height)
 
 
 @dataclass(frozen=True)

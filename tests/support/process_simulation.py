@@ -177,29 +177,29 @@ class ProcessSimulation:
 
     async def begin_dispatch(self, which: int) -> None:
         """Start a pass: its messages are sent, but no result arrives yet."""
-        desk = self.dispatchers[which]
-        if desk.task is not None:
+        simulated = self.dispatchers[which]
+        if simulated.task is not None:
             return
-        desk.gate.clear()
+        simulated.gate.clear()
         self.post.arrived.clear()
-        desk.task = self._start(desk)
+        simulated.task = self._start(simulated)
         arrival = asyncio.create_task(self.post.arrived.wait())
-        await asyncio.wait([desk.task, arrival], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([simulated.task, arrival], return_when=asyncio.FIRST_COMPLETED)
         arrival.cancel()
-        if desk.task.done():
+        if simulated.task.done():
             await self.finish_dispatch(which)
 
     async def finish_dispatch(self, which: int) -> None:
-        desk = self.dispatchers[which]
-        desk.gate.set()
-        if desk.task is not None:
-            task, desk.task = desk.task, None
+        simulated = self.dispatchers[which]
+        simulated.gate.set()
+        if simulated.task is not None:
+            task, simulated.task = simulated.task, None
             await task
 
-    def _start(self, desk: SimulatedDispatcher) -> "asyncio.Task[int]":
-        for channel in desk.channels:
+    def _start(self, simulated: SimulatedDispatcher) -> "asyncio.Task[int]":
+        for channel in simulated.channels:
             channel.closed = set(self.paid)
-        return asyncio.create_task(desk.dispatcher.run_merchant(self.merchant_id))
+        return asyncio.create_task(simulated.dispatcher.run_merchant(self.merchant_id))
 
     async def run_engine(self, which: int) -> int:
         await expire_holds(self.harness.resources, self.merchant_id)
@@ -208,16 +208,16 @@ class ProcessSimulation:
     async def run_all(self, *others: Coroutine[Any, Any, None]) -> None:
         """Run both engines, the idle dispatchers and the other coroutines at the same time."""
         rounds: list[Any] = [self.run_engine(0), self.run_engine(1), *others]
-        for desk in self.dispatchers:
-            if desk.task is None:
-                desk.gate.set()
-                rounds.append(self._start(desk))
+        for simulated in self.dispatchers:
+            if simulated.task is None:
+                simulated.gate.set()
+                rounds.append(self._start(simulated))
         await asyncio.gather(*rounds)
 
     def advance(self, minutes: int) -> None:
         self.harness.clock.advance(timedelta(minutes=minutes))
 
     async def close(self) -> None:
-        for which, desk in enumerate(self.dispatchers):
+        for which, simulated in enumerate(self.dispatchers):
             await self.finish_dispatch(which)
-            await desk.dispatcher.close()
+            await simulated.dispatcher.close()

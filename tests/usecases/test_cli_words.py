@@ -72,8 +72,8 @@ def test_help_lists_every_command(dunwell: CommandLine) -> None:
 def test_doctor_finds_no_fault_in_a_complete_installation(dunwell: CommandLine) -> None:
     done = dunwell.run("doctor")
     # The remedy of a note is below it.
-    told = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
-    subjects = [line.split()[:2] for line in told]
+    lines = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
+    subjects = [line.split()[:2] for line in lines]
     assert subjects == [
         ["ok", "settings"],
         ["ok", "database"],

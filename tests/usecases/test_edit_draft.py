@@ -27,11 +27,11 @@ FIRST = a_definition()
 PARTS = list_parts(FIRST)
 
 
-def somebody() -> Actor:
+def a_user() -> Actor:
     return user_actor(str(uuid4()), ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
 
 
-ADA, BEN = somebody(), somebody()
+ADA, BEN = a_user(), a_user()
 
 
 @pytest.fixture

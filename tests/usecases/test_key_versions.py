@@ -265,6 +265,6 @@ async def test_only_a_missing_version_can_be_given_up(resources: Resources) -> N
         with pytest.raises(InvalidState, match="is in the settings"):
             await abandon_version(tx, both.keys, kinds(resources), 1, stamp(both))
         await abandon_version(tx, second.keys, kinds(resources), 1, stamp(second))
-        told = await list_installation_audit(tx, COMMAND_LINE, limit=10)
-    assert [(each.action, each.subject) for each in told.items] == [("key.give-up", "key:1")]
+        audited = await list_installation_audit(tx, COMMAND_LINE, limit=10)
+    assert [(each.action, each.subject) for each in audited.items] == [("key.give-up", "key:1")]
     await admit(second)

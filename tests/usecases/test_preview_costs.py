@@ -173,14 +173,14 @@ async def test_no_costs_are_shown_without_prices_or_days(
 
 async def test_the_command_line_shows_the_costs(dunwell: CommandLine, harness: Harness) -> None:
     await save(harness, steps=steps("SMS"))
-    told = dunwell.run("workflow", "preview", "nordwind", "Standard").stdout
-    [_, costs] = told.split("The costs of these messages by the prices of their providers")
+    output = dunwell.run("workflow", "preview", "nordwind", "Standard").stdout
+    [_, costs] = output.split("The costs of these messages by the prices of their providers")
     lines = [line.split() for line in costs.splitlines()]
     assert ["SMS", "sms", "DE", "-", "€0.00", "1", "€0.08"] in lines
     assert ["SMS", "sms", "US", "-", "€0.00", "1", "no", "price"] in lines
     assert ["total", "3", "€0.02", "3", "€0.16"] in lines
     assert ["Without", "a", "price:", "0", "before,", "1", "after"] in lines
-    told = dunwell.run("workflow", "preview", "nordwind", "Standard", "--json").stdout
-    seen = msgspec.json.decode(told)["costs"]
+    output = dunwell.run("workflow", "preview", "nordwind", "Standard", "--json").stdout
+    seen = msgspec.json.decode(output)["costs"]
     assert seen["after"] == {"messages": 3, "unpriced": 1, "cents": "15.5"}
     assert seen["rows"][0]["provider"] == "post"

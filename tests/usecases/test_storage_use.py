@@ -189,6 +189,6 @@ async def test_merchants_near_their_limit_are_listed(
 
 
 def test_users_are_warned_from_four_fifths_of_the_limit() -> None:
-    told = [StorageUse(used, 1000).is_near_limit for used in (0, 799, 800, 1000, 1200)]
-    assert told == [False, False, True, True, True]
+    near_limit = [StorageUse(used, 1000).is_near_limit for used in (0, 799, 800, 1000, 1200)]
+    assert near_limit == [False, False, True, True, True]
     assert [StorageUse(used, 1000).percent for used in (999, 1000)] == [99, 100]
