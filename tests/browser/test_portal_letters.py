@@ -46,8 +46,10 @@ async def post(site: Site, tmp_path: Path) -> AsyncIterator[LetterHarness]:
     first, second, _ = post.references()
     site.clock.advance(timedelta(days=1))
     await post.create(*(f"RE-2026-09{number}" for number in range(31, 34)))
-    post.say("montag.csv", write_status((first, "returned", _NOON), (second, "posted", _NOON)))
-    post.say("dienstag-nachgereicht.csv", "kennung;zustand\n")
+    post.write_status_file(
+        "montag.csv", write_status((first, "returned", _NOON), (second, "posted", _NOON))
+    )
+    post.write_status_file("dienstag-nachgereicht.csv", "kennung;zustand\n")
     await post.read_statuses()
     await post.harness.rows(_DOUBT)
     yield post

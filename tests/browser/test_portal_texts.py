@@ -141,7 +141,9 @@ async def look_and_simulate(clerk: PortalClerk, path: str) -> None:
 @pytest.mark.parametrize(
     "journey", [write_missing_texts, look_and_simulate], ids=lambda it: it.__name__
 )
-async def test_journeys(tabs: Tabs, site: Site, way: PortalWay, journey: Journey) -> None:
+async def test_templates_are_edited_previewed_and_simulated(
+    tabs: Tabs, site: Site, way: PortalWay, journey: Journey
+) -> None:
     async with at_texts(tabs, site, way, journey.__name__) as (clerk, path):
         await journey(clerk, path)
 

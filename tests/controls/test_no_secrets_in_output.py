@@ -134,7 +134,7 @@ def test_no_output_contains_a_secret_or_personal_data(installation: Installation
         child.kill()
         child.wait()
         # The readiness of a moment ago may still be reported.
-        wait_until(partial(_has_database, installation), f"it goes on after a killed {role}")
+        wait_until(partial(_has_database, installation), f"recovery after killing {role}")
     outbox: Path = installation.data_dir / "outbox"
     wait_until(lambda: list(outbox.rglob("*.eml")), "the message to the debtor")
     secrets = list_secrets(client)

@@ -86,7 +86,7 @@ def test_later_conditions_see_the_fee_of_an_earlier_step() -> None:
     assert skipped.outcome.unmet == ("outstanding", "itemType")
 
 
-def test_a_fee_before_any_contact_is_skipped_and_one_behind_it_is_not() -> None:
+def test_a_fee_before_any_contact_is_skipped_and_one_after_it_is_not() -> None:
     first, _, third, _ = foresee(a_process(FEE, EMAIL, FEE))
     assert isinstance(first.outcome, Skipped)
     assert first.outcome.reason is SkipReason.NOBODY_REACHED

@@ -55,7 +55,7 @@ def write_program(path: Path, text: str) -> None:
 def resources(
     postgres: EmbeddedPostgres, database: Database, clock: MovableClock, tmp_path: Path
 ) -> Resources:
-    """Use an own data folder, so that other tests do not find another key in theirs."""
+    """Use a separate data folder, so that other tests do not find another key in theirs."""
     data_dir = tmp_path / "data"
     data_dir.mkdir(mode=0o700)
     return open_resources(str(data_dir), postgres.url, database, clock)

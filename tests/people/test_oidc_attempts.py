@@ -105,7 +105,8 @@ async def test_a_wrong_state_is_refused_and_does_not_use_up_the_attempt(
 async def test_another_browser_cannot_use_the_code_of_an_attempt(
     harness: SingleSignOnHarness,
 ) -> None:
-    """An attacker who makes a victim open the attacker's return address signs in nobody."""
+    """An attacker who makes a victim open the attacker's return address does not sign in the
+    victim."""
     sent, victims = await harness.start(), await harness.start(visitor=AWAY)
     brought = harness.scripted.consent(sent.url)
     planted = build_return(victims, brought, AWAY)

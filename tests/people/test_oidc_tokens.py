@@ -1,4 +1,4 @@
-"""Validation of ID tokens: a token with any fault signs in nobody."""
+"""Validation of ID tokens: a token with any fault is refused."""
 
 import base64
 import json

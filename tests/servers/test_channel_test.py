@@ -191,7 +191,7 @@ async def test_a_test_letter_is_written_to_a_folder(
     assert "did not accept it (FileNotFoundError). Run: dunwell doctor" in done.stderr
 
 
-async def test_with_out_a_test_letter_is_written_only_to_the_file(
+async def test_the_out_option_writes_a_test_letter_only_to_the_file(
     resources: Resources, dunwell: CommandLine, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "specimen.pdf"

@@ -70,7 +70,7 @@ async def insert_rows(tx: Connection, merchant_id: int) -> None:
     await insert_merchant_rows(tx, merchant_id, written_by="1", due_at=NOW)
 
 
-def test_there_are_as_many_lists_as_names() -> None:
+def test_each_list_has_its_own_name() -> None:
     names = [(each.name, each.table, each.scope, each.order) for each in find_lists()]
     assert len({name for name, *_ in names}) == len({*names}) >= 24
 

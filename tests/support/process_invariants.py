@@ -137,8 +137,8 @@ class ClaimInvariants:
             if ARCHIVING in done:
                 assert (count, claim["status"]) == (len(ids), "ARCHIVED")
             place = ids.index(claim["next_step_id"]) if claim["next_step_id"] else len(ids)
-            is_anew = place == count - 1 and isinstance(steps[place], WaitStep)
-            assert place == count or is_anew, f"claim {claim_id} stands at {place}, ran {count}"
+            starts_again = place == count - 1 and isinstance(steps[place], WaitStep)
+            assert place == count or starts_again, f"claim {claim_id} is at {place}, ran {count}"
 
     def _check_events(
         self,
@@ -201,7 +201,9 @@ class ClaimInvariants:
             if row["state"] == "ACCEPTED":
                 assert received[row["communication_id"]] > 0
         for row in ledger:
-            assert received[row["communication_id"]] > 0, "the ledger tells of nothing"
+            assert received[row["communication_id"]] > 0, (
+                "the ledger has a contact that no channel received"
+            )
 
     def _forget_old_versions(self) -> None:
         numbers = {v.version_id: v.minor for v in self.simulation.versions.values()}
@@ -216,7 +218,7 @@ def _check_order(run: Run, events: list[tuple[str, int]]) -> None:
     repeated = [kind for (kind, _), times in Counter(events).items() if times > 1]
     assert set(repeated) <= {"ESCALATED"}, f"{run} repeats {repeated}"
     steps = [step_id for _, step_id in firsts]
-    assert steps == sorted(steps), f"{run} told {events}"
+    assert steps == sorted(steps), f"{run}: {events}"
 
 
 def _check_open(claims: dict[int, Any], contacts: Iterable[Any]) -> None:

@@ -131,7 +131,7 @@ async def test_a_suppressed_address_is_skipped_when_the_contact_is_planned(
     assert await contacts(harness) == [("LETTER", "ACCEPTED", None)]
 
 
-async def test_nobody_is_reachable_when_every_address_is_suppressed(
+async def test_a_debtor_is_unreachable_when_every_address_is_suppressed(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_three_channel_harness(resources, clock)
