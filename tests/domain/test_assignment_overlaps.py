@@ -13,7 +13,7 @@ from dunwell.cases.assignment.matching import RuleOutcome, RuleTarget, match_rul
 from dunwell.cases.assignment.overlaps import (
     Overlap,
     OverlapExtent,
-    find_witness,
+    find_common_facts,
     implies,
     list_overlaps,
 )
@@ -165,7 +165,7 @@ def test_every_property_can_be_compared() -> None:
 def test_the_example_claim_of_an_overlap_matches_both_rules(
     one: Condition | None, other: Condition | None
 ) -> None:
-    facts = find_witness(one, other)
+    facts = find_common_facts(one, other)
     if facts is not None:
         assert list_unmet(one, facts) == list_unmet(other, facts) == []
         assert facts.total_cents >= facts.outstanding_cents >= 1
@@ -176,7 +176,7 @@ def test_an_example_claim_is_found_when_two_rules_overlap(
     one: Condition | None, other: Condition | None, facts: ConditionFacts
 ) -> None:
     if not list_unmet(one, facts) and not list_unmet(other, facts):
-        assert find_witness(one, other) is not None
+        assert find_common_facts(one, other) is not None
 
 
 @given(

@@ -156,7 +156,7 @@ ASK_NOTHING = name_reasons({
         audit_log.save_audit,
         answer_modality.notify_of_modality,
         open_merchant.deactivate_copied_workflows,
-        answer_modality.raise_state_change,
+        answer_modality.publish_state_change,
         answer_modality.open_modality_hold,
         sweep_modalities.is_notice_still_true,
         send_notice.find_repeated_notice, send_notice.send_notice,

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from dunwell.cases.assignment.assign_claims import start_assignment
-from dunwell.cases.assignment.matching import RuleOutcome, compute_split_place
+from dunwell.cases.assignment.matching import RuleOutcome, compute_split_position
 from dunwell.cases.assignment.rulebook import load_draft_rulebook, load_rulebook
 from dunwell.cases.assignment.rules import parse_rules
 from dunwell.cases.assignment.rules_draft import (
@@ -146,7 +146,7 @@ async def test_a_split_depends_on_the_claim_id_also_in_start_assignment(harness:
     ids = await harness.create(*(f"R-{n:03}" for n in range(200)))
     assert ids == sorted(ids)
     names = {row[0]: row[1] for row in await given(harness)}
-    expected = ["Letters" if compute_split_place(claim_id) < 60 else "Texts" for claim_id in ids]
+    expected = ["Letters" if compute_split_position(claim_id) < 60 else "Texts" for claim_id in ids]
     assert [names[f"R-{n:03}"] for n in range(200)] == expected
     assert min(Counter(expected).values()) > 50
     await harness.rows(

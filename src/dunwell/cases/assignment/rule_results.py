@@ -91,7 +91,9 @@ def _get_value(attribute: str, test: Any, facts: ConditionFacts) -> Any:
     if attribute == "item_type":
         return sorted(facts.item_types)
     if attribute == "has":
-        present = [name for name, of in _PRESENT if getattr(facts, of) is not None]
+        present = [
+            name for name, attribute_name in _PRESENT if getattr(facts, attribute_name) is not None
+        ]
         return [*present, "address"] if facts.has_address else present
     if attribute == "custom_fields":
         return {name: facts.custom_fields.get(name) for name in test}

@@ -178,13 +178,13 @@ def parse_claims(body: bytes) -> Iterator[ClaimSubmission | RejectedSubmission]:
     MAX_CLAIMS, or more content than so many claims can have.
     """
     check_part_counts(body, containers=_MAX_CONTAINERS, separators=_MAX_SEPARATORS)
-    reading = _ClaimParser()
+    parser = _ClaimParser()
     claims = _decode_all(body) if len(body) <= _MAX_WHOLE_BYTES else None
     if claims is None or not has_given_keys(claims, body):
-        yield from map(reading.read_claim, _split(body))
+        yield from map(parser.read_claim, _split(body))
         return
     _check_count(len(claims))
-    yield from map(reading.check_meaning, claims)
+    yield from map(parser.check_meaning, claims)
 
 
 def _decode_all(body: bytes) -> Sequence[ClaimSubmission] | None:
@@ -232,7 +232,7 @@ class _ClaimParser:
     many."""
 
     def __init__(self) -> None:
-        self._left = _MAX_FAULTS
+        self._faults_left = _MAX_FAULTS
 
     def read_claim(self, raw: msgspec.Raw) -> ClaimSubmission | RejectedSubmission:
         """Raises InvalidRequest."""
@@ -276,8 +276,8 @@ class _ClaimParser:
         return self._reject(reference, _find_all_faults(value, text))
 
     def _reject(self, reference: str | None, faults: Iterable[Fault]) -> RejectedSubmission:
-        listed = limit_faults(faults) if self._left > 0 else [MORE_FAULTS]
-        self._left -= len(listed)
+        listed = limit_faults(faults) if self._faults_left > 0 else [MORE_FAULTS]
+        self._faults_left -= len(listed)
         return RejectedSubmission(reference, ValidationError(listed))
 
 

@@ -80,7 +80,7 @@ async def list_unread_replies(work: Work) -> Sequence[UnreadReply]:
     """Return the oldest unread replies, as many as a page shows."""
     work.require(Right.READ_CLAIMS)
     return await load_unread_replies(
-        work.tx, work.merchant_id, limit=MAX_LISTED_REPLIES, letters=_EXCERPT_LENGTH
+        work.tx, work.merchant_id, limit=MAX_LISTED_REPLIES, excerpt_length=_EXCERPT_LENGTH
     )
 
 

@@ -51,8 +51,9 @@ from dunwell.platform.crypto import KeyRing
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastClaim:
-    """A claim to forecast: its position in the workflow, and the person whom it reaches."""
+class ClaimToForecast:
+    """A claim that is to be forecast: its position in the workflow, and the person whom it
+    reaches."""
 
     reference_number: str
     position: WorkflowPosition | PendingContact
@@ -87,7 +88,7 @@ class PersonForecast:
         self._hours = build_quiet_hours(self.configuration)
 
     def forecast_person(
-        self, claims_of_person: Sequence[ForecastClaim], contacted_on: Mapping[bytes, Days]
+        self, claims_of_person: Sequence[ClaimToForecast], contacted_on: Mapping[bytes, Days]
     ) -> None:
         """Forecast the claims of one person. `contacted_on` has the days on which the person's
         identities were contacted before."""
@@ -122,7 +123,9 @@ class PersonForecast:
         example = min(charged_claims.values(), default="")
         self.outlook.add_debtor(DebtorFees(sum(fees), len(fees), len(charged_claims), example))
 
-    def _start_forecast(self, claim: ForecastClaim, days: dict[bytes, list[date]]) -> ClaimForecast:
+    def _start_forecast(
+        self, claim: ClaimToForecast, days: dict[bytes, list[date]]
+    ) -> ClaimForecast:
         guard = PersonGuard(
             guards=self.configuration.guards,
             quiet=self._hours,
@@ -292,7 +295,7 @@ async def _forecast_persons(
 
 def _build_forecast_claim(
     work: Work, keys: KeyRing, versions: _VersionsCompared, claim: RunningClaim
-) -> ForecastClaim:
+) -> ClaimToForecast:
     facts, home_country = claim.facts, versions.home_country
     position = find_position(versions.after, facts)
     possible = versions.channels_from[versions.after.index_of(position.next_step_id)]
@@ -300,7 +303,7 @@ def _build_forecast_claim(
         facts.reference_number,
         is_reachable=not possible or bool(possible & facts.usable_channels),
     )
-    return ForecastClaim(
+    return ClaimToForecast(
         facts.reference_number,
         find_forecast_start(versions.after, claim, work.now),
         facts=facts.step_facts(versions.today),

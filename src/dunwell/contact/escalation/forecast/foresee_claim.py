@@ -25,8 +25,8 @@ from dunwell.platform.database.database import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastedClaim:
-    """An active claim with a workflow, as the debtor's page has loaded it."""
+class ForecastRequest:
+    """What a debtor's page has loaded of an active claim with a workflow, for its forecast."""
 
     person: DebtorPerson
     addresses: HasAddresses
@@ -38,7 +38,7 @@ class ForecastedClaim:
 
 
 async def forecast_for_debtor(
-    tx: Connection, keys: KeyRing, merchant: Merchant, claim: ForecastedClaim, now: datetime
+    tx: Connection, keys: KeyRing, merchant: Merchant, claim: ForecastRequest, now: datetime
 ) -> list[Announcement]:
     """List what the debtor is shown about the steps that follow if nothing is paid."""
     merchant_id, claim_id = merchant.merchant_id, claim.person.claim_id

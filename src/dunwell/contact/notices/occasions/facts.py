@@ -132,7 +132,7 @@ class InstalmentMissedFacts:
     left_cents: int
     due_on: date
     # The last day on which paying the instalment keeps the plan.
-    mend_by: date
+    payable_until: date
 
 
 @dataclass(frozen=True, slots=True)

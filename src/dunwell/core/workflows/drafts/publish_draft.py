@@ -43,15 +43,15 @@ class ChangesNotReviewed(InvalidState):
 
 async def publish_draft(
     work: Work, workflow_id: UUID, comment: str | None = None, *, expected_id: UUID | None = None,
-    ticks: ReviewedChanges | None = None,
+    reviewed: ReviewedChanges | None = None,
 ) -> Version:  # fmt: skip
     """Publish the draft, with a version number that follows from its changes (CONTRACT 6,
     Versions).
 
     `expected_id`: the draft that was shown; another one is not published.
-    `cases.rollout.publish_workflow` checks the texts and is what users and programs call. `ticks`:
-    what a user has reviewed. A signed-in user cannot publish colleagues' changes without reviewing
-    them; programs and the command line need no review.
+    `cases.rollout.publish_workflow` checks the texts and is what users and programs call.
+    `reviewed`: what a user has reviewed. A signed-in user cannot publish colleagues' changes
+    without reviewing them; programs and the command line need no review.
 
     Raises NotFound, ValidationError (faults of the definition, or control characters in the
     comment), ChangesNotReviewed, EditConflict, InvalidState (no draft, or no changes).
@@ -62,7 +62,7 @@ async def publish_draft(
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None:
         raise InvalidState("The workflow has no draft; save one first.", state="PUBLISHED")
-    await _check_reviewed(work, workflow_id, ticks)
+    await _check_reviewed(work, workflow_id, reviewed)
     if expected_id is not None and draft.version_id != expected_id:
         raise EditConflict(
             f"The draft was changed since version {expected_id} was read (it is {draft.version_id} "
@@ -86,11 +86,11 @@ async def publish_draft(
     return version
 
 
-async def _check_reviewed(work: Work, workflow_id: UUID, ticks: ReviewedChanges | None) -> None:
+async def _check_reviewed(work: Work, workflow_id: UUID, reviewed: ReviewedChanges | None) -> None:
     actor = work.actor
-    if ticks is None and actor.kind is not ActorKind.USER:
+    if reviewed is None and actor.kind is not ActorKind.USER:
         return
-    given = ticks or ReviewedChanges(frozenset(), frozenset())
+    given = reviewed or ReviewedChanges(frozenset(), frozenset())
     changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
     came = given.list_new(changes)
     unticked = given.list_unapproved(changes, actor.kind, actor.actor_id)

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.answer_days import compute_answer_day
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.progress import GRACE, compute_response_day
 from dunwell.contact.escalation.forecast.forecast import Announcement
-from dunwell.contact.escalation.forecast.foresee_claim import ForecastedClaim, forecast_for_debtor
+from dunwell.contact.escalation.forecast.foresee_claim import ForecastRequest, forecast_for_debtor
 from dunwell.contact.escalation.usable_channels import DebtorAddresses
 from dunwell.contact.messages.identities import DebtorPerson
 from dunwell.core.claims.states import ACTIVE, HoldKind
@@ -152,7 +152,7 @@ async def load_forecast(
         return ()
     known = facts.on_file
     address = None if known.postal_address is None else dict(known.postal_address)
-    claim = ForecastedClaim(
+    claim = ForecastRequest(
         person=DebtorPerson(
             facts.claim_id, known.email, known.mobile_number, known.customer_number
         ),

@@ -13,7 +13,12 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.matching import RuleOutcome
-from dunwell.cases.assignment.overlaps import Overlap, OverlapExtent, find_witness, list_overlaps
+from dunwell.cases.assignment.overlaps import (
+    Overlap,
+    OverlapExtent,
+    find_common_facts,
+    list_overlaps,
+)
 from dunwell.cases.assignment.preview_rules import AssignmentEffect
 from dunwell.cases.assignment.rule_results import KnownFact, RuleTrial, list_tested_facts
 from dunwell.cases.assignment.rulebook import Rulebook, load_rulebook_of_rules
@@ -120,7 +125,7 @@ def _find_change(rule: RuleDocument, before: Mapping[str, RuleDocument]) -> str:
 def _build_partial_overlap(rulebook: Rulebook, rule: Rule, other: str) -> PartialOverlap:
     earlier = next(each for each in rulebook.rules.rules if each.name == other)
     conditions = (earlier.when, rule.when)
-    facts = find_witness(*conditions)
+    facts = find_common_facts(*conditions)
     return PartialOverlap(other, () if facts is None else list_tested_facts(conditions, facts))
 
 

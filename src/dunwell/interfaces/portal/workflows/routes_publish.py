@@ -67,10 +67,10 @@ async def submit_publication(
         async with site.open_work(access) as work:
             work.require(Right.PUBLISH)
             draft = await get_draft_overview(work, workflow_id)
-            ticks = _parse_reviewed_changes(fields, draft.changes)
+            reviewed = _parse_reviewed_changes(fields, draft.changes)
             await publish_workflow(
                 work, workflow_id, comment or None,
-                expected_id=parse_form_id(fields, "known_draft"), ticks=ticks,
+                expected_id=parse_form_id(fields, "known_draft"), reviewed=reviewed,
             )  # fmt: skip
     except ChangesNotReviewed as refusal:
         return await _render_page(
