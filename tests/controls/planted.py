@@ -84,7 +84,7 @@ FAULTS = (
         " else _answer_link(site, request, access)\n    )\n",
         "    if access is None:\n        return _answer_dead_link(site, request)\n"
         "    context = _build_context(site, request, access)\n"
-        "    return await _open(\n"
+        "    return await _open_claim(\n"
         "        site, request, context=context, access=access, level=access.level\n    )\n",
         ["tests/api/test_landing_attacks.py", "tests/api/test_landing_entry.py"],
     ),

@@ -82,7 +82,7 @@ async def _until_ready(reported: Readiness) -> None:
 
 
 def _a_readiness(database: Database) -> Readiness:
-    return Readiness(database, SystemClock(), timeout_seconds=_TIMEOUT_SECONDS, kept_seconds=0)
+    return Readiness(database, SystemClock(), timeout_seconds=_TIMEOUT_SECONDS, reuse_seconds=0)
 
 
 def test_the_timeout_is_shorter_than_the_documented_limit() -> None:

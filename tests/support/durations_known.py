@@ -203,7 +203,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_AGES}[attempts]",
         "tests/api/test_landing_openings.py::test_one_visitor_can_open_a_link_ten_times_an_hour",
     ),
-    "interfaces/landing/claim_page/recent_answers.py _NEWS": (
+    "interfaces/landing/claim_page/recent_answers.py _NEWS_PERIOD": (
         "tests/api/test_landing_dispute_answers.py::test_the_answer_is_shown_for_thirty_days",
     ),
     "interfaces/landing/sign_in/requested_links.py MIN_INTERVAL": (
@@ -245,7 +245,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "interfaces/landing/session/session.py EXPIRY_WARNING": (
         "tests/api/test_landing_claim.py::test_a_warning_is_shown_in_the_last_five_minutes",
     ),
-    "interfaces/landing/disputes/receive_form.py _UNTAKEN": (
+    "interfaces/landing/disputes/receive_form.py _MIN_LIFETIME": (
         (
             "tests/faults/test_api_storage_away.py"
             "::test_remaining_content_of_a_debtors_file_is_removed_after_an_hour"

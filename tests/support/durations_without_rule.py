@@ -21,7 +21,7 @@ NO_RULE: Mapping[str, str] = {
     ),
     "operations/alerts/check_alerts.py _REPORT_SECONDS": _PAUSE,
     "platform/watched_clock.py _CHECK_SECONDS": _PAUSE,
-    "interfaces/api/serving.py _ADMITTED_SECONDS": (
+    "interfaces/api/serving.py _ADMISSION_VALID_SECONDS": (
         "how long what was found of a token is not asked again"
     ),
     "adapters/channels/gateway.py _REQUEST_SECONDS": _TIMEOUT,
@@ -38,7 +38,7 @@ NO_RULE: Mapping[str, str] = {
     "adapters/oidc/discovery.py _SECONDS": _TIMEOUT,
     "adapters/payments/sandbox/notice_sender.py NOTICE_SECONDS": _PAUSE,
     "interfaces/api/readiness.py TIMEOUT_SECONDS": _TIMEOUT,
-    "interfaces/api/readiness.py _KEPT_SECONDS": _PAUSE,
+    "interfaces/api/readiness.py _REUSE_SECONDS": _PAUSE,
     "core/claims/access.py _MICROSECOND": _UNIT,
     "core/claims/searching/search_claims.py INDEX_INTERVAL_SECONDS": _PAUSE,
     "interfaces/cli/database.py _TIMEOUT_SECONDS": _TIMEOUT,

@@ -171,7 +171,7 @@ async def open_web(resources: Resources) -> AsyncIterator[WebService]:
         request_metrics = RequestMetrics()
         app = build_app(
             resources, channels, inspector, routes,
-            find_visitor=installation.find_visitor, figures=request_metrics,
+            find_visitor=installation.find_visitor, request_metrics=request_metrics,
         )  # fmt: skip
         bounds = ConnectionBounds(build_server_refusal_renderer(resources), installation.is_proxy)
         yield WebService(

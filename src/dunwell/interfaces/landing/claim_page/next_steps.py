@@ -1,4 +1,4 @@
-"""What a claim's page says will happen next, and when."""
+"""What the page of a claim says will happen next, and when."""
 
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
@@ -36,14 +36,21 @@ _INSTANT = timedelta(microseconds=1)
 
 
 class NextKind(StrEnum):
+    """Which sentence on the next step the page shows."""
+
     PAID = "PAID"
     CLOSED = "CLOSED"
+    # The merchant answers a dispute.
     ANSWER = "ANSWER"
+    # The merchant answers the request of a plan or a deferral.
     REQUEST = "REQUEST"
+    # There is a plan or a deferral whose terms the session may not see.
     AGREED = "AGREED"
     PLAN = "PLAN"
     PLAN_ENDED = "PLAN_ENDED"
+    # Nothing happens for now, and no end is known.
     STILL = "STILL"
+    # The collection takes its course: the page shows the forecast of contacts.
     COURSE = "COURSE"
 
 
@@ -66,6 +73,7 @@ class NextSteps(msgspec.Struct, frozen=True, gc=False):
     instalment: Instalment | None = None
     is_missed: bool = False
     mend_by: date | None = None
+    # Set for COURSE: the present day in the merchant's time zone.
     today: date | None = None
 
 
