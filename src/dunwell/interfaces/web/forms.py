@@ -209,7 +209,7 @@ def parse_number(text: str) -> int | Fault:
     digits = text.removeprefix("-")
     if digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_DIGITS:
         return int(text)
-    return Fault("", "This is not a whole number.", "NUMBER")
+    return Fault("", "Enter a whole number.", "NUMBER")
 
 
 def _collect_pairs(name: str, sent: FormFields) -> dict[str, list[str]]:
@@ -254,7 +254,7 @@ def _parse(each: Field, typed: Typed, amounts: AmountFormat) -> Any:
 
 def _parse_money(text: str, amounts: AmountFormat) -> str | Fault:
     cents = parse_amount(text, amounts.currency, amounts.language)
-    return Fault("", "This is not an amount.", "AMOUNT") if cents is None else str(cents)
+    return Fault("", "Enter an amount, e.g. 49.90.", "AMOUNT") if cents is None else str(cents)
 
 
 def _parse_lines(text: str) -> list[str]:
@@ -268,7 +268,11 @@ def _parse_codes(text: str) -> list[str]:
 def _parse_numbers(text: str) -> list[int] | Fault:
     read = [parse_number(part.strip()) for part in text.split(",") if part.strip()]
     numbers = [each for each in read if isinstance(each, int)]
-    return numbers if len(numbers) == len(read) else Fault("", "These are not numbers.", "NUMBER")
+    return (
+        numbers
+        if len(numbers) == len(read)
+        else Fault("", "Enter whole numbers, separated by commas.", "NUMBER")
+    )
 
 
 _PARSERS: Mapping[FieldKind, Callable[[str], Any]] = {
