@@ -150,7 +150,7 @@ async def test_a_stalled_server_is_a_temporary_failure_after_a_timeout(
     """The letter was not accepted, and a later attempt produces only one."""
     key = sshd.secrets["deliveryProviders/post/keyFile"]
     letter_folder = SftpLetterFolder(
-        sshd.provider(), password=None, key=key, statement_timeout_seconds=1
+        sshd.provider(), password=None, key=key, answer_timeout_seconds=1
     )
     adapter = PrintServiceChannel(LINE, sshd.provider(), letter_folder, resources)
     await adapter.send(channel.a_message())

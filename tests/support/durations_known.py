@@ -183,7 +183,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "core/events/webhooks/endpoints.py OVERLAP": (
         "tests/engine/test_deliver_signed.py::test_after_a_day_only_the_new_secret_signs",
     ),
-    "core/events/webhooks/retry.py _SET_SECONDS": (
+    "core/events/webhooks/retry.py _BATCH_SECONDS": (
         "tests/domain/test_events_pacing.py::test_a_batch_is_sized_to_finish_in_two_seconds",
     ),
     "core/events/webhooks/retry.py DELAYS": (

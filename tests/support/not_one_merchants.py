@@ -94,8 +94,8 @@ NOT_ONE_MERCHANTS = _name({
         webhooks_store._FIND_DUE,
         webhooks_store._RECORD, events_store._SAVE,
         health_store._COUNT_FAILING, health_store._COUNT_UNDELIVERED,
-        health_store._MARK_FAILURES_TOLD, health_store._MARK_LOGGED,
-        health_store._MARK_RECOVERIES_TOLD, files_store._FIND_UNUSED,
+        health_store._MARK_FAILURES_NOTIFIED, health_store._MARK_LOGGED,
+        health_store._MARK_RECOVERIES_NOTIFIED, files_store._FIND_UNUSED,
         disputes_store._LIST_MERCHANTS,
         reports_store._FIND_MERCHANTS,
         reports_store._LOAD, reports_store._LOCK_REPORT,
@@ -388,7 +388,7 @@ NOT_ONE_MERCHANTS = _name({
 
 QUIET = _name({
     "makes or writes the only row of a merchant: tests.usecases.test_storage_use tries it at two": (
-        files_store._BEGIN, files_store._SAVE_USE,
+        files_store._INSERT_USE, files_store._SAVE_USE,
     ),
     "reads the place of one job: tests.usecases.test_concurrent_previews tries two merchants": (
         previews_store._FIND_LIVE,
@@ -405,7 +405,7 @@ QUIET = _name({
         searching_store._FIND_END,
         event_log._LOAD,
         event_log._LOAD_TIMED,
-        files_store._RELEASED, other_claims._BY_EMAIL, other_claims._BY_NUMBER,
+        files_store._POSTPONE_EXPIRY, other_claims._BY_EMAIL, other_claims._BY_NUMBER,
         disputes_pages_store._LIST_DRAFT_FILES,
         disputes_pages_store._LOAD_DRAFT_FIELDS,
         contact_preferences_store._LOAD_TYPED, suppression.LOAD_KNOWN,

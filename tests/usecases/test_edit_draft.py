@@ -184,7 +184,7 @@ async def test_another_users_change_is_published_only_when_it_is_selected(
         async with harness.work(ADA) as work:
             with pytest.raises(ChangesNotReviewed) as refusal:
                 await publish_workflow(work, workflow_id, reviewed=reviewed)
-        assert [each.change_id for each in refusal.value.unticked] == [theirs.change_id]
+        assert [each.change_id for each in refusal.value.unapproved] == [theirs.change_id]
     async with harness.work(ADA) as work:
         reviewed = ReviewedChanges(seen, frozenset({theirs.change_id}))
         version = await publish_workflow(work, workflow_id, reviewed=reviewed)
@@ -203,7 +203,7 @@ async def test_a_change_after_the_page_was_loaded_is_reported(
     async with harness.work(ADA) as work:
         with pytest.raises(ChangesNotReviewed) as refusal:
             await publish_workflow(work, workflow_id, reviewed=reviewed)
-    assert [each.after for each in refusal.value.came] == [wait_of(11)]
+    assert [each.after for each in refusal.value.new_changes] == [wait_of(11)]
     assert await draft_of(harness, workflow_id) is not None
 
 

@@ -44,6 +44,7 @@ class LeaseRenewals:
         self._renewed_at: dict[UUID, float] = {}
 
     def is_surely_held(self, message_id: UUID) -> bool:
+        """Return whether the message's lease was renewed recently enough to rely on it."""
         renewed_at = self._renewed_at.get(message_id, self._begun_at)
         return time.monotonic() - renewed_at < _TRUSTED_SECONDS
 

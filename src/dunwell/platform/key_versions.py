@@ -68,17 +68,17 @@ def build_key_check(keys: KeyRing) -> Callable[[Connection], Awaitable[None]]:
     """Return a check for `Database.open`: it raises SecretKeyMismatch if the keys do not fit the
     database. It runs once, or again on the next connection as long as the database is not migrated.
     """
-    has_answered = False
+    is_registered = False
 
     async def check_once(connection: Connection) -> None:
-        nonlocal has_answered
-        if has_answered:
+        nonlocal is_registered
+        if is_registered:
             return
         try:
             await register_keys(connection, keys)
         except asyncpg.UndefinedTableError:
             return
-        has_answered = True
+        is_registered = True
 
     return check_once
 
@@ -93,7 +93,7 @@ def find_key_mismatch(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> str | 
         number = by_fingerprint.get(keys.fingerprint(version))
         if number is not None and number != version:
             words = f"Version {version} of the secret key is known here as version {number};"
-            return f"{words} number it so."
+            return f"{words} give it that number."
         if number is None and version in by_version:
             return (
                 f"Version {version} of the secret key is not the key with which this database was "

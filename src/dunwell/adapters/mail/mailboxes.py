@@ -134,12 +134,12 @@ class Mailboxes:
     async def run_once(self) -> int:
         """Fetch new messages from all mailboxes and return their number. A mailbox that does not
         respond does not delay the others."""
-        looks = [
+        fetches = [
             self._fetch_from(name, provider.mailbox)
             for name, provider in self._installation.delivery_providers.items()
             if isinstance(provider, SmtpProvider) and provider.mailbox is not None
         ]
-        return sum(await asyncio.gather(*looks))
+        return sum(await asyncio.gather(*fetches))
 
     async def _fetch_from(self, provider: str, mailbox: ReturnMailbox) -> int:
         password = self._installation.secrets.get(

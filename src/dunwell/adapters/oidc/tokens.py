@@ -118,7 +118,7 @@ def check_logout_token(
         raise TokenRefused("too old")
     subject, session = claims.get("sub"), claims.get("sid")
     if subject is None and session is None:
-        raise TokenRefused("nobody")
+        raise TokenRefused("no subject")
     return LogoutToken(
         issuer=provider.issuer,
         token_id=_require_text(claims["jti"], _MAX_TEXT_LENGTH),

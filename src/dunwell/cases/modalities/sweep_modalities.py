@@ -174,7 +174,7 @@ def _is_still_due(
 
 async def _is_disputed(work: Work, claim_id: int) -> bool:
     holds = await load_holds(work.tx, work.merchant_id, claim_id)
-    return any(each.kind is HoldKind.DISPUTE and each.stands(work.now) for each in holds)
+    return any(each.kind is HoldKind.DISPUTE and each.is_active(work.now) for each in holds)
 
 
 def _list_occasions(work: Work, checked: CheckedModality) -> Iterable[OccasionToSave]:

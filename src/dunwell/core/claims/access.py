@@ -80,8 +80,8 @@ async def _load_revision(tx: Connection, merchant_id: int, claim_id: int) -> str
 def parse_last_change(shown_revision: str) -> datetime:
     """Return the time of the last change that a revision names, or 1970 for an invalid revision."""
     number = shown_revision.partition("-")[2]
-    is_sound = number.isascii() and number.isdigit() and len(number) <= 17
-    return _EPOCH + _MICROSECOND * (int(number) if is_sound else 0)
+    is_valid = number.isascii() and number.isdigit() and len(number) <= 17
+    return _EPOCH + _MICROSECOND * (int(number) if is_valid else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ async def get_claim(work: Work, claim_id: int) -> ClaimView:
         debtor=claim.debtor,
         items=items,
         balance=sum_balance(items, paid_cents),
-        holds=[hold for hold in holds if hold.stands(work.now)],
+        holds=[hold for hold in holds if hold.is_active(work.now)],
         assignment=_build_assignment(claim, is_switched=work.merchant.switched_to_workflows),
         next_step_at=claim.next_step_at,
         created_at=claim.created_at,

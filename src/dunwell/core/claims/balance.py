@@ -102,8 +102,8 @@ def check_fee_target(items: Sequence[OwedItem], item_id: int | None) -> None:
 
 def select_items_to_delete(items: Sequence[OwedItem], item_id: int) -> list[OwedItem]:
     """Return the item and its fees, which are deleted together. Raises InvalidState."""
-    going = [each for each in items if item_id in (each.item_id, each.fee_of)]
-    if any(each.allocated_cents for each in going):
+    deleted = [each for each in items if item_id in (each.item_id, each.fee_of)]
+    if any(each.allocated_cents for each in deleted):
         raise InvalidState(
             (
                 "This item, or a fee that belongs to it, was paid at least in part. Reverse the "
@@ -111,13 +111,13 @@ def select_items_to_delete(items: Sequence[OwedItem], item_id: int) -> list[Owed
             ),
             state="PAID",
         )
-    left = [each for each in items if each not in going]
+    left = [each for each in items if each not in deleted]
     if not any(_is_primary(each) for each in left):
         raise InvalidState(
             "A claim keeps at least one PRIMARY item. Withdraw the claim instead.",
             state="LAST_PRIMARY",
         )
-    return going
+    return deleted
 
 
 def _is_primary(item: OwedItem) -> bool:

@@ -92,8 +92,8 @@ async def pause_claim(
     await lock_claim_of_merchant(work, claim_id)
     holds = await load_holds(work.tx, work.merchant_id, claim_id)
     pauses = [hold for hold in holds if _is_pause_of_merchant(hold) and hold.lifted_at is None]
-    same = (until, reason)
-    if any((hold.until, hold.reason) == same and hold.stands(work.now) for hold in pauses):
+    wanted = (until, reason)
+    if any((hold.until, hold.reason) == wanted and hold.is_active(work.now) for hold in pauses):
         return
     # Open the new pause before the old ones are lifted, so that the workflow does not continue in
     # between.
@@ -130,16 +130,16 @@ async def expire_holds(resources: Resources, merchant_id: int | None = None) -> 
     number of claims."""
     async with resources.database.connection() as connection:
         ended = await list_ended_holds(connection, resources.clock.now(), merchant_id, _BATCH_SIZE)
-    touched = 0
+    claim_count = 0
     for owner_id, claim_ids in ended.items():
         try:
-            touched += await _expire_for(resources, owner_id, claim_ids)
+            claim_count += await _expire_for(resources, owner_id, claim_ids)
         except Unavailable:
             raise
         except Exception as error:
             # An error of one merchant must not stop the claims of others.
             log.exception("cannot expire", merchant_id=owner_id, error=type(error).__name__)
-    return touched
+    return claim_count
 
 
 async def _expire_for(resources: Resources, merchant_id: int, claim_ids: Sequence[int]) -> int:

@@ -183,7 +183,7 @@ UPDATE claims
 SET held = EXISTS (SELECT FROM holds
                    WHERE merchant_id = $1 AND claim_id = $2 AND lifted_at IS NULL
                      AND hold_id NOT IN (SELECT hold_id FROM lifted)),
-    -- A claim without a due time (a contact is under way, or it ended) gets none by this.
+    -- A claim without a due time (a contact is in progress, or it has ended) stays so.
     due_at = CASE WHEN due_at IS NOT NULL THEN greatest(due_at, $4) END, updated_at = $4
 WHERE merchant_id = $1 AND claim_id = $2 AND EXISTS (SELECT FROM lifted)
 """
@@ -328,7 +328,7 @@ async def lift_ended_holds(
     return len(await tx.fetch(_LIFT_ENDED, merchant_id, list(claim_ids), now))
 
 
-class EventPlace(NamedTuple):
+class EventNumbers(NamedTuple):
     """The sequence of a new event within its claim, and the reference and customer number of the
     claim."""
 
@@ -339,7 +339,7 @@ class EventPlace(NamedTuple):
 
 async def increment_event_sequence(
     tx: Connection, merchant_id: int, claim_id: int
-) -> EventPlace | None:
+) -> EventNumbers | None:
     """Reserve the next position for an event of the claim. Return None if there is no claim."""
     row = await tx.fetchrow(_INCREMENT_EVENT_SEQUENCE, merchant_id, claim_id)
-    return None if row is None else EventPlace(*row)
+    return None if row is None else EventNumbers(*row)

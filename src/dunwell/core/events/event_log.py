@@ -167,13 +167,13 @@ async def load_events_page(
 async def _load_rows(
     tx: Connection, merchant_id: int, limit: int, position: EventPosition, wanted: EventFilter
 ) -> Sequence[Row]:
-    statement, places = _LOAD, [position]
+    statement, positions = _LOAD, [position]
     if wanted.is_timed and wanted.claim_id is None:
-        stretch = await find_event_range(
+        event_range = await find_event_range(
             tx, merchant_id, position, since=wanted.since, until=wanted.until
         )
-        statement, places = _LOAD_TIMED, [stretch.first, stretch.last, stretch.rest]
-    first, *further = [(str(each.written_by), each.event_id) for each in places]
+        statement, positions = _LOAD_TIMED, [event_range.first, event_range.last, event_range.rest]
+    first, *further = [(str(each.written_by), each.event_id) for each in positions]
     conditions = Conditions(merchant_id, *first, limit, *chain.from_iterable(further))
     for test, value in (
         ("occurred_at + interval '0' >= {}", wanted.since),

@@ -19,7 +19,7 @@ from dunwell.platform.errors import UnsupportedMediaType
 MAX_PIXELS = 60_000_000
 # Images with more pixels are compressed less, so that they are written within the child's time
 # limit.
-_TIGHT_PIXELS = 8_000_000
+_WELL_COMPRESSED_PIXELS = 8_000_000
 _ORIENTATION = 0x0112
 _QUALITY = 90
 
@@ -32,7 +32,7 @@ def clean_image(content: bytes, content_type: str) -> bytes:
     with Image.open(io.BytesIO(content), formats=(name,)) as image:
         _check_pixels(image)
         image.load()
-        options = _WRITING[content_type](image, content)
+        options = _WRITERS[content_type](image, content)
         # Keeps the orientation, so that a photograph of a letter does not lie on its side.
         orientation = image.getexif().get(_ORIENTATION)
         if isinstance(orientation, int) and orientation in range(2, 9):
@@ -76,10 +76,10 @@ def _write_webp(image: Any, content: bytes) -> dict[str, Any]:
 
 def _is_small(image: Any) -> bool:
     width, height = image.size
-    return bool(width * height <= _TIGHT_PIXELS)
+    return bool(width * height <= _WELL_COMPRESSED_PIXELS)
 
 
-_WRITING = {JPEG: _write_jpeg, PNG: _write_png, WEBP: _write_webp}
+_WRITERS = {JPEG: _write_jpeg, PNG: _write_png, WEBP: _write_webp}
 
 
 MAX_OBJECTS = 100_000
@@ -89,7 +89,7 @@ MAX_PICTURE_PIXELS = 200_000_000
 _CHUNK_BYTES = 1024 * 1024
 _DEFLATE = ("/FlateDecode", "/Fl")
 # Entries with active content, or that lead to it (ISO 32000-2: 7.11.4, 12.6, 12.7.9, 13).
-_ACTING = (
+_ACTIVE_KEYS = (
     "/OpenAction", "/AA", "/JS", "/JavaScript", "/EmbeddedFiles", "/EF", "/AF", "/RF", "/XFA",
     "/RichMediaContent", "/RichMediaSettings", "/Collection", "/Rendition", "/Renditions", "/Movie",
     "/Sound", "/3DD", "/3DV", "/Launch", "/Win", "/Mac", "/Unix", "/OPI", "/PresSteps", "/Threads",
@@ -153,7 +153,7 @@ def _clean(part: Any) -> None:
         for key in list(part.keys()):
             del part[key]
         return
-    for key in _ACTING:
+    for key in _ACTIVE_KEYS:
         if key in part:
             del part[key]
     link = part.get("/URI")
@@ -175,8 +175,8 @@ def _check_picture(stream: Any) -> None:
         )
 
 
-def _count_unpacked(stream: Any, most: int) -> int:
-    """Return the uncompressed size of the stream. Raises UnsupportedMediaType above `most`.
+def _count_unpacked(stream: Any, limit_bytes: int) -> int:
+    """Return the uncompressed size of the stream. Raises UnsupportedMediaType above `limit_bytes`.
 
     Only Deflate compresses a thousandfold. It can be applied several times.
     """
@@ -188,12 +188,12 @@ def _count_unpacked(stream: Any, most: int) -> int:
     for number, name in enumerate(names, start=1):
         if name not in _DEFLATE:
             break
-        content, unpacked = _unpack(content, most - size, is_kept=number < len(names))
+        content, unpacked = _unpack(content, limit_bytes - size, is_kept=number < len(names))
         size += unpacked
     return size
 
 
-def _unpack(content: bytes, most: int, *, is_kept: bool) -> tuple[bytes, int]:
+def _unpack(content: bytes, limit_bytes: int, *, is_kept: bool) -> tuple[bytes, int]:
     """Return the uncompressed bytes, if they are kept, and their number."""
     unpacker, size, kept = zlib.decompressobj(), 0, bytearray()
     # Data after the end does not belong to the stream. PDF readers show the data before an error.
@@ -202,7 +202,7 @@ def _unpack(content: bytes, most: int, *, is_kept: bool) -> tuple[bytes, int]:
             chunk = unpacker.decompress(content, _CHUNK_BYTES)
             content = unpacker.unconsumed_tail
             size += len(chunk)
-            if size > most:
+            if size > limit_bytes:
                 raise build_file_refusal(
                     "The PDF is too large when unpacked; print it to a new one."
                 )

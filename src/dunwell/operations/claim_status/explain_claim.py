@@ -146,7 +146,7 @@ async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplan
         holds = [
             hold
             for hold in await load_holds(work.tx, work.merchant_id, claim_id)
-            if hold.stands(work.now)
+            if hold.is_active(work.now)
         ]
         case = await _load_case(work, keys, claim_state, holds)
         contacts = await _forecast(work, keys, case) if case else ()

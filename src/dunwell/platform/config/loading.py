@@ -174,8 +174,8 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
     InvalidSettings with all faults."""
     reader = _Reader(environment, overrides)
     profile = reader.choice("PROFILE", ("development", "production"), "development")
-    usual = "/var/lib/dunwell" if profile == "production" else "./var"
-    data_dir = Path(reader.text("DATA_DIR", usual)).expanduser().resolve()
+    default_data_dir = "/var/lib/dunwell" if profile == "production" else "./var"
+    data_dir = Path(reader.text("DATA_DIR", default_data_dir)).expanduser().resolve()
     host = reader.text("HOST", "127.0.0.1")
     port = reader.port("PORT", 8000)
     settings = Settings(

@@ -118,7 +118,7 @@ def find_repeated_keys(text: bytes | msgspec.Raw) -> Iterator[Fault]:
     """Yield a fault for each key that is repeated in its object. `text` is JSON. There may be very
     many faults, so consume only as many as are shown. Raises RecursionError."""
     waiting: list[tuple[object, tuple[str | int, ...]]] = [
-        (json.loads(bytes(text), object_pairs_hook=_take_pairs), ())
+        (json.loads(bytes(text), object_pairs_hook=_build_object), ())
     ]
     while waiting:
         value, path = waiting.pop()
@@ -132,13 +132,13 @@ def find_repeated_keys(text: bytes | msgspec.Raw) -> Iterator[Fault]:
             waiting += [(value[n], (*path, n)) for n in reversed(range(len(value)))]
 
 
-def _take_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    taken = dict(pairs)
-    if len(taken) == len(pairs):
-        return taken
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    built = dict(pairs)
+    if len(built) == len(pairs):
+        return built
     counts = Counter(name for name, _ in pairs)
-    repeated = _ObjectWithRepeatedKeys(taken)
-    repeated.names = tuple(name for name in taken if counts[name] > 1)
+    repeated = _ObjectWithRepeatedKeys(built)
+    repeated.names = tuple(name for name in built if counts[name] > 1)
     return repeated
 
 

@@ -87,12 +87,12 @@ class PrintServiceChannel:
 
     @property
     def print_provider(self) -> PrintProvider:
-        form = load_status_format(self._provider.status_format)
+        status_format = load_status_format(self._provider.status_format)
         return PrintProvider(
             self.name,
             self._letter_folder,
             batch=self._provider.batch,
-            status_format=form,
+            status_format=status_format,
             layout=self._provider.layout,
         )
 

@@ -31,7 +31,7 @@ class SftpLetterFolder:
 
     def __init__(
         self, provider: SftpProvider, *, password: bytes | None, key: bytes | None,
-        statement_timeout_seconds: float = _ANSWER_SECONDS,
+        answer_timeout_seconds: float = _ANSWER_SECONDS,
     ) -> None:  # fmt: skip
         """Raises ValueError if the key or the host key cannot be read."""
         try:
@@ -41,7 +41,7 @@ class SftpLetterFolder:
             raise ValueError(str(error)) from error
         self._provider = provider
         self._password = password.decode().rstrip("\r\n") if password else None
-        self._answer_seconds = statement_timeout_seconds
+        self._answer_seconds = answer_timeout_seconds
         self._slots = asyncio.Semaphore(_FILES_AT_ONCE)
         self._opening = asyncio.Lock()
         self._connection: SSHClientConnection | None = None
@@ -49,9 +49,9 @@ class SftpLetterFolder:
 
     async def write(self, name: str, content: bytes) -> None:
         async with self._slots, self._lend_client() as client:
-            below = posixpath.dirname(name)
-            if below and not await client.isdir(self._build_path(below)):
-                await client.mkdir(self._build_path(below))
+            parent = posixpath.dirname(name)
+            if parent and not await client.isdir(self._build_path(parent)):
+                await client.mkdir(self._build_path(parent))
             await self._upload_part(client, name, content)
             await client.posix_rename(self._build_path(name + PART_SUFFIX), self._build_path(name))
 

@@ -7,12 +7,12 @@ from dunwell.core.claims.lists.list_claims import hide_ended_holds
 from dunwell.core.claims.lists.store import ClaimRow, load_claim_rows
 from dunwell.core.claims.searching.store import (
     delete_terms,
+    dequeue_claims,
     find_claims,
     has_queued,
     load_claims_without_terms,
     requeue_rest,
     save_terms,
-    take_queued,
 )
 from dunwell.core.claims.searching.terms import list_terms, parse_search
 from dunwell.platform.children.process import TimeSlices
@@ -37,7 +37,7 @@ async def index_claims(
         if not await has_queued(connection):
             return 0
     async with resources.database.transaction() as tx:
-        queued = await take_queued(tx, max_queued)
+        queued = await dequeue_claims(tx, max_queued)
         if not queued:
             return 0
         claims = await load_claims_without_terms(tx, queued, max(1, max_claims // len(queued)))

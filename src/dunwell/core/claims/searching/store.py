@@ -111,7 +111,7 @@ async def has_queued(tx: Connection) -> bool:
     return found
 
 
-async def take_queued(tx: Connection, limit: int) -> Sequence[QueuedClaims]:
+async def dequeue_claims(tx: Connection, limit: int) -> Sequence[QueuedClaims]:
     """Delete at most `limit` rows from the queue and return them."""
     rows = await tx.fetch(_DELETE_QUEUED, limit)
     return list(dict.fromkeys(QueuedClaims(**row) for row in rows))
@@ -132,7 +132,7 @@ async def load_claims_without_terms(
 async def save_terms(tx: Connection, terms: Iterable[tuple[int, int, str]]) -> None:
     """Insert the terms, each with its merchant and claim."""
     listed = [*terms]
-    columns = ([each[place] for each in listed] for place in range(3))
+    columns = ([each[column] for each in listed] for column in range(3))
     await tx.execute(_INSERT, *columns)
 
 
@@ -217,15 +217,17 @@ async def find_claims(
     conditions = Conditions(merchant_id, first, first + _HIGHEST, limit + 1)
     if behind is not None:
         conditions.add(_BEHIND, behind[0], -behind[1])
-    place = conditions.render()
-    both = Conditions(*conditions.values)
+    behind_sql = conditions.render()
+    all_conditions = Conditions(*conditions.values)
     for word in further:
-        both.add(_AND, word, word + _HIGHEST)
-    statement = compose(_FIND, behind=place, words=both.render(), budget=str(BUDGET))
-    found = [(row["term"], row["claim_id"]) for row in await tx.fetch(statement, *both.values)]
+        all_conditions.add(_AND, word, word + _HIGHEST)
+    statement = compose(_FIND, behind=behind_sql, words=all_conditions.render(), budget=str(BUDGET))
+    found = [
+        (row["term"], row["claim_id"]) for row in await tx.fetch(statement, *all_conditions.values)
+    ]
     if len(found) > limit:
         return found[:limit], found[limit - 1]
-    end = compose(_FIND_END, behind=place)
+    end = compose(_FIND_END, behind=behind_sql)
     values = [*conditions.values[:3], BUDGET - 1, *conditions.values[4:]]
     last = await tx.fetchrow(end, *values)
     return found, None if last is None else (last["term"], last["claim_id"])

@@ -108,12 +108,12 @@ def find_reach_faults(url: str, reach: WebhookReach, *, is_development: bool) ->
         yield Fault("/url", "Use an https:// address.", "NOT_ALLOWED")
     if not _is_literal(host):
         return
-    is_reached = (
+    is_allowed = (
         is_within(host, reach.networks)
         if reach.networks
         else not is_forbidden(host, allow_loopback=is_development)
     )
-    if not is_reached:
+    if not is_allowed:
         message = "This address is in a range to which webhooks are not sent."
         yield Fault("/url", message, "NOT_ALLOWED")
 

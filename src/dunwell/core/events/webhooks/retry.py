@@ -74,21 +74,27 @@ def is_success(status: int | None) -> bool:
 
 
 def decide_next_attempt(
-    status: int | None, *, attempts: int, now: datetime, wish: timedelta | None, fraction: float
+    status: int | None,
+    *,
+    attempts: int,
+    now: datetime,
+    retry_after: timedelta | None,
+    fraction: float,
 ) -> DeliveryDecision:
     """Decide what follows an attempt.
 
-    `attempts` includes the attempt just made, `wish` is the response's Retry-After, `fraction` is
-    random in [0, 1). A Retry-After that is longer than the schedule's delay is respected.
+    `attempts` includes the attempt just made, `retry_after` is the response's Retry-After,
+    `fraction` is random in [0, 1). A Retry-After that is longer than the schedule's delay is
+    respected.
     """
     if is_success(status):
         return Delivered()
     if attempts >= MAX_ATTEMPTS:
         return GiveUpDelivery()
-    gap = DELAYS[attempts - 1] * (1 - _SPREAD + 2 * _SPREAD * fraction)
-    if status in _ASKS_TO_WAIT and wish is not None:
-        gap = max(gap, min(wish, _MAX_RETRY_AFTER))
-    return RetryAt(now + gap)
+    delay = DELAYS[attempts - 1] * (1 - _SPREAD + 2 * _SPREAD * fraction)
+    if status in _ASKS_TO_WAIT and retry_after is not None:
+        delay = max(delay, min(retry_after, _MAX_RETRY_AFTER))
+    return RetryAt(now + delay)
 
 
 def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:
@@ -133,8 +139,8 @@ def schedule_next_probe(health: FailureHistory, now: datetime) -> FailureHistory
     """Return the health as a probe starts. If it fails, the next one follows after twice
     the delay.
     """
-    gap = min(_FIRST_PROBE * 2 ** min(health.probes + 1, 10), _MAX_PROBE_DELAY)
-    return replace(health, probes=health.probes + 1, probe_at=now + gap)
+    delay = min(_FIRST_PROBE * 2 ** min(health.probes + 1, 10), _MAX_PROBE_DELAY)
+    return replace(health, probes=health.probes + 1, probe_at=now + delay)
 
 
 def _find_reason_to_disable(
@@ -148,24 +154,24 @@ def _find_reason_to_disable(
     return None
 
 
-_SET_SECONDS = 2.0
+_BATCH_SECONDS = 2.0
 _FIRST_SLOTS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPace:
-    """`slots`: the limit of deliveries in flight. `set_size`: how many are leased at once."""
+    """`slots`: the limit of deliveries in flight. `batch_size`: how many are leased at once."""
 
     max_slots: int
-    largest_set: int
+    max_batch_size: int
     slots: int
-    set_size: int
+    batch_size: int
 
 
-def start_pace(max_slots: int, largest_set: int, *, is_failing: bool) -> DeliveryPace:
+def start_pace(max_slots: int, max_batch_size: int, *, is_failing: bool) -> DeliveryPace:
     """Return the initial rate of an endpoint."""
     slots = 1 if is_failing else min(_FIRST_SLOTS, max_slots)
-    return DeliveryPace(max_slots, largest_set, slots, min(max_slots, largest_set))
+    return DeliveryPace(max_slots, max_batch_size, slots, min(max_slots, max_batch_size))
 
 
 def after_success(pace: DeliveryPace) -> DeliveryPace:
@@ -180,5 +186,5 @@ def after_failure(pace: DeliveryPace) -> DeliveryPace:
 
 def after_batch(pace: DeliveryPace, finished: int, seconds: float) -> DeliveryPace:
     """Size the next batch by the deliveries that finished in the last `seconds`."""
-    expected = int(finished / max(seconds, 0.001) * _SET_SECONDS)
-    return replace(pace, set_size=max(pace.slots, min(expected, pace.largest_set)))
+    expected = int(finished / max(seconds, 0.001) * _BATCH_SECONDS)
+    return replace(pace, batch_size=max(pace.slots, min(expected, pace.max_batch_size)))

@@ -329,7 +329,7 @@ class AttemptResult:
     error: str | None
     answer: str | None
     # The response's Retry-After.
-    wish: timedelta | None
+    retry_after: timedelta | None
     duration: timedelta
 
 

@@ -144,7 +144,7 @@ async def check_email_provider(
     try:
         open_signer(name, provider, secrets)
         login = await _check_login(
-            subject, provider, Connections(build_mail_server(name, provider, secrets), most=1)
+            subject, provider, Connections(build_mail_server(name, provider, secrets), limit=1)
         )
     except DeliveryProviderUnusable as error:
         return [DoctorFinding(subject, "cannot be used", str(error))]

@@ -136,8 +136,8 @@ async def _render_page(  # noqa: PLR0913 - one parameter for each result of the 
         next_contacts = None
         if 0 < affected_claims <= _MAX_INLINE_CLAIMS:
             next_contacts = await _load_next_contacts(site, work, draft, affected_claims)
-    new_changes = [each.change_id for each in refusal.came] if refusal else []
-    unticked = [each.change_id for each in refusal.unticked] if refusal else []
+    new_changes = [each.change_id for each in refusal.new_changes] if refusal else []
+    unticked = [each.change_id for each in refusal.unapproved] if refusal else []
     page = PublishWorkflowPage(
         draft=draft,
         faults=describe_faults(draft.definition, draft.faults),
