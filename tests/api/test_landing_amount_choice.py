@@ -13,7 +13,7 @@ from dunwell.cases.payments.change_items import NewItem, add_fee
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Browser, LandingHarness, a_landing, read_hidden
-from tests.support.transfers import THREE_ITEMS, taking
+from tests.support.transfers import THREE_ITEMS, nordwind_with_account
 
 BOTH = PartialPaymentSettings("500", items=True)
 _SHARES = """
@@ -31,7 +31,7 @@ SELECT amount_cents, checkout_url FROM payment_requests WHERE merchant_id = $1 A
 @pytest.fixture
 async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
     """Three items that can be paid in parts or singly, opened with a letter's code."""
-    given: dict[str, Any] = {"configuration": taking(BOTH), "debtor": THREE_ITEMS}
+    given: dict[str, Any] = {"configuration": nordwind_with_account(BOTH), "debtor": THREE_ITEMS}
     async with a_landing(resources, clock, **given) as landing:
         await landing.browser.type_code(await landing.give_code())
         yield landing
@@ -120,7 +120,7 @@ async def test_selecting_no_item_is_an_error(landing: LandingHarness) -> None:
 async def test_a_link_alone_can_neither_see_nor_pay_items(
     resources: Resources, clock: MovableClock
 ) -> None:
-    given: dict[str, Any] = {"configuration": taking(BOTH), "debtor": THREE_ITEMS}
+    given: dict[str, Any] = {"configuration": nordwind_with_account(BOTH), "debtor": THREE_ITEMS}
     async with a_landing(resources, clock, **given) as landing:
         await landing.open()
         ids = await list_items(landing)

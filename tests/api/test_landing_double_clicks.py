@@ -22,7 +22,7 @@ from tests.support.guarded_landing import (
 )
 from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
 from tests.support.landing_plans import AGREEING, OFFERING, PLAN_CHECK, ask, enter
-from tests.support.transfers import THREE_ITEMS, taking
+from tests.support.transfers import THREE_ITEMS, nordwind_with_account
 
 _CODE = "/claim/verify/preferences"
 _EMAIL = "/claim/preferences/email"
@@ -58,7 +58,7 @@ def _places(answers: list[httpx.Response]) -> set[tuple[int, Any]]:
 async def test_a_double_click_on_a_part_creates_one_request(
     resources: Resources, clock: MovableClock, query: str, cents: int | None
 ) -> None:
-    given: dict[str, Any] = {"configuration": taking(_BOTH), "debtor": THREE_ITEMS}
+    given: dict[str, Any] = {"configuration": nordwind_with_account(_BOTH), "debtor": THREE_ITEMS}
     async with a_landing(resources, clock, **given) as landing:
         await enter(landing)
         rows = await landing.payments.harness.rows(

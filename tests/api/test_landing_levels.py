@@ -264,7 +264,7 @@ async def ask(
     """Request the address as the page's own form or link would. `given` are headers and additional
     fields."""
     if method == "GET":
-        return await visitor.http.get(full_claim.look_at(address))
+        return await visitor.http.get(full_claim.build_link(address))
     path, headers = full_claim.fill(address), given.pop("headers", OWN_FORM)
     fields = {"token": find_token(full_claim, visitor), **FORMS.get(address, {}), **given}
     if address not in _WITH_FILES:

@@ -51,7 +51,7 @@ async def _count(
     counts: dict[str, int] = {}
     for address in ROUTES:
         await statements.take()
-        answer = await visitor.http.get(full_claim.look_at(address))
+        answer = await visitor.http.get(full_claim.build_link(address))
         assert answer.status_code in (200, 303, 404), address
         counts[address] = len(await statements.take())
     return counts

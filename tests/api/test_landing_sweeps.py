@@ -108,7 +108,7 @@ async def test_a_link_alone_shows_no_personal_data(
 async def test_no_other_site_can_read_a_response(resources: Resources, clock: MovableClock) -> None:
     async with a_full_claim(resources, clock) as full_claim:
         visitor, stranger = await full_claim.enter(Level.CODE), full_claim.landing.visitor()
-        paths = [full_claim.look_at(address) for address in ROUTES]
+        paths = [full_claim.build_link(address) for address in ROUTES]
         paths += ["/claim/assets/session-.js", "/claim/assets/icon-.svg"]
         seen = {path: await visitor.http.get(path) for path in paths}
         seen |= {f"stranger {path}": await stranger.get(path) for path in ("/claim", "/claim/x")}
@@ -134,7 +134,7 @@ async def _look(
     Nothing is changed."""
     visitor = await full_claim.enter(level)
     await full_claim.type_draft(visitor, texts)
-    starts = [full_claim.look_at(address) for address in ROUTES]
+    starts = [full_claim.build_link(address) for address in ROUTES]
     starts += [f"/claim/disputes/{full_claim.ids[name]}" for name in ("own", "answered")]
     before = await digest_tables(full_claim.landing.payments.resources.database)
     seen = await crawl(visitor, starts, language)

@@ -15,7 +15,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
 from tests.support.merchants import CONFIGURATION
-from tests.support.transfers import taking
+from tests.support.transfers import nordwind_with_account
 
 # The clock is at Monday, 2 March 2026, 10:00 in Berlin.
 TODAY = {"sent": "2026-03-02"}
@@ -25,7 +25,7 @@ TODAY = {"sent": "2026-03-02"}
 async def landing_with_account(
     resources: Resources, clock: MovableClock
 ) -> AsyncIterator[LandingHarness]:
-    given: dict[str, Any] = {"configuration": taking(PartialPaymentSettings("500"))}
+    given: dict[str, Any] = {"configuration": nordwind_with_account(PartialPaymentSettings("500"))}
     async with a_landing(resources, clock, **given) as landing:
         await landing.open()
         yield landing
@@ -91,7 +91,7 @@ async def test_a_claim_in_another_currency_has_no_qr_code(
     resources: Resources, clock: MovableClock
 ) -> None:
     given: dict[str, Any] = {
-        "configuration": taking(), "debtor": {"currency": "USD"}, "definition": None,
+        "configuration": nordwind_with_account(), "debtor": {"currency": "USD"}, "definition": None,
     }  # fmt: skip
     async with a_landing(resources, clock, **given) as landing:
         await landing.open()

@@ -32,28 +32,28 @@ _LEFT = "SELECT state, doubt FROM letter_batch_items WHERE merchant_id = $1 AND 
 
 
 @pytest.fixture
-async def post(site: Site, tmp_path: Path) -> AsyncIterator[LetterHarness]:
+async def letter_harness(site: Site, tmp_path: Path) -> AsyncIterator[LetterHarness]:
     """A released batch of three letters, and three letters whose release is unknown."""
     resources, folder = site.payments.resources, tmp_path / "letters"
     line = FolderProvider(channel="LETTER", folder=str(folder))
     await apply_installation(resources, Installation(delivery_providers={"post": line}))
-    post = await a_harness_with_a_folder(
+    letter_harness = await a_harness_with_a_folder(
         resources, site.clock, folder, BatchSettings(most=3), key="suedwind"
     )
-    await post.create(*(f"RE-2026-08{number}" for number in range(15, 18)))
+    await letter_harness.create(*(f"RE-2026-08{number}" for number in range(15, 18)))
     site.clock.advance(timedelta(hours=1))
-    assert await post.release() == 3
-    first, second, _ = post.references()
+    assert await letter_harness.release() == 3
+    first, second, _ = letter_harness.references()
     site.clock.advance(timedelta(days=1))
-    await post.create(*(f"RE-2026-09{number}" for number in range(31, 34)))
-    post.write_status_file(
+    await letter_harness.create(*(f"RE-2026-09{number}" for number in range(31, 34)))
+    letter_harness.write_status_file(
         "montag.csv", write_status((first, "returned", _NOON), (second, "posted", _NOON))
     )
-    post.write_status_file("dienstag-nachgereicht.csv", "kennung;zustand\n")
-    await post.read_statuses()
-    await post.harness.rows(_DOUBT)
-    yield post
-    await post.adapter.close()
+    letter_harness.write_status_file("dienstag-nachgereicht.csv", "kennung;zustand\n")
+    await letter_harness.read_statuses()
+    await letter_harness.harness.rows(_DOUBT)
+    yield letter_harness
+    await letter_harness.adapter.close()
 
 
 @asynccontextmanager
@@ -73,9 +73,9 @@ async def a_page(
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
 async def test_letter_batches_are_listed(
-    tabs: Tabs, site: Site, post: LetterHarness, html_checker: HtmlChecker, locale: str
+    tabs: Tabs, site: Site, letter_harness: LetterHarness, html_checker: HtmlChecker, locale: str
 ) -> None:
-    [newest] = await post.harness.rows(_NEWEST)
+    [newest] = await letter_harness.harness.rows(_NEWEST)
     batch = f"delivery-providers/batches/{newest['batch_id']}"
     shown = {
         "delivery-providers/batches": "letter-batches", batch: "letter-batch",
@@ -102,7 +102,7 @@ async def test_letter_batches_are_listed(
 
 @pytest.mark.parametrize("with_scripts", [True, False])
 async def test_letters_are_resolved_with_the_keyboard(
-    tabs: Tabs, site: Site, post: LetterHarness, with_scripts: bool
+    tabs: Tabs, site: Site, letter_harness: LetterHarness, with_scripts: bool
 ) -> None:
     """With scripts, one checkbox selects all letters."""
     async with a_page(tabs, site, with_scripts=with_scripts) as page:
@@ -125,7 +125,7 @@ async def test_letters_are_resolved_with_the_keyboard(
             await page.keyboard.press("Enter")
         await expect(page.get_by_role("status")).to_contain_text("Resolved.")
         await expect(boxes).to_have_count(0 if with_scripts else 2)
-    left = [row["doubt"] is None for row in await post.harness.rows(_LEFT)]
+    left = [row["doubt"] is None for row in await letter_harness.harness.rows(_LEFT)]
     assert sorted(left) == ([True] * 3 if with_scripts else [False, False, True])
 
 

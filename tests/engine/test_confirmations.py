@@ -29,11 +29,13 @@ from tests.support.modalities import DEFERMENT, OFFERED, PLAN
 from tests.support.notice_sending import a_notice_writer, send_due_notices
 from tests.support.notices import WITH_SMS
 from tests.support.payments import DEBTOR, PaymentHarness, a_payment_harness
-from tests.support.transfers import taking
+from tests.support.transfers import nordwind_with_account
 
 MOBILE = {"mobileNumber": "+4915112345678"}
 TODAY = date(2026, 3, 2)
-TOLD = msgspec.structs.replace(taking(None), channels=WITH_SMS.channels, modalities=OFFERED)
+TOLD = msgspec.structs.replace(
+    nordwind_with_account(None), channels=WITH_SMS.channels, modalities=OFFERED
+)
 
 
 async def _object(payments: PaymentHarness) -> None:

@@ -21,7 +21,7 @@ from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, ScriptedChannel, a_harness
-from tests.support.waiting import until_held_back
+from tests.support.waiting import wait_until_blocked
 
 DAY = timedelta(days=1)
 Action = Callable[[Work, int], Awaitable[None]]
@@ -60,7 +60,7 @@ async def dispatch_into(harness: Harness, action: Action, claim_id: int) -> None
     async with harness.work() as work:
         await lock_claim(work.tx, work.merchant_id, claim_id)
         sending = asyncio.create_task(dispatch(harness))
-        await until_held_back(harness.resources.database, sending)
+        await wait_until_blocked(harness.resources.database, sending)
         await action(work, claim_id)
     await sending
 

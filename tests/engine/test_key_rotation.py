@@ -127,11 +127,11 @@ async def test_a_message_repeated_after_the_rotation_keeps_its_link(
     harness = await a_harness_with_channels(resources, clock, "EMAIL")
     await harness.create(**REACHABLE)
     await Engine(resources).run_once()
-    post = SentMessages()
-    worker = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", asyncio.Event())])
+    sent_messages = SentMessages()
+    worker = MessageDispatcher(resources, [GatedChannel(sent_messages, "EMAIL", asyncio.Event())])
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
-        while not post.calls:  # noqa: ASYNC110 - no event signals this
+        while not sent_messages.calls:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0)
     sending.cancel()
     await asyncio.wait([sending])

@@ -29,11 +29,13 @@ async def count_states(harness: Harness) -> Counter[str]:
 
 async def break_off(harness: Harness, count: int) -> MessageDispatcher:
     """Hand all SMS messages to their channel, let their worker die, and return another worker."""
-    post = SentMessages()
-    worker = MessageDispatcher(harness.resources, [GatedChannel(post, "SMS", asyncio.Event())])
+    sent_messages = SentMessages()
+    worker = MessageDispatcher(
+        harness.resources, [GatedChannel(sent_messages, "SMS", asyncio.Event())]
+    )
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
-        while post.calls.total() < count:  # noqa: ASYNC110 - no event signals this
+        while sent_messages.calls.total() < count:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.01)
     sending.cancel()
     await asyncio.wait([sending])

@@ -76,8 +76,8 @@ async def test_an_unrecordable_refusal_without_a_call_does_not_affect_other_call
     await plan(harness, "A", "B")
     async with harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "a@example.org", "DEBTOR")
-    post, gate = SentMessages(), asyncio.Event()
-    dispatcher = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", gate)])
+    sent_messages, gate = SentMessages(), asyncio.Event()
+    dispatcher = MessageDispatcher(resources, [GatedChannel(sent_messages, "EMAIL", gate)])
     async with failures_unrecordable(resources.database):
         sending = asyncio.create_task(dispatcher.run_merchant(harness.merchant.merchant_id))
         with capture_logs() as logs:
@@ -91,7 +91,7 @@ async def test_an_unrecordable_refusal_without_a_call_does_not_affect_other_call
     await dispatcher.run_merchant(harness.merchant.merchant_id)
     await dispatcher.close()
     assert await count_states(harness) == {"ACCEPTED": 1, "FAILED": 1}
-    assert set(post.calls.values()) == {1}
+    assert set(sent_messages.calls.values()) == {1}
 
 
 async def test_an_unrecordable_answer_does_not_affect_simultaneous_answers(

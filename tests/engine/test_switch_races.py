@@ -22,7 +22,7 @@ from dunwell.platform.resources import Resources
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, a_harness
-from tests.support.waiting import until_held_back
+from tests.support.waiting import wait_until_blocked
 
 DAY = timedelta(days=1)
 CLAIMS = 40
@@ -174,7 +174,7 @@ async def test_an_edit_that_waited_for_the_switch_is_refused(
     async with harness.work() as work:
         await switch_to_workflows(work)
         editing = asyncio.create_task(edit())
-        await until_held_back(resources.database, editing)
+        await wait_until_blocked(resources.database, editing)
     with pytest.raises(InvalidState) as refusal:
         await editing
     assert refusal.value.details == {"state": "SWITCHED"}

@@ -16,7 +16,7 @@ from dunwell.platform.database.database import Database
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
-from tests.support.keys import admit, reseal_table
+from tests.support.keys import open_first_connection, reseal_table
 from tests.support.webhooks import Outbox, an_outbox
 
 PAGE = Path(__file__).parents[2] / "docs" / "operator" / "keys.md"
@@ -102,7 +102,7 @@ def restarted(resources: Resources) -> Resources:
 
 async def an_installation(resources: Resources) -> Outbox:
     """Return an installation that has been used, with an encrypted endpoint secret."""
-    await admit(resources)
+    await open_first_connection(resources)
     outbox = await an_outbox(resources)
     await outbox.add_endpoint(URL)
     return outbox
@@ -125,7 +125,7 @@ async def test_the_documented_rotation_on_one_host_works(
     assert after.keys.versions == (2, 1)
     assert after.keys.fingerprint(1) == resources.keys.fingerprint(1)
     assert is_private(resources)
-    await admit(after)
+    await open_first_connection(after)
     await reseal(after)
     output = follow("Rotate it", 3)
     assert "version 2 is in use, older versions: 1" in output
@@ -141,13 +141,13 @@ async def test_the_documented_rotation_on_several_hosts_works(
     follow("Rotate it", 1)
     known = restarted(resources)
     assert known.keys.versions == (1, 2)
-    await admit(known)
+    await open_first_connection(known)
     follow("Rotate it", 2)
     used = restarted(resources)
     assert used.keys.versions == (2, 1)
     assert used.keys.fingerprint(2) == known.keys.fingerprint(2)
     assert is_private(resources)
-    await admit(used)
+    await open_first_connection(used)
 
 
 async def test_the_documented_steps_after_a_lost_key_work(
@@ -160,7 +160,7 @@ async def test_the_documented_steps_after_a_lost_key_work(
     follow("The key is lost", 2)
     follow("The key is lost", 3)
     after = restarted(resources)
-    await admit(after)
+    await open_first_connection(after)
     assert after.keys.versions == (2,)
     async with resources.database.connection() as connection:
         assert await connection.fetchval("SELECT key_version FROM suppressions") == 2
@@ -187,6 +187,6 @@ async def test_the_documented_steps_after_a_leaked_key_end_its_links(
 async def test_a_key_version_in_use_is_not_retired(resources: Resources, follow: Follow) -> None:
     await an_installation(resources)
     follow("Rotate it", 0)
-    await admit(restarted(resources))
+    await open_first_connection(restarted(resources))
     with pytest.raises(AssertionError, match="still encrypts 1 webhook secrets"):
         follow("Keep the old versions", 0)

@@ -40,7 +40,7 @@ from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
 from tests.support.gated_channels import GatedChannel, SentMessages
 from tests.support.harness import a_harness
-from tests.support.merchant_ids import count_on
+from tests.support.merchant_ids import use_next_merchant_ids
 from tests.support.merchants import CONFIGURATION
 from tests.support.process_completion import list_active, run_to_the_end
 from tests.support.process_invariants import ClaimInvariants
@@ -75,7 +75,7 @@ class MachineEnvironment:
     async def prepare(self) -> None:
         """Use ids of no other test, because they are cache keys."""
         async with self.database.connection() as connection:
-            await count_on(connection)
+            await use_next_merchant_ids(connection)
 
     async def open_simulation(self) -> ProcessSimulation:
         key = str(next(self.keys))
@@ -86,14 +86,19 @@ class MachineEnvironment:
         harness = await a_harness(
             resources, clock, key=key, configuration=_CONFIGURATION, channels=[]
         )
-        post = SentMessages()
-        dispatchers = [_open_dispatcher(resources, post) for _ in range(2)]
-        return ProcessSimulation(harness, post, [Engine(resources), Engine(resources)], dispatchers)
+        sent_messages = SentMessages()
+        dispatchers = [_open_dispatcher(resources, sent_messages) for _ in range(2)]
+        return ProcessSimulation(
+            harness, sent_messages, [Engine(resources), Engine(resources)], dispatchers
+        )
 
 
-def _open_dispatcher(resources: Resources, post: SentMessages) -> SimulatedDispatcher:
+def _open_dispatcher(resources: Resources, sent_messages: SentMessages) -> SimulatedDispatcher:
     gate = asyncio.Event()
-    channels = [GatedChannel(post, "EMAIL", gate), GatedChannel(post, "SMS", gate)]
+    channels = [
+        GatedChannel(sent_messages, "EMAIL", gate),
+        GatedChannel(sent_messages, "SMS", gate),
+    ]
     return SimulatedDispatcher(MessageDispatcher(resources, channels), channels, gate)
 
 
@@ -176,7 +181,7 @@ class ProcessMachine(RuleBasedStateMachine):
 
     @rule(channel=st.sampled_from(["EMAIL", "SMS"]), answer=st.sampled_from(_ANSWERS))
     def prepare_answer(self, channel: Any, answer: Any) -> None:
-        self.simulation.post.answers.setdefault(channel, []).append(answer)
+        self.simulation.sent_messages.answers.setdefault(channel, []).append(answer)
 
     @rule(which=_DESKS)
     def run_engine(self, which: int) -> None:

@@ -8,7 +8,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.payments import DEBTOR, PaymentHarness, a_payment_harness
-from tests.support.transfers import taking
+from tests.support.transfers import nordwind_with_account
 
 # A Monday, 10:00 in Berlin.
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -31,7 +31,7 @@ async def test_an_announced_transfer_that_never_arrives_delays_the_fee_by_bankin
     resources: Resources, clock: MovableClock
 ) -> None:
     payments = await a_payment_harness(
-        resources, clock, configuration=taking(), definition=a_definition()
+        resources, clock, configuration=nordwind_with_account(), definition=a_definition()
     )
     assert await at_day(payments, 0) == ["ESCALATED"]
     # The fee is due on Monday, 9 March. On Friday the debtor says that the transfer is sent.

@@ -17,7 +17,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.resources import Resources
 from tests.support.notices import NoticeHarness, a_notice_harness
-from tests.support.plans import Explaining, fill, undone
+from tests.support.plans import Explaining, fill, rolled_back_transaction
 
 COUNT, FEW = 50_000, 5
 # The notices ended over a year; all but a few are erased.
@@ -47,7 +47,7 @@ async def test_due_notices_are_leased_by_an_index(notice_harness: NoticeHarness)
     resources = notice_harness.harness.resources
     now = resources.clock.now()
     lease = Lease(resources.ids.new(now), now + timedelta(seconds=90))
-    async with undone(resources.database) as tx:
+    async with rolled_back_transaction(resources.database) as tx:
         explaining = Explaining(tx)
         busy: dict[MerchantChannel, int] = {(notice_harness.harness.merchant.merchant_id, "SMS"): 1}
         leased = await lease_notices(explaining, now, lease, busy, channel_limit=8, limit=64)
@@ -84,7 +84,7 @@ async def test_recent_requests_for_an_address_use_an_index(notice_harness: Notic
 
 async def test_notices_to_erase_are_found_by_an_index(notice_harness: NoticeHarness) -> None:
     resources = notice_harness.harness.resources
-    async with undone(resources.database) as tx:
+    async with rolled_back_transaction(resources.database) as tx:
         explaining = Explaining(tx)
         assert await erase_notices(explaining, resources.clock.now(), 100) == FEW
     assert "debtor_notices_settled" in explaining.indexes, explaining.plans

@@ -33,7 +33,7 @@ from tests.support.portal import OWN_FORM, Clerk, read_fields, sign_in
 from tests.support.portal_data import create_portal_data
 from tests.support.portal_rules import add_rules
 from tests.support.texts import a_harness_with_prices, a_texts_harness
-from tests.support.transfers import taking
+from tests.support.transfers import nordwind_with_account
 
 _ALL = frozenset(Role)
 _OPERATORS = frozenset({Role.ADMIN, Role.OPERATOR})
@@ -99,7 +99,7 @@ _FOREIGN = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
 
 @pytest.fixture
 async def harness(resources: Resources, clock: MovableClock) -> Harness:
-    return await a_harness_with_prices(resources, clock, configuration=taking())
+    return await a_harness_with_prices(resources, clock, configuration=nordwind_with_account())
 
 
 @pytest.fixture

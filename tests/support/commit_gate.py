@@ -35,7 +35,7 @@ class CommitGate:
     url: str
     point: CrashPoint
     # A part of a statement that identifies the transaction.
-    sign_of_it: bytes = _OF_KEYS
+    transaction_sign: bytes = _OF_KEYS
     crash: Callable[[], None] = lambda: None
     is_shut: bool = field(default=False, init=False)
 
@@ -45,7 +45,7 @@ class CommitGate:
     ) -> None:  # fmt: skip
         """Forward bytes until either side closes the connection, or until `sign` is seen."""
         while data := await reader.read(65536):
-            connection.has_key = connection.has_key or self.sign_of_it in data
+            connection.has_key = connection.has_key or self.transaction_sign in data
             if sign is not None and sign in data and connection.has_key:
                 self.is_shut = True
                 self.crash()

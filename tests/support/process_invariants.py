@@ -72,7 +72,7 @@ class ClaimInvariants:
             self.runs.setdefault(
                 (row["claim_id"], row["run"]), (row["workflow_id"], row["workflow_major"])
             )
-        assert self.simulation.post.faults == []
+        assert self.simulation.sent_messages.faults == []
         self._check_versions(history, contacts)
         self._check_places(claims, history)
         self._check_events(claims, events, history, ledger)
@@ -111,7 +111,7 @@ class ClaimInvariants:
         self._check_texts()
 
     def _check_texts(self) -> None:
-        sent = self.simulation.post.sent
+        sent = self.simulation.sent_messages.sent
         for message in sent[self.seen_messages :]:
             version = self.simulation.versions[read_tag(message.body_text)]
             if message.communication_id not in self.seen_ids:
@@ -196,7 +196,7 @@ class ClaimInvariants:
 
     def _check_received(self, contacts: Iterable[Any], ledger: Iterable[Any]) -> None:
         """Check that every contact recorded as made was given to a channel."""
-        received = self.simulation.post.calls
+        received = self.simulation.sent_messages.calls
         for row in contacts:
             if row["state"] == "ACCEPTED":
                 assert received[row["communication_id"]] > 0

@@ -51,7 +51,7 @@ class SimulatedDispatcher:
 @dataclass
 class ProcessSimulation:
     harness: Harness
-    post: SentMessages
+    sent_messages: SentMessages
     engines: list[Engine]
     dispatchers: list[SimulatedDispatcher]
     claim_ids: list[int] = field(default_factory=list)
@@ -163,7 +163,7 @@ class ProcessSimulation:
     async def settle(self, index: int, *, was_sent: bool) -> None:
         for key in (await self.list_contacts("UNKNOWN"))[index:][:1]:
             if not was_sent:
-                self.post.left.discard(key)
+                self.sent_messages.possibly_sent.discard(key)
             async with self.harness.work() as work:
                 await resolve_unknown_contact(work, key, was_sent=was_sent)
 
@@ -181,9 +181,9 @@ class ProcessSimulation:
         if simulated.task is not None:
             return
         simulated.gate.clear()
-        self.post.arrived.clear()
+        self.sent_messages.arrived.clear()
         simulated.task = self._start(simulated)
-        arrival = asyncio.create_task(self.post.arrived.wait())
+        arrival = asyncio.create_task(self.sent_messages.arrived.wait())
         await asyncio.wait([simulated.task, arrival], return_when=asyncio.FIRST_COMPLETED)
         arrival.cancel()
         if simulated.task.done():

@@ -44,7 +44,7 @@ def test_wrong_usage_is_reported_in_one_line_and_exits_with_2(
 
 
 def test_help_lists_every_command(dunwell: CommandLine) -> None:
-    done = dunwell.run_anew("--help")
+    done = dunwell.run_in_new_process("--help")
     words = ["up", "web", "worker", "mail", "channel", "migrate", "apply", "workflow"]
     words += ["rules", "scenario"]
     words += [

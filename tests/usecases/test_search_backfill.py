@@ -20,7 +20,7 @@ from dunwell.platform.database.database import check_epoch_of
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.harness import ERP, Harness, a_harness
-from tests.support.waiting import until_held_back
+from tests.support.waiting import wait_until_blocked
 
 _QUEUE = "SELECT count(*) AS rows FROM claim_search_queue WHERE merchant_id = $1"
 # The state that a process of a release without the queue leaves.
@@ -183,7 +183,7 @@ async def test_a_change_waits_for_the_terms_that_it_replaces(harness: Harness) -
         queued = await searching_store.dequeue_claims(tx, 10)
         [(_, claim)] = await searching_store.load_claims_without_terms(tx, queued, 10)
         changing = asyncio.create_task(change())
-        await until_held_back(harness.resources.database, changing)
+        await wait_until_blocked(harness.resources.database, changing)
         terms = [(merchant_id, claim_id, each) for each in list_terms(claim)]
         await searching_store.save_terms(tx, terms)
         await searching_store.requeue_rest(tx, queued)
