@@ -65,14 +65,14 @@ class _Connection:
 
 @asynccontextmanager
 async def a_commit_gate(
-    postgres: EmbeddedPostgres, folder: Path, point: CrashPoint, sign_of_it: bytes = _OF_KEYS
+    postgres: EmbeddedPostgres, folder: Path, point: CrashPoint, transaction_sign: bytes = _OF_KEYS
 ) -> AsyncIterator[CommitGate]:
     """Run the proxy. Its socket is created in `folder`, which must be near the root because the
     address of a socket is limited in length."""
     address = urlsplit(postgres.url)
     upstream = f"{parse_qs(address.query)['host'][0]}/{_SOCKET}"
     gate = CommitGate(
-        address._replace(query=f"host={quote(str(folder))}").geturl(), point, sign_of_it
+        address._replace(query=f"host={quote(str(folder))}").geturl(), point, transaction_sign
     )
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
