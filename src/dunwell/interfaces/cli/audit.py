@@ -26,10 +26,10 @@ from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import render_count
 
-_WORD = "audit"
+_COMMAND = "audit"
 
 
-@click.command(_WORD)
+@click.command(_COMMAND)
 @data_dir_option
 @click.argument("merchant", required=False)
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
@@ -60,9 +60,9 @@ def audit(
             )
 
     if merchant is None:
-        page = run_query(data_dir, _WORD, read_installation)
+        page = run_query(data_dir, _COMMAND, read_installation)
     else:
-        page = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read)
+        page = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
     if is_json:
         echo_json({"items": page.items, "nextCursor": page.next_cursor})
         return

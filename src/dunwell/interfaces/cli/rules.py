@@ -160,7 +160,7 @@ def show(data_dir: str | None, is_json: bool, merchant: str) -> None:
 @click.argument("file", type=click.File(encoding="utf-8"))
 def draft(data_dir: str | None, is_json: bool, merchant: str, file: TextIO) -> None:
     """Save FILE (YAML or JSON; - reads standard input) as the draft of MERCHANT's rules."""
-    document = parse_rules(_read(file))
+    document = parse_rules(_parse_file(file))
 
     async def change(work: Work, _: Resources) -> RulesReview:
         return await save_rules_draft(work, document)
@@ -260,12 +260,12 @@ def _read_claim(claim_id: int | None, facts: TextIO | None) -> int | Hypothetica
     if (claim_id is None) == (facts is None):
         raise click.UsageError("Give exactly one of --claim and --facts.")
     if facts is not None:
-        return parse_hypothetical_claim(_read(facts))
+        return parse_hypothetical_claim(_parse_file(facts))
     assert claim_id is not None
     return claim_id
 
 
-def _read(file: TextIO) -> object:
+def _parse_file(file: TextIO) -> object:
     """Return the value in a file. Raises InvalidRequest."""
     try:
         return parse_yaml(file.read())

@@ -164,10 +164,10 @@ def _plan_programs(
         if folder is not None:
             load_object("dunwell.platform.metrics:remove_process_gauges")(pid, Path(folder))
 
-    def plan(name: str, word: str, **inherited: socket.socket | None) -> Program:
+    def plan(name: str, subcommand: str, **inherited: socket.socket | None) -> Program:
         sockets = {**inherited, "--operators-listener": listeners.operators}
         given = {option: each.fileno() for option, each in sockets.items() if each is not None}
-        arguments = [word, "--parent", str(parent_pipe.descriptor)]
+        arguments = [subcommand, "--parent", str(parent_pipe.descriptor)]
         for option, descriptor in given.items():
             arguments += [option, str(descriptor)]
         command = [sys.executable, "-P", "-m", "dunwell", *arguments]

@@ -204,7 +204,7 @@ def deactivate(data_dir: str | None, merchant: str, name: str) -> None:
         rule_sets = await load_rule_sets(work.tx, work.merchant_id)
         return is_new, list(describe_rules(rule_sets, workflow_id))
 
-    is_new, rules = _run(data_dir, merchant, name, change)
+    is_new, rules = _change_workflow(data_dir, merchant, name, change)
     click.echo(f'"{name}" {"is deactivated" if is_new else "was already deactivated"}')
     for line in rules:
         click.echo(f"  skipped from now on: {line}")
@@ -216,7 +216,7 @@ def deactivate(data_dir: str | None, merchant: str, name: str) -> None:
 @click.argument("name")
 def activate(data_dir: str | None, merchant: str, name: str) -> None:
     """Activate workflow NAME again, so that claims can be assigned to it."""
-    is_new = _run(data_dir, merchant, name, activate_workflow)
+    is_new = _change_workflow(data_dir, merchant, name, activate_workflow)
     click.echo(f'"{name}" {"is active again" if is_new else "was already active"}')
 
 
@@ -231,7 +231,7 @@ def rename(data_dir: str | None, merchant: str, name: str, new_name: str) -> Non
     async def change(work: Work, workflow_id: UUID) -> None:
         await rename_workflow(work, workflow_id, new_name)
 
-    _run(data_dir, merchant, name, change)
+    _change_workflow(data_dir, merchant, name, change)
     click.echo(f'"{name}" was renamed to "{new_name}"')
 
 
@@ -244,11 +244,11 @@ def delete(data_dir: str | None, merchant: str, name: str, is_sure: bool) -> Non
     """Delete workflow NAME if no claim, rule or scenario uses it. Its versions stay in the
     history."""
     confirm(f'Delete "{name}"?', is_sure=is_sure)
-    _run(data_dir, merchant, name, delete_workflow)
+    _change_workflow(data_dir, merchant, name, delete_workflow)
     click.echo(f'"{name}" is deleted')
 
 
-def _run(
+def _change_workflow(
     data_dir: str | None,
     merchant: str,
     name: str,

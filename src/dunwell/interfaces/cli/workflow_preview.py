@@ -167,15 +167,15 @@ def _render_outlook(outlook: OutlookView, preview: DraftPreview) -> Iterator[str
 
 def _render_days(table: DayTable) -> str:
     rows = [
-        (row.first.strftime("%a %Y-%m-%d"), *_numbers([*row.contacts, row.held_back]))
+        (row.first.strftime("%a %Y-%m-%d"), *_render_counts([*row.contacts, row.held_back]))
         for row in table.rows
     ]
     heads = ("week from" if table.is_by_week else "day", *PREVIEW_CHANNELS, "held back")
-    sums = ("total", *_numbers([*table.contacts, table.held_back]))
+    sums = ("total", *_render_counts([*table.contacts, table.held_back]))
     return render_table(heads, [*rows, sums], right=heads[1:])
 
 
-def _numbers(row: Sequence[int]) -> list[str]:
+def _render_counts(row: Sequence[int]) -> list[str]:
     return [f"{count:,}" if count else "-" for count in row]
 
 
@@ -221,7 +221,7 @@ def render_costs(costs: PreviewCosts, currency: str) -> Iterator[str]:
     rows = [
         (
             each.channel, each.provider or "-", each.country or "-",
-            *_cost_cells(each.before, currency), *_cost_cells(each.after, currency),
+            *_render_cost_cells(each.before, currency), *_render_cost_cells(each.after, currency),
         )
         for each in costs.rows
     ]  # fmt: skip
@@ -229,8 +229,8 @@ def render_costs(costs: PreviewCosts, currency: str) -> Iterator[str]:
         "total",
         "",
         "",
-        *_cost_cells(costs.before, currency),
-        *_cost_cells(costs.after, currency),
+        *_render_cost_cells(costs.before, currency),
+        *_render_cost_cells(costs.after, currency),
     )
     table = render_table(_COST_HEADS, [*rows, sums], right=_COST_HEADS[3:])
     yield from (f"  {line}".rstrip() for line in table.splitlines())
@@ -239,7 +239,7 @@ def render_costs(costs: PreviewCosts, currency: str) -> Iterator[str]:
         yield f"  Without a price: {costs.before.unpriced:,} before, {costs.after.unpriced:,} after"
 
 
-def _cost_cells(spent: MessageCost, currency: str) -> tuple[str, str]:
+def _render_cost_cells(spent: MessageCost, currency: str) -> tuple[str, str]:
     if spent.has_no_price:
         return f"{spent.messages:,}", "no price"
     messages = f"{spent.messages:,}" if spent.messages else "-"
@@ -316,14 +316,15 @@ def _open_list(path: Path | None) -> Iterator[ContactChangeCallback | None]:
             writer.writerow(
                 [
                     claim.claim_id, claim.reference_number, claim.kind.value,
-                    " ".join(claim.aspects), *_cells(claim.before), *_cells(claim.after),
+                    " ".join(claim.aspects), *_render_contact_cells(claim.before),
+                    *_render_contact_cells(claim.after),
                 ]
             )  # fmt: skip
 
         yield write
 
 
-def _cells(contact: NextContact | None) -> list[str | int]:
+def _render_contact_cells(contact: NextContact | None) -> list[str | int]:
     if contact is None:
         return [""] * len(_CONTACT_HEADS)
     at = contact.at.strftime("%Y-%m-%dT%H:%M:%SZ")

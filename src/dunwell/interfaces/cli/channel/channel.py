@@ -45,7 +45,7 @@ from dunwell.operations.dashboards.figures import DestinationFigures, FailureRea
 from dunwell.platform.errors import NotFound, Refusal
 from dunwell.platform.resources import Resources
 
-_WORD = "channel"
+_COMMAND = "channel"
 _HEADS = ("provider", "destination", "sent", "delivered", "failed", "rate", "no report", "")
 
 
@@ -68,21 +68,21 @@ def deliveries(data_dir: str | None, *, is_json: bool) -> None:
         async with resources.database.transaction() as tx:
             return await load_provider_overview(tx, COMMAND_LINE, resources.clock.now())
 
-    view = run_query(data_dir, _WORD, read)
+    view = run_query(data_dir, _COMMAND, read)
     if is_json:
-        echo_json([_view(each) for each in view.destinations])
+        echo_json([_build_view(each) for each in view.destinations])
         return
-    rows = [_row(each) for each in view.destinations]
+    rows = [_render_row(each) for each in view.destinations]
     click.echo(render_table(_HEADS, rows, right=_HEADS[2:7]) if rows else "No messages were sent.")
     for provider in _list_reasons(view):
         click.echo(provider)
 
 
-def _view(each: DestinationState) -> ProviderDeliveryView:
+def _build_view(each: DestinationState) -> ProviderDeliveryView:
     return ProviderDeliveryView(each.delivery, list(each.reasons), each.is_losing)
 
 
-def _row(each: DestinationState) -> tuple[str, ...]:
+def _render_row(each: DestinationState) -> tuple[str, ...]:
     delivery, sent = each.delivery, each.delivery.sent
     return (
         delivery.provider, delivery.destination or "-", f"{sent.sent:,}", f"{sent.delivered:,}",
@@ -190,7 +190,7 @@ _SUBJECT = "Dunwell test message"
 _TEXT = "This is a test of the delivery provider {name}. You do not have to reply."
 
 
-@click.group(_WORD, no_args_is_help=False)
+@click.group(_COMMAND, no_args_is_help=False)
 def command() -> None:
     """Test delivery providers of the installation file, and show delivery figures."""
 
@@ -221,7 +221,7 @@ def test(
     async def run(resources: Resources) -> Outcome:
         return await _send_test(resources, provider, recipient=recipient, sender=sender, out=out)
 
-    outcome = run_query(data_dir, _WORD, run)
+    outcome = run_query(data_dir, _COMMAND, run)
     if isinstance(outcome, Accepted):
         response = f": {outcome.answer}" if outcome.answer else ""
         click.echo(f"Provider {provider} accepted it{response}. Check that it arrives.")

@@ -62,7 +62,7 @@ async def check_gateway(
 ) -> DoctorFinding:
     subject = f"provider {name}"
     try:
-        channel = _build(name, provider, secrets, keys)
+        channel = _build_channel(name, provider, secrets, keys)
     except DeliveryProviderUnusable as error:
         return DoctorFinding(subject, str(error), "Run: dunwell apply FILE")
     problem = await channel.check()
@@ -72,7 +72,7 @@ async def check_gateway(
     return DoctorFinding(subject, *_PROBLEMS[problem])
 
 
-def _build(
+def _build_channel(
     name: str, provider: DeliveryProvider, secrets: Mapping[str, bytes], keys: KeyRing
 ) -> KannelChannel | TwilioChannel:
     """Build the channel. It needs no address for callbacks, because nothing is sent."""

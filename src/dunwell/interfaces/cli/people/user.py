@@ -31,7 +31,7 @@ from dunwell.platform.config import Settings
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import open_resources
 
-_WORD = "user"
+_COMMAND = "user"
 _ROLES = {role.lower().replace("_", "-"): role for role in Role}
 _Answer = TypeVar("_Answer")
 _Do = Callable[[UserWork], Awaitable[_Answer]]
@@ -161,7 +161,7 @@ def list_all(data_dir: str | None) -> None:
 
     async def do(work: UserWork) -> list[tuple[str, ...]]:
         keys = {each.merchant_id: each.key for each in await list_named_merchants(work.tx)}
-        return [_describe(user, keys) for user in await list_users(work.tx)]
+        return [_render_row(user, keys) for user in await list_users(work.tx)]
 
     rows, _ = _run(data_dir, do)
     click.echo(render_table(("e-mail", "name", "role", "state"), rows))
@@ -179,14 +179,14 @@ def find_first_link(settings: Settings) -> str | None:
 
 
 def _run(data_dir: str | None, do: _Do[_Answer]) -> tuple[_Answer, Settings]:
-    settings = read_settings(_WORD, data_dir=data_dir)
-    with reach_database(settings, _WORD):
+    settings = read_settings(_COMMAND, data_dir=data_dir)
+    with reach_database(settings, _COMMAND):
         return asyncio.run(_run_in_transaction(settings, do)), settings
 
 
 async def _run_in_transaction(settings: Settings, do: _Do[_Answer]) -> _Answer:
     async with (
-        open_resources(settings, _WORD) as resources,
+        open_resources(settings, _COMMAND) as resources,
         resources.database.transaction() as tx,
     ):
         return await do(UserWork.open(resources, tx, operator_actor("command line")))
@@ -211,7 +211,7 @@ async def _get_user(work: UserWork, email: str) -> User:
     return user
 
 
-def _describe(user: User, keys: dict[int, str]) -> tuple[str, ...]:
+def _render_row(user: User, keys: dict[int, str]) -> tuple[str, ...]:
     roles = [] if user.roles.global_role is None else [user.roles.global_role.lower()]
     for merchant_id, role in sorted(user.roles.memberships.items()):
         roles.append(f"{role.lower().replace('_', '-')} of {keys.get(merchant_id, merchant_id)}")

@@ -181,7 +181,7 @@ async def get_audit_page(
     page = AuditPage(
         filters=filters,
         faults=faults,
-        rows=[_describe(each, names) for each in found.items],
+        rows=[_build_row(each, names) for each in found.items],
         after=after,
         next_cursor=found.next_cursor,
         span=span,
@@ -216,7 +216,7 @@ def _list_user_ids(entries: Sequence[AuditEntry]) -> set[str]:
     return {each.actor_id for each in entries if each.actor_id and each.actor_kind == user_kind}
 
 
-def _describe(entry: AuditEntry, names: Mapping[str, str]) -> MerchantAuditRow:
+def _build_row(entry: AuditEntry, names: Mapping[str, str]) -> MerchantAuditRow:
     actor_id, origin = entry.actor_id or "", entry.origin or {}
     number = entry.subject.removeprefix(_CLAIM)
     is_claim = entry.subject.startswith(_CLAIM) and number.isdecimal()

@@ -67,7 +67,7 @@ async def get_claims_page(
                 after,
             )
             rows, cursor = [describe_row(each) for each in found.items], found.next_cursor
-            count, is_more = await _count(work, order, wanted)
+            count, is_more = await _count_claims(work, order, wanted)
         await record_list_view(work, access, filters.query, len(rows))
     page = ClaimsPage(
         filters=filters,
@@ -88,7 +88,9 @@ async def get_claims_page(
     return site.render_page(context, page)
 
 
-async def _count(work: Work, order: ClaimOrder, wanted: ClaimFilter) -> tuple[int | None, bool]:
+async def _count_claims(
+    work: Work, order: ClaimOrder, wanted: ClaimFilter
+) -> tuple[int | None, bool]:
     """Return the number of claims up to a limit and whether there are more, or None if counting is
     too expensive."""
     if order.key is SortKey.NEXT_STEP:

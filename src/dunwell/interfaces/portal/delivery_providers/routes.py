@@ -245,7 +245,7 @@ class UnmatchedMessagesPage(Page, frozen=True):
     next_cursor: str | None
     after: str
     # The outcome of the form on this page, or "".
-    done_here: str
+    result_code: str
 
 
 @signed_in
@@ -259,7 +259,7 @@ async def get_unmatched_page(
             after,
         )
     page = UnmatchedMessagesPage(
-        kind, view.items, view.next_cursor, after, done_here=request.get_parameter("looked")
+        kind, view.items, view.next_cursor, after, result_code=request.get_parameter("looked")
     )
     return site.render_page(site.build_context(request), page)
 

@@ -116,14 +116,14 @@ async def get_job_page(
         names = await list_user_names(work.tx, {view.job.starter.actor_id or ""})
     reasons = [(str(kind), str(reason), count) for (kind, reason), count in view.reasons.items()]
     starter = names.get(view.job.starter.actor_id or "", view.job.starter.actor_id or "")
-    answer = site.render_merchant_page(
+    response = site.render_merchant_page(
         request,
         access,
         JobPage(
             view, starter, rows=rows, reasons=reasons, may_cancel=may_cancel(access.actor, view.job)
         ),
     )
-    return add_etag(answer, request.headers)
+    return add_etag(response, request.headers)
 
 
 @takes_form_at_merchant

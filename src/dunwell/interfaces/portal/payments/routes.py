@@ -85,7 +85,7 @@ class PaymentPage(Page, frozen=True):
     reason: str
     error: str
     is_conflict: bool
-    done_here: str
+    result_code: str
 
 
 class PaymentRequestPage(Page, frozen=True):
@@ -95,7 +95,7 @@ class PaymentRequestPage(Page, frozen=True):
     listed: ListedPaymentRequest
     is_cancellable: bool
     can_refresh_status: bool
-    done_here: str
+    result_code: str
 
 
 _MAX_TYPED = 200
@@ -230,7 +230,7 @@ async def _render_payment_page(
         reason=reason,
         error=error,
         is_conflict=is_conflict,
-        done_here=request.get_parameter("done"),
+        result_code=request.get_parameter("done"),
     )
     status = 409 if is_conflict else 422 if error else 200
     return site.render_merchant_page(request, access, page, status)
@@ -249,7 +249,7 @@ async def get_request_page(
         can_refresh_status=(
             payment_request.provider != BANK_TRANSFER and payment_request.state in LIVE_STATES
         ),
-        done_here=request.get_parameter("done"),
+        result_code=request.get_parameter("done"),
     )
     return site.render_merchant_page(request, access, page)
 

@@ -124,7 +124,7 @@ def _build_page(
         differences=[*compare_rules(view.published, loaded.document)] if view.draft_rules else (),
         author_names=loaded.author_names,
         currency=access.merchant.configuration.currency,
-        done_here=request.get_parameter("done"),
+        result_code=request.get_parameter("done"),
         at=_parse_position(request.get_parameter("at")),
         by=request.get_parameter("by"),
         default_typed=default_typed,
@@ -155,7 +155,7 @@ async def send_file(site: PortalSite, _request: PortalRequest, access: MerchantA
     async with site.open_work(access) as work:
         view = await get_rules(work)
     name = f"{access.merchant.key}-assignment-rules.yaml"
-    return build_file_response(_render(view).encode(), "application/yaml; charset=utf-8", name)
+    return build_file_response(_render_file(view).encode(), "application/yaml; charset=utf-8", name)
 
 
 @takes_form_at_merchant
@@ -207,7 +207,7 @@ async def _render_file_page(
         view = await get_rules(work)
     page = _build_file_page(access, view, text)
     if is_conflict:
-        page = msgspec.structs.replace(page, current_text=_render(view))
+        page = msgspec.structs.replace(page, current_text=_render_file(view))
     return site.render_merchant_page(request, access, page, status)
 
 
@@ -236,7 +236,7 @@ def _build_file_page(
     return RulesFilePage(
         revision=known_revision or view.revision,
         is_draft=view.draft_rules is not None,
-        text=_render(view) if text is None else text,
+        text=_render_file(view) if text is None else text,
         faults=faults,
         differences=[*compare_rules(view.published, document)] if document else (),
         is_checked=document is not None,
@@ -245,7 +245,7 @@ def _build_file_page(
     )
 
 
-def _render(view: RulesView) -> str:
+def _render_file(view: RulesView) -> str:
     return render_yaml(render_document(build_document(view.edited, view.names)))
 
 

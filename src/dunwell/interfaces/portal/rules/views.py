@@ -154,7 +154,7 @@ class RulesPage(Page, frozen=True):
     differences: Sequence[RuleDifference]
     author_names: Mapping[str, str]
     currency: str
-    done_here: str
+    result_code: str
     at: int
     by: str
     default_typed: str | None = None

@@ -31,7 +31,7 @@ class SuppressionsPage(Page, frozen=True):
     """The suppression list with the form that adds an address.
 
     `typed` are the form's values by field name, `faults` pairs of a field name and the code of its
-    fault. `done_here` is the result of the last action, or "".
+    fault. `result_code` is the result of the last action, or "".
     """
 
     template: ClassVar[str] = "suppressions.html"
@@ -43,7 +43,7 @@ class SuppressionsPage(Page, frozen=True):
     next_cursor: str | None
     typed: Mapping[str, str]
     faults: Sequence[tuple[str, str]]
-    done_here: str
+    result_code: str
 
 
 class RemovalPage(Page, frozen=True):
@@ -129,7 +129,7 @@ async def _render_list_page(
         next_cursor=found.next_cursor,
         typed=typed,
         faults=faults,
-        done_here=request.get_parameter("done"),
+        result_code=request.get_parameter("done"),
     )
     return site.render_merchant_page(request, access, page, 422 if faults else 200)
 

@@ -144,11 +144,11 @@ async def _render_text_page(
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
 
-    async def answer() -> Response:
+    async def render() -> Response:
         page = await _build_text_page(site, request, access, typed)
         return site.render_merchant_page(request, access, page, typed.status if typed else 200)
 
-    return await site.previews.run(request, access.person.user_id, answer)
+    return await site.previews.run(request, access.person.user_id, render)
 
 
 async def _build_text_page(

@@ -155,10 +155,10 @@ async def get_preview_page(
         sent=next((each for each in _TRIAL_OUTCOMES if each == request.get_parameter("sent")), ""),
         has_mail_channel="EMAIL" in access.merchant.configuration.channels,
     )
-    answer = site.render_merchant_page(request, access, page)
+    response = site.render_merchant_page(request, access, page)
     if loaded.preview is not None and loaded.preview.html:
-        answer.headers["Content-Security-Policy"] = _PAGE_POLICY
-    return answer
+        response.headers["Content-Security-Policy"] = _PAGE_POLICY
+    return response
 
 
 @at_merchant

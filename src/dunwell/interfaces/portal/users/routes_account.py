@@ -302,10 +302,10 @@ async def ask_browser(
 async def submit_passkey(
     site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    services, answer = get_sign_in_services(site), fields["answer"].encode()
+    services, passkey_response = get_sign_in_services(site), fields["answer"].encode()
     async with services.work(person.actor) as work:
         is_added = await add_passkey(
-            services, work, person=person, body=answer, name=fields.text("name")
+            services, work, person=person, body=passkey_response, name=fields.text("name")
         )
     done = "passkey_added" if is_added else "passkey_refused"
     return site.redirect(request, None, "account", done=done)

@@ -116,9 +116,9 @@ async def _render_form(
     invited = await find_invitation(get_sign_in_services(site), request.path_params["link"], opener)
     if invited is None:
         return _render_expired_page(site, request)
-    answer = _render_page(site, request, invited=invited, faults=faults, status=status)
-    set_opener_cookie(site, answer, opener)
-    return answer
+    response = _render_page(site, request, invited=invited, faults=faults, status=status)
+    set_opener_cookie(site, response, opener)
+    return response
 
 
 def _render_page(

@@ -79,10 +79,10 @@ async def submit_password(site: PortalSite, request: PortalRequest) -> Response:
         randomness=generate_randomness(),
     )
     if isinstance(outcome, PendingSignIn):
-        answer = site.redirect(request, None, "second", next=next_page)
+        response = site.redirect(request, None, "second", next=next_page)
         cookie = render_pending_sign_in_cookie(outcome.secret, is_secure=site.is_secure)
-        answer.headers.append("Set-Cookie", cookie)
-        return answer
+        response.headers.append("Set-Cookie", cookie)
+        return response
     page = msgspec.structs.replace(build_sign_in_page(site, next_page), email=email)
     return _render_refusal(site, request, outcome, page)
 
@@ -145,9 +145,9 @@ async def sign_out(
         await end_session(tx, person, person.session_id, work.now)
         await save_user_audit(work, "session.end", person.user_id)
         user = await load_user(tx, person.user_id)
-    answer = site.redirect(request, None, "sign_in", left=None if user is None else user.provider)
-    site.set_session_cookie(answer, "")
-    return answer
+    response = site.redirect(request, None, "sign_in", left=None if user is None else user.provider)
+    site.set_session_cookie(response, "")
+    return response
 
 
 def _get_fault(request: PortalRequest, page: SignInPage) -> str:
@@ -207,10 +207,10 @@ def _render_refusal(
     if isinstance(outcome, TooManyAttempts):
         fault, minutes = "TOO_OFTEN", count_minutes(outcome.retry_after)
     shown = msgspec.structs.replace(page, fault=fault, minutes=minutes)
-    answer = site.render_page(site.build_context(request), shown, _STATUS_OF_FAULT[fault])
+    response = site.render_page(site.build_context(request), shown, _STATUS_OF_FAULT[fault])
     if isinstance(outcome, TooManyAttempts):
-        answer.headers["Retry-After"] = str(outcome.retry_after)
-    return answer
+        response.headers["Retry-After"] = str(outcome.retry_after)
+    return response
 
 
 PAGES: RoutedPages = {

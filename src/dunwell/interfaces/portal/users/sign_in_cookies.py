@@ -100,8 +100,8 @@ def start_browser_session(site: PortalSite, opened: OpenedSession, next_page: st
         next_page = build_address("account")
     elif opened.is_new_network:
         next_page = build_address("account", done="new_place")
-    answer = build_redirect(next_page)
-    site.set_session_cookie(answer, opened.secret)
+    response = build_redirect(next_page)
+    site.set_session_cookie(response, opened.secret)
     for cookie in (
         render_pending_sign_in_cookie("", is_secure=site.is_secure),
         _render_cookie(
@@ -109,8 +109,8 @@ def start_browser_session(site: PortalSite, opened: OpenedSession, next_page: st
         ),
         _render_cookie(_OPENER_COOKIE, "", is_secure=site.is_secure),
     ):
-        answer.headers.append("Set-Cookie", cookie)
-    return answer
+        response.headers.append("Set-Cookie", cookie)
+    return response
 
 
 def get_pending_sign_in_secret(site: PortalSite, request: PortalRequest) -> str:
@@ -158,9 +158,9 @@ def get_opener_secret(site: PortalSite, request: PortalRequest) -> str:
     return given if hash_secret(given) is not None else render_secret(generate_randomness())
 
 
-def set_opener_cookie(site: PortalSite, answer: Response, opener: str) -> None:
+def set_opener_cookie(site: PortalSite, response: Response, opener: str) -> None:
     cookie = _render_cookie(_OPENER_COOKIE, opener, is_secure=site.is_secure)
-    answer.headers.append("Set-Cookie", cookie)
+    response.headers.append("Set-Cookie", cookie)
 
 
 def _render_cookie(

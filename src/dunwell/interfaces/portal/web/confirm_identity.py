@@ -195,12 +195,12 @@ async def _render_confirmation_page(
         fault=refusal.fault,
         minutes=-(-refusal.retry_after // 60),
     )
-    answer = site.render_page(
+    response = site.render_page(
         site.build_context(request, access), page, _STATUS.get(refusal.fault, 403)
     )
     if refusal.retry_after:
-        answer.headers["Retry-After"] = str(refusal.retry_after)
-    return answer
+        response.headers["Retry-After"] = str(refusal.retry_after)
+    return response
 
 
 _STATUS = {"WRONG": 400, "PASSKEY": 400, "TOO_OFTEN": 429}

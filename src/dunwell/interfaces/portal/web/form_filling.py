@@ -147,7 +147,7 @@ class _Filler:
         if piece.tag == "textarea":
             self._is_in_text = True
             return f"{piece.raw}\n{escape(value, quote=False)}"
-        return _render({**piece.attributes, "value": value}, piece.tag)
+        return _render_tag({**piece.attributes, "value": value}, piece.tag)
 
     def _fill_box(self, piece: _Piece) -> str:
         """Fill a checkbox or radio button. It is selected if its value is among the values."""
@@ -156,14 +156,14 @@ class _Filler:
         if value in self._values.get(piece.name, ()):
             self._placed.add((piece.name, value))
             attributes["checked"] = None
-        return _render(attributes, piece.tag)
+        return _render_tag(attributes, piece.tag)
 
     def _fill_option(self, piece: _Piece, name: str, chosen: str) -> str:
         attributes = {key: text for key, text in piece.attributes.items() if key != "selected"}
         if attributes.get("value") == chosen:
             self._placed.add((name, chosen))
             attributes["selected"] = None
-        return _render(attributes, piece.tag)
+        return _render_tag(attributes, piece.tag)
 
     def _next_value(self, name: str) -> str | None:
         values, index = self._values.get(name, []), self._used.get(name, 0)
@@ -191,7 +191,7 @@ def _choose_form(pieces: Sequence[_Piece], path: str, names: frozenset[str]) -> 
     return best if best is not None and matching_fields[best] else None
 
 
-def _render(attributes: _Attributes, tag: str) -> str:
+def _render_tag(attributes: _Attributes, tag: str) -> str:
     written = (
         name if value is None else f'{name}="{escape(value)}"'
         for name, value in attributes.items()

@@ -89,9 +89,11 @@ def signed_in(handler: Handler) -> RouteHandler:
         person = await site.find_person(request)
         if person is None:
             return site.redirect_to_sign_in(request)
-        answer = await handler(site, request, person)
+        response = await handler(site, request, person)
         return (
-            await restore_typed(site, request, person, answer) if person.has_kept_forms else answer
+            await restore_typed(site, request, person, response)
+            if person.has_kept_forms
+            else response
         )
 
     return run
@@ -104,10 +106,10 @@ def takes_form(handler: FormHandler) -> RouteHandler:
             person = await site.find_person(request)
             if person is None or not person.is_form_token(fields["token"]):
                 return await render_stale_form_page(site, request, fields, person)
-            answer = await handler(site, request, person, fields)
-            if person.has_kept_forms and answer.status_code == 303:
+            response = await handler(site, request, person, fields)
+            if person.has_kept_forms and response.status_code == 303:
                 await forget_typed(site, request, person)
-            return answer
+            return response
 
     return run
 

@@ -208,18 +208,18 @@ class PortalSite(WebSite):
         """Redirect to the sign-in page, which redirects back."""
         return build_redirect(build_address("sign_in", next=request.own_address))
 
-    def set_session_cookie(self, answer: Response, secret: str) -> None:
+    def set_session_cookie(self, response: Response, secret: str) -> None:
         """Set the session cookie. An empty secret deletes it."""
         cookie = render_cookie(SESSION_COOKIE, secret, is_secure=self.is_secure)
-        answer.headers.append("Set-Cookie", cookie)
+        response.headers.append("Set-Cookie", cookie)
 
-    def set_language_cookie(self, request: PortalRequest, answer: Response) -> None:
+    def set_language_cookie(self, request: PortalRequest, response: Response) -> None:
         """Keep the chosen language in a cookie."""
         chosen = request.chosen_language
         if chosen in self.pages.codes:
             cookie = f"{LANGUAGE_COOKIE}={chosen}; Path=/portal; HttpOnly; SameSite=Lax"
             secure = "; Secure" if self.is_secure else ""
-            answer.headers.append("Set-Cookie", f"{cookie}; Max-Age=31536000{secure}")
+            response.headers.append("Set-Cookie", f"{cookie}; Max-Age=31536000{secure}")
 
     def _choose_language(self, request: PortalRequest, person: SignedInUser | None) -> str:
         codes = self.pages.codes

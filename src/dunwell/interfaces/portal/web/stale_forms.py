@@ -112,32 +112,34 @@ async def render_stale_form_page(
 
 
 async def restore_typed(
-    site: PortalSite, request: PortalRequest, person: SignedInUser, answer: Response
+    site: PortalSite, request: PortalRequest, person: SignedInUser, response: Response
 ) -> Response:
     """Return the page with the values that the user had entered before the session ended, if they
     are stored."""
-    is_page = answer.headers.get("Content-Type", "").startswith("text/html")
+    is_page = response.headers.get("Content-Type", "").startswith("text/html")
     # A script that polls a page does not restore the form.
     is_opened = request.headers.get("sec-fetch-dest", "document") == "document"
-    if not (request.method == "GET" and answer.status_code == 200 and is_page and is_opened):
-        return answer
+    if not (request.method == "GET" and response.status_code == 200 and is_page and is_opened):
+        return response
     async with site.resources.database.transaction() as tx:
         values = await load_kept_form(tx, person.user_id, request.own_address, site.now())
     if values is None:
-        return answer
+        return response
     language = site.build_context(request).language
     notice_macro = site.pages.get_variable(language, "_restored.html", "restored")
     filled = fill_form(
-        bytes(answer.body).decode(),
+        bytes(response.body).decode(),
         request.scope["path"],
         values,
         is_filled=lambda name: is_restored(request.route, name),
         notice=notice_macro,
     )
     if filled is None:
-        return answer
+        return response
     return Response(
-        filled, 200, {name: text for name, text in answer.headers.items() if name not in _REPLACED}
+        filled,
+        200,
+        {name: text for name, text in response.headers.items() if name not in _REPLACED},
     )
 
 

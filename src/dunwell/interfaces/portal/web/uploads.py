@@ -66,12 +66,12 @@ def takes_upload_at_merchant(handler: UploadHandler) -> RouteHandler:
             person = await site.find_person(request)
             if person is None or not person.is_form_token(upload.fields["token"]):
                 return await render_stale_form_page(site, request, upload.fields, person)
-            answer = await handler(
+            response = await handler(
                 site, request, await site.get_merchant_access(request, person), upload
             )
-            if person.has_kept_forms and answer.status_code == 303:
+            if person.has_kept_forms and response.status_code == 303:
                 await forget_typed(site, request, person)
-            return answer
+            return response
 
     return run
 

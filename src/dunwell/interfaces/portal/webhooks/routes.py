@@ -63,7 +63,7 @@ class EndpointPage(Page, frozen=True):
     deliveries: Sequence[LoggedDelivery]
     after: str
     next_cursor: str | None
-    done_here: str
+    result_code: str
     replayed: int
     since_error: str = ""
     since_typed: str = ""
@@ -76,7 +76,7 @@ class DeliveryPage(Page, frozen=True):
     endpoint_id: UUID
     url: str
     view: DeliveryDetails
-    done_here: str
+    result_code: str
 
 
 class EndpointTestPage(Page, frozen=True):
@@ -164,7 +164,7 @@ async def render_endpoint_page(
         deliveries=log.items,
         after=after,
         next_cursor=log.next_cursor,
-        done_here=request.get_parameter("done"),
+        result_code=request.get_parameter("done"),
         replayed=parse_number(request.get_parameter("again")) or 0,
         since_error=since_error,
         since_typed=since_typed,

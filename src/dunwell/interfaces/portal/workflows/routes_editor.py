@@ -131,7 +131,7 @@ async def _render_editor_page(
         faults=describe_faults(draft.definition, list_faults_of_no_step(draft)),
         order_revision=compute_revision(draft.parts.get(STEP_ORDER)),
         currency=get_amount_format(access, draft, "").currency,
-        done_here=notice.done,
+        result_code=notice.done,
         is_order_conflict=notice.is_order_conflict,
         conflict_step=notice.conflict_step,
     )
@@ -290,7 +290,7 @@ def _build_step_page(
         is_saved=outcome.is_saved,
         conflict=outcome.conflict,
         currency=form.amounts.currency,
-        done_here=request.get_parameter("done"),
+        result_code=request.get_parameter("done"),
         kind=kind,
         step_id=step_id,
         after=request.get_parameter("after"),
@@ -355,7 +355,7 @@ def _build_settings_page(
         is_saved=outcome.is_saved,
         conflict=outcome.conflict,
         currency=form.amounts.currency,
-        done_here=request.get_parameter("done"),
+        result_code=request.get_parameter("done"),
     )
 
 

@@ -91,7 +91,7 @@ class WorkflowHistoryPage(Page, frozen=True):
     workflow: WorkflowOverview
     versions: Sequence[VersionRow]
     max_counted: int
-    done_here: str
+    result_code: str
 
 
 class WorkflowVersionPage(Page, frozen=True):

@@ -206,7 +206,7 @@ class WorkflowEditorPage(Page, frozen=True):
     faults: Sequence[DraftFault]
     order_revision: str
     currency: str
-    done_here: str
+    result_code: str
     is_order_conflict: bool = False
     conflict_step: str = ""
 
@@ -233,7 +233,7 @@ class PartPage(Page, frozen=True):
     is_saved: bool
     conflict: PartConflict | None
     currency: str
-    done_here: str
+    result_code: str
 
 
 class WorkflowStepPage(PartPage, frozen=True, kw_only=True):
