@@ -107,8 +107,8 @@ def _apply_to_rule(rules: RuleSet, found: Rule, edit: RulesEdit) -> tuple[Rule, 
     return tuple(others)
 
 
-def _replace_at(rules: RuleSet, position: int, *instead: Rule) -> tuple[Rule, ...]:
-    return (*rules.rules[:position], *instead, *rules.rules[position + 1 :])
+def _replace_at(rules: RuleSet, position: int, *replacements: Rule) -> tuple[Rule, ...]:
+    return (*rules.rules[:position], *replacements, *rules.rules[position + 1 :])
 
 
 def _name_copy(rules: RuleSet, name: str) -> str:

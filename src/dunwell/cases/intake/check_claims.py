@@ -77,11 +77,13 @@ def _count_given_keys(claim: ClaimSubmission) -> int:
     return count
 
 
+# The shapes of a body without control characters (`has_only_plain_text`): texts are checked for
+# their length only, which is faster than the patterns of the complete shapes.
 _Text = Annotated[str, Meta(max_length=255)]
 _Reference = Annotated[str, Meta(min_length=1, max_length=255)]
 
 
-def _plain_texts(fields: Iterable[DebtorField]) -> list[tuple[str, Any, Any]]:
+def _list_plain_texts(fields: Iterable[DebtorField]) -> list[tuple[str, Any, Any]]:
     return [
         (each.name, _Text | None, msgspec.field(default=None, name=each.wire_name))
         for each in fields
@@ -94,14 +96,14 @@ class _PlainItem(ItemSubmission, frozen=True):
 
 
 _PlainAddress: Any = msgspec.defstruct(
-    "_PlainAddress", _plain_texts(ADDRESS_FIELDS), bases=(AddressSubmission,), frozen=True
+    "_PlainAddress", _list_plain_texts(ADDRESS_FIELDS), bases=(AddressSubmission,), frozen=True
 )
 _PlainClaim: Any = msgspec.defstruct(
     "_PlainClaim",
     [
         ("reference_number", _Reference),
         ("items", Annotated[list[_PlainItem], Meta(min_length=1, max_length=MAX_ITEMS)]),
-        *_plain_texts(FIELDS),
+        *_list_plain_texts(FIELDS),
         ("address", _PlainAddress | None, None),
     ],
     bases=(ClaimSubmission,),
@@ -181,10 +183,10 @@ def parse_claims(body: bytes) -> Iterator[ClaimSubmission | RejectedSubmission]:
     parser = _ClaimParser()
     claims = _decode_all(body) if len(body) <= _MAX_WHOLE_BYTES else None
     if claims is None or not has_given_keys(claims, body):
-        yield from map(parser.read_claim, _split(body))
+        yield from map(parser.parse_claim, _split(body))
         return
     _check_count(len(claims))
-    yield from map(parser.check_meaning, claims)
+    yield from map(parser.check_content, claims)
 
 
 def _decode_all(body: bytes) -> Sequence[ClaimSubmission] | None:
@@ -234,7 +236,7 @@ class _ClaimParser:
     def __init__(self) -> None:
         self._faults_left = _MAX_FAULTS
 
-    def read_claim(self, raw: msgspec.Raw) -> ClaimSubmission | RejectedSubmission:
+    def parse_claim(self, raw: msgspec.Raw) -> ClaimSubmission | RejectedSubmission:
         """Raises InvalidRequest."""
         text = bytes(raw)
         if len(text) > _MAX_CLAIM_BYTES:
@@ -252,9 +254,9 @@ class _ClaimParser:
         except (msgspec.DecodeError, UnicodeDecodeError):
             return self._reject_shape(text)
         repeated = [] if has_given_keys([claim], text) else list(_find_repeated_keys(text))
-        return self.check_meaning(claim, repeated)
+        return self.check_content(claim, repeated)
 
-    def check_meaning(
+    def check_content(
         self, claim: ClaimSubmission, repeated: Sequence[Fault] = ()
     ) -> ClaimSubmission | RejectedSubmission:
         """Check the claim's content. `repeated` has the faults of keys that occur twice in its

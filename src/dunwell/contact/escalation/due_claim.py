@@ -44,6 +44,7 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     status: Status
     # The id of the workflow and its major version.
     workflow_key: tuple[UUID, int]
+    # Counts the claim's assignments; each of them starts a new run.
     run: int
     position: WorkflowPosition
     event_sequence: int

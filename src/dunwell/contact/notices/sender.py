@@ -193,6 +193,7 @@ async def record_notice(
     tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: NoticeSettlement,
     *, provider: str | None, now: datetime,
 ) -> int:  # fmt: skip
+    """Record the outcome of a notice. Return 1, or 0 if another worker has taken over its lease."""
     is_saved = await save_notice_outcome(
         tx, each, lease_id=lease_id, settlement=settlement, provider=provider, now=now
     )
@@ -243,7 +244,8 @@ class NoticeSender(Sender[HandedOverNotice]):
 
 
 class _NoticeQueue:
-    """Implements `sending.sender.SendQueue` for notices."""
+    """Implements `sending.sender.SendQueue` for notices. Each notice is a separate set, and is the
+    key of its set."""
 
     def __init__(self, resources: Resources, printer: LetterPrinter, adapters: Adapters) -> None:
         self._resources = resources

@@ -33,12 +33,12 @@ _FIRST_PAUSE_SECONDS, _PAUSE_SECONDS = 0.1, 1.0
 # time after asking it to end.
 _BRIEF_RETRY_SECONDS = 5.0
 
-Written = TypeVar("Written")
+Result = TypeVar("Result")
 
 log = structlog.get_logger(__name__)
 
 
-async def retry_until_saved(write: Callable[[], Awaitable[Written]]) -> Written:
+async def retry_until_saved(write: Callable[[], Awaitable[Result]]) -> Result:
     """Repeat a transaction while the database is unavailable or another change conflicts with it.
     The transaction must be repeatable, because it may have been committed although the confirmation
     was lost."""
@@ -101,7 +101,7 @@ class MessageCall(Generic[Item]):
 
     def __init__(self, handed_over: HandedOverSet[Item], item: Item) -> None:
         self.item = item
-        # From here on, the message may have been sent.
+        # True from the call of the channel on: the message may have been sent.
         self.has_begun = False
         self._handed_over = handed_over
 

@@ -157,7 +157,10 @@ async def _lease(
     tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
     limits: SetLimits,
 ) -> list[ContactToRender]:  # fmt: skip
-    """Lease contacts and load attachments for the steps that use them."""
+    """Lease contacts and load attachments for the steps that use them.
+
+    times: the merchant's time and the real time.
+    """
     contacts = await _lease_within_rate(tx, merchant_id, lease=lease, times=times, limits=limits)
     if not contacts:
         return []

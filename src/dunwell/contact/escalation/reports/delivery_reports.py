@@ -199,6 +199,8 @@ async def _postpone_report(resources: Resources, waiting: WaitingReport) -> None
 async def _apply_report(
     work: Work, resources: Resources, waiting: WaitingReport, message: ReportedMessage
 ) -> ReportOutcome:
+    """Apply a report to its message and return what was done. WAIT means that the report has to be
+    processed again later."""
     contact_id = message.reference.communication_id
     outcome = decide_report(waiting.state, message.state, is_delivered=message.is_delivered)
     if outcome is ReportOutcome.SETTLE_AS_SENT:

@@ -10,8 +10,8 @@ import msgspec
 from dunwell.accounts.merchants.answer_days import compute_answer_day
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.progress import GRACE, compute_response_day
+from dunwell.contact.escalation.forecast.debtor_forecast import ForecastRequest, forecast_for_debtor
 from dunwell.contact.escalation.forecast.forecast import Announcement
-from dunwell.contact.escalation.forecast.foresee_claim import ForecastRequest, forecast_for_debtor
 from dunwell.contact.escalation.usable_channels import DebtorAddresses
 from dunwell.contact.messages.identities import DebtorPerson
 from dunwell.core.claims.states import ACTIVE, HoldKind
