@@ -54,7 +54,7 @@ _LINES: dict[str, Any] = {
 LINES = check_installation({"deliveryProviders": _LINES}).delivery_providers or {}
 NOTHING = Observations(
     waiting=[], batches=[], mailboxes=[], unknown=[], overdue=[], unseen=[], off=[], failing=[],
-    strange_sms=[], strange_reports=[], step_due_at=None,
+    unmatched_sms=[], unmatched_reports=[], step_due_at=None,
 )  # fmt: skip
 NO_FIGURES = ProviderFigures({}, [])
 
@@ -157,11 +157,11 @@ def test_no_observation_is_no_alert_condition() -> None:
         (None, {"mailboxes": [("gone", NOW - DAY)]}, ""),
         (
             AlertKind.UNMATCHED_REPORTS,
-            {"strange_reports": [ProviderCount("post", 10, NOW)]},
+            {"unmatched_reports": [ProviderCount("post", 10, NOW)]},
             "post",
         ),
-        (None, {"strange_reports": [ProviderCount("post", 9, NOW)]}, ""),
-        (AlertKind.UNMATCHED_SMS, {"strange_sms": [ProviderCount("sms", 1, NOW)]}, "sms"),
+        (None, {"unmatched_reports": [ProviderCount("post", 9, NOW)]}, ""),
+        (AlertKind.UNMATCHED_SMS, {"unmatched_sms": [ProviderCount("sms", 1, NOW)]}, "sms"),
         (AlertKind.UNKNOWN_SENDS, {"unknown": [MerchantCount(7, "nord", 1, NOW)]}, "7"),
         (AlertKind.OVERDUE_DISPUTES, {"overdue": [MerchantCount(7, "nord", 1, NOW)]}, "7"),
         (AlertKind.UNSEEN_REPLIES, {"unseen": [MerchantCount(7, "nord", 1, NOW)]}, "7"),

@@ -71,7 +71,7 @@ async def test_the_check_for_alerts_reads_few_rows(harness: Harness) -> None:
         explaining = Explaining(connection)
         await load_observations(
             explaining, now,
-            late_before=now, unseen_before=now, strange_since=now - timedelta(days=1),
+            late_before=now, unseen_before=now, unmatched_since=now - timedelta(days=1),
         )  # fmt: skip
         await list_backlogs(explaining, ["post"], now, MOST)
     large = {"communications", "claims"}

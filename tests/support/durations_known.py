@@ -342,7 +342,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "operations/recovery/archive.py KEPT_FOR": (
         "tests/domain/test_archive_bases.py::test_a_base_backup_is_deleted_once_the_next_is_two_weeks_old",
     ),
-    "operations/dashboards/overview.py MONEY_DAYS": (
+    "operations/dashboards/overview.py PAYMENT_DAYS": (
         "tests/usecases/test_read_overview.py::test_the_overview_sums_payments_of_fourteen_days",
     ),
     "operations/dashboards/overview.py RECENT": (
@@ -414,7 +414,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/sign_in/limits.py WINDOW": (
         "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_an_address_whether_or_not_it_exists",
     ),
-    "operations/dashboards/overview.py _BOUNCES_FOR": (
+    "operations/dashboards/overview.py _FAILED_PERIOD": (
         (
             "tests/usecases/test_open_tasks.py"
             "::test_a_message_that_did_not_arrive_waits_for_seven_days"

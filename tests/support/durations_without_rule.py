@@ -12,11 +12,11 @@ NO_RULE: Mapping[str, str] = {
     "operations/alerts/endpoint_alerts.py WATCH_SECONDS": _PAUSE,
     "operations/alerts/check_alerts.py CHECK_SECONDS": _PAUSE,
     "operations/alerts/send_alert_emails.py EMAIL_IDLE_SECONDS": _PAUSE,
-    "operations/alerts/send_alert_emails.py _CALL_SECONDS": _TIMEOUT,
+    "operations/alerts/send_alert_emails.py _CALL_TIMEOUT_SECONDS": _TIMEOUT,
     "operations/alerts/send_alert_emails.py _FIRST_PAUSE": _PAUSE,
     "operations/alerts/send_alert_emails.py _MAX_PAUSE": _PAUSE,
     "operations/alerts/store.py _MAX_PAUSE": _BOUND,
-    "operations/alerts/store.py _TAKE_TURN": (
+    "operations/alerts/store.py _LOCK_CHECK": (
         "room for clocks that differ, not a time that is over"
     ),
     "operations/alerts/check_alerts.py _REPORT_SECONDS": _PAUSE,
@@ -77,8 +77,8 @@ NO_RULE: Mapping[str, str] = {
     "accounts/installation/current_installation.py _RELOAD_SECONDS": _PAUSE,
     "operations/jobs/previews/draft_previews.py _HEARTBEAT_SECONDS": _PAUSE,
     "operations/jobs/claim_jobs.py JOB_SECONDS": _PAUSE,
-    "operations/jobs/claim_jobs.py _PAUSE": _PAUSE,
-    "operations/jobs/claim_jobs.py _SLICE_SECONDS": (
+    "operations/jobs/claim_jobs.py _PAUSE_AFTER_ERROR": _PAUSE,
+    "operations/jobs/claim_jobs.py _MAX_SLICE_SECONDS": (
         "how long one job runs before the next has its turn"
     ),
     "operations/jobs/runner.py SWEEP_JOBS_SECONDS": _PAUSE,

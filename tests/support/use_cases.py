@@ -150,7 +150,7 @@ ASK_NOTHING = name_reasons({
         change_attachments.check_ticket,
         end_claim.end_claim,
         explain_claim.explain_rules,
-        exported_lists.ExportDefinition.read_rows,
+        exported_lists.ExportDefinition.load_rows,
         create_claims.create_requests, starts.decide_starts,
         act.load_action_target,
         audit_log.save_audit,
@@ -190,7 +190,7 @@ ASK_NOTHING = name_reasons({
     "workers alone reach it, and what it does to each claim asks in the starter's name": (
         act.act_on_claims,
     ),
-    "it finds the rights that are asked for": (runner.ask_rights_again,),
+    "it finds the rights that are asked for": (runner.load_current_rights,),
     "it opens the transaction that others ask in": (passwords.SignInServices.work,),
 })  # fmt: skip
 

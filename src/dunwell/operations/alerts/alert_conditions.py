@@ -47,8 +47,8 @@ class Observations(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     unseen: Sequence[MerchantCount]
     off: Sequence[MerchantCount]
     failing: Sequence[MerchantCount]
-    strange_sms: Sequence[ProviderCount]
-    strange_reports: Sequence[ProviderCount]
+    unmatched_sms: Sequence[ProviderCount]
+    unmatched_reports: Sequence[ProviderCount]
     # When the oldest late step fell due. None if no step is late.
     step_due_at: datetime | None
 
@@ -150,11 +150,11 @@ def _check_failure_rates(
 def _check_unmatched(
     settings: AlertSettings, observations: Observations
 ) -> Iterator[AlertCondition]:
-    for each in observations.strange_reports:
+    for each in observations.unmatched_reports:
         if each.count >= settings.failing.least:
             figures = AlertFigures(count=each.count, since=each.since)
             yield AlertCondition(AlertKind.UNMATCHED_REPORTS, each.provider, figures)
-    for each in observations.strange_sms:
+    for each in observations.unmatched_sms:
         yield AlertCondition(
             AlertKind.UNMATCHED_SMS, each.provider, AlertFigures(count=each.count, since=each.since)
         )

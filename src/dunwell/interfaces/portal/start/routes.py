@@ -23,7 +23,7 @@ from dunwell.operations.alerts.check_alerts import load_alert_overview
 from dunwell.operations.dashboards.overview import (
     MAX_CLAIMS,
     MAX_NEWEST,
-    MONEY_DAYS,
+    PAYMENT_DAYS,
     AttentionItem,
     AttentionKind,
     PaidDay,
@@ -160,7 +160,7 @@ def build_attention_rows(
 def fill_days(paid: Sequence[PaidDay], currency: str, today: date) -> list[PaidDay]:
     """Return one entry for each day, including days without payments."""
     found = {each.day: each for each in paid if each.currency == currency}
-    days = [today - timedelta(days=days_ago) for days_ago in range(MONEY_DAYS - 1, -1, -1)]
+    days = [today - timedelta(days=days_ago) for days_ago in range(PAYMENT_DAYS - 1, -1, -1)]
     return [found.get(day, PaidDay(day, currency, 0, 0)) for day in days]
 
 
