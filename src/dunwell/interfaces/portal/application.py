@@ -76,21 +76,21 @@ class ProblemPage(Page, frozen=True):
 _PORTAL_PROBLEMS: ProblemTable = (
     # An unauthorised user learns no more than that the page does not exist.
     (errors.InsufficientScope, Problem(404, "NOT_FOUND")),
-    (errors.InvalidState, Problem(409, "OVERTAKEN")),
-    (errors.TooSlow, Problem(408, "AWAY")),
+    (errors.InvalidState, Problem(409, "STATE_CHANGED")),
+    (errors.TooSlow, Problem(408, "UNAVAILABLE")),
     (PreviewBusy, Problem(429, "PREVIEW_BUSY", retry_after=5)),
     (PreviewTooSlow, Problem(503, "PREVIEW_SLOW", retry_after=5)),
-    (errors.RateLimited, Problem(429, "AWAY", retry_after=30)),
+    (errors.RateLimited, Problem(429, "UNAVAILABLE", retry_after=30)),
 )
-_OVERTAKEN = Problem(409, "OVERTAKEN")
+_STATE_CHANGED = Problem(409, "STATE_CHANGED")
 
 
 async def answer_failure(site: PortalSite, request: PortalRequest, error: Exception) -> Response:
-    problem, request_id = find_problem(error, _PORTAL_PROBLEMS, otherwise=_OVERTAKEN), ""
+    problem, request_id = find_problem(error, _PORTAL_PROBLEMS, otherwise=_STATE_CHANGED), ""
     if problem.status == 500:
         request_id = log_crash(request, site.resources, error)
     message = ""
-    if problem.kind == "OVERTAKEN" and isinstance(error, errors.Refusal):
+    if problem.kind == "STATE_CHANGED" and isinstance(error, errors.Refusal):
         message = error.text
     context = site.build_context(request, getattr(request.state, "access", None))
     is_preview = isinstance(error, PreviewBusy | PreviewTooSlow)

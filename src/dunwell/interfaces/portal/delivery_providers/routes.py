@@ -238,13 +238,15 @@ def _parse_letter_key(text: str) -> tuple[int, UUID] | None:
 
 
 class UnmatchedMessagesPage(Page, frozen=True):
+    """The reports or SMS replies that match no message. `result_code` is the result of marking
+    one as read, or ""."""
+
     template: ClassVar[str] = "unmatched_messages.html"
 
     kind: UnmatchedKind
     found: Sequence[UnmatchedEntry]
     next_cursor: str | None
     after: str
-    # The outcome of the form on this page, or "".
     result_code: str
 
 

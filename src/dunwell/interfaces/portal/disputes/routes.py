@@ -101,15 +101,17 @@ async def get_disputes_page(
     choice, assignee_filter = parse_assignee_filter(request, access)
     async with site.open_work(access) as work:
         count = await count_unresolved_disputes(work)
-        waiting, ended, cursor = await _load_disputes(work, state, after, assignee_filter)
+        open_disputes, closed_disputes, cursor = await _load_disputes(
+            work, state, after, assignee_filter
+        )
     page = DisputesPage(
         state=str(state),
         whose=choice,
         me=access.person.user_id,
-        waiting=waiting,
-        ended=ended,
+        open_disputes=open_disputes,
+        closed_disputes=closed_disputes,
         answer_days={
-            each.dispute_id: _compute_answer_day(access, each.opened_at) for each in waiting
+            each.dispute_id: _compute_answer_day(access, each.opened_at) for each in open_disputes
         },
         count=count,
         after=after,
@@ -121,6 +123,8 @@ async def get_disputes_page(
 async def _load_disputes(
     work: Work, state: DisputeState, after: str, assignee_filter: AssigneeFilter
 ) -> tuple[Sequence[UnresolvedDispute], Sequence[ListedDispute], str | None]:
+    """Return the page of open disputes or of closed ones, the other list empty, and the cursor
+    of the next page."""
     if state is DisputeState.OPEN:
         found = await load_page(
             lambda cursor: list_unresolved_disputes(
@@ -129,10 +133,10 @@ async def _load_disputes(
             after,
         )
         return found.items, (), found.next_cursor
-    ended = await load_page(
+    closed = await load_page(
         lambda cursor: list_disputes(work, limit=PAGE_SIZE, cursor=cursor, state=state), after
     )
-    return (), ended.items, ended.next_cursor
+    return (), closed.items, closed.next_cursor
 
 
 def _compute_answer_day(access: MerchantAccess, opened_at: datetime) -> date:

@@ -100,8 +100,8 @@ class DisputesPage(Page, frozen=True):
     # The assignee filter: mine, nobodys (unassigned), or "" for all.
     whose: str
     me: UUID
-    waiting: Sequence[UnresolvedDispute]
-    ended: Sequence[ListedDispute]
+    open_disputes: Sequence[UnresolvedDispute]
+    closed_disputes: Sequence[ListedDispute]
     # The day on which a response is due, by the id of each open dispute.
     answer_days: Mapping[UUID, date]
     # The number of open disputes.

@@ -76,12 +76,12 @@ class JobPage(Page, frozen=True):
     may_cancel: bool
 
 
-_MAX_SHOWN, _BATCH = 100, 5_000
+_MAX_SHOWN, _BATCH_SIZE = 100, 5_000
 _ROW_HEADINGS = (
     LazyText("No."), LazyText("Claim"), LazyText("Outcome"), LazyText("Reason"),
     LazyText("Comment"),
 )  # fmt: skip
-_CSV = {
+_CSV_HEADERS = {
     "Content-Type": "text/csv; charset=utf-8",
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Robots-Tag": "noindex, nofollow, noarchive",
@@ -155,7 +155,7 @@ async def send_rows(site: PortalSite, request: PortalRequest, access: MerchantAc
     headings = [language.translate(each.text) for each in _ROW_HEADINGS]
     body, after = [BYTE_ORDER_MARK, render_rows([headings])], 0
     async with site.open_work(access) as work:
-        while rows := await list_job_rows(work, job_id, after=after, limit=_BATCH):
+        while rows := await list_job_rows(work, job_id, after=after, limit=_BATCH_SIZE):
             body.append(
                 render_rows(
                     (
@@ -170,7 +170,7 @@ async def send_rows(site: PortalSite, request: PortalRequest, access: MerchantAc
             )
             after = rows[-1].position
     name = {"Content-Disposition": render_disposition(f"job-{job_id}.csv")}
-    return Response(b"".join(body), 200, {**_CSV, **name})
+    return Response(b"".join(body), 200, {**_CSV_HEADERS, **name})
 
 
 @at_merchant
@@ -180,7 +180,7 @@ async def send_file(site: PortalSite, request: PortalRequest, access: MerchantAc
     async with site.open_work(access) as work:
         parts = await open_export(work, site.storage, job_id)
     name = {"Content-Disposition": render_disposition(f"export-{job_id}.csv")}
-    return StreamingResponse(parts, 200, {**_CSV, **name})
+    return StreamingResponse(parts, 200, {**_CSV_HEADERS, **name})
 
 
 async def _list_skipped_and_failed(work: Work, request: PortalRequest) -> Sequence[JobRow]:

@@ -84,7 +84,7 @@ class RequestedPlanPage(Page, frozen=True):
     me: UUID
     # What was typed as the reason for rejecting.
     reason: str
-    # REQUIRED, CONTROL_CHARACTER, OVERTAKEN or "".
+    # REQUIRED, CONTROL_CHARACTER, STATE_CHANGED or "".
     fault: str
     # The text of the refusal.
     message: str
@@ -163,7 +163,7 @@ async def submit_answer(
     except InvalidState as refusal:
         message = refusal.text
         return await _render_page(
-            site, request, access, reason=reason, fault="OVERTAKEN", message=message
+            site, request, access, reason=reason, fault="STATE_CHANGED", message=message
         )
     return site.redirect(request, access, "plan", claim_id=claim_id, plan_id=plan_id, done="answer")
 
@@ -228,7 +228,7 @@ async def _render_page(
         fault=fault,
         message=message,
     )
-    status = {"REQUIRED": 422, "CONTROL_CHARACTER": 422, "OVERTAKEN": 409}.get(fault, 200)
+    status = {"REQUIRED": 422, "CONTROL_CHARACTER": 422, "STATE_CHANGED": 409}.get(fault, 200)
     return site.render_merchant_page(request, access, page, status)
 
 

@@ -266,6 +266,7 @@ async def change_request(
 
 
 async def _cancel_request(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> str:
+    """Cancel the payment request. Return the code of the result."""
     try:
         async with site.open_work(access) as work:
             await cancel_request(work, parse_path_id(request, "request_id"))
@@ -275,7 +276,8 @@ async def _cancel_request(site: PortalSite, request: PortalRequest, access: Merc
 
 
 async def _refresh_status(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> str:
-    """Record what the provider reports. The actor is the system, not the user."""
+    """Record what the provider reports, with the system as the actor. Return the code of the
+    result."""
     request_id = parse_path_id(request, "request_id")
     async with site.open_work(access) as work:
         work.require(Right.RECORD_MONEY)

@@ -281,6 +281,7 @@ def list_reason_rows(typed: Typed) -> list[ReasonRow]:
 
 
 def flatten_reasons(document: Mapping[str, Any]) -> Typed:
+    """Return the reasons to dispute as the fields of their rows, with empty rows for new ones."""
     given, shown = _list_reasons(document), dict[str, str]()
     by_type = {each["type"]: each for each in given}
     own = [each for each in given if each["type"] not in RESERVED_NAMES]
@@ -312,6 +313,7 @@ def _is_own_reason(name: str) -> bool:
 
 
 def _get_stored_position(stored_types: Sequence[str], kind: str) -> int:
+    """Return the position of the type among the stored ones; new types come last."""
     return stored_types.index(kind) if kind in stored_types else len(stored_types)
 
 

@@ -69,6 +69,8 @@ def read_session_secret(site: PortalSite, request: PortalRequest) -> str:
 
 
 def build_app_setup(secret: str, email: str) -> AppSetup:
+    """Return what the user enters in an authenticator app: the secret in groups, and its URI
+    with a QR code."""
     address = render_app_uri(secret, email)
     groups = (
         secret[start : start + _SECRET_GROUP_LENGTH]

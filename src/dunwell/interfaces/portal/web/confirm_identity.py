@@ -93,36 +93,36 @@ _RIGHTS: Mapping[SensitiveAction, Right] = {
     SensitiveAction.RESET_USER: Right.PEOPLE,
     SensitiveAction.DEACTIVATE_USER: Right.PEOPLE,
 }
-_Who = TypeVar("_Who", SignedInUser, MerchantAccess)
-_Given = TypeVar("_Given", FormFields, Upload)
+_Caller = TypeVar("_Caller", SignedInUser, MerchantAccess)
+_Submitted = TypeVar("_Submitted", FormFields, Upload)
 
 
 def confirmed(
     action: SensitiveAction, when: Callable[[PortalRequest, FormFields], bool] | None = None
 ) -> Callable[
-    [Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]]],
-    Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]],
+    [Callable[[PortalSite, PortalRequest, _Caller, _Submitted], Awaitable[Response]]],
+    Callable[[PortalSite, PortalRequest, _Caller, _Submitted], Awaitable[Response]],
 ]:
     """Guard a handler of a form. `when` decides whether a form is sensitive; None means always."""
 
     def guard(
-        handler: Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]],
-    ) -> Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]]:
+        handler: Callable[[PortalSite, PortalRequest, _Caller, _Submitted], Awaitable[Response]],
+    ) -> Callable[[PortalSite, PortalRequest, _Caller, _Submitted], Awaitable[Response]]:
         @wraps(handler)
         async def run(
-            site: PortalSite, request: PortalRequest, who: _Who, given: _Given
+            site: PortalSite, request: PortalRequest, caller: _Caller, submitted: _Submitted
         ) -> Response:
-            fields = given.fields if isinstance(given, Upload) else given
+            fields = submitted.fields if isinstance(submitted, Upload) else submitted
             if when is None or when(request, fields):
-                _check_right(who, action)
-                person = who.person if isinstance(who, MerchantAccess) else who
+                _check_right(caller, action)
+                person = caller.person if isinstance(caller, MerchantAccess) else caller
                 if not is_confirmed(person, site.now()):
                     refusal = await _confirm(site, request, person, fields)
                     if refusal is not None:
                         return await _render_confirmation_page(
-                            site, request, who, action=action, fields=fields, refusal=refusal
+                            site, request, caller, action=action, fields=fields, refusal=refusal
                         )
-            return await handler(site, request, who, given)
+            return await handler(site, request, caller, submitted)
 
         # Outer guards copy the attribute (`functools.wraps`), so that it can be read from the
         # route.
@@ -139,11 +139,13 @@ class _Refusal(msgspec.Struct, frozen=True):
     retry_after: int = 0
 
 
-def _check_right(who: SignedInUser | MerchantAccess, action: SensitiveAction) -> None:
+def _check_right(caller: SignedInUser | MerchantAccess, action: SensitiveAction) -> None:
     """Raise NotFound if the user lacks the permission."""
     right = _RIGHTS[action]
     is_allowed = (
-        who.may(right) if isinstance(who, MerchantAccess) else right in who.rights_everywhere
+        caller.may(right)
+        if isinstance(caller, MerchantAccess)
+        else right in caller.rights_everywhere
     )
     if not is_allowed:
         raise NotFound("There is no such page.")
@@ -171,11 +173,13 @@ async def _confirm(
 
 
 async def _render_confirmation_page(
-    site: PortalSite, request: PortalRequest, who: SignedInUser | MerchantAccess,
+    site: PortalSite, request: PortalRequest, caller: SignedInUser | MerchantAccess,
     action: SensitiveAction,
     fields: FormFields, refusal: _Refusal,
 ) -> Response:  # fmt: skip
-    person, access = (who.person, who) if isinstance(who, MerchantAccess) else (who, None)
+    person, access = (
+        (caller.person, caller) if isinstance(caller, MerchantAccess) else (caller, None)
+    )
     async with SignInServices(site.resources, site.passwords).work(person.actor) as work:
         methods = await find_confirmation_ways(work, person)
     is_at_provider = (

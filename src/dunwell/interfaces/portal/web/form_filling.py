@@ -17,6 +17,8 @@ _Attributes = dict[str, str | None]
 
 @dataclass(slots=True)
 class _Piece:
+    """A tag, a text or a comment of the page."""
+
     raw: str
     tag: str = ""
     attributes: _Attributes = field(default_factory=dict)
@@ -105,21 +107,23 @@ class _Reader(HTMLParser):
 
 
 class _Filler:
+    """Writes the values into the pieces of one form, in order."""
+
     def __init__(
         self, values: Mapping[str, Sequence[str]], is_filled: Callable[[str], bool]
     ) -> None:
         self._values = values
         self._is_filled = is_filled
         # The number of filled fields by name. A name may occur several times, as in table rows.
-        self._used: dict[str, int] = {}
+        self._filled_counts: dict[str, int] = {}
         self._placed: set[tuple[str, str]] = set()
         self._select: tuple[str, str] | None = None
-        self._is_in_text = False
+        self._is_in_textarea = False
 
     def fill(self, piece: _Piece) -> str:
-        if self._is_in_text:
-            self._is_in_text = piece.tag != "/textarea"
-            return "" if self._is_in_text else piece.raw
+        if self._is_in_textarea:
+            self._is_in_textarea = piece.tag != "/textarea"
+            return "" if self._is_in_textarea else piece.raw
         if piece.tag == "/select":
             self._select = None
         if piece.tag == "option" and self._select is not None:
@@ -129,6 +133,7 @@ class _Filler:
         return piece.raw
 
     def list_unplaced(self) -> Iterator[str]:
+        """Yield the values that no field of the form has taken."""
         for name, values in self._values.items():
             yield from (each for each in values if each and (name, each) not in self._placed)
 
@@ -145,7 +150,7 @@ class _Filler:
             self._select = (piece.name, value)
             return piece.raw
         if piece.tag == "textarea":
-            self._is_in_text = True
+            self._is_in_textarea = True
             return f"{piece.raw}\n{escape(value, quote=False)}"
         return _render_tag({**piece.attributes, "value": value}, piece.tag)
 
@@ -166,10 +171,11 @@ class _Filler:
         return _render_tag(attributes, piece.tag)
 
     def _next_value(self, name: str) -> str | None:
-        values, index = self._values.get(name, []), self._used.get(name, 0)
+        """Return the next value for a field of this name, or None if all are used."""
+        values, index = self._values.get(name, []), self._filled_counts.get(name, 0)
         if index >= len(values):
             return None
-        self._used[name] = index + 1
+        self._filled_counts[name] = index + 1
         return values[index]
 
 
@@ -192,8 +198,8 @@ def _choose_form(pieces: Sequence[_Piece], path: str, names: frozenset[str]) -> 
 
 
 def _render_tag(attributes: _Attributes, tag: str) -> str:
-    written = (
+    rendered = (
         name if value is None else f'{name}="{escape(value)}"'
         for name, value in attributes.items()
     )  # fmt: skip
-    return f"<{' '.join([tag, *written])}>"
+    return f"<{' '.join([tag, *rendered])}>"

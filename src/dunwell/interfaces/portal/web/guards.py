@@ -63,6 +63,7 @@ async def open_form(
 
 
 def _is_small(request: PortalRequest) -> bool:
+    """Return whether the form announces a small length. A form without a length counts as large."""
     announced = request.headers.get("content-length", "0")
     is_announced = announced.isdecimal() and "transfer-encoding" not in request.headers
     return is_announced and int(announced) <= _MAX_SMALL_FORM_BYTES

@@ -174,6 +174,8 @@ async def check_part(
 
 
 def build_part_conflict(conflict: EditConflict, typed: Any) -> PartConflict:
+    """Return the conflict: the last change, and the differences of the stored part from the
+    entered one."""
     stored = conflict.current
     differences = None
     if stored is not None:

@@ -255,7 +255,7 @@ async def submit_new_step(
 async def _add_step(
     work: Work, workflow_id: UUID, step: Mapping[str, Any], after: int | None
 ) -> int | None:
-    """Add the step and return its id, or None if it has no valid structure."""
+    """Add the step and return its id, or None if its structure is not valid."""
     try:
         return await add_step(work, workflow_id, step, after=after)
     except ValidationError:
