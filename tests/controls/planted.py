@@ -102,8 +102,8 @@ FAULTS = (
     ),
     Fault(
         19, "a file is what its sender says it is", "core/files/cleaning.py",
-        "    content_type = _read_signature(content)\n",
-        "    content_type = _read_signature(content)\n"
+        "    content_type = _find_content_type(content)\n",
+        "    content_type = _find_content_type(content)\n"
         "    if content_type is not None:\n        return CleanFile(content_type, content)\n",
         ["tests/api/test_api_hostile_files.py"],
     ),

@@ -70,7 +70,7 @@ async def _read_document(children: list[Callable[[], Awaitable[None]]]) -> None:
 async def _read_mail(children: list[Callable[[], Awaitable[None]]]) -> None:
     reader = MailParser()
     children.append(reader.close)
-    await reader.read(KeyRing({1: b"k" * 32}), Envelope("post", "", "x@y.example", b"\r\nx"))
+    await reader.classify(KeyRing({1: b"k" * 32}), Envelope("post", "", "x@y.example", b"\r\nx"))
 
 
 _KINDS = {

@@ -40,12 +40,12 @@ class LeaseRenewals:
     have lost all of its leases."""
 
     def __init__(self, lease: Lease) -> None:
-        self._begun_at = lease.started_at
+        self._started_at = lease.started_at
         self._renewed_at: dict[UUID, float] = {}
 
     def is_surely_held(self, message_id: UUID) -> bool:
         """Return whether the message's lease was renewed recently enough to rely on it."""
-        renewed_at = self._renewed_at.get(message_id, self._begun_at)
+        renewed_at = self._renewed_at.get(message_id, self._started_at)
         return time.monotonic() - renewed_at < _TRUSTED_SECONDS
 
     def record_renewal(self, message_ids: Collection[UUID], at: float) -> None:

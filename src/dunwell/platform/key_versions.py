@@ -48,7 +48,8 @@ async def register_keys(tx: Connection, keys: KeyRing) -> None:
     nothing."""
     known = await load_versions(tx)
     _check(keys, known)
-    new = [each for each in keys.versions if each not in {one.version for one in known}]
+    recorded = {each.version for each in known}
+    new = [each for each in keys.versions if each not in recorded]
     if new:
         await tx.execute(_RECORD, new, [keys.fingerprint(each) for each in new])
         _check(keys, await load_versions(tx))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-# Stands for a personal value: the log shows that it changed, but not what it was.
+# Replaces a personal value: the log shows that it changed, but not what it was.
 MASKED = "***"
 
 

@@ -3,7 +3,7 @@
 One structure serves for checking a file, for comparing it with what is stored, for writing it back,
 and for the JSON document in `merchants.configuration`. A limit given here also applies to documents
 that are stored already, so tightening one needs a migration. Credentials, webhooks, workflows and
-assignment rules have tables of their own. Pure.
+assignment rules have their own tables. Pure.
 """
 
 from collections.abc import Sequence

@@ -92,7 +92,7 @@ class ProviderDiscovery:
 
     def __init__(self, provider: IdentityProviderSettings) -> None:
         self._provider = provider
-        self._open = AsyncExitStack()
+        self._exit_stack = AsyncExitStack()
         self._client: HttpClient | None = None
         self._lock = asyncio.Lock()
         self._metadata: tuple[datetime, Metadata] | None = None
@@ -173,7 +173,7 @@ class ProviderDiscovery:
 
     async def _get_client(self) -> HttpClient:
         if self._client is None:
-            self._client = await self._open.enter_async_context(
+            self._client = await self._exit_stack.enter_async_context(
                 open_http_client(
                     allow_loopback=False,
                     user_agent=_USER_AGENT,
@@ -185,7 +185,7 @@ class ProviderDiscovery:
         return self._client
 
     async def close(self) -> None:
-        await self._open.aclose()
+        await self._exit_stack.aclose()
 
 
 def _compute_skew(answer: HttpResponse, now: datetime) -> float | None:

@@ -34,7 +34,7 @@ from dunwell.adapters.oidc.tokens import (
     TokenRefused,
     check_id_token,
     check_logout_token,
-    read_identity,
+    parse_identity,
 )
 
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
@@ -90,13 +90,13 @@ class OidcProvider:
             tokens = await self._request_tokens(metadata, code)
             if tokens is None:
                 return TokenRejected(TokenFault.CODE)
-            claims = await self._read_tokens(metadata, tokens, code.secrets, now)
+            claims = await self._check_tokens(metadata, tokens, code.secrets, now)
         except IdentityProviderUnavailable:
             return ProviderUnavailable()
         except TokenRefused as error:
             log.warning("token refused", provider=self.settings.name, reason=str(error))
             return TokenRejected(TokenFault.TOKEN)
-        return read_identity(self.settings, claims)
+        return parse_identity(self.settings, claims)
 
     async def parse_logout_token(
         self, token: str, now: datetime
@@ -167,7 +167,7 @@ class OidcProvider:
         log.warning("code refused", provider=self.settings.name, status=answer.status)
         return None
 
-    async def _read_tokens(
+    async def _check_tokens(
         self, metadata: Metadata, tokens: Mapping[str, Any], secrets: AttemptSecrets, now: datetime
     ) -> Mapping[str, Any]:
         """Return the ID token's claims, completed by those of the userinfo endpoint if some are

@@ -230,7 +230,7 @@ def clean_file(content: bytes) -> CleanFile:
     The type's signature must be the first bytes: a file that only contains a PDF somewhere is
     rejected. Its parser must then read the whole file.
     """
-    content_type = _read_signature(content)
+    content_type = _find_content_type(content)
     if content_type is None:
         raise build_file_refusal("Files of this type are not accepted.")
     try:
@@ -244,7 +244,7 @@ def clean_file(content: bytes) -> CleanFile:
     return CleanFile(content_type, cleaned)
 
 
-def _read_signature(content: bytes) -> str | None:
+def _find_content_type(content: bytes) -> str | None:
     if content.startswith(b"%PDF-"):
         return PDF
     if content.startswith(b"\xff\xd8\xff"):

@@ -112,7 +112,7 @@ def filter_calls() -> None:
     Call this last, because limits cannot be changed afterwards.
     """
     if find_confinement().has_seccomp:
-        _filter_calls()
+        _install_filter()
 
 
 def _drop_capabilities() -> None:
@@ -147,15 +147,15 @@ def _has_seccomp() -> bool:
     return bool(_LIBC.syscall(number, _SECCOMP_GET_ACTION_AVAIL, 0, ctypes.byref(action)) == 0)
 
 
-def _filter_calls() -> None:
-    program = _write_filter(*_ARCHITECTURES[platform.machine()])
+def _install_filter() -> None:
+    program = _build_filter(*_ARCHITECTURES[platform.machine()])
     filled = ctypes.byref(_BpfProgram(len(program) // 8, program))
     number = _SECCOMP_CALL[platform.machine()]
     if _LIBC.syscall(number, _SECCOMP_SET_MODE_FILTER, _SECCOMP_ALL_THREADS, filled) != 0:
         raise _build_confinement_error("seccomp")
 
 
-def _write_filter(audit_number: int, column: int) -> bytes:
+def _build_filter(audit_number: int, column: int) -> bytes:
     """Build the filter. It also refuses the calls of other architectures and of x32."""
     numbers = [each[column] for each in _CALLS.values()]
     count = len(numbers)

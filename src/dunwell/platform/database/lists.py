@@ -131,7 +131,8 @@ _NOT_RUNNING = f"l.written_by < {SETTLED_BEFORE}"
 
 @dataclass(slots=True)
 class _ListQuery:
-    """One query of a list.
+    """One query of a list. `source` is one of the statements `_ROWS_...`, and `since` the beginning
+    of the filter's period.
 
     `seek` has the conditions on the rows that are read in the order of the index. `filters` has the
     conditions that each of these rows must meet; its values begin with those of `seek`. Rows that

@@ -80,7 +80,7 @@ def parse_json(text: bytes | msgspec.Raw) -> Any:
     return _decoder.decode(text)
 
 
-def _read_number(text: str) -> int | float:
+def _parse_number(text: str) -> int | float:
     """Return a number with a point or an exponent. An integer of any permitted size is read
     exactly."""
     try:
@@ -92,7 +92,7 @@ def _read_number(text: str) -> int | float:
     return float(text)
 
 
-_decoder = msgspec.json.Decoder(float_hook=_read_number)
+_decoder = msgspec.json.Decoder(float_hook=_parse_number)
 
 
 def has_no_repeated_keys(value: object, text: bytes) -> bool:
@@ -159,20 +159,20 @@ def read_valid_parts(value: object, shape: type[Part]) -> Part | None:
     fields = {}
     for field in msgspec.structs.fields(shape):  # type: ignore[arg-type]
         if field.encode_name in value:
-            fields[field.name] = _read_field(value[field.encode_name], field.type)
+            fields[field.name] = _convert_field(value[field.encode_name], field.type)
         elif field.required:
             fields[field.name] = UNSET
     return shape(**fields)
 
 
-def _read_field(value: object, shape: Any) -> object:
+def _convert_field(value: object, shape: Any) -> object:
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError:
-        return _read_parts(value, inspect_type(shape))
+        return _convert_parts(value, inspect_type(shape))
 
 
-def _read_parts(value: object, kind: inspect.Type) -> object:
+def _convert_parts(value: object, kind: inspect.Type) -> object:
     for branch in map(strip_metadata, _list_branches(kind)):
         if isinstance(branch, inspect.StructType) and isinstance(value, dict):
             return read_valid_parts(value, branch.cls)

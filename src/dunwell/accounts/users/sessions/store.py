@@ -260,6 +260,7 @@ async def save_shown_codes(
 
 
 async def find_shown_codes(tx: Connection, session_hash: bytes, now: datetime) -> UUID | None:
+    """Return the id of the recovery codes that the session shows at the moment, or None."""
     recovery_codes_id: UUID | None = await tx.fetchval(_FIND_SHOWN_CODES, session_hash, now)
     return recovery_codes_id
 
@@ -269,8 +270,9 @@ async def delete_expired_sessions(tx: Connection, expired_before: datetime, limi
     return int(tag.rpartition(" ")[2])
 
 
-# How long form values stay saved. A form that was left open in the evening can be restored the next
-# morning.
+# A kept form has the values of a form that was submitted after its session had ended
+# (`interrupted_forms`). This is how long these values are kept. A form that was left open in the
+# evening can be restored the next morning.
 FORMS_KEPT_FOR = timedelta(hours=24)
 # After the values were restored once, the page can be reloaded for this time.
 RESTORABLE_FOR = timedelta(minutes=10)

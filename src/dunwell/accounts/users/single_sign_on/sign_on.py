@@ -198,6 +198,7 @@ class SignOnFailure(StrEnum):
     DENIED = "DENIED"
     # The provider's response was rejected.
     REJECTED = "REJECTED"
+    # The provider is unavailable.
     AWAY = "AWAY"
 
 

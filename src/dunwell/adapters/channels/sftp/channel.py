@@ -43,7 +43,7 @@ class SftpLetterFolder:
         self._password = password.decode().rstrip("\r\n") if password else None
         self._answer_seconds = answer_timeout_seconds
         self._slots = asyncio.Semaphore(_FILES_AT_ONCE)
-        self._opening = asyncio.Lock()
+        self._open_lock = asyncio.Lock()
         self._connection: SSHClientConnection | None = None
         self._client: asyncssh.SFTPClient | None = None
 
@@ -107,7 +107,7 @@ class SftpLetterFolder:
             return found.bavail * found.frsize
 
     async def close(self) -> None:
-        async with self._opening:
+        async with self._open_lock:
             connection, self._connection, self._client = self._connection, None, None
         if connection is not None:
             connection.abort()
@@ -149,7 +149,7 @@ class SftpLetterFolder:
             self._connection = self._client = None
 
     async def _ensure_open(self) -> asyncssh.SFTPClient:
-        async with self._opening:
+        async with self._open_lock:
             if self._client is not None and not self._is_closed():
                 return self._client
             try:

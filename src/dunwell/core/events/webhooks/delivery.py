@@ -45,7 +45,7 @@ from dunwell.platform.http.client import HttpClient, HttpResponse, NoResponse, o
 from dunwell.platform.resources import Resources
 
 _TIMEOUT_SECONDS = 15.0
-_MAX_EXCERPT = 500
+_MAX_EXCERPT_LENGTH = 500
 _USER_AGENT = f"Dunwell/{version('dunwell')}"
 
 
@@ -91,14 +91,14 @@ class WebhookSender:
     installation file with a client that reaches nothing else."""
 
     def __init__(
-        self, public: HttpClient, opened: AsyncExitStack, open_private: OpenPrivate, *,
+        self, public: HttpClient, exit_stack: AsyncExitStack, open_private: OpenPrivate, *,
         allow_loopback: bool,
     ) -> None:  # fmt: skip
-        """`opened` closes the clients that `open_private` opens later."""
+        """`exit_stack` closes the clients that `open_private` opens later."""
         self._public = public
-        self._opened = opened
+        self._exit_stack = exit_stack
         self._open_private = open_private
-        self._opening = asyncio.Lock()
+        self._open_lock = asyncio.Lock()
         self._private: dict[tuple[Network, ...], HttpClient] = {}
         self._allow_loopback = allow_loopback
 
@@ -139,9 +139,9 @@ class WebhookSender:
     async def _find_client(self, networks: tuple[Network, ...]) -> HttpClient:
         """Return the client for these networks. It reuses no connections, because each address is
         checked when a connection is made."""
-        async with self._opening:
+        async with self._open_lock:
             if networks not in self._private:
-                self._private[networks] = await self._opened.enter_async_context(
+                self._private[networks] = await self._exit_stack.enter_async_context(
                     self._open_private(networks)
                 )
             return self._private[networks]
@@ -169,8 +169,8 @@ async def open_webhook_sender(
             keeps_connections=False,
         )
 
-    async with AsyncExitStack() as opened:
-        public = await opened.enter_async_context(
+    async with AsyncExitStack() as exit_stack:
+        public = await exit_stack.enter_async_context(
             open_http_client(
                 allow_loopback=allow_loopback,
                 user_agent=_USER_AGENT,
@@ -178,7 +178,7 @@ async def open_webhook_sender(
                 resolver=resolver,
             )
         )
-        yield WebhookSender(public, opened, open_private, allow_loopback=allow_loopback)
+        yield WebhookSender(public, exit_stack, open_private, allow_loopback=allow_loopback)
 
 
 def _render_excerpt(start: bytes) -> str | None:
@@ -186,7 +186,7 @@ def _render_excerpt(start: bytes) -> str | None:
     if not start:
         return None
     text = start.decode("utf-8", errors="replace")
-    shown = "".join(char if char.isprintable() else " " for char in text[:_MAX_EXCERPT])
+    shown = "".join(char if char.isprintable() else " " for char in text[:_MAX_EXCERPT_LENGTH])
     return shown.strip() or None
 
 

@@ -117,7 +117,7 @@ async def lease_batch(
         if current is None:
             return _NOTHING
         if current.is_disabled:
-            if not await _claim_probe(tx, current, now):
+            if not await _reserve_probe(tx, current, now):
                 return _NOTHING
             size = 1
         lease = start_lease(resources, LEASE)
@@ -132,7 +132,7 @@ def compute_last_start(lease: Lease) -> datetime:
     return lease.until - LEASE + START_WITHIN
 
 
-async def _claim_probe(tx: Connection, endpoint: WebhookEndpoint, now: datetime) -> bool:
+async def _reserve_probe(tx: Connection, endpoint: WebhookEndpoint, now: datetime) -> bool:
     """Reserve the probe that is due. Return False if another dispatcher has just reserved it."""
     current = await lock_endpoint(tx, endpoint.merchant_id, endpoint.endpoint_id)
     if current is None or current.health.probe_at is None or current.health.probe_at > now:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TypeAlias
 
+# The delays before the second and each later attempt.
 DELAYS = (
     timedelta(seconds=5),
     timedelta(minutes=5),
@@ -18,9 +19,11 @@ DELAYS = (
     timedelta(hours=24),
 )
 MAX_ATTEMPTS = len(DELAYS) + 1
+# By which share a delay is made shorter or longer at random.
 _SPREAD = 0.2
 _MAX_RETRY_AFTER = timedelta(hours=24)
 _GONE = 410
+# The statuses whose Retry-After is respected.
 _ASKS_TO_WAIT = (429, 503)
 _GONE_AGAIN_AFTER = timedelta(hours=1)
 _FAILING_FOR = timedelta(days=5)
@@ -154,6 +157,7 @@ def _find_reason_to_disable(
     return None
 
 
+# A batch is as large as what is delivered in this time.
 _BATCH_SECONDS = 2.0
 _FIRST_SLOTS = 2
 
@@ -175,12 +179,14 @@ def start_pace(max_slots: int, max_batch_size: int, *, is_failing: bool) -> Deli
 
 
 def after_success(pace: DeliveryPace) -> DeliveryPace:
+    """Return the pace with one more slot, up to its limit."""
     if pace.slots >= pace.max_slots:
         return pace
     return replace(pace, slots=pace.slots + 1)
 
 
 def after_failure(pace: DeliveryPace) -> DeliveryPace:
+    """Return the pace with half of the slots, at least one."""
     return replace(pace, slots=max(1, pace.slots // 2))
 
 

@@ -64,8 +64,8 @@ _OF_EVERY_STEP = {
     "when": VersionVerdict.MAJOR,
 }
 
-# The kind of change that each field causes. `steps` stands for the number, order and kinds of
-# steps; changes within a step count by the step's own fields.
+# The kind of change that each field causes. `steps` means the number, order and kinds of the steps;
+# changes within a step count by the fields of the step.
 FIELD_VERDICTS: Mapping[type[msgspec.Struct], Mapping[str, VersionVerdict]] = {
     Definition: {
         "settings": VersionVerdict.MAJOR,

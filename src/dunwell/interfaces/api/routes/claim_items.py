@@ -41,7 +41,7 @@ ADD_FEE = Operation(
     tag="Claims",
     summary="Add a fee",
     description=(
-        "Adds your own fee in addition to those of the workflow, for example at a checkpoint. "
+        "Adds your own fee, apart from those of the workflow, for example at a checkpoint. "
         f"With `itemId` the fee belongs to a PRIMARY item and is deleted with it. {_ITEM_RULES}"
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),

@@ -59,13 +59,13 @@ async def _serve(settings: Settings, listeners: Listeners) -> None:
         # A restored copy must not take the mail of the installation that it was copied from.
         await wait_until_resumed(resources, stop)
         installation = await closing.enter_async_context(open_current_installation(resources))
-        reader = MailParser()
-        closing.push_async_callback(reader.close)
-        handler = MailHandler(resources, reader, lambda: installation.delivery_providers)
+        parser = MailParser()
+        closing.push_async_callback(parser.close)
+        handler = MailHandler(resources, parser, lambda: installation.delivery_providers)
         sources = ["mailboxes"]
         for protocol, host, port in listeners:
             opened = await closing.enter_async_context(listen(handler, protocol, host, port))
             sources.append(f"{protocol} at {host}:{opened}")
-        loops = open_mail_loops(resources, reader, installation)
+        loops = open_mail_loops(resources, parser, installation)
         async with print_when_ready(resources, f"ready, mail: {', '.join(sources)}"):
             await run_loops(loops, stop, clock=resources.clock)
