@@ -154,11 +154,11 @@ class HandedOverNotice:
         pdf = await self._printer.print_sheet(unmasked.encode())
         return MessageFile(f"{item.notice_id}.pdf", PDF, pdf)
 
-    async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
+    async def renew_lease(self, tx: Connection, until: datetime) -> Collection[UUID]:
         is_held = await renew_notice(tx, self.leased, self.lease.lease_id, until)
         return [self.leased.notice_id] if is_held else []
 
-    async def settle(
+    async def record_answers(
         self, tx: Connection, answers: Sequence[tuple[LeasedNotice, ChannelAnswer]]
     ) -> int:
         [(leased, answer)] = answers

@@ -87,11 +87,11 @@ class HandedOverSet(Protocol[Item]):
         """Yield the complete message, in memory for the duration of the block, or the reason why it
         is not sent."""
 
-    async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
+    async def renew_lease(self, tx: Connection, until: datetime) -> Collection[UUID]:
         """Renew the lease where it is still held. Return the message ids for which it was
         renewed."""
 
-    async def settle(self, tx: Connection, answers: Sequence[tuple[Item, Any]]) -> int:
+    async def record_answers(self, tx: Connection, answers: Sequence[tuple[Item, Any]]) -> int:
         """Record the outcomes of some items and return their number. May be called again if the
         transaction was rolled back or its result is not known."""
 
@@ -281,7 +281,7 @@ class Sender(Generic[SetKey]):
 
         async def renew(connection: Connection, until: datetime) -> None:
             started_at = monotonic()
-            lease.record_renewal(await handed_over.keep(connection, until), started_at)
+            lease.record_renewal(await handed_over.renew_lease(connection, until), started_at)
 
         async with keep_lease(self._resources, renew, heartbeat_seconds=self._heartbeat_seconds):
             calls: dict[asyncio.Task[ChannelAnswer], MessageCall[Any]] = {}
@@ -364,4 +364,4 @@ class Sender(Generic[SetKey]):
         self, handed_over: HandedOverSet[Item], answers: Sequence[tuple[Item, Any]]
     ) -> int:
         async with self._resources.database.transaction() as tx:
-            return await handed_over.settle(tx, answers)
+            return await handed_over.record_answers(tx, answers)

@@ -171,7 +171,7 @@ class HandedOverContacts:
                     self._source, item, content=call.content, created_at=call.at, files=files
                 )
 
-    async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
+    async def renew_lease(self, tx: Connection, until: datetime) -> Collection[UUID]:
         contacts = [*self.items, *(contact for contact, _ in self.answered)]
         ids = [contact.communication_id for contact in contacts]
         return await renew_contacts(
@@ -182,7 +182,7 @@ class HandedOverContacts:
             until=until,
         )
 
-    async def settle(
+    async def record_answers(
         self, tx: Connection, answers: Sequence[tuple[LeasedContact, ContactAnswer]]
     ) -> int:
         answered = [pair for pair in answers if not self._keeps_its_lease(*pair)]

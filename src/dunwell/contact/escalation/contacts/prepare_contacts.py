@@ -71,7 +71,9 @@ async def undo_hand_over_on_failure(
 
     async def undo_hand_over() -> None:
         async with resources.database.transaction() as tx:
-            count = await handed_over.settle(tx, [(contact, Uncalled()) for contact in contacts])
+            count = await handed_over.record_answers(
+                tx, [(contact, Uncalled()) for contact in contacts]
+            )
         merchant_id = source.merchant.merchant_id
         log.warning("hand-over interrupted", merchant_id=merchant_id, taken_back=count)
 
@@ -137,12 +139,12 @@ async def prepare_contacts(
     )
     ids = [each.planned.contact.communication_id for each in leased]
 
-    async def keep(tx: Connection, until: datetime) -> None:
+    async def renew_lease(tx: Connection, until: datetime) -> None:
         await renew_contacts(
             tx, merchant.merchant_id, communication_ids=ids, lease_id=lease.lease_id, until=until
         )
 
-    async with keep_lease(resources, keep, heartbeat_seconds=heartbeat_seconds):
+    async with keep_lease(resources, renew_lease, heartbeat_seconds=heartbeat_seconds):
         outcomes = await render_leased(letters, source, leased, now)
     renewed = Lease(lease.lease_id, resources.clock.now() + LEASE)
     contacts = [each.planned.contact for each in leased]

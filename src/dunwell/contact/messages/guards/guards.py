@@ -90,13 +90,15 @@ def decide_contacts(
     days: dict[bytes, list[date]] = {}
     passed, waiting = [], []
     for each in candidates:
-        known = [days.get(i) or contacted_on.get(i, ()) for i in each.identities]
+        days_before = [days.get(i) or contacted_on.get(i, ()) for i in each.identities]
         # Most identities were not contacted recently.
-        if any(known) and not all(has_room(one, guards, today) for one in known):
+        if any(days_before) and not all(
+            has_room(each_days, guards, today) for each_days in days_before
+        ):
             waiting.append(each)
             continue
         passed.append(each)
-        for identity, before in zip(each.identities, known, strict=True):
+        for identity, before in zip(each.identities, days_before, strict=True):
             days[identity] = [*before, today]
     held = {
         each.contact_id: _decide_hold(

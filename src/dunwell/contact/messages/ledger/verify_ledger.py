@@ -224,6 +224,7 @@ class _ChainVerifier:
         self._check_version(seal, previous)
         digests = {table: await self._check_rows(table, seal) for table in self._rows}
         contacts = digests.pop(CONTACTS, [])
+        # The other table is the audit log, of a merchant or of the installation.
         [(audit_table, audits)] = digests.items()
         parts = SealParts(seal.seal, previous.digest, contacts, audits)
         is_digest_right = not self._has_key_of(seal) or seal.digest == digest_seal(
