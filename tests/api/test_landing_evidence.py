@@ -223,7 +223,7 @@ async def _fill(
     return {"files": parts, "headers": OWN_FORM}
 
 
-async def _a_case(landing: LandingHarness) -> str:
+async def _open_case(landing: LandingHarness) -> str:
     opened = await dispute(landing.payments.harness, landing.claim_id)
     await sign_in_with_letter_code(landing)
     return f"/claim/disputes/{opened.dispute_id}"
@@ -233,7 +233,7 @@ async def _a_case(landing: LandingHarness) -> str:
 async def test_files_from_an_ended_session_are_saved_and_offered(
     landing: LandingHarness, clock: MovableClock, action: str
 ) -> None:
-    path = await _a_case(landing)
+    path = await _open_case(landing)
     given = await _fill(landing, path, FIVE[:2])
     clock.advance(timedelta(hours=1))
 
@@ -258,7 +258,7 @@ async def test_files_from_an_ended_session_are_saved_and_offered(
 async def test_files_from_a_replaced_session_are_saved_and_offered(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    path = await _a_case(landing)
+    path = await _open_case(landing)
     given = await _fill(landing, path, FIVE[:1])
     clock.advance(timedelta(hours=1))
     await landing.browser.type_code(await landing.give_code())
@@ -274,7 +274,7 @@ async def test_files_from_a_replaced_session_are_saved_and_offered(
 async def test_a_link_alone_does_not_show_saved_files(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    path = await _a_case(landing)
+    path = await _open_case(landing)
     given = await _fill(landing, path, FIVE[:1])
     clock.advance(timedelta(hours=1))
     await landing.browser.http.post(f"{path}/files", **given)
@@ -292,7 +292,7 @@ async def test_a_link_alone_does_not_show_saved_files(
 async def test_files_of_a_stale_form_of_unknown_origin_are_refused(
     landing: LandingHarness, clock: MovableClock, headers: dict[str, str]
 ) -> None:
-    path = await _a_case(landing)
+    path = await _open_case(landing)
     given = await _fill(landing, path, FIVE[:1])
     clock.advance(timedelta(hours=1))
     await landing.browser.type_code(await landing.give_code())

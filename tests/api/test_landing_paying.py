@@ -28,7 +28,7 @@ _ELSEWHERE = "https://pay.example/"
 async def test_the_check_page_shows_the_creditor_the_amount_and_the_provider(
     landing: LandingHarness,
 ) -> None:
-    page = await _look_at_payment(landing)
+    page = await _open_payment_page(landing)
 
     text = _read_text(page.text)
     assert "Sie zahlen 102,40 € An Nordwind Schuhe GmbH Für INV-1001" in text
@@ -42,7 +42,7 @@ async def test_the_check_page_shows_the_creditor_the_amount_and_the_provider(
 async def test_the_hand_off_redirects_to_the_provider_and_publishes_an_event(
     landing: LandingHarness,
 ) -> None:
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
 
     answer = await landing.browser.submit("/claim/pay/method")
 
@@ -69,7 +69,7 @@ async def test_the_return_page_keeps_the_readers_language(landing: LandingHarnes
 async def test_an_amount_changed_in_the_form_pays_nothing(
     landing: LandingHarness, shown: str
 ) -> None:
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
 
     page = await landing.browser.submit("/claim/pay/method", shown=shown)
 
@@ -81,7 +81,7 @@ async def test_an_amount_changed_in_the_form_pays_nothing(
 
 
 async def test_an_added_amount_field_is_ignored(landing: LandingHarness) -> None:
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
 
     await landing.browser.submit("/claim/pay/method", amount="1", amount_cents="1", currency="JPY")
 
@@ -92,7 +92,7 @@ async def test_an_added_amount_field_is_ignored(landing: LandingHarness) -> None
 async def test_a_payment_recorded_meanwhile_is_shown_before_the_hand_off(
     landing: LandingHarness,
 ) -> None:
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
     await landing.payments.harness.pay(landing.claim_id, 240)
 
     page = await landing.browser.submit("/claim/pay/method")
@@ -105,7 +105,7 @@ async def test_a_payment_recorded_meanwhile_is_shown_before_the_hand_off(
 
 
 async def test_a_claim_paid_meanwhile_is_not_paid_again(landing: LandingHarness) -> None:
-    page = await _look_at_payment(landing)
+    page = await _open_payment_page(landing)
     fields = read_hidden(page.text, "/claim/pay/method")
     await landing.payments.harness.pay(landing.claim_id, 10240)
 
@@ -119,7 +119,7 @@ async def test_a_claim_paid_meanwhile_is_not_paid_again(landing: LandingHarness)
 async def test_a_provider_that_is_not_offered_is_refused(
     landing: LandingHarness, provider: str
 ) -> None:
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
 
     page = await landing.browser.submit("/claim/pay/method", provider=provider)
 
@@ -129,7 +129,7 @@ async def test_a_provider_that_is_not_offered_is_refused(
 
 async def test_an_unavailable_provider_gets_an_error_page(landing: LandingHarness) -> None:
     landing.payments.provider.is_away = True
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
 
     page = await landing.browser.submit("/claim/pay/method")
 
@@ -224,7 +224,7 @@ async def test_the_policy_of_the_page_with_the_form_names_the_provider(
 ) -> None:
     own = Application(resources, hand_off_origins={"sandbox": "https://pay.example"})
     async with a_landing(resources, clock, application=own) as landing:
-        check = await _look_at_payment(landing)
+        check = await _open_payment_page(landing)
         claim = await landing.browser.get("/claim")
 
     assert "form-action 'self' https://pay.example;" in check.headers["Content-Security-Policy"]
@@ -240,21 +240,21 @@ async def test_an_invalid_provider_address_is_not_used_for_a_redirect(
             return type(checkout)(checkout.provider_reference, "https://x/\r\nSet-Cookie: a=b")
 
     async with a_landing(resources, clock, provider=Odd()) as landing:
-        await _look_at_payment(landing)
+        await _open_payment_page(landing)
         answer = await landing.browser.submit("/claim/pay/method")
 
     assert answer.status_code == 500
     assert "Set-Cookie" not in answer.headers
 
 
-async def _look_at_payment(landing: LandingHarness) -> httpx.Response:
+async def _open_payment_page(landing: LandingHarness) -> httpx.Response:
     await landing.open()
     return await landing.browser.get("/claim/pay")
 
 
 async def _hand_off(landing: LandingHarness) -> str:
     """Hand off to the provider, and return the path of the return page."""
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
     await landing.browser.submit("/claim/pay/method")
     return hide_handle(landing.payments.provider.started[0].return_url).removeprefix(ORIGIN)
 

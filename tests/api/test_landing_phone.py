@@ -51,13 +51,13 @@ async def test_without_a_creditor_the_operators_number_is_shown(
     page = await landing.browser.get(f"{path}?lang={language}")
 
     assert page.status_code == status
-    _names_ours(page, language)
+    _shows_operators_number(page, language)
 
 
 async def test_the_operators_number_is_shown_after_too_many_codes(landing: LandingHarness) -> None:
     pages = [await landing.browser.type_code(f"0000-0000-000{n}") for n in range(6)]
     assert pages[-1].status_code == 429
-    _names_ours(pages[-1])
+    _shows_operators_number(pages[-1])
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ async def test_the_operators_number_is_shown_on_error_pages(
         page = await http.get("/q/abc")
 
     assert page.status_code == status
-    _names_ours(page)
+    _shows_operators_number(page)
 
 
 async def test_with_a_creditor_its_number_is_shown(
@@ -96,6 +96,6 @@ async def test_without_an_operators_number_none_is_shown(
     assert not any("tel:" in page.text or _SAID["en"] in page.text for page in pages)
 
 
-def _names_ours(page: httpx.Response, language: str = "en") -> None:
+def _shows_operators_number(page: httpx.Response, language: str = "en") -> None:
     assert f"{_SAID[language]} {_OURS}" in page.text
     assert _THEIRS not in page.text

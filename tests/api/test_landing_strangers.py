@@ -43,9 +43,9 @@ async def test_a_page_does_not_depend_on_earlier_requests(
     ):
         [other] = await warm.payments.harness.create("ZWEI-888", **_OTHER)
         own = await _enter(warm, warm.claim_id)
-        theirs = await _look(await _enter(warm, other))
-        after = await _look(own)
-        on_its_own = await _look(_move(own, other_application))
+        theirs = await _load_pages(await _enter(warm, other))
+        after = await _load_pages(own)
+        on_its_own = await _load_pages(_move(own, other_application))
 
     assert sum(len(_OTHERS_OWN.findall(text)) for text in theirs.values()) > 50
     assert after.keys() == on_its_own.keys()
@@ -70,7 +70,7 @@ def _move(visitor: Browser, other_application: LandingHarness) -> Browser:
     return moved
 
 
-async def _look(visitor: Browser) -> dict[str, str]:
+async def _load_pages(visitor: Browser) -> dict[str, str]:
     seen: Seen = await crawl(visitor, ["/claim"], "en")
     pages = {path: answer.text for path, answer in seen.items() if is_page(answer)}
     return {path: _FORM_ID.sub("", text) for path, text in pages.items()}

@@ -68,9 +68,9 @@ class _Planted(HTMLParser):
 
 async def test_no_get_request_changes_anything(resources: Resources, clock: MovableClock) -> None:
     async with a_full_claim(resources, clock) as full_claim:
-        seen = [await _look(full_claim, level) for level in (Level.LINK, Level.CODE)]
+        seen = [await _load_all_pages(full_claim, level) for level in (Level.LINK, Level.CODE)]
         await full_claim.refuse_plan()
-        seen.append(await _look(full_claim, Level.CODE))
+        seen.append(await _load_all_pages(full_claim, Level.CODE))
 
     shown = {
         find_address(path)
@@ -83,9 +83,9 @@ async def test_no_get_request_changes_anything(resources: Resources, clock: Mova
 
 async def test_texts_of_debtors_are_escaped(resources: Resources, clock: MovableClock) -> None:
     async with a_full_claim(resources, clock, _write_evil) as full_claim:
-        seen = [await _look(full_claim, Level.CODE, _write_evil, "en")]
+        seen = [await _load_all_pages(full_claim, Level.CODE, _write_evil, "en")]
         await full_claim.refuse_plan(_write_evil)
-        seen.append(await _look(full_claim, Level.CODE, _write_evil))
+        seen.append(await _load_all_pages(full_claim, Level.CODE, _write_evil))
 
     for path, answer in itertools.chain.from_iterable(each.items() for each in seen):
         assert answer.status_code < 500, path
@@ -97,7 +97,7 @@ async def test_a_link_alone_shows_no_personal_data(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_full_claim(resources, clock, _write_evil) as full_claim:
-        seen = await _look(full_claim, Level.LINK, _write_evil)
+        seen = await _load_all_pages(full_claim, Level.LINK, _write_evil)
 
     for path, answer in seen.items():
         assert _find_planted(answer) == [], path
@@ -124,7 +124,7 @@ async def test_no_other_site_can_read_a_response(resources: Resources, clock: Mo
     }  # fmt: skip
 
 
-async def _look(
+async def _load_all_pages(
     full_claim: FullClaim,
     level: Level,
     texts: Texts = use_name_as_text,

@@ -180,11 +180,11 @@ def test_a_transfer_on_the_pay_by_date_is_recorded_before_the_next_step(
 ) -> None:
     workflow = a_process(*steps)
     calendar, today = workflow.calendar, workflow.calendar.local_date(now)
-    foreseen = play(workflow, now)
-    pay_by = find_pay_by(foreseen, calendar, today)
+    forecast_steps = play(workflow, now)
+    pay_by = find_pay_by(forecast_steps, calendar, today)
     next_on = next(
         calendar.local_date(each.at)
-        for each in foreseen
+        for each in forecast_steps
         if isinstance(each.outcome, ContactPlanned | FeeAdded | Archived)
     )
     if pay_by is None:
@@ -197,13 +197,13 @@ def test_a_transfer_on_the_pay_by_date_is_recorded_before_the_next_step(
 @given(_STEPS, _NOW)
 def test_announcements_match_the_forecast(steps: list[dict[str, Any]], now: datetime) -> None:
     workflow = a_process(*steps)
-    foreseen = play(workflow, now)
-    announcements = list_announcements(foreseen, workflow.calendar)
+    forecast_steps = play(workflow, now)
+    announcements = list_announcements(forecast_steps, workflow.calendar)
     assert [each.on for each in announcements] == sorted(each.on for each in announcements)
     assert {each.on for each in announcements} <= {
-        workflow.calendar.local_date(f.at) for f in foreseen
+        workflow.calendar.local_date(f.at) for f in forecast_steps
     }
-    fees = [f.outcome for f in foreseen if isinstance(f.outcome, FeeAdded)]
+    fees = [f.outcome for f in forecast_steps if isinstance(f.outcome, FeeAdded)]
     assert [each.cents for each in announcements if each.kind is AnnouncementKind.FEE] == [
         250
     ] * len(fees)

@@ -147,10 +147,10 @@ async def test_changing_the_folder_waits_for_a_letter_that_is_being_handed_over(
     async with resources.database.transaction() as tx:
         key = await tx.fetchrow("DELETE FROM letter_batch_items RETURNING *")
         letter = BatchLetter(key["reference"], "DE", 1, [])
-        begun = (key["merchant_id"], key["communication_id"])
+        key_pair = (key["merchant_id"], key["communication_id"])
         place = describe_letter_location(a_provider(letter_harness.letter_folder))
         now = letter_harness.harness.clock.now()
-        assert await begin_items(tx, "post", [(begun, letter)], location=place, real_now=now)
+        assert await begin_items(tx, "post", [(key_pair, letter)], location=place, real_now=now)
         moving = asyncio.create_task(apply_installation(resources, moved))
         await wait_until_blocked(resources.database, moving)
     with pytest.raises(ValidationError):

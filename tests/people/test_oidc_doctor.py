@@ -33,14 +33,14 @@ async def harness(services: SignInServices) -> AsyncIterator[SingleSignOnHarness
         yield harness
 
 
-async def look(harness: SingleSignOnHarness) -> DoctorFinding:
+async def list_findings(harness: SingleSignOnHarness) -> DoctorFinding:
     return await check_provider(harness.adapter.settings, SECRETS)
 
 
 async def test_a_provider_that_matches_its_configuration_is_ok(
     harness: SingleSignOnHarness,
 ) -> None:
-    finding = await look(harness)
+    finding = await list_findings(harness)
     assert (finding.subject, finding.mark) == ("sign-in kontor", "ok")
 
 
@@ -48,19 +48,19 @@ async def test_a_provider_that_does_not_answer_is_a_fault_with_the_reason(
     harness: SingleSignOnHarness,
 ) -> None:
     harness.scripted.answers[DISCOVERY] = (503, b"")
-    finding = await look(harness)
+    finding = await list_findings(harness)
     assert (finding.mark, finding.words) == ("FAULT", "sign-in does not work: it answers 503")
 
 
 async def test_another_issuer_is_a_fault(harness: SingleSignOnHarness) -> None:
     harness.scripted.metadata = {"issuer": "https://login.example.com"}
-    finding = await look(harness)
+    finding = await list_findings(harness)
     assert finding.words == "sign-in does not work: its metadata names another issuer"
 
 
 async def test_keys_that_cannot_be_read_are_a_fault(harness: SingleSignOnHarness) -> None:
     harness.scripted.answers["/keys"] = (200, b'{"keys": []}')
-    finding = await look(harness)
+    finding = await list_findings(harness)
     assert finding.words == "sign-in does not work: its keys cannot be read"
 
 

@@ -156,9 +156,9 @@ async def test_a_logout_token_is_valid_for_ten_minutes(
 
 async def test_a_logout_during_a_sign_in_prevents_it(harness: SingleSignOnHarness) -> None:
     sent = await harness.start()
-    brought = harness.scripted.consent(sent.url)
+    returned = harness.scripted.consent(sent.url)
     assert await log_out(harness)
-    outcome = await harness.finish(build_return(sent, brought))
+    outcome = await harness.finish(build_return(sent, returned))
     assert isinstance(outcome, SignOnRefused)
     assert outcome.reason is RefusalReason.OVER
     assert await harness.count("portal_sessions") == 0

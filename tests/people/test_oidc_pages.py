@@ -44,8 +44,8 @@ class Site:
         self.harness.scripted.claims = claims
         sent = await visitor.get(START + (f"?next={to}" if to else ""))
         assert sent.status_code == 303, sent.text
-        brought = self.harness.scripted.consent(sent.headers["Location"])
-        return await visitor.get(f"{BACK}?{urlencode(brought)}")
+        returned = self.harness.scripted.consent(sent.headers["Location"])
+        return await visitor.get(f"{BACK}?{urlencode(returned)}")
 
 
 @pytest.fixture
@@ -130,8 +130,8 @@ async def test_a_planted_session_cookie_is_replaced_at_sign_in(site: Site) -> No
 async def test_the_code_of_another_browser_does_not_sign_in(site: Site) -> None:
     mallory, victim = site.pages.visitor("198.51.100.9"), site.pages.visitor()
     sent = await mallory.get(START)
-    brought = site.harness.scripted.consent(sent.headers["Location"])
-    answer = await victim.get(f"{BACK}?{urlencode(brought)}")
+    returned = site.harness.scripted.consent(sent.headers["Location"])
+    answer = await victim.get(f"{BACK}?{urlencode(returned)}")
     assert answer.headers["Location"] == "/portal/sign-in?fault=SSO_GONE&provider=kontor"
     assert victim.session is None
     shown = await victim.get(answer.headers["Location"])

@@ -33,7 +33,7 @@ async def _find_user(harness: Harness, clerk: Clerk) -> UUID:
     return found
 
 
-async def _give(clerk: Clerk, path: str, to: UUID | None, known: UUID | None = None) -> str:
+async def _assign(clerk: Clerk, path: str, to: UUID | None, known: UUID | None = None) -> str:
     shown = await clerk.get(path)
     token = shown.text.partition('name="token" value="')[2].partition('"')[0]
     fields = {
@@ -54,11 +54,11 @@ async def test_a_dispute_is_assigned_to_oneself_then_to_a_colleague_then_to_no_o
     opened = await dispute(harness, claim_id)
     me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
 
-    assert "Assigned." in await _give(clerk, _path(opened), me)
+    assert "Assigned." in await _assign(clerk, _path(opened), me)
     assert await _whose(harness) == me
-    await _give(clerk, _path(opened), colleague, me)
+    await _assign(clerk, _path(opened), colleague, me)
     assert await _whose(harness) == colleague
-    await _give(clerk, _path(opened), None, colleague)
+    await _assign(clerk, _path(opened), None, colleague)
     assert await _whose(harness) is None
 
     rows = await harness.rows(
@@ -75,9 +75,9 @@ async def test_the_second_of_two_simultaneous_assignments_gets_a_conflict(
 ) -> None:
     opened = await dispute(harness, claim_id)
     me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
-    await _give(staff, _path(opened), colleague)
+    await _assign(staff, _path(opened), colleague)
 
-    page = await _give(clerk, _path(opened), me)
+    page = await _assign(clerk, _path(opened), me)
 
     assert "someone else has assigned the case" in page
     assert await _whose(harness) == colleague
@@ -90,8 +90,8 @@ async def test_the_inbox_filters_by_own_and_unassigned_disputes(
     mine, theirs = await dispute(harness, claim_id), await dispute(harness, second)
     await dispute(harness, third)
     me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
-    await _give(clerk, _path(mine), me)
-    await _give(clerk, _path(theirs), colleague)
+    await _assign(clerk, _path(mine), me)
+    await _assign(clerk, _path(theirs), colleague)
 
     async def list_shown(whose: str) -> list[str]:
         page = (await clerk.get(f"/disputes?whose={whose}")).text
@@ -108,7 +108,7 @@ async def test_disputes_of_a_deactivated_user_count_as_unassigned(
 ) -> None:
     opened = await dispute(harness, claim_id)
     gone = await _find_user(harness, staff)
-    await _give(clerk, _path(opened), gone)
+    await _assign(clerk, _path(opened), gone)
     assert "INV-1001" not in (await clerk.get("/disputes?whose=nobodys")).text
 
     statement = (
@@ -124,7 +124,7 @@ async def test_disputes_of_a_deactivated_user_count_as_unassigned(
     assert "This user can no longer respond here." in page
     assert ">deactivated</span>" in page
     me = await _find_user(harness, clerk)
-    await _give(clerk, _path(opened), me, gone)
+    await _assign(clerk, _path(opened), me, gone)
     assert await _whose(harness) == me
 
 
@@ -146,8 +146,8 @@ async def test_only_users_who_may_answer_disputes_can_be_assigned(
     for person in (stranger, reader):
         user_id = await _find_user(harness, person)
         assert str(user_id) not in page
-        assert "this user cannot respond here" in await _give(clerk, _path(opened), user_id)
-    assert "this user cannot respond here" in await _give(clerk, _path(opened), UUID(int=5))
+        assert "this user cannot respond here" in await _assign(clerk, _path(opened), user_id)
+    assert "this user cannot respond here" in await _assign(clerk, _path(opened), UUID(int=5))
     assert await _whose(harness) is None
     # Users who may only read see the assignee but no form.
     assert "/assignee" not in (await reader.get(_path(opened))).text
@@ -191,11 +191,11 @@ async def test_a_plan_request_is_assigned_and_filtered_like_a_dispute(
     me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
     reference = "RE-2026-1004"
 
-    assert "Assigned." in await _give(clerk, path, me)
+    assert "Assigned." in await _assign(clerk, path, me)
     assert reference in (await clerk.get("/plans?whose=mine")).text
     assert reference not in (await clerk.get("/plans?whose=nobodys")).text
     assert reference not in (await staff.get("/plans?whose=mine")).text
-    assert "someone else has assigned the case" in await _give(staff, path, colleague)
+    assert "someone else has assigned the case" in await _assign(staff, path, colleague)
     [row] = await harness.rows("SELECT assignee_id FROM payment_modalities WHERE merchant_id = $1")
     assert row["assignee_id"] == me
     [entry] = await harness.rows(

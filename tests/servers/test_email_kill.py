@@ -42,7 +42,7 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
     resources: Resources, postfix: Postfix
 ) -> None:
     clock = MovableClock(datetime.now(UTC))
-    chance = random.Random(19)
+    rng = random.Random(19)
     channel: Any = SmtpChannel("post", a_provider(postfix.port), {}, resources.keys)
     harness = await a_harness_with_a_provider(replace(resources, clock=clock), clock, channel)
     await harness.publish(_AT_ONCE, "At once")
@@ -60,11 +60,11 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
                 "5",
             ) as process:
                 # Wait until it has begun to send, and a moment longer.
-                target = min((kill + 1) * _CLAIMS_A_KILL - chance.randrange(5), count)
+                target = min((kill + 1) * _CLAIMS_A_KILL - rng.randrange(5), count)
                 async with asyncio.timeout(60):
                     while len(await harness.rows(_SENT)) < target:  # noqa: ASYNC110
                         await asyncio.sleep(0.002)
-                await asyncio.sleep(chance.random() * 0.08)
+                await asyncio.sleep(rng.random() * 0.08)
                 assert process.pid is not None
                 os.kill(process.pid, signal.SIGKILL)
                 await asyncio.to_thread(process.join, 10)

@@ -47,11 +47,11 @@ async def test_every_letter_is_printed_once_despite_fifty_kills(
     await adapter.close()
     await letter_harness.harness.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
     arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(line).decode())
-    chance = random.Random(19)
+    rng = random.Random(19)
     for number in range(_KILLS):
         ahead = str(number * _AHEAD_SECONDS)
         with a_process(resources.settings, "tests.support.letter_process", ahead, *arguments):
-            await asyncio.sleep(0.35 + chance.random() * 0.9)
+            await asyncio.sleep(0.35 + rng.random() * 0.9)
     with a_process(
         resources.settings, "tests.support.letter_process",
         str(_KILLS * _AHEAD_SECONDS), *arguments,

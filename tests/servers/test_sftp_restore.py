@@ -106,19 +106,19 @@ async def test_no_letter_is_printed_twice_after_restores(sshd: Sshd, resources: 
         pass
     arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(line).decode())
     installation = Installation(real, letter_harness, arguments)
-    service, chance = PrintService(sshd.letter_folder), random.Random(19)
+    service, rng = PrintService(sshd.letter_folder), random.Random(19)
     async with installation.a_worker():
         await installation.until_more_are_released()
     for number in range(_ROUNDS):
         async with installation.a_worker():
-            await asyncio.sleep(chance.random())
+            await asyncio.sleep(rng.random())
         service.take()
         backup = await back_up(installation.late)
         async with installation.a_worker():
             # Otherwise the restore on a slow machine would lose no released batch.
             if number % 2 == 0:
                 await installation.until_more_are_released()
-            await asyncio.sleep(chance.random())
+            await asyncio.sleep(rng.random())
         service.take()
         await restore(installation.late, backup)
         letter_harness.harness.clock.move_to(installation.late.clock.now())

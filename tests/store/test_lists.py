@@ -49,7 +49,7 @@ def scope_of(tx: Connection, listed: ListedTable[Any, Any, Any]) -> ListScope:
     return ListScope(tx, tuple(_SCOPE_IDS[column] for column in listed.scope), now=NOW)
 
 
-async def look(
+async def load_list(
     tx: Connection, listed: ListedTable[Any, Any, Any], *, oldest_first: bool = False
 ) -> tuple[Sequence[object], int, object]:
     """Return the keys of all pages, the count, and the instant of the oldest row."""
@@ -94,11 +94,13 @@ async def test_a_list_shows_nothing_of_another_merchant(database: Database, name
     async with rolled_back(database) as tx:
         await drop_checks(tx)
         await insert_rows(tx, OWN)
-        alone = [await look(tx, listed, oldest_first=way) for way in (False, True)]
+        alone = [await load_list(tx, listed, oldest_first=way) for way in (False, True)]
         keys, number, _ = alone[0]
         assert len(keys) == number >= 1
         await insert_rows(tx, OTHER)
-        with_other_merchant = [await look(tx, listed, oldest_first=way) for way in (False, True)]
+        with_other_merchant = [
+            await load_list(tx, listed, oldest_first=way) for way in (False, True)
+        ]
     assert with_other_merchant == alone
 
 
@@ -110,10 +112,10 @@ async def test_a_list_hides_rows_of_a_running_transaction(database: Database, na
     async with rolled_back(database) as tx:
         await drop_checks(tx)
         await insert_rows(tx, OWN)
-        assert (await look(tx, listed))[1] >= 1
+        assert (await load_list(tx, listed))[1] >= 1
         await tx.execute(f"UPDATE {listed.table} SET written_by = current_written_by()")
-        assert await look(tx, listed) == ([], 0, None)
-        assert await look(tx, listed, oldest_first=True) == ([], 0, None)
+        assert await load_list(tx, listed) == ([], 0, None)
+        assert await load_list(tx, listed, oldest_first=True) == ([], 0, None)
 
 
 @pytest.mark.parametrize(

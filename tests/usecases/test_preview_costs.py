@@ -109,12 +109,12 @@ async def foresee(
 def show(costs: PreviewCosts | None) -> list[tuple[Any, ...]]:
     assert costs is not None
     return [
-        (each.channel, each.provider, each.country, _tell(each.before), _tell(each.after))
+        (each.channel, each.provider, each.country, _describe(each.before), _describe(each.after))
         for each in costs.rows
     ]
 
 
-def _tell(spent: MessageCost) -> tuple[int, int, str]:
+def _describe(spent: MessageCost) -> tuple[int, int, str]:
     return spent.messages, spent.unpriced, f"{spent.cents.normalize():f}"
 
 
