@@ -131,7 +131,7 @@ async def test_a_claim_keeps_at_most_forty_unsent_files(landing: LandingHarness)
         reason = "OTHER" if name == "fits" else "NOT_MY_DEBT"
         await stranger.get(f"/claim/dispute/{reason}?lang=en")
         page = await stranger.send(f"/claim/dispute/{reason}?lang=en", files, do="keep")
-        refused[name] = page.status_code == 422 and "These are too many files." in page.text
+        refused[name] = page.status_code == 422 and "There are too many files." in page.text
 
     assert refused == {"fits": False, "two of five": True, "none": True}
     assert MAX_UNSENT_FILES == 40

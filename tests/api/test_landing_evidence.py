@@ -84,7 +84,7 @@ async def test_a_sixth_file_is_refused(landing: LandingHarness) -> None:
     )
 
     assert page.status_code == 422
-    assert "These are too many files." in page.text
+    assert "There are too many files." in page.text
     assert "6.pdf" not in page.text
     assert len(list_stored_files(landing)) == await landing.payments.count("uploads") == 5
 
@@ -96,7 +96,7 @@ async def test_only_five_of_six_files_in_one_form_are_accepted(landing: LandingH
     page = await landing.browser.send(path, [*FIVE, ("6.pdf", a_pdf())], do="send", message="See")
 
     assert page.status_code == 422
-    assert page.text.count("These are too many files.") == 2
+    assert page.text.count("There are too many files.") == 2
     assert len(list_stored_files(landing)) == 5
 
 
@@ -122,7 +122,7 @@ async def test_up_to_twenty_files_can_be_added_to_an_open_dispute(landing: Landi
     page = await landing.browser.send(f"{path}/files?lang=en", [("21.pdf", a_pdf())])
 
     assert page.status_code == 422
-    assert "These are too many files." in page.text
+    assert "There are too many files." in page.text
     assert len(await files(landing)) == len(list_stored_files(landing)) == 20
 
 
