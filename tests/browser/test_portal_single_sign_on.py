@@ -1,5 +1,5 @@
 """Single sign-on in Chromium with the pages of oidc-provider: signing in, signing out at the
-provider, a refusal, and a break-glass admin; on a wide screen in English and on a phone in German.
+provider, a refusal, and emergency access; on a wide screen in English and on a phone in German.
 """
 
 from collections.abc import AsyncIterator

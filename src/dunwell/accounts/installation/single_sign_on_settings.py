@@ -83,7 +83,7 @@ class GroupRule(_Part, frozen=True):
 class SignInSettings(_Part, frozen=True):
     oidc: Annotated[tuple[IdentityProviderSettings, ...], Meta(max_length=10)] = ()
     groups: Annotated[tuple[GroupRule, ...], Meta(max_length=1_000)] = ()
-    # Only break-glass admins can sign in with Dunwell's own passwords and passkeys.
+    # Only admins with emergency access can sign in with a password or passkey of Dunwell.
     required: bool = field(default=False)
 
     def find(self, name: str) -> IdentityProviderSettings | None:

@@ -118,7 +118,7 @@ class IdentityProviders(Protocol):
 
     @property
     def is_required(self) -> bool:
-        """True if only break-glass admins can sign in without a provider."""
+        """True if only admins with emergency access can sign in without a provider."""
 
     def list_shown(self) -> Sequence[IdentityProviderSettings]: ...
 
