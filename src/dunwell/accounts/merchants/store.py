@@ -328,6 +328,7 @@ async def save_switched(tx: Connection, merchant_id: int) -> None:
     await tx.execute(_MARK_SWITCHED, merchant_id)
 
 
+# How long a response is stored under its idempotency key.
 RESPONSES_KEPT_FOR = timedelta(days=30)
 
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock($1)"

@@ -42,6 +42,7 @@ from dunwell.accounts.users.user_work import UserWork, save_user_audit
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.translation import LazyText
 
+# How long an invitation or reset link is valid.
 INVITATION_LASTS = timedelta(hours=72)
 # The number of random bytes in a link's secret.
 RANDOM_BYTES = SECRET_BYTES

@@ -229,7 +229,7 @@ def _build_user(row: Row | None) -> User | None:
 
 # The roles that may answer disputes and requests.
 ANSWERING = sorted(str(role) for role, rights in ROLE_RIGHTS.items() if Right.ANSWER in rights)
-# SQL fragments; uses the primary key of memberships. Their values are the merchant's id, then the
+# SQL fragments, which use the primary key of memberships. Their slots are the merchant's id and the
 # roles.
 _MEMBER = """
 EXISTS (SELECT FROM memberships m

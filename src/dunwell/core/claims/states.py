@@ -64,6 +64,7 @@ def decide_status(status: Status, transition: ClaimTransition) -> Status:
     return next_status
 
 
+# A debtor can open a hold of one kind only once in this time.
 _DEBTOR_HOLD_INTERVAL = timedelta(days=30)
 
 

@@ -18,6 +18,7 @@ class EventPosition:
     event_id: UUID
 
 
+# The number of events in a span, and of spans that one call saves for a merchant.
 _SPAN_EVENTS = 1000
 _SPANS_AT_ONCE = 20
 _BEGINNING = EventPosition(0, UUID(int=0))

@@ -21,6 +21,7 @@ MAX_PIXELS = 60_000_000
 # limit.
 _WELL_COMPRESSED_PIXELS = 8_000_000
 _ORIENTATION = 0x0112
+# The quality of a JPEG or WebP that is compressed again.
 _QUALITY = 90
 
 

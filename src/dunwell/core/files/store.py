@@ -14,7 +14,7 @@ from dunwell.platform.database.sql import compose
 _LOAD_USE = "SELECT coalesce((SELECT used_bytes FROM storage_use WHERE merchant_id = $1), 0)"
 _LOCK = "SELECT used_bytes FROM storage_use WHERE merchant_id = $1 FOR UPDATE"
 _SAVE_USE = "UPDATE storage_use SET used_bytes = $2 WHERE merchant_id = $1"
-# Inserted with a merchant's first upload.
+# A merchant's row is inserted with the first upload.
 _INSERT_USE = """
 INSERT INTO storage_use (merchant_id, used_bytes)
 VALUES ($1, 0)

@@ -20,7 +20,7 @@ from dunwell.platform.children.fair_queue import (
 LENGTH = struct.Struct("!I")
 # A child gets no environment, so that no secret of the parent reaches it.
 _ENVIRONMENT: dict[str, str] = {}
-# How much of an answer is read before the request asks for it.
+# How many bytes of an answer are buffered before `exchange` reads them.
 _READ_AHEAD_BYTES = 64 * 1024
 
 

@@ -168,6 +168,7 @@ class AlertChanges:
     began: Sequence[AlertCondition]
     # The conditions that were found again, by the ids of their active alerts.
     lasting: Mapping[UUID, AlertCondition]
+    # The ids of the active alerts whose condition was not found for QUIET_PERIOD.
     over: Collection[UUID]
 
 

@@ -34,6 +34,7 @@ from dunwell.accounts.merchants.store import (
 )
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 
+# How long the previous secret stays valid after a rotation.
 OLD_SECRET_LIFETIME = timedelta(hours=24)
 
 

@@ -1,6 +1,6 @@
 """The rate limit in one process, which reserves blocks of requests in the database and spends them.
 
-The state is per process. After a crash at most the rest of one minute's block is lost.
+Each process has its own state. After a crash, at most the unspent requests of one block are lost.
 """
 
 import asyncio

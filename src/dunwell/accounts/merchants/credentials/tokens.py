@@ -115,6 +115,7 @@ async def revoke_token(work: Work, token: str) -> str:
     return client_id
 
 
+# The limit of failed attempts from one network within WINDOW.
 MAX_WRONG_SECRETS = 20
 WINDOW = timedelta(minutes=5)
 _PURPOSE = "sign-in-visitor"

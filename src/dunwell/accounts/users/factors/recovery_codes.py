@@ -60,7 +60,7 @@ def _encode_code(digest: bytes) -> str:
 
 
 async def create_recovery_codes(work: UserWork, user_id: UUID, session_secret: str) -> None:
-    """Create new codes. The previous ones become invalid."""
+    """Create new codes, which replace the previous ones."""
     session_hash, recovery_codes_id = hash_secret(session_secret), work.ids.new(work.now)
     assert session_hash is not None
     codes = derive_recovery_codes(work.keys, session_secret, recovery_codes_id)

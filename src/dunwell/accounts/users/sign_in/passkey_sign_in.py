@@ -42,6 +42,7 @@ from dunwell.accounts.users.user_work import (
 from dunwell.platform.errors import NotFound
 from dunwell.platform.security_events import log_security_event
 
+# How long a challenge can be answered.
 CHALLENGE_LASTS = timedelta(minutes=5)
 # The stored purposes of a challenge.
 SIGN_IN, REGISTER = "SIGN_IN", "ENROL"

@@ -42,6 +42,7 @@ from dunwell.accounts.users.user_work import (
 )
 from dunwell.platform.security_events import log_security_event
 
+# How long the second factor can be entered after the password.
 PENDING_SIGN_IN_LASTS = timedelta(minutes=10)
 
 

@@ -53,7 +53,7 @@ async def index_claims(
 
 
 async def replace_search_terms(work: Work, claim_id: int) -> None:
-    """Replace the claim's terms after its data changed in this transaction, which has locked the
+    """Replace the claim's search terms after its data changed. The transaction must have locked the
     debtor's row."""
     claim = await delete_terms(work.tx, work.merchant_id, claim_id)
     if claim is not None:

@@ -159,8 +159,10 @@ class EndpointQueue:
         self._pace = retry.start_pace(
             max_slots, pool.limits.max_batch_size, is_failing=not endpoint.health.is_well
         )
+        # Leased deliveries that wait for a slot, and those that came too late to be started.
         self._ready: deque[LeasedDelivery] = deque()
         self._unstarted: list[LeasedDelivery] = []
+        # How many slots run, and how many outcomes are not recorded yet.
         self._slots = 0
         self._unrecorded = 0
         self._recorded = asyncio.Event()

@@ -60,7 +60,7 @@ class WebhookEndpoint:
 
     @property
     def secret_mark(self) -> str:
-        """Identifies the secret without revealing it."""
+        """A hash that identifies the secret without revealing it."""
         return sha256(self.secret_sealed).hexdigest()[:16]
 
     def has_other_secrets(self, earlier: "WebhookEndpoint") -> bool:

@@ -25,6 +25,7 @@ _MAX_RETRY_AFTER = timedelta(hours=24)
 _GONE = 410
 # The statuses whose Retry-After is respected.
 _ASKS_TO_WAIT = (429, 503)
+# When a failing endpoint is disabled, and how long after that it is probed.
 _GONE_AGAIN_AFTER = timedelta(hours=1)
 _FAILING_FOR = timedelta(days=5)
 _FIRST_PROBE = timedelta(hours=1)

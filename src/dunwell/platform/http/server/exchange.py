@@ -50,7 +50,7 @@ class _Framing(Enum):
     NONE = auto()
     COUNTED = auto()
     CHUNKED = auto()
-    # by the end of the connection
+    # The body ends with the connection.
     CLOSED = auto()
 
 
