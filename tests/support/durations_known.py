@@ -251,7 +251,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_remaining_content_of_a_debtors_file_is_removed_after_an_hour"
         ),
     ),
-    "operations/keys/versions.py _GUARDS_LAST": (
+    "operations/keys/versions.py _GUARDS_COVERED_AFTER": (
         "tests/usecases/test_key_versions.py::test_a_version_can_be_removed_nine_days_after_the_next",
     ),
     "accounts/merchants/credentials/credentials.py OLD_SECRET_LIFETIME": (

@@ -383,9 +383,9 @@ _WHY_NOT_TWO = {
     factors_store._REMOVE_WRONG_CODES: _NO_MERCHANT,
     sessions_store._DELETE_EXPIRED_SESSIONS: _NO_MERCHANT,
     sessions_store._USE_SESSION: ("moves one session's use: tried by tests.people.test_sessions"),
-    hold._FIND_CONCERNED: "lists what a restore concerns, and moves nothing",
-    operations_sandbox_store._LOAD_AGENDA: "tried by tests.engine.test_sandbox_order",
-    operations_sandbox_store._MOVE: (
+    hold._LIST_AFFECTED_CLAIMS: "lists what a restore concerns, and moves nothing",
+    operations_sandbox_store._LOAD_DUE_TIMES: "tried by tests.engine.test_sandbox_order",
+    operations_sandbox_store._MOVE_CLOCK: (
         "moves one merchant's clock: tried by tests.store.test_isolation"
     ),
 }

@@ -53,7 +53,7 @@ APPLY = operator_actor("apply")
 
 @dataclass(frozen=True, slots=True)
 class MadeChanges:
-    """The changed merchant, and the secrets that were created."""
+    """The result of making changes: the merchant's id, and the secrets that were created."""
 
     merchant_id: int
     credentials: list[NewCredentialReport] = field(default_factory=list)
