@@ -348,6 +348,6 @@ def _find_claim(each: LeasedNotice) -> ClaimKey:
 
 
 def _find_address(each: LeasedNotice) -> tuple[int, Channel, str]:
-    """Return the address as suppressions are looked up."""
+    """Return the address in the form in which suppressions are looked up."""
     addressee = each.notice.addressee
     return each.merchant_id, addressee.channel, addressee.recipient

@@ -73,7 +73,7 @@ def list_layouts() -> list[str]:
 
 @cache
 def load_layout(name: str) -> bytes:
-    """Return the layout as the printer takes it. Raises LookupError, InvalidLayout."""
+    """Return the checked content of the layout's file. Raises LookupError, InvalidLayout."""
     if name not in list_layouts():
         raise LookupError(f"There is no layout named {name}.")
     content = (_FOLDER / f"{name}.json").read_bytes()

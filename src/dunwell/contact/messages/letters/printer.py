@@ -38,7 +38,8 @@ class ScriptMissing(Unprintable):
 
 
 def describe_missing(error: ScriptMissing) -> str:
-    """Return why a letter was not printed: the scripts, without any of its text."""
+    """Return the reason why a letter was not printed. It names the scripts, but contains none of
+    the letter's text."""
     scripts = ", ".join(error.scripts)
     return f"No font of this installation supports characters of these scripts: {scripts}."
 

@@ -134,8 +134,8 @@ class HtmlCompiler:
 
 @dataclass(slots=True)
 class TextCompiler:
-    """Separates blocks by an empty line and the entries of a tight list by a newline; indents
-    nested lists."""
+    """Compile to plain text. Blocks are separated by an empty line, the entries of a tight list by
+    a newline; nested lists are indented."""
 
     parts: list[Part] = field(default_factory=list)
     _indents: list[str] = field(default_factory=list)
@@ -211,7 +211,8 @@ Block = list[Any]
 
 @dataclass(slots=True)
 class LetterCompiler:
-    """Writes the address of a link after its text, because paper cannot be clicked."""
+    """Compile to the blocks of a letter. The address of a link follows its text, because a printed
+    link cannot be clicked."""
 
     blocks: list[Block] = field(default_factory=list)
     # The target for blocks of the innermost list entry.

@@ -16,8 +16,9 @@ from dunwell.platform.database.leases import Lease, LeasedTable
 from dunwell.platform.database.sql import compose, split_into_groups
 
 # Uses letter_batch_items_waiting. Checks for a last time whether the claim of a contact owes
-# anything; notices, such as receipts, are printed anyway. Skips letters locked by others and
-# letters that `search_released` has to find first.
+# anything; notices, such as receipts, are printed anyway. Skips letters locked by others, and
+# letters of which `search_released` still has to find out whether they were released before a
+# restore. $3 to $5 are null if no time was lost.
 _LOCK_WAITING = """
 SELECT i.merchant_id, i.communication_id, i.reference, i.country, i.pages, i.files, i.handed_at,
        coalesce(c.status IN ('COLLECTED', 'WITHDRAWN'), false) AS owes_nothing
