@@ -20,7 +20,7 @@ from tests.support.harness import ERP
 from tests.support.modalities import OFFERING, Arrangement
 from tests.support.recorded_statements import Statements, a_counted_api
 
-FEW, MANY = 1, 30
+FEW, MANY = 1, 12
 _ITEM = {"reference": "x", "type": "PRIMARY", "value": "1"}
 _ATTACHMENT = "SELECT attachment_id FROM attachments WHERE merchant_id = $1 AND claim_id = $2"
 _SENT = "SELECT communication_id FROM communications WHERE merchant_id = $1 AND claim_id = $2"
