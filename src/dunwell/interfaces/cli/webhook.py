@@ -99,7 +99,7 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
 @data_dir_option
 @click.argument("merchant")
 @click.argument("url")
-@click.option("--from", "asked_from", type=click.IntRange(min=1), default=1, show_default=True,
+@click.option("--from", "first_number", type=click.IntRange(min=1), default=1, show_default=True,
               help="The number of the first delivery.")  # fmt: skip
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def proof(
