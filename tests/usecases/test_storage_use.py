@@ -9,7 +9,7 @@ import pytest
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.core.files.storage import SealedFiles, upload_key
+from dunwell.core.files.storage import SealedFiles, build_upload_key
 from dunwell.core.files.store import list_near_limit, load_storage_use
 from dunwell.core.files.upload import PreparedUpload, StorageFull, StorageUse
 from dunwell.core.files.uploads import (
@@ -51,7 +51,7 @@ class _MerchantFiles:
         merchant_id, ticket_id = self.merchant.merchant_id, UUID(int=number)
         prepared = PreparedUpload(
             merchant_id, ticket_id, "a", "a.pdf", "application/pdf", size_bytes, b"-",
-            upload_key(merchant_id, ticket_id),
+            build_upload_key(merchant_id, ticket_id),
         )  # fmt: skip
         return CheckedUpload(prepared, b"x")
 

@@ -85,7 +85,7 @@ class Storage:
         return bytes(obstore.get(self._store, key).bytes())
 
 
-def upload_key(merchant_id: int, ticket_id: UUID) -> str:
+def build_upload_key(merchant_id: int, ticket_id: UUID) -> str:
     """Return the storage key of an upload."""
     return f"{merchant_id}/uploads/{ticket_id}"
 

@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.storage import SealedFiles, upload_key
+from dunwell.core.files.storage import SealedFiles, build_upload_key
 from dunwell.core.files.store import (
     delete_uploads,
     list_unused_uploads,
@@ -84,7 +84,7 @@ async def check_upload(
         content_type=cleaned.content_type,
         size_bytes=len(cleaned.content),
         sha256=digest,
-        storage_key=upload_key(merchant_id, ticket_id),
+        storage_key=build_upload_key(merchant_id, ticket_id),
     )
     return CheckedUpload(prepared, cleaned.content)
 
@@ -137,7 +137,7 @@ async def discard_uploads(
     if not ticket_ids:
         return
     for ticket_id in ticket_ids:
-        await storage.remove(upload_key(merchant_id, ticket_id))
+        await storage.remove(build_upload_key(merchant_id, ticket_id))
     async with database.transaction() as tx:
         await delete_uploads(tx, merchant_id, ticket_ids)
 

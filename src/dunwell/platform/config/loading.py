@@ -350,7 +350,7 @@ class _Reader:
         try:
             if value is None and profile == "development":
                 value = load_or_create(path)
-            return parse_secret_key(value or "", is_drawn=profile == "production")
+            return parse_secret_key(value or "", must_be_random=profile == "production")
         except InvalidSecretKey as fault:
             self.faults.append(f"DUNWELL_SECRET_KEY: {fault}")
         except OSError as error:
