@@ -30,12 +30,12 @@ FAULTS = (
     Fault(
         3, "every other request is acknowledged before its commit",
         "cases/intake/create_together.py",
-        "        asked = _IntakeRequest(merchant, actor, submissions)\n",
-        "        asked = _IntakeRequest(merchant, actor, submissions)\n"
+        "        request = _IntakeRequest(merchant, actor, submissions)\n",
+        "        request = _IntakeRequest(merchant, actor, submissions)\n"
         "        self.count = getattr(self, 'count', 0) + 1\n"
         "        if self.count % 2:\n"
-        "            line = self._gathering.ask(merchant.merchant_id, asked)\n"
-        "            self.begun = asyncio.get_running_loop().create_task(line)\n"
+        "            answer = self._batcher.ask(merchant.merchant_id, request)\n"
+        "            self.begun = asyncio.get_running_loop().create_task(answer)\n"
         "            return [CreationResult(1, each.reference_number) for each in submissions]\n",
         ["tests/controls/test_full_disk.py"],
     ),
@@ -51,7 +51,9 @@ FAULTS = (
     ),
     Fault(
         11, "the key is kept apart from its effect", "interfaces/api/repeating.py",
-        "    await save_response(tx, keyed.merchant_id, keyed.key, made, now=keyed.now)\n", "",
+        "    await save_response("
+        "tx, keyed.merchant_id, keyed.key, response_to_store, now=keyed.now)\n",
+        "",
         ["tests/faults/test_idempotency_kill.py"],
     ),
     Fault(
