@@ -4,7 +4,7 @@ import asyncio
 import gc
 import os
 import shutil
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 import asyncpg
@@ -15,7 +15,7 @@ import structlog
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings, load_settings
 from dunwell.platform.crypto import KeyRing
-from dunwell.platform.database.database import Database
+from dunwell.platform.database.database import Connection, Database
 from dunwell.platform.database.migrate import migrate
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder
 from dunwell.platform.ids import RandomIds
@@ -53,8 +53,9 @@ BEGIN
 END $body$
 """
 _DELETION = "IF EXISTS (SELECT FROM {name}) THEN DELETE FROM {name}; END IF;"
-# Committed data survives the end of the server, though not a crash of the machine.
-_NOT_FOR_TESTS = ("fsync", "full_page_writes")
+# The number of statements that a connection keeps prepared. A test process runs most statements of
+# the code, and the usual hundred would be prepared again and again.
+_KEPT_STATEMENTS = 2000
 
 MONDAY_MORNING = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -93,8 +94,18 @@ def _plain_logging() -> None:
 
 
 @pytest.fixture(scope="session")
+def server_settings() -> Mapping[str, str]:
+    """Settings of the test server. Committed data survives the end of the server, though not a
+    crash of the machine. Each statement is planned once, because planning it for each execution
+    takes longer than reading a test's few rows."""
+    return {"fsync": "off", "full_page_writes": "off", "plan_cache_mode": "force_generic_plan"}
+
+
+@pytest.fixture(scope="session")
 def postgres(
-    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+    tmp_path_factory: pytest.TempPathFactory,
+    pytestconfig: pytest.Config,
+    server_settings: Mapping[str, str],
 ) -> Iterator[EmbeddedPostgres]:
     """The server, with --pooler behind a pooler."""
     folder = tmp_path_factory.mktemp("postgres")
@@ -106,7 +117,7 @@ def postgres(
     folder = folder / "server"  # The server creates this folder and makes its user the owner.
     embedded = EmbeddedPostgres(folder, get_binaries_folder(None))
     server = embedded.start()
-    asyncio.run(_spare_the_disk(embedded.url))
+    asyncio.run(_configure(embedded.url, server_settings))
     migrate(embedded.url)
     if pytestconfig.getoption("pooler"):
         with a_pooler(embedded, folder) as pooler:
@@ -117,10 +128,10 @@ def postgres(
     server.wait(timeout=10)
 
 
-async def _spare_the_disk(url: str) -> None:
+async def _configure(url: str, settings: Mapping[str, str]) -> None:
     connection = await asyncpg.connect(url)
-    for name in _NOT_FOR_TESTS:
-        await connection.execute(f"ALTER SYSTEM SET {name} = off")
+    for name, value in settings.items():
+        await connection.execute(f"ALTER SYSTEM SET {name} = {value}")
     await connection.execute("SELECT pg_reload_conf()")
     await connection.close()
 
@@ -136,10 +147,16 @@ def webs(
 
 @pytest.fixture(scope="session")
 async def pool(postgres: EmbeddedPostgres) -> AsyncIterator[Database]:
-    database = await Database.open(postgres.url, size=10)
+    database = await Database.open(postgres.url, size=10, on_connect=_keep_statements)
     yield database
     await database.close()
     await end_children()
+
+
+async def _keep_statements(connection: Connection) -> None:
+    # Behind a pooler no statement is kept.
+    if connection._stmt_cache.get_max_size():
+        connection._stmt_cache.set_max_size(_KEPT_STATEMENTS)
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ _PASSWORD = "deliveryProviders/post/credentials/passwordFile"
 _CREDENTIALS = {"user": "dunwell", "passwordFile": "p"}
 
 
-async def look(provider: SmtpProvider, password: bytes = b"right") -> tuple[str, str]:
+async def list_findings(provider: SmtpProvider, password: bytes = b"right") -> tuple[str, str]:
     found = (await check_email_provider("post", provider, {_PASSWORD: password}))[0]
     return found.mark, found.words.replace(provider.server, "SERVER")
 
@@ -28,15 +28,18 @@ def local(port: int, **given: object) -> SmtpProvider:
 
 async def test_a_server_that_accepts_the_sign_in_has_no_finding() -> None:
     async with a_mail_server() as sink:
-        assert await look(local(sink.port)) == ("ok", "SERVER accepts the login unencrypted")
-    mark, words = await look(local(sink.port))
+        assert await list_findings(local(sink.port)) == (
+            "ok",
+            "SERVER accepts the login unencrypted",
+        )
+    mark, words = await list_findings(local(sink.port))
     assert (mark, words) == ("FAULT", "SERVER does not respond (SMTPConnectError)")
 
 
 async def test_a_server_without_starttls_is_a_finding() -> None:
     async with a_mail_server() as sink:
         provider = local(sink.port, encryption="STARTTLS")
-        assert await look(provider) == ("FAULT", "SERVER has no STARTTLS")
+        assert await list_findings(provider) == ("FAULT", "SERVER has no STARTTLS")
 
 
 @pytest.mark.filterwarnings("ignore")  # aiosmtpd warns about passwords without encryption.
@@ -47,10 +50,16 @@ async def test_certificates_and_passwords_are_checked(
     async with a_mail_server(context=context, auth_required=True) as sink:
         provider = local(sink.port, encryption="STARTTLS", credentials=_CREDENTIALS)
         untrusted = "this machine does not trust the issuer of the certificate of SERVER"
-        assert await look(provider) == ("FAULT", untrusted)
+        assert await list_findings(provider) == ("FAULT", untrusted)
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
-        assert await look(provider) == ("ok", "SERVER accepts the login with STARTTLS, as dunwell")
-        assert await look(provider, b"wrong") == ("FAULT", "SERVER refuses the login (535)")
+        assert await list_findings(provider) == (
+            "ok",
+            "SERVER accepts the login with STARTTLS, as dunwell",
+        )
+        assert await list_findings(provider, b"wrong") == (
+            "FAULT",
+            "SERVER refuses the login (535)",
+        )
 
 
 async def test_a_missing_password_is_a_finding() -> None:
@@ -73,7 +82,7 @@ async def test_the_finding_names_the_fault_of_a_certificate(
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
     async with a_mail_server(context=context) as sink:
         provider = local(sink.port, encryption="STARTTLS")
-        assert await look(provider) == ("FAULT", words)
+        assert await list_findings(provider) == ("FAULT", words)
 
 
 async def test_the_records_are_queried_from_a_resolver_that_responds() -> None:

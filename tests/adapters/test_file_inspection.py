@@ -25,7 +25,7 @@ async def inspector() -> AsyncIterator[Inspector]:
 
 
 @pytest.fixture(autouse=True)
-async def alone() -> None:
+async def end_other_children() -> None:
     await end_all("inspection_child")
 
 

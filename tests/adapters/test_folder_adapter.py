@@ -17,10 +17,10 @@ from tests.support.merchants import a_merchant
 from tests.support.print_files import (
     PrintServiceUnderTest,
     a_pdf,
+    folder_unavailable,
     list_files,
     list_letters,
     remove_all,
-    that_is_away,
     under_test,
 )
 
@@ -70,7 +70,7 @@ async def test_enclosures_are_separate_files_if_the_provider_is_configured_so(
 async def test_a_missing_folder_is_a_temporary_failure_and_is_not_created(
     letter_folder: Path, channel: PrintServiceUnderTest
 ) -> None:
-    with that_is_away(letter_folder):
+    with folder_unavailable(letter_folder):
         assert await channel.adapter.send(channel.a_message()) == Temporary(60)
         assert list_files(letter_folder) == []
     assert isinstance(await channel.adapter.send(channel.a_message()), Accepted)

@@ -123,11 +123,11 @@ async def test_another_currency_or_no_account_leaves_only_the_code_of_the_page(
 
 async def test_the_letter_has_all_payment_data_as_text(print_letter: Print) -> None:
     text = (await print_letter(enclosures=[Enclosure("Rechnung", 2)])).text()
-    for said in (
+    for expected in (
         "ABCD-EFGH-JKMN", "pay.example/q", "DE02 1203 0000 0000 2020 51", "1.234,56 €",
         "Noch zu zahlen", "Fällig am 1. Februar 2026.", "Rechnung (2 Seiten)", "hilfe@nordwind",
     ):  # fmt: skip
-        assert said in text
+        assert expected in text
     assert "Seite 1" not in text
 
 
@@ -190,10 +190,10 @@ async def test_every_further_page_names_its_creditor_and_reference(
 async def test_the_pdf_is_valid_and_tagged(print_letter: Print) -> None:
     letter = await print_letter()
     assert "No syntax or stream encoding errors" in run_tool("qpdf", "--check", str(letter.path))
-    said = run_tool("pdfinfo", str(letter.path))
-    assert "Title:           Erinnerung R-1" in said
-    assert "Tagged:          yes" in said
-    assert "595.276 x 841.89 pts (A4)" in said
+    output = run_tool("pdfinfo", str(letter.path))
+    assert "Title:           Erinnerung R-1" in output
+    assert "Tagged:          yes" in output
+    assert "595.276 x 841.89 pts (A4)" in output
 
 
 @pytest.mark.parametrize(

@@ -131,9 +131,9 @@ async def test_a_message_with_too_many_lines_is_refused_before_its_end(
 ) -> None:
     async with a_listener(resources) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        said = ["HELO x", "MAIL FROM:<>", f"RCPT TO:<{bounce(resources)}>", "DATA"]
+        commands = ["HELO x", "MAIL FROM:<>", f"RCPT TO:<{bounce(resources)}>", "DATA"]
         await reader.readline()
-        for words in said:
+        for words in commands:
             writer.write(words.encode() + b"\r\n")
             await reader.readline()
         with suppress(ConnectionError):
@@ -188,7 +188,7 @@ async def test_connections_to_one_listener_do_not_block_the_other(
             assert await lock_claim(work.tx, work.merchant_id, claim_id)
             waiting = [asyncio.create_task(answer(each, n)) for n, each in enumerate((one, two))]
             async with asyncio.timeout(20):
-                while not handler.is_busy("SMTP"):  # noqa: ASYNC110 - the listener tells
+                while not handler.is_busy("SMTP"):  # noqa: ASYNC110 - no event signals this
                     await asyncio.sleep(0.01)
                 assert await bring_by_lmtp(lmtp, bounce(resources)) == b"250"
             assert not any(each.done() for each in waiting)
@@ -200,8 +200,8 @@ async def bring_by_lmtp(port: int, recipient: str) -> bytes:
     """Send a message by LMTP and return the code of the last response."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     await reader.readline()
-    said = ("LHLO mail.example.com", "MAIL FROM:<>", f"RCPT TO:<{recipient}>", "DATA")
-    for words in (*(each.encode() for each in said), _REPORT + b"\r\n."):
+    commands = ("LHLO mail.example.com", "MAIL FROM:<>", f"RCPT TO:<{recipient}>", "DATA")
+    for words in (*(each.encode() for each in commands), _REPORT + b"\r\n."):
         writer.write(words + b"\r\n")
         answer = await reader.readline()
         while answer[3:4] == b"-":

@@ -60,12 +60,12 @@ def _measure_ended_children() -> float:
 @pytest.mark.parametrize("name", _HOSTILE)
 async def test_a_hostile_mail_is_stored_unparsed_at_low_cost(reader: MailParser, name: str) -> None:
     content, ended = _HOSTILE[name](), _measure_ended_children()
-    read = await reader.read(_KEYS, _envelope(content))
+    read = await reader.classify(_KEYS, _envelope(content))
     assert isinstance(read, NewReply)
     assert (read.text, read.raw) == ("", content)
     used = sum(child.cpu_times().user for child in find_children("mail_child"))
     assert used + _measure_ended_children() - ended < 2
-    stranger = await reader.read(_KEYS, _envelope(content, "x@returns.example.com"))
+    stranger = await reader.classify(_KEYS, _envelope(content, "x@returns.example.com"))
     assert isinstance(stranger, Report)
     assert (stranger.state, stranger.reason) == ("DELAYED", "unreadable")
 
@@ -73,14 +73,14 @@ async def test_a_hostile_mail_is_stored_unparsed_at_low_cost(reader: MailParser,
 async def test_an_ordinary_mail_of_the_largest_size_is_read(reader: MailParser) -> None:
     photo = b"--b\r\nContent-Disposition: attachment; filename=photo.jpg\r\n\r\n"
     content = _fill(_MIXED + b"--b\r\n\r\nI paid.\r\n" + photo, b"z" * 76 + b"\r\n")
-    read = await reader.read(_KEYS, _envelope(content + b"--b--\r\n"))
+    read = await reader.classify(_KEYS, _envelope(content + b"--b--\r\n"))
     assert isinstance(read, NewReply)
     assert (read.text, read.subject, list(read.file_names)) == ("I paid.", "Hello", ["photo.jpg"])
 
 
 async def test_a_mail_that_takes_too_long_is_stored_without_its_text() -> None:
     slow = MailParser(timeout_seconds=0.001)
-    read = await slow.read(_KEYS, _envelope(_HEAD + b"\r\nhi"))
+    read = await slow.classify(_KEYS, _envelope(_HEAD + b"\r\nhi"))
     assert isinstance(read, NewReply)
     assert read.text == ""
     await slow.close()
@@ -88,7 +88,7 @@ async def test_a_mail_that_takes_too_long_is_stored_without_its_text() -> None:
 
 async def test_an_incomplete_mail_is_stored_unparsed(reader: MailParser) -> None:
     cut = Envelope("post", "a@example.com", _REPLY, _HEAD + b"\r\nhi", is_cut=True)
-    read = await reader.read(_KEYS, cut)
+    read = await reader.classify(_KEYS, cut)
     assert isinstance(read, NewReply)
     assert read.text == ""
 
@@ -96,7 +96,7 @@ async def test_an_incomplete_mail_is_stored_unparsed(reader: MailParser) -> None
 async def test_unusual_character_sets_are_read_in_the_confined_child(reader: MailParser) -> None:
     for charset, text in (("koi8-r", "привет"), ("iso-2022-jp", "こんにちは"), ("cp1252", "Grüße")):
         head = _HEAD + f"Content-Type: text/plain; charset={charset}\r\n\r\n".encode()
-        read = await reader.read(_KEYS, _envelope(head + text.encode(charset)))
+        read = await reader.classify(_KEYS, _envelope(head + text.encode(charset)))
         assert isinstance(read, NewReply)
         assert read.text == text
 

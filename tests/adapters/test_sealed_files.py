@@ -9,7 +9,7 @@ from obstore.store import LocalStore, MemoryStore, ObjectStore
 from dunwell.adapters.channels.outbox.folder import OutboxFolder, list_marks
 from dunwell.adapters.installed import choose_channels
 from dunwell.contact.sending.channel import Accepted
-from dunwell.core.files.storage import HEAD, SealedFiles, Storage
+from dunwell.core.files.storage import SEALED_HEAD, SealedFiles, Storage
 from dunwell.core.files.upload import ALLOWED_TYPES
 from dunwell.platform.config import Settings, load_settings
 from dunwell.platform.crypto import DecryptionFailed, KeyRing
@@ -38,7 +38,7 @@ async def test_an_upload_is_stored_encrypted_and_read_unchanged(store: ObjectSto
 async def test_a_file_that_was_stored_unencrypted_is_readable(store: ObjectStore) -> None:
     assert len(_FILES) == len(ALLOWED_TYPES)
     for content in _FILES:
-        assert not content.startswith(HEAD[:1])
+        assert not content.startswith(SEALED_HEAD[:1])
         await Storage(store).save("7/uploads/old", content)
         assert await SealedFiles(Storage(store), _KEYS).load("7/uploads/old") == content
 

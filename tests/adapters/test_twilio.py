@@ -72,21 +72,21 @@ class TestTwilio(ChannelContract):
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "told"),
+    ("status", "code", "cause"),
     [
         (400, 21211, "ADDRESS"), (400, 21610, "ADDRESS"), (400, 21614, "ADDRESS"),
         (400, 21612, "OTHER"), (400, 21606, None), (401, 20003, None), (429, 20429, None),
     ],
 )  # fmt: skip
 async def test_permanent_and_temporary_refusals_are_distinguished(
-    fake: FakeTwilio, adapter: TwilioChannel, status: int, code: int, told: str | None
+    fake: FakeTwilio, adapter: TwilioChannel, status: int, code: int, cause: str | None
 ) -> None:
     """The refusal concerns the number, the message, or our account. In the last case the message is
     sent again later."""
     fake.refusals = [(status, code)]
     outcome = await adapter.send(_MESSAGE)
-    assert isinstance(outcome, Temporary if told is None else Permanent)
-    assert getattr(outcome, "cause", None) == told
+    assert isinstance(outcome, Temporary if cause is None else Permanent)
+    assert getattr(outcome, "cause", None) == cause
     assert fake.messages == []
 
 
@@ -101,7 +101,7 @@ async def test_after_a_server_error_the_outcome_is_unknown(
 async def test_a_message_that_may_have_been_accepted_is_not_posted_again(
     fake: FakeTwilio, adapter: TwilioChannel
 ) -> None:
-    fake.hangs_up = True
+    fake.closes_connection = True
     with pytest.raises(UnclearResponse):
         await adapter.send(_MESSAGE)
     assert len(fake.messages) == 1

@@ -28,7 +28,7 @@ async def _revoke_credential(api: Api) -> None:
         await revoke_credential(work, api.nordwind.credential.client_id)
 
 
-async def _take_right(api: Api) -> None:
+async def _revoke_right(api: Api) -> None:
     async with api.harness.work(COMMAND_LINE) as work:
         await allow_credential(work, api.nordwind.credential.client_id, [Scope.READ])
 
@@ -90,7 +90,7 @@ def _write_form() -> bytes:
 @pytest.mark.parametrize(
     ("change_access", "status"),
     [
-        (_revoke_token, 401), (_revoke_credential, 401), (_take_right, 403), (_do_nothing, 200),
+        (_revoke_token, 401), (_revoke_credential, 401), (_revoke_right, 403), (_do_nothing, 200),
     ],
 )  # fmt: skip
 async def test_claims_are_created_only_with_access_that_is_still_valid(

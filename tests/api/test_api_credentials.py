@@ -35,7 +35,7 @@ from tests.support.web_processes import Web
 
 
 @dataclass(frozen=True)
-class Office:
+class TwoProcesses:
     """Two merchants and the two processes that serve them, with the real clock."""
 
     webs: Sequence[Web]
@@ -65,122 +65,122 @@ class Office:
 
 
 @pytest.fixture
-async def office(webs: Sequence[Web], resources: Resources, clock: MovableClock) -> Office:
+async def processes(webs: Sequence[Web], resources: Resources, clock: MovableClock) -> TwoProcesses:
     harnesses = [await a_harness(resources, clock, key=key) for key in ("nordwind", "hansen")]
-    return Office(webs, *harnesses)
+    return TwoProcesses(webs, *harnesses)
 
 
 async def test_a_revoked_credential_and_its_tokens_are_refused_by_both_processes_at_once(
-    office: Office,
+    processes: TwoProcesses,
 ) -> None:
-    credential, other = await office.create(), await office.create("shop")
-    token, kept = office.webs[0].token_of(credential), office.webs[0].token_of(other)
-    assert office.ask(token) == [200, 200]
+    credential, other = await processes.create(), await processes.create("shop")
+    token, kept = processes.webs[0].token_of(credential), processes.webs[0].token_of(other)
+    assert processes.ask(token) == [200, 200]
 
-    async with office.work() as work:
+    async with processes.work() as work:
         await revoke_credential(work, credential.client_id)
 
-    assert office.ask(token) == [401, 401]
-    assert office.obtain(credential) == [401, 401]
-    assert office.ask(kept) == [200, 200]
-    assert office.obtain(other) == [200, 200]
+    assert processes.ask(token) == [401, 401]
+    assert processes.obtain(credential) == [401, 401]
+    assert processes.ask(kept) == [200, 200]
+    assert processes.obtain(other) == [200, 200]
 
 
 async def test_a_revoked_token_is_refused_by_both_processes_and_its_credential_stays_valid(
-    office: Office,
+    processes: TwoProcesses,
 ) -> None:
-    credential = await office.create()
-    token, kept = (web.token_of(credential) for web in office.webs)
-    assert office.ask(token) == [200, 200]
+    credential = await processes.create()
+    token, kept = (web.token_of(credential) for web in processes.webs)
+    assert processes.ask(token) == [200, 200]
 
-    async with office.work() as work:
+    async with processes.work() as work:
         assert await revoke_token(work, token) == credential.client_id
 
-    assert office.ask(token) == [401, 401]
-    assert office.ask(kept) == [200, 200]
-    for harness, given in ((office.nordwind, token), (office.hansen, kept)):
+    assert processes.ask(token) == [401, 401]
+    assert processes.ask(kept) == [200, 200]
+    for harness, given in ((processes.nordwind, token), (processes.hansen, kept)):
         with pytest.raises(NotFound):
-            async with office.work(harness) as work:
+            async with processes.work(harness) as work:
                 await revoke_token(work, given)
-    assert office.ask(kept) == [200, 200]
+    assert processes.ask(kept) == [200, 200]
 
 
 async def test_both_secrets_are_valid_during_a_rotation_until_the_old_one_is_ended(
-    office: Office,
+    processes: TwoProcesses,
 ) -> None:
-    old = await office.create()
-    async with office.work() as work:
+    old = await processes.create()
+    async with processes.work() as work:
         randomness = secrets.token_bytes(SECRET_RANDOM_BYTES)
         new = await rotate_credential(work, old.client_id, randomness=randomness)
-    assert (office.obtain(old), office.obtain(new)) == ([200, 200], [200, 200])
+    assert (processes.obtain(old), processes.obtain(new)) == ([200, 200], [200, 200])
 
-    async with office.work() as work:
+    async with processes.work() as work:
         await end_old_secret(work, old.client_id)
 
-    assert (office.obtain(old), office.obtain(new)) == ([401, 401], [200, 200])
+    assert (processes.obtain(old), processes.obtain(new)) == ([401, 401], [200, 200])
     with pytest.raises(NotFound):
-        async with office.work() as work:
+        async with processes.work() as work:
             await end_old_secret(work, old.client_id)
-    assert office.obtain(new) == [200, 200]
+    assert processes.obtain(new) == [200, 200]
 
 
 async def test_a_shared_credential_gives_access_to_another_merchant_while_it_is_allowed(
-    office: Office,
+    processes: TwoProcesses,
 ) -> None:
-    credential = await office.create()
-    token = office.webs[0].token_of(credential)
-    assert office.ask(token, office.hansen) == [404, 404]
+    credential = await processes.create()
+    token = processes.webs[0].token_of(credential)
+    assert processes.ask(token, processes.hansen) == [404, 404]
 
-    async with office.work(office.hansen) as work:
+    async with processes.work(processes.hansen) as work:
         assert await allow_credential(work, credential.client_id)
-    assert office.ask(token, office.hansen) == [200, 200]
+    assert processes.ask(token, processes.hansen) == [200, 200]
 
-    async with office.work(office.hansen) as work:
+    async with processes.work(processes.hansen) as work:
         assert await disallow_credential(work, credential.client_id)
         assert not await disallow_credential(work, credential.client_id)
-    assert office.ask(token, office.hansen) == [404, 404]
-    assert office.ask(token) == [200, 200]
+    assert processes.ask(token, processes.hansen) == [404, 404]
+    assert processes.ask(token) == [200, 200]
 
 
-async def test_a_credential_keeps_access_to_its_own_merchant(office: Office) -> None:
-    credential = await office.create()
-    token = office.webs[0].token_of(credential)
+async def test_a_credential_keeps_access_to_its_own_merchant(processes: TwoProcesses) -> None:
+    credential = await processes.create()
+    token = processes.webs[0].token_of(credential)
 
     with pytest.raises(InvalidState):
-        async with office.work() as work:
+        async with processes.work() as work:
             await disallow_credential(work, credential.client_id)
 
-    assert office.ask(token) == [200, 200]
+    assert processes.ask(token) == [200, 200]
 
 
 async def test_a_rate_limit_applies_to_one_credential_across_processes_and_merchants(
-    office: Office,
+    processes: TwoProcesses,
 ) -> None:
-    small, large = await office.create("small", per_minute=8), await office.create("large")
-    async with office.work(office.hansen) as work:
+    small, large = await processes.create("small", per_minute=8), await processes.create("large")
+    async with processes.work(processes.hansen) as work:
         await allow_credential(work, small.client_id)
-    spent, free = office.webs[0].token_of(small), office.webs[0].token_of(large)
+    spent, free = processes.webs[0].token_of(small), processes.webs[0].token_of(large)
 
-    answers, refused = _spend_within_a_minute(office, spent)
+    answers, refused = _spend_within_a_minute(processes, spent)
 
     assert answers == [200] * 8 + [429] * 4
     assert refused.json()["error"]["type"] == "RateLimited"
     assert "8 requests a minute" in refused.json()["error"]["message"]
     assert abs(int(refused.headers["Retry-After"]) - _seconds_left()) <= 2
-    assert office.ask(free) == [200, 200]
+    assert processes.ask(free) == [200, 200]
 
 
-def _spend_within_a_minute(office: Office, token: str) -> tuple[list[int], httpx.Response]:
+def _spend_within_a_minute(processes: TwoProcesses, token: str) -> tuple[list[int], httpx.Response]:
     """Return twelve statuses and a further response, all from one minute of the clock."""
     while True:
         minute = time.time() // 60
         answers = [
             status
-            for harness in (office.nordwind, office.hansen) * 3
-            for status in office.ask(token, harness)
+            for harness in (processes.nordwind, processes.hansen) * 3
+            for status in processes.ask(token, harness)
         ]
-        path = f"/merchants/{office.nordwind.merchant.merchant_id}/events"
-        refused = office.webs[1].call("GET", path, token)
+        path = f"/merchants/{processes.nordwind.merchant.merchant_id}/events"
+        refused = processes.webs[1].call("GET", path, token)
         if time.time() // 60 == minute:
             return answers, refused
 

@@ -51,12 +51,12 @@ async def sandbox(resources: Resources, clock: MovableClock) -> AsyncIterator[Ap
         yield api
 
 
-def level(value: Any, name: str = "") -> Any:
+def mask_variable_values(value: Any, name: str = "") -> Any:
     """Replace ids, instants, sizes and secrets by their kind."""
     if isinstance(value, dict):
-        return {key: level(each, key) for key, each in value.items()}
+        return {key: mask_variable_values(each, key) for key, each in value.items()}
     if isinstance(value, list):
-        return [level(each, name) for each in value]
+        return [mask_variable_values(each, name) for each in value]
     if isinstance(value, int) and re.search(r"^id$|Ids?$|^size$", name):
         return "NUMBER"
     if name == "answerBy":
@@ -77,7 +77,9 @@ def read_answer(operation: Operation, example_claim: ExampleClaim, answer: httpx
     return body["result"] if operation.has_envelope else body
 
 
-async def find_untrue(example_data: ExampleData, operation_ids: Collection[str]) -> dict[str, Any]:
+async def find_differing(
+    example_data: ExampleData, operation_ids: Collection[str]
+) -> dict[str, Any]:
     """Return the response and the example of each operation for which they differ."""
     untrue = {}
     for operation in OPERATIONS:
@@ -86,8 +88,10 @@ async def find_untrue(example_data: ExampleData, operation_ids: Collection[str])
         example_claim = await example_data.prepare(operation.operation_id)
         if operation.operation_id == "createClaims":
             example_claim.real[REFERENCE_NUMBER] = "INV-NEW"
-        answer = level(read_answer(operation, example_claim, await example_claim.send(operation)))
-        example = level(operation.example)
+        answer = mask_variable_values(
+            read_answer(operation, example_claim, await example_claim.send(operation))
+        )
+        example = mask_variable_values(operation.example)
         if answer != (example[:5] if operation.file_types else example):
             untrue[operation.operation_id] = (answer, example)
     return untrue
@@ -96,14 +100,14 @@ async def find_untrue(example_data: ExampleData, operation_ids: Collection[str])
 async def test_every_example_of_a_response_is_correct(sandbox: Api) -> None:
     example_data = await create_example_data(sandbox, claims=2 * len(_OF_ONE_CLAIM))
 
-    assert await find_untrue(example_data, _OF_ONE_CLAIM) == {}
+    assert await find_differing(example_data, _OF_ONE_CLAIM) == {}
 
 
 @pytest.mark.parametrize("operation_id", _OF_ALL_CLAIMS)
 async def test_examples_about_all_claims_are_correct_for_two_claims(
     sandbox: Api, operation_id: str
 ) -> None:
-    assert await find_untrue(await create_example_data(sandbox), [operation_id]) == {}
+    assert await find_differing(await create_example_data(sandbox), [operation_id]) == {}
 
 
 async def test_examples_of_scenarios_are_correct_before_the_switch(
@@ -113,7 +117,7 @@ async def test_examples_of_scenarios_are_correct_before_the_switch(
     async with an_api(resources, clock, switched_to_workflows=False, **given) as api:
         example_data = await create_example_data(api, claims=2 * len(_OF_SCENARIOS))
 
-        assert await find_untrue(example_data, _OF_SCENARIOS) == {}
+        assert await find_differing(example_data, _OF_SCENARIOS) == {}
 
 
 @pytest.fixture
@@ -134,7 +138,9 @@ async def test_every_example_of_an_error_is_correct(own: Api, kind: FailureKind)
     # One claim fails within a response with status 200.
     is_of_one_claim = kind.name == "DuplicateReferenceNumber"
     assert answer.status_code == (200 if is_of_one_claim else kind.status)
-    assert level(read_error(answer)) == level(build_failure_example(kind.name)["error"])
+    assert mask_variable_values(read_error(answer)) == mask_variable_values(
+        build_failure_example(kind.name)["error"]
+    )
 
 
 @pytest.mark.parametrize("status", TOKEN_FAILURES)

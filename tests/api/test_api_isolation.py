@@ -29,7 +29,7 @@ from tests.support.isolation import (
 from tests.support.positions import Position, positions_of, put_at
 
 _OPERATIONS = [endpoint.operation for endpoint in ENDPOINTS]
-_CREATING = [each for each in _OPERATIONS if each.takes_key or each.operation_id == "changeClaim"]
+_CREATING = [each for each in _OPERATIONS if each.accepts_key or each.operation_id == "changeClaim"]
 # Sorted so that no request prevents a later one.
 _NOT_CREATING = sorted(
     (each for each in _OPERATIONS if each not in _CREATING),
@@ -64,7 +64,7 @@ def _name_first(tried: Sequence[Operation]) -> str:
 
 
 @pytest.fixture
-async def world(
+async def isolation(
     resources: Resources, clock: MovableClock, is_switched: bool
 ) -> AsyncIterator[IsolationData]:
     async with AsyncExitStack() as closing:
@@ -84,24 +84,27 @@ def test_every_position_of_an_id_is_declared(operation: Operation) -> None:
 
 @pytest.mark.parametrize("is_switched", [True, False], ids=["workflows", "scenarios"])
 async def test_another_merchants_ids_get_the_same_bytes_as_unknown_ids(
-    world: IsolationData,
+    isolation: IsolationData,
 ) -> None:
-    before = await world.digest(world.own), await world.digest(world.theirs)
+    before = await isolation.digest(isolation.own), await isolation.digest(isolation.theirs)
 
-    leaks = [leak for each in _OPERATIONS async for leak in _find_leaks(world, each)]
+    leaks = [leak for each in _OPERATIONS async for leak in _find_leaks(isolation, each)]
 
     assert leaks == []
-    assert (await world.digest(world.own), await world.digest(world.theirs)) == before
+    assert (
+        await isolation.digest(isolation.own),
+        await isolation.digest(isolation.theirs),
+    ) == before
 
 
 async def _find_leaks(
-    world: IsolationData, operation: Operation
+    isolation: IsolationData, operation: Operation
 ) -> AsyncIterator[tuple[object, ...]]:
-    for theirs, absent in _build_requests_with_wrong_ids(operation, world):
-        answer = await _send(world.own, theirs)
+    for theirs, absent in _build_requests_with_wrong_ids(operation, isolation):
+        answer = await _send(isolation.own, theirs)
         seen, expected = (
             _mask_requested_ids(answer, theirs),
-            _mask_requested_ids(await _send(world.own, absent), absent),
+            _mask_requested_ids(await _send(isolation.own, absent), absent),
         )
         if seen != expected or not _reveals_nothing(answer):
             yield operation.operation_id, theirs.named, seen, expected
@@ -110,52 +113,52 @@ async def _find_leaks(
 @pytest.mark.parametrize("is_switched", [True])
 @pytest.mark.parametrize("tried", [_TRIED_TOGETHER, *_TRIED_ALONE], ids=_name_first)
 async def test_names_that_another_merchant_uses_are_free(
-    world: IsolationData, tried: Sequence[Operation]
+    isolation: IsolationData, tried: Sequence[Operation]
 ) -> None:
-    before = await world.digest(world.theirs)
+    before = await isolation.digest(isolation.theirs)
 
-    bad = [each for operation in tried async for each in _find_taken_names(world, operation)]
+    bad = [each for operation in tried async for each in _find_taken_names(isolation, operation)]
 
     assert bad == []
-    assert await world.digest(world.theirs) == before
+    assert await isolation.digest(isolation.theirs) == before
 
 
 async def _find_taken_names(
-    world: IsolationData, operation: Operation
+    isolation: IsolationData, operation: Operation
 ) -> AsyncIterator[tuple[object, ...]]:
-    for theirs, absent in _build_requests_with_used_names(operation, world):
-        answer = await _send(world.own, theirs)
+    for theirs, absent in _build_requests_with_used_names(operation, isolation):
+        answer = await _send(isolation.own, theirs)
         seen, expected = (
             _mask_all_ids(answer, theirs),
-            _mask_all_ids(await _send(world.twin, absent), absent),
+            _mask_all_ids(await _send(isolation.twin, absent), absent),
         )
         if seen != expected or not _is_success(answer):
             yield operation.operation_id, theirs.named, seen, expected
     # Both keys are free again for the next operation; the other merchant's is not.
-    await world.forget_keys()
+    await isolation.forget_keys()
 
 
 @pytest.mark.parametrize("is_switched", [True])
-async def test_the_requests_are_valid_with_the_merchants_own_ids(world: IsolationData) -> None:
-    given = {**world.own.things, "key": None}
+async def test_the_requests_are_valid_with_the_merchants_own_ids(isolation: IsolationData) -> None:
+    given = {**isolation.own.things, "key": None}
     for operation in _NOT_CREATING:
-        body = valid_body(operation, world.own.things)
-        answer = await world.own.send(operation, given, body)
+        body = valid_body(operation, isolation.own.things)
+        answer = await isolation.own.send(operation, given, body)
         assert _is_success(answer), (operation.operation_id, answer.text)
 
 
 @pytest.mark.parametrize("is_switched", [True])
-async def test_every_operation_with_a_key_has_one_effect(world: IsolationData) -> None:
+async def test_every_operation_with_a_key_has_one_effect(isolation: IsolationData) -> None:
     for operation in _OPERATIONS:
-        if not operation.takes_key:
+        if not operation.accepts_key:
             continue
-        given = {**world.own.things, "key": operation.operation_id}
-        body = valid_body(operation, world.own.things)
-        first = await world.own.send(operation, given, body)
-        before = await world.digest(world.own)
-        again = await world.own.send(operation, given, body)
+        given = {**isolation.own.things, "key": operation.operation_id}
+        body = valid_body(operation, isolation.own.things)
+        first = await isolation.own.send(operation, given, body)
+        before = await isolation.digest(isolation.own)
+        again = await isolation.own.send(operation, given, body)
         assert again.content == first.content, operation.operation_id
-        assert await world.digest(world.own) == before, operation.operation_id
+        assert await isolation.digest(isolation.own) == before, operation.operation_id
 
 
 async def _send(side: MerchantSide, request: IsolationRequest) -> httpx.Response:
@@ -177,7 +180,7 @@ def _reveals_nothing(answer: httpx.Response) -> bool:
 
 
 def _build_requests_with_wrong_ids(
-    operation: Operation, world: IsolationData
+    operation: Operation, isolation: IsolationData
 ) -> Iterator[tuple[IsolationRequest, IsolationRequest]]:
     """Yield each request with another merchant's ids, together with the same request with unknown
     ids."""
@@ -186,23 +189,25 @@ def _build_requests_with_wrong_ids(
         changed = [name for name, is_changed in zip(names, chosen, strict=True) if is_changed]
         if changed:
             yield (
-                _build_request_with_path_ids(operation, world, changed, world.theirs.things),
-                _build_request_with_path_ids(operation, world, changed, ABSENT),
+                _build_request_with_path_ids(
+                    operation, isolation, changed, isolation.theirs.things
+                ),
+                _build_request_with_path_ids(operation, isolation, changed, ABSENT),
             )
     for position in _list_positions_outside_path(operation, is_free=False):
         yield (
-            _build_request(operation, world.own, position, world.theirs.things),
-            _build_request(operation, world.own, position, ABSENT),
+            _build_request(operation, isolation.own, position, isolation.theirs.things),
+            _build_request(operation, isolation.own, position, ABSENT),
         )
 
 
 def _build_requests_with_used_names(
-    operation: Operation, world: IsolationData
+    operation: Operation, isolation: IsolationData
 ) -> Iterator[tuple[IsolationRequest, IsolationRequest]]:
     for position in _list_positions_outside_path(operation, is_free=True):
         yield (
-            _build_request(operation, world.own, position, world.theirs.things),
-            _build_request(operation, world.twin, position, ABSENT),
+            _build_request(operation, isolation.own, position, isolation.theirs.things),
+            _build_request(operation, isolation.twin, position, ABSENT),
         )
 
 
@@ -217,12 +222,12 @@ def _list_positions_outside_path(operation: Operation, *, is_free: bool) -> Iter
 
 
 def _build_request_with_path_ids(
-    operation: Operation, world: IsolationData, names: list[str], other: Things
+    operation: Operation, isolation: IsolationData, names: list[str], other: Things
 ) -> IsolationRequest:
     changed = {name: other[name] for name in names}
-    given = {**world.own.things, **changed, "key": None}
+    given = {**isolation.own.things, **changed, "key": None}
     return IsolationRequest(
-        operation, given, valid_body(operation, world.own.things), tuple(changed.values())
+        operation, given, valid_body(operation, isolation.own.things), tuple(changed.values())
     )
 
 
@@ -269,9 +274,9 @@ def _mask_all_ids(answer: httpx.Response, request: IsolationRequest) -> tuple[ob
 
 
 @pytest.mark.parametrize("is_switched", [True])
-async def test_lists_contain_only_the_merchants_own_entries(world: IsolationData) -> None:
+async def test_lists_contain_only_the_merchants_own_entries(isolation: IsolationData) -> None:
     seen = []
-    for side in (world.own, world.theirs):
+    for side in (isolation.own, isolation.theirs):
         claims = (await side.client.get("/claims")).json()["result"]["items"]
         events = (await side.client.get("/events")).json()["result"]["items"]
         workflows = (await side.client.get("/workflows-meta")).json()["result"]

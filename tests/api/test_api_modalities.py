@@ -12,7 +12,7 @@ from tests.support.modalities import DEFERMENT, OFFERING, PLAN, Arrangement
 
 
 @pytest.fixture
-async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[Api]:
+async def api(resources: Resources, clock: MovableClock) -> AsyncIterator[Api]:
     """Nordwind offers plans and deferrals. It is a sandbox merchant."""
     async with an_api(resources, clock, configuration=OFFERING, sandbox=True) as api:
         yield api
@@ -32,14 +32,14 @@ async def listed(api: Api, path: str, **params: Any) -> dict[str, Any]:
     return result
 
 
-async def test_a_plan_is_listed_with_the_paid_part_of_each_instalment(offering: Api) -> None:
-    arrangement, path = await an_asking_debtor(offering)
-    assert await listed(offering, path) == {"items": [], "nextCursor": None}
+async def test_a_plan_is_listed_with_the_paid_part_of_each_instalment(api: Api) -> None:
+    arrangement, path = await an_asking_debtor(api)
+    assert await listed(api, path) == {"items": [], "nextCursor": None}
     asked = await arrangement.ask(PLAN)
     payment = {"amount": 5000, "currency": "EUR", "transactionId": "t-1"}
-    await offering.nordwind.post(f"/claims/{arrangement.claim_id}/payments", payment)
+    await api.nordwind.post(f"/claims/{arrangement.claim_id}/payments", payment)
 
-    assert (await listed(offering, path))["items"] == [
+    assert (await listed(api, path))["items"] == [
         {
             "id": str(asked.modality_id),
             "claimId": arrangement.claim_id,
@@ -61,11 +61,11 @@ async def test_a_plan_is_listed_with_the_paid_part_of_each_instalment(offering: 
     ]
 
 
-async def test_an_approved_deferral_stops_the_workflow(offering: Api) -> None:
-    arrangement, path = await an_asking_debtor(offering)
+async def test_an_approved_deferral_stops_the_workflow(api: Api) -> None:
+    arrangement, path = await an_asking_debtor(api)
     asked = await arrangement.ask(DEFERMENT)
 
-    answer = await offering.nordwind.post(f"{path}/{asked.modality_id}/approve")
+    answer = await api.nordwind.post(f"{path}/{asked.modality_id}/approve")
 
     result = answer.json()["result"]
     assert result["type"] == "PAYMENT_DEFEREMENT"
@@ -73,7 +73,7 @@ async def test_an_approved_deferral_stops_the_workflow(offering: Api) -> None:
     assert result["schedule"] == [
         {"number": 1, "dueDate": "2026-03-31", "value": "10240", "paid": "0"}
     ]
-    claim = (await offering.nordwind.get(f"/claims/{arrangement.claim_id}")).json()["result"]
+    claim = (await api.nordwind.get(f"/claims/{arrangement.claim_id}")).json()["result"]
     [hold] = claim["holds"]
     assert (hold["kind"], hold["until"]) == ("MODALITY_ACTIVE", "2026-03-31T22:00:00.000Z")
     assert claim["nextStepAt"] is None
@@ -84,29 +84,29 @@ async def test_an_approved_deferral_stops_the_workflow(offering: Api) -> None:
     [({}, None), ({"json": {}}, None), ({"json": {"reason": "Three at most."}}, "Three at most.")],
 )
 async def test_a_rejection_may_have_a_reason(
-    offering: Api, given: dict[str, Any], reason: str | None
+    api: Api, given: dict[str, Any], reason: str | None
 ) -> None:
-    arrangement, path = await an_asking_debtor(offering)
+    arrangement, path = await an_asking_debtor(api)
     asked = await arrangement.ask()
 
-    answer = await offering.nordwind.post(f"{path}/{asked.modality_id}/reject", **given)
+    answer = await api.nordwind.post(f"{path}/{asked.modality_id}/reject", **given)
 
     result = answer.json()["result"]
     assert (result["state"], result["reason"]) == ("REJECTED", reason)
     assert (result["endedAt"], result["endedReason"]) == (result["answeredAt"], "REJECTED")
-    assert (await listed(offering, path))["items"] == [result]
+    assert (await listed(api, path))["items"] == [result]
 
 
 @pytest.mark.parametrize("answer", ["approve", "reject"])
 async def test_repeating_an_answer_returns_it_and_the_other_answer_is_refused(
-    offering: Api, answer: str
+    api: Api, answer: str
 ) -> None:
-    arrangement, path = await an_asking_debtor(offering)
+    arrangement, path = await an_asking_debtor(api)
     path = f"{path}/{(await arrangement.ask()).modality_id}"
     other = "reject" if answer == "approve" else "approve"
 
-    answers = [await offering.nordwind.post(f"{path}/{answer}") for _ in range(2)]
-    refused = await offering.nordwind.post(f"{path}/{other}")
+    answers = [await api.nordwind.post(f"{path}/{answer}") for _ in range(2)]
+    refused = await api.nordwind.post(f"{path}/{other}")
 
     assert [each.status_code for each in answers] == [200, 200]
     assert answers[0].content == answers[1].content
@@ -115,12 +115,12 @@ async def test_repeating_an_answer_returns_it_and_the_other_answer_is_refused(
     assert await arrangement.states() == ["REQUESTED", state]
 
 
-async def test_a_faulty_rejection_changes_nothing(offering: Api) -> None:
-    arrangement, path = await an_asking_debtor(offering)
+async def test_a_faulty_rejection_changes_nothing(api: Api) -> None:
+    arrangement, path = await an_asking_debtor(api)
     asked = await arrangement.ask()
 
     body = {"reason": "a\x00", "reasn": "x"}
-    answer = await offering.nordwind.post(f"{path}/{asked.modality_id}/reject", body)
+    answer = await api.nordwind.post(f"{path}/{asked.modality_id}/reject", body)
 
     assert answer.status_code == 422
     faults = answer.json()["error"]["details"]["errors"]
@@ -128,17 +128,17 @@ async def test_a_faulty_rejection_changes_nothing(offering: Api) -> None:
     assert await arrangement.look(asked.modality_id) == asked
 
 
-async def test_a_test_clock_stops_at_the_end_of_a_modality(offering: Api) -> None:
-    arrangement, path = await an_asking_debtor(offering)
+async def test_a_test_clock_stops_at_the_end_of_a_modality(api: Api) -> None:
+    arrangement, path = await an_asking_debtor(api)
     await arrangement.agree(PLAN)
 
-    moved = await offering.nordwind.post("/test-clock", {"advanceTo": "2026-03-23T22:59:59Z"})
+    moved = await api.nordwind.post("/test-clock", {"advanceTo": "2026-03-23T22:59:59Z"})
     assert moved.json()["result"]["stepsRun"] == 0
-    assert (await listed(offering, path))["items"][0]["endedAt"] is None
-    await offering.nordwind.post("/test-clock", {"advanceTo": "2026-03-30T09:00:00Z"})
+    assert (await listed(api, path))["items"][0]["endedAt"] is None
+    await api.nordwind.post("/test-clock", {"advanceTo": "2026-03-30T09:00:00Z"})
 
-    [item] = (await listed(offering, path))["items"]
+    [item] = (await listed(api, path))["items"]
     assert (item["endedAt"], item["endedReason"]) == ("2026-03-23T23:00:00.000Z", "BROKEN")
     # After a day without contacts come the contact hours: Wednesday at 9:00 in Berlin.
-    events = (await offering.nordwind.get("/events")).json()["result"]["items"]
+    events = (await api.nordwind.get("/events")).json()["result"]["items"]
     assert (events[-1]["type"], events[-1]["date"]) == ("ESCALATED", "2026-03-25T08:00:00Z")

@@ -20,7 +20,7 @@ from tests.support.harness import ERP
 from tests.support.modalities import OFFERING, Arrangement
 from tests.support.recorded_statements import Statements, a_counted_api
 
-FEW, MANY = 1, 30
+FEW, MANY = 1, 12
 _ITEM = {"reference": "x", "type": "PRIMARY", "value": "1"}
 _ATTACHMENT = "SELECT attachment_id FROM attachments WHERE merchant_id = $1 AND claim_id = $2"
 _SENT = "SELECT communication_id FROM communications WHERE merchant_id = $1 AND claim_id = $2"
@@ -74,7 +74,7 @@ Case = Callable[[Api, CrowdedClaim], Awaitable[Asked]]
 def plain(**asked: Any) -> Case:
     """Return a case with the same request for every claim."""
 
-    async def ask(_api: Api, _crowd: CrowdedClaim) -> Asked:
+    async def ask(_api: Api, _crowded_claim: CrowdedClaim) -> Asked:
         return asked
 
     return ask
@@ -83,86 +83,90 @@ def plain(**asked: Any) -> Case:
 def by_id(name: str, statement: str, **asked: Any) -> Case:
     """Return a case for a part of the claim that a statement finds."""
 
-    async def ask(api: Api, crowd: CrowdedClaim) -> Asked:
-        return {name: await find_id(api, statement, crowd.claim_id), **asked}
+    async def ask(api: Api, crowded_claim: CrowdedClaim) -> Asked:
+        return {name: await find_id(api, statement, crowded_claim.claim_id), **asked}
 
     return ask
 
 
-async def create(_api: Api, crowd: CrowdedClaim) -> Asked:
-    numbers = range(crowd.size)
+async def create(_api: Api, crowded_claim: CrowdedClaim) -> Asked:
+    numbers = range(crowded_claim.size)
     return {
         "json": [
-            a_claim(f"n{crowd.claim_id}-{n}", items=[a_claim()["items"][0]] * crowd.size,
-                    email=f"n{n}@example.org", attachments=[crowd.ticket])
+            a_claim(
+                f"n{crowded_claim.claim_id}-{n}",
+                items=[a_claim()["items"][0]] * crowded_claim.size,
+                email=f"n{n}@example.org",
+                attachments=[crowded_claim.ticket],
+            )
             for n in numbers
         ]
     }  # fmt: skip
 
 
-async def attach(api: Api, _crowd: CrowdedClaim) -> Asked:
+async def attach(api: Api, _crowded_claim: CrowdedClaim) -> Asked:
     uploaded = await api.nordwind.upload("a.pdf", a_pdf())
     ticket = {"sourceType": "TICKET", "source": uploaded.json()["result"]["ticketId"]}
     return {"json": ticket}
 
 
-async def replace(api: Api, crowd: CrowdedClaim) -> Asked:
-    found = await find_id(api, _ATTACHMENT + " ORDER BY position LIMIT 1", crowd.claim_id)
-    return {"attachment_id": found, **await attach(api, crowd)}
+async def replace(api: Api, crowded_claim: CrowdedClaim) -> Asked:
+    found = await find_id(api, _ATTACHMENT + " ORDER BY position LIMIT 1", crowded_claim.claim_id)
+    return {"attachment_id": found, **await attach(api, crowded_claim)}
 
 
-async def resume(api: Api, crowd: CrowdedClaim) -> Asked:
-    await api.nordwind.post(f"/claims/{crowd.claim_id}/pause")
+async def resume(api: Api, crowded_claim: CrowdedClaim) -> Asked:
+    await api.nordwind.post(f"/claims/{crowded_claim.claim_id}/pause")
     return {}
 
 
-async def delete_item(api: Api, crowd: CrowdedClaim) -> Asked:
-    [row] = await api.harness.rows(_FEES, crowd.claim_id, crowd.size)
+async def delete_item(api: Api, crowded_claim: CrowdedClaim) -> Asked:
+    [row] = await api.harness.rows(_FEES, crowded_claim.claim_id, crowded_claim.size)
     return {"item_id": row["item_id"]}
 
 
-async def resolve(api: Api, crowd: CrowdedClaim) -> Asked:
-    opened = await dispute(api.harness, crowd.claim_id, actor=ERP)
+async def resolve(api: Api, crowded_claim: CrowdedClaim) -> Asked:
+    opened = await dispute(api.harness, crowded_claim.claim_id, actor=ERP)
     return {"dispute_id": opened.dispute_id, "json": {"outcome": "ACCEPTED"}}
 
 
-async def download_evidence(api: Api, crowd: CrowdedClaim) -> Asked:
-    opened = await dispute(api.harness, crowd.claim_id, actor=ERP)
-    for _ in range(min(crowd.size, 5)):
+async def download_evidence(api: Api, crowded_claim: CrowdedClaim) -> Asked:
+    opened = await dispute(api.harness, crowded_claim.claim_id, actor=ERP)
+    for _ in range(min(crowded_claim.size, 5)):
         file_id = await give_evidence(api.harness, opened)
     return {"dispute_id": opened.dispute_id, "file_id": file_id}
 
 
-async def read_event(api: Api, crowd: CrowdedClaim) -> Asked:
-    await dispute(api.harness, crowd.claim_id, actor=ERP)
-    return {"event_id": await find_id(api, f"{_EVENT} LIMIT 1", crowd.claim_id)}
+async def read_event(api: Api, crowded_claim: CrowdedClaim) -> Asked:
+    await dispute(api.harness, crowded_claim.claim_id, actor=ERP)
+    return {"event_id": await find_id(api, f"{_EVENT} LIMIT 1", crowded_claim.claim_id)}
 
 
-async def answer_modality(api: Api, crowd: CrowdedClaim) -> Asked:
-    asked = await Arrangement(api.harness, crowd.claim_id).ask()
+async def answer_modality(api: Api, crowded_claim: CrowdedClaim) -> Asked:
+    asked = await Arrangement(api.harness, crowded_claim.claim_id).ask()
     return {"modality_id": asked.modality_id}
 
 
-async def assign(api: Api, crowd: CrowdedClaim) -> Asked:
-    await api.harness.rows(_UNASSIGN, crowd.claim_ids)
+async def assign(api: Api, crowded_claim: CrowdedClaim) -> Asked:
+    await api.harness.rows(_UNASSIGN, crowded_claim.claim_ids)
     workflow = "SELECT workflow_id FROM workflows WHERE merchant_id = $1 AND $2 > 0 LIMIT 1"
-    found = await find_id(api, workflow, crowd.claim_id)
-    return {"workflow_id": found, "json": crowd.claim_ids}
+    found = await find_id(api, workflow, crowded_claim.claim_id)
+    return {"workflow_id": found, "json": crowded_claim.claim_ids}
 
 
-async def unassigned(api: Api, crowd: CrowdedClaim) -> Asked:
-    await api.harness.rows(_UNASSIGN, crowd.claim_ids)
+async def unassigned(api: Api, crowded_claim: CrowdedClaim) -> Asked:
+    await api.harness.rows(_UNASSIGN, crowded_claim.claim_ids)
     return {}
 
 
-async def assign_to_scenario(api: Api, crowd: CrowdedClaim) -> Asked:
-    await api.harness.rows(_UNASSIGN, crowd.claim_ids)
+async def assign_to_scenario(api: Api, crowded_claim: CrowdedClaim) -> Asked:
+    await api.harness.rows(_UNASSIGN, crowded_claim.claim_ids)
     scenario = "SELECT min(scenario_id) FROM scenarios WHERE merchant_id = $1 AND $2 > 0"
-    found = await find_id(api, scenario, crowd.claim_id)
-    return {"scenario_id": found, "json": crowd.claim_ids}
+    found = await find_id(api, scenario, crowded_claim.claim_id)
+    return {"scenario_id": found, "json": crowded_claim.claim_ids}
 
 
-async def advance(api: Api, _crowd: CrowdedClaim) -> Asked:
+async def advance(api: Api, _crowded_claim: CrowdedClaim) -> Asked:
     """Advance to an instant at which nothing is due. The work on due claims is done in sets and not
     counted here."""
     shown = (await api.nordwind.get("/test-clock")).json()["result"]["now"]
@@ -263,10 +267,10 @@ async def test_many_rows_take_as_many_statements_as_few(
 
 async def count(api: Api, statements: Statements, operation: Operation, size: int) -> Sequence[str]:
     """Return the statements of the operation for a merchant with `size` rows of every kind."""
-    crowd = await a_crowded_claim(api, size)
-    asked = await CASES[operation.operation_id](api, crowd)
+    crowded_claim = await a_crowded_claim(api, size)
+    asked = await CASES[operation.operation_id](api, crowded_claim)
     ids = {name: asked.pop(name) for name in list(asked) if f"{{{name}}}" in operation.path}
-    ids |= {"merchant_id": api.nordwind.merchant_id, "claim_id": crowd.claim_id}
+    ids |= {"merchant_id": api.nordwind.merchant_id, "claim_id": crowded_claim.claim_id}
     await statements.take()
 
     answer = await api.nordwind.send(operation.method, operation.path.format(**ids), **asked)

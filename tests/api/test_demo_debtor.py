@@ -27,8 +27,8 @@ async def test_a_demo_debtor_pays_the_demo_merchant(
 
         await pay_on_page(served.origin + await landing.give_link(), "INV-1001")
 
-    told = [line.split("INV-1001")[1].strip() for line in capsys.readouterr().out.splitlines()]
-    assert told[-2:] == ["We have received your payment", "Receipt"]
+    printed = [line.split("INV-1001")[1].strip() for line in capsys.readouterr().out.splitlines()]
+    assert printed[-2:] == ["We have received your payment", "Receipt"]
     assert await landing.payments.states() == ["COMPLETED"]
 
 

@@ -124,7 +124,7 @@ async def test_a_paid_claim_says_that_nothing_is_outstanding(landing: LandingHar
 
 
 @pytest.mark.parametrize(
-    ("kind", "days", "said"),
+    ("kind", "days", "expected"),
     [
         ("PAUSE", 9, "Diese Forderung ist bis zum 11. März 2026 pausiert."),
         ("PAUSE", None, "Diese Forderung ist pausiert."),
@@ -132,14 +132,14 @@ async def test_a_paid_claim_says_that_nothing_is_outstanding(landing: LandingHar
     ],
 )
 async def test_a_claim_on_hold_says_so_and_can_be_paid(
-    landing: LandingHarness, kind: str, days: int | None, said: str
+    landing: LandingHarness, kind: str, days: int | None, expected: str
 ) -> None:
     await landing.open()
     await _hold(landing, kind, days)
 
     page = await landing.browser.get("/claim")
 
-    assert said in _read_text(page.text)
+    assert expected in _read_text(page.text)
     assert 'href="/claim/pay"' in page.text
 
 

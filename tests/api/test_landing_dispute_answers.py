@@ -23,7 +23,7 @@ async def landing(resources: Resources, clock: MovableClock) -> Any:
         yield landing
 
 
-async def _object(landing: LandingHarness) -> ClaimDispute:
+async def _open_dispute(landing: LandingHarness) -> ClaimDispute:
     return await dispute(landing.payments.harness, landing.claim_id, "AMOUNT_WRONG", "ten too much")
 
 
@@ -35,7 +35,7 @@ async def test_a_rejection_is_shown_above_the_amount_with_its_reason(
     landing: LandingHarness,
 ) -> None:
     await sign_in_with_letter_code(landing)
-    opened = await _object(landing)
+    opened = await _open_dispute(landing)
     await answer(landing.payments.harness, opened, REJECTED, message="The <voucher> had run out.")
 
     page = await _read(landing)
@@ -53,7 +53,7 @@ async def test_a_rejection_is_shown_above_the_amount_with_its_reason(
 
 async def test_no_date_is_shown_before_the_answer_is_sent(landing: LandingHarness) -> None:
     await sign_in_with_letter_code(landing)
-    await resolve(landing.payments.harness, await _object(landing), REJECTED)
+    await resolve(landing.payments.harness, await _open_dispute(landing), REJECTED)
 
     page = await _read(landing)
 
@@ -63,7 +63,9 @@ async def test_no_date_is_shown_before_the_answer_is_sent(landing: LandingHarnes
 
 async def test_a_link_alone_does_not_show_the_merchants_answer(landing: LandingHarness) -> None:
     await landing.open()
-    await answer(landing.payments.harness, await _object(landing), REJECTED, message="A voucher.")
+    await answer(
+        landing.payments.harness, await _open_dispute(landing), REJECTED, message="A voucher."
+    )
 
     page = await _read(landing)
 
@@ -73,7 +75,7 @@ async def test_a_link_alone_does_not_show_the_merchants_answer(landing: LandingH
 
 async def test_after_an_accepted_dispute_nothing_has_to_be_paid(landing: LandingHarness) -> None:
     await sign_in_with_letter_code(landing)
-    await answer(landing.payments.harness, await _object(landing), ACCEPTED)
+    await answer(landing.payments.harness, await _open_dispute(landing), ACCEPTED)
 
     page = await _read(landing)
 
@@ -83,7 +85,7 @@ async def test_after_an_accepted_dispute_nothing_has_to_be_paid(landing: Landing
 
 async def test_a_newer_dispute_replaces_the_answer_on_the_page(landing: LandingHarness) -> None:
     await sign_in_with_letter_code(landing)
-    await answer(landing.payments.harness, await _object(landing), REJECTED)
+    await answer(landing.payments.harness, await _open_dispute(landing), REJECTED)
     second = await dispute(landing.payments.harness, landing.claim_id, "DEFECTIVE", "a hole")
 
     assert "We responded to your dispute" not in await _read(landing)
@@ -95,7 +97,7 @@ async def test_a_newer_dispute_replaces_the_answer_on_the_page(landing: LandingH
 async def test_the_answer_is_shown_for_thirty_days(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await answer(landing.payments.harness, await _object(landing), REJECTED)
+    await answer(landing.payments.harness, await _open_dispute(landing), REJECTED)
     clock.advance(30 * DAY - timedelta(seconds=1))
     await sign_in_with_letter_code(landing)
     assert "We responded to your dispute" in await _read(landing)

@@ -54,7 +54,7 @@ async def test_a_link_alone_cannot_change_a_dispute_of_another_session(
 async def test_a_link_alone_can_withdraw_its_own_dispute(landing: LandingHarness) -> None:
     await landing.open()
 
-    await _object_and_take_back(landing)
+    await _open_and_withdraw_dispute(landing)
 
     assert [each["state"] for each in await disputes(landing)] == ["WITHDRAWN"]
 
@@ -84,7 +84,7 @@ async def test_after_five_disputes_in_thirty_days_the_page_shows_a_phone_number(
 ) -> None:
     await landing.open()
     for _ in range(5):
-        await _object_and_take_back(landing)
+        await _open_and_withdraw_dispute(landing)
 
     refused = await landing.browser.get("/claim/dispute/NOT_MY_DEBT?lang=en")
     page = await landing.browser.get("/claim/dispute?lang=en")
@@ -131,7 +131,7 @@ async def test_a_claim_keeps_at_most_forty_unsent_files(landing: LandingHarness)
         reason = "OTHER" if name == "fits" else "NOT_MY_DEBT"
         await stranger.get(f"/claim/dispute/{reason}?lang=en")
         page = await stranger.send(f"/claim/dispute/{reason}?lang=en", files, do="keep")
-        refused[name] = page.status_code == 422 and "These are too many files." in page.text
+        refused[name] = page.status_code == 422 and "There are too many files." in page.text
 
     assert refused == {"fits": False, "two of five": True, "none": True}
     assert MAX_UNSENT_FILES == 40
@@ -186,7 +186,7 @@ async def test_a_form_is_not_sent_if_its_session_ends_during_the_upload(
     assert await disputes(landing) == []
 
 
-async def _object_and_take_back(landing: LandingHarness) -> None:
+async def _open_and_withdraw_dispute(landing: LandingHarness) -> None:
     page = await landing.browser.send(await open_dispute_form(landing, "NOT_MY_DEBT"), do="send")
     path = f"{page.url.path}/withdraw?lang=en"
     await landing.browser.get(path)

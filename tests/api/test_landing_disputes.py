@@ -124,7 +124,7 @@ async def test_a_message_is_optional_if_the_reason_is_sufficient(landing: Landin
 
 
 @pytest.mark.parametrize(
-    ("fields", "said", "place"),
+    ("fields", "message", "place"),
     [
         ({}, "Please tell us what is not right.", "message"),
         ({"message": "x" * 2001}, "The text is too long.", "message"),
@@ -133,7 +133,7 @@ async def test_a_message_is_optional_if_the_reason_is_sufficient(landing: Landin
     ],
 )
 async def test_a_fault_is_shown_at_its_field_and_the_input_is_kept(
-    landing: LandingHarness, fields: dict[str, str], said: str, place: str
+    landing: LandingHarness, fields: dict[str, str], message: str, place: str
 ) -> None:
     await sign_in_with_letter_code(landing)
     path = await open_dispute_form(landing)
@@ -142,7 +142,7 @@ async def test_a_fault_is_shown_at_its_field_and_the_input_is_kept(
 
     assert page.status_code == 422
     assert "<title>Error:" in page.text
-    assert f'<a href="#{place}">{said}' in page.text
+    assert f'<a href="#{place}">{message}' in page.text
     assert f'id="{place}-error"' in page.text
     again = (await landing.browser.get(path)).text
     assert all(text in again for text in fields.values())
@@ -150,7 +150,7 @@ async def test_a_fault_is_shown_at_its_field_and_the_input_is_kept(
 
 
 @pytest.mark.parametrize(
-    ("day", "said"),
+    ("day", "message"),
     [
         (("31", "2", "2026"), "This date does not exist."),
         (("3", "3", "2026"), "This date is in the future."),
@@ -160,7 +160,7 @@ async def test_a_fault_is_shown_at_its_field_and_the_input_is_kept(
     ],
 )
 async def test_a_day_in_the_future_is_refused(
-    landing: LandingHarness, day: tuple[str, str, str], said: str
+    landing: LandingHarness, day: tuple[str, str, str], message: str
 ) -> None:
     await sign_in_with_letter_code(landing)
     path = await open_dispute_form(landing, "GOODS_RETURNED")
@@ -170,7 +170,7 @@ async def test_a_day_in_the_future_is_refused(
     )
 
     assert page.status_code == 422
-    assert f'<a href="#day_day">{said}' in page.text
+    assert f'<a href="#day_day">{message}' in page.text
     assert await disputes(landing) == []
 
 
@@ -254,7 +254,7 @@ async def test_a_dispute_is_withdrawn_after_a_confirmation(landing: LandingHarne
 
 
 @pytest.mark.parametrize(
-    ("outcome", "end_claim", "said"),
+    ("outcome", "end_claim", "text"),
     [
         (ACCEPTED, None, "The claim has been withdrawn, and you do not have to pay."),
         (ACCEPTED, False, "The claim page shows the amount that is still open."),
@@ -262,7 +262,7 @@ async def test_a_dispute_is_withdrawn_after_a_confirmation(landing: LandingHarne
     ],
 )
 async def test_the_page_shows_the_answer_and_its_text(
-    landing: LandingHarness, outcome: str, end_claim: bool | None, said: str
+    landing: LandingHarness, outcome: str, end_claim: bool | None, text: str
 ) -> None:
     path = await _dispute(landing)
     [opened] = await read_disputes(landing.payments.harness, landing.claim_id)
@@ -271,7 +271,7 @@ async def test_the_page_shows_the_answer_and_its_text(
 
     page = await landing.browser.get(f"{path}?lang=en")
 
-    assert said in page.text
+    assert text in page.text
     assert "We &lt;looked&gt; into it" in page.text
     assert "/withdraw" not in page.text
     assert 'type="file"' not in page.text

@@ -22,7 +22,7 @@ from tests.support.guarded_landing import (
 )
 from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
 from tests.support.landing_plans import AGREEING, OFFERING, PLAN_CHECK, ask, enter
-from tests.support.transfers import THREE_ITEMS, taking
+from tests.support.transfers import THREE_ITEMS, nordwind_with_account
 
 _CODE = "/claim/verify/preferences"
 _EMAIL = "/claim/preferences/email"
@@ -46,7 +46,7 @@ async def _click(landing: LandingHarness, path: str, **fields: str) -> list[http
     return list(await asyncio.gather(*clicks))
 
 
-def _places(answers: list[httpx.Response]) -> set[tuple[int, Any]]:
+def _list_redirects(answers: list[httpx.Response]) -> set[tuple[int, Any]]:
     return {(answer.status_code, answer.headers.get("Location")) for answer in answers}
 
 
@@ -58,7 +58,7 @@ def _places(answers: list[httpx.Response]) -> set[tuple[int, Any]]:
 async def test_a_double_click_on_a_part_creates_one_request(
     resources: Resources, clock: MovableClock, query: str, cents: int | None
 ) -> None:
-    given: dict[str, Any] = {"configuration": taking(_BOTH), "debtor": THREE_ITEMS}
+    given: dict[str, Any] = {"configuration": nordwind_with_account(_BOTH), "debtor": THREE_ITEMS}
     async with a_landing(resources, clock, **given) as landing:
         await enter(landing)
         rows = await landing.payments.harness.rows(
@@ -69,7 +69,7 @@ async def test_a_double_click_on_a_part_creates_one_request(
 
         answers = await _click(landing, "/claim/pay/method")
 
-        [place] = _places(answers)
+        [place] = _list_redirects(answers)
         assert place[0] == 303
         asked = {each.request_id for each in landing.payments.provider.started}
         assert len(asked) == 1
@@ -87,7 +87,7 @@ async def test_a_plan_is_withdrawn_once(resources: Resources, clock: MovableCloc
 
         answers = await _click(landing, f"{address}/withdraw")
 
-        assert len(_places(answers)) == 1
+        assert len(_list_redirects(answers)) == 1
         assert answers[0].status_code == 303
         assert await landing.payments.audited("modality.withdraw") == 1
 
@@ -100,7 +100,7 @@ async def test_a_dispute_is_withdrawn_once(landing: LandingHarness) -> None:
 
     answers = await _click(landing, f"{path}/withdraw")
 
-    assert _places(answers) == {(303, path)}
+    assert _list_redirects(answers) == {(303, path)}
     assert await landing.payments.audited("dispute.withdraw") == 1
 
 
@@ -113,7 +113,7 @@ async def test_a_plans_confirmation_is_sent_once(resources: Resources, clock: Mo
 
         answers = await _click(landing, f"{address}/email")
 
-        assert len(_places(answers)) == 1
+        assert len(_list_redirects(answers)) == 1
         assert len(await list_notices(landing)) == before + 1
 
 
@@ -122,7 +122,7 @@ async def test_a_double_click_sends_one_code_which_works(landing: LandingHarness
 
     answers = await _click(landing, f"{_CODE}/send")
 
-    assert _places(answers) == {(303, f"{_CODE}/code")}
+    assert _list_redirects(answers) == {(303, f"{_CODE}/code")}
     assert len(await list_notices(landing)) == 1
     await landing.browser.get(f"{_CODE}/code")
     await landing.browser.submit(f"{_CODE}/code", code=await read_sent_code(landing))
@@ -168,7 +168,7 @@ async def test_a_new_address_gets_one_code_and_another_address_its_own(
     await landing.browser.get(_EMAIL)
     for address in ("erika@nue.example", "erika@neu.example"):
         answers = await _click(landing, _EMAIL, address=address)
-        assert _places(answers) == {(303, f"{_EMAIL}/code")}
+        assert _list_redirects(answers) == {(303, f"{_EMAIL}/code")}
 
     asked = [each["recipient"] for each in await list_notices(landing)]
     await landing.browser.get(f"{_EMAIL}/code")

@@ -84,7 +84,7 @@ async def test_a_sixth_file_is_refused(landing: LandingHarness) -> None:
     )
 
     assert page.status_code == 422
-    assert "These are too many files." in page.text
+    assert "There are too many files." in page.text
     assert "6.pdf" not in page.text
     assert len(list_stored_files(landing)) == await landing.payments.count("uploads") == 5
 
@@ -96,7 +96,7 @@ async def test_only_five_of_six_files_in_one_form_are_accepted(landing: LandingH
     page = await landing.browser.send(path, [*FIVE, ("6.pdf", a_pdf())], do="send", message="See")
 
     assert page.status_code == 422
-    assert page.text.count("These are too many files.") == 2
+    assert page.text.count("There are too many files.") == 2
     assert len(list_stored_files(landing)) == 5
 
 
@@ -122,7 +122,7 @@ async def test_up_to_twenty_files_can_be_added_to_an_open_dispute(landing: Landi
     page = await landing.browser.send(f"{path}/files?lang=en", [("21.pdf", a_pdf())])
 
     assert page.status_code == 422
-    assert "These are too many files." in page.text
+    assert "There are too many files." in page.text
     assert len(await files(landing)) == len(list_stored_files(landing)) == 20
 
 
@@ -223,7 +223,7 @@ async def _fill(
     return {"files": parts, "headers": OWN_FORM}
 
 
-async def _a_case(landing: LandingHarness) -> str:
+async def _open_case(landing: LandingHarness) -> str:
     opened = await dispute(landing.payments.harness, landing.claim_id)
     await sign_in_with_letter_code(landing)
     return f"/claim/disputes/{opened.dispute_id}"
@@ -233,7 +233,7 @@ async def _a_case(landing: LandingHarness) -> str:
 async def test_files_from_an_ended_session_are_saved_and_offered(
     landing: LandingHarness, clock: MovableClock, action: str
 ) -> None:
-    path = await _a_case(landing)
+    path = await _open_case(landing)
     given = await _fill(landing, path, FIVE[:2])
     clock.advance(timedelta(hours=1))
 
@@ -258,7 +258,7 @@ async def test_files_from_an_ended_session_are_saved_and_offered(
 async def test_files_from_a_replaced_session_are_saved_and_offered(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    path = await _a_case(landing)
+    path = await _open_case(landing)
     given = await _fill(landing, path, FIVE[:1])
     clock.advance(timedelta(hours=1))
     await landing.browser.type_code(await landing.give_code())
@@ -274,7 +274,7 @@ async def test_files_from_a_replaced_session_are_saved_and_offered(
 async def test_a_link_alone_does_not_show_saved_files(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    path = await _a_case(landing)
+    path = await _open_case(landing)
     given = await _fill(landing, path, FIVE[:1])
     clock.advance(timedelta(hours=1))
     await landing.browser.http.post(f"{path}/files", **given)
@@ -292,7 +292,7 @@ async def test_a_link_alone_does_not_show_saved_files(
 async def test_files_of_a_stale_form_of_unknown_origin_are_refused(
     landing: LandingHarness, clock: MovableClock, headers: dict[str, str]
 ) -> None:
-    path = await _a_case(landing)
+    path = await _open_case(landing)
     given = await _fill(landing, path, FIVE[:1])
     clock.advance(timedelta(hours=1))
     await landing.browser.type_code(await landing.give_code())

@@ -23,7 +23,7 @@ WHERE merchant_id = $1 AND kind = 'PAUSE' AND lifted_at IS NULL
 
 
 @pytest.fixture
-async def entered(landing: LandingHarness) -> LandingHarness:
+async def verified_landing(landing: LandingHarness) -> LandingHarness:
     await enter(landing)
     return landing
 
@@ -33,47 +33,52 @@ async def _pauses(landing: LandingHarness) -> list[Any]:
 
 
 async def test_a_pause_ends_by_itself_and_is_recorded_as_the_debtors(
-    entered: LandingHarness,
+    verified_landing: LandingHarness,
 ) -> None:
-    page = await ask(entered, _HELP)
+    page = await ask(verified_landing, _HELP)
 
-    [pause] = await _pauses(entered)
+    [pause] = await _pauses(verified_landing)
     assert pause["until"].isoformat() == "2026-03-15T23:00:00+00:00"
     assert pause["actor_kind"] == "DEBTOR"
-    assert [each["facts"]["until"] for each in await list_occasions(entered)] == ["2026-03-16"]
-    shown = await entered.browser.get(f"{_HELP}?lang=en")
+    assert [each["facts"]["until"] for each in await list_occasions(verified_landing)] == [
+        "2026-03-16"
+    ]
+    shown = await verified_landing.browser.get(f"{_HELP}?lang=en")
     assert str(page.url).endswith(_HELP)
     assert "This claim is paused until 16 March 2026." in read_text(shown.text)
 
 
-async def test_a_double_submit_pauses_once(entered: LandingHarness) -> None:
-    page = await entered.browser.get(_HELP)
+async def test_a_double_submit_pauses_once(verified_landing: LandingHarness) -> None:
+    page = await verified_landing.browser.get(_HELP)
     fields = read_hidden(page.text, _HELP)
 
     answers = await asyncio.gather(
-        *(entered.browser.http.post(_HELP, data=fields, headers=OWN_FORM) for _ in range(8))
+        *(
+            verified_landing.browser.http.post(_HELP, data=fields, headers=OWN_FORM)
+            for _ in range(8)
+        )
     )
 
     assert {answer.headers.get("Location") for answer in answers} == {_HELP}
-    assert len(await _pauses(entered)) == 1
-    assert len(await list_occasions(entered)) == 1
+    assert len(await _pauses(verified_landing)) == 1
+    assert len(await list_occasions(verified_landing)) == 1
 
 
 async def test_a_second_pause_within_thirty_days_is_refused_with_a_phone_number(
-    entered: LandingHarness, clock: MovableClock
+    verified_landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await ask(entered, _HELP)
+    await ask(verified_landing, _HELP)
     clock.advance(timedelta(days=20))
-    await entered.payments.harness.run()
-    await enter(entered)
+    await verified_landing.payments.harness.run()
+    await enter(verified_landing)
 
-    page = await ask(entered, _HELP)
+    page = await ask(verified_landing, _HELP)
 
     assert page.status_code == 409
     assert "Sie haben sie in den letzten 30 Tagen schon pausiert." in page.text
     assert page.text.count("+49 40 1234560") == 3
     assert 'action="/claim/help"' not in page.text
-    assert await _pauses(entered) == []
+    assert await _pauses(verified_landing) == []
 
 
 async def test_a_merchant_sets_the_length_of_a_pause(
@@ -133,14 +138,16 @@ async def test_without_a_phone_number_the_page_offers_e_mail(
 
 
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])
-async def test_a_closed_claim_cannot_be_paused(entered: LandingHarness, status: str) -> None:
-    page = await entered.browser.get(_HELP)
+async def test_a_closed_claim_cannot_be_paused(
+    verified_landing: LandingHarness, status: str
+) -> None:
+    page = await verified_landing.browser.get(_HELP)
     fields = read_hidden(page.text, _HELP)
-    await entered.payments.end_claim(status)
+    await verified_landing.payments.end_claim(status)
 
-    shown = await entered.browser.get(_HELP)
-    posted = await entered.browser.post(_HELP, **fields)
+    shown = await verified_landing.browser.get(_HELP)
+    posted = await verified_landing.browser.post(_HELP, **fields)
 
     assert shown.headers["Location"] == "/claim"
     assert posted.headers["Location"] == _HELP
-    assert await _pauses(entered) == []
+    assert await _pauses(verified_landing) == []

@@ -48,7 +48,7 @@ async def test_the_start_page_names_the_operator(
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "expected"),
     [
         ("/Q", 'class="code"'),
         ("/REAL", "Ist das echt?"),
@@ -60,11 +60,11 @@ async def test_the_start_page_names_the_operator(
     ],
 )
 async def test_addresses_are_accepted_in_any_case(
-    landing: LandingHarness, typed: str, said: str
+    landing: LandingHarness, typed: str, expected: str
 ) -> None:
     page = await landing.browser.get(typed, headers=_BROWSER)
     assert page.status_code == 200
-    assert said in page.text
+    assert expected in page.text
 
 
 async def test_a_links_token_is_case_sensitive(landing: LandingHarness) -> None:

@@ -39,7 +39,9 @@ def _run_by(resources: Resources, operator: Operator | None) -> Iterator[None]:
 
 
 @pytest.fixture
-async def collected(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
+async def landing_with_fee(
+    resources: Resources, clock: MovableClock
+) -> AsyncIterator[LandingHarness]:
     """A claim with a fee, against a person with a contract."""
     debtor: dict[str, Any] = {"items": _FEES, "contractNumber": "V-99"}
     async with a_landing(resources, clock, debtor=debtor) as landing:
@@ -176,10 +178,10 @@ async def test_the_accessibility_statement_names_its_authority(landing: LandingH
 
 
 async def test_a_debt_collector_that_demands_fees_informs_consumers(
-    resources: Resources, collected: LandingHarness
+    resources: Resources, landing_with_fee: LandingHarness
 ) -> None:
     with _run_by(resources, AGENCY):
-        text = (await collected.browser.type_code(await collected.give_code())).text
+        text = (await landing_with_fee.browser.type_code(await landing_with_fee.give_code())).text
     section = text.partition('id="collector"')[2].partition("</section>")[0]
     for part in ("Nordwind Schuhe GmbH", "20459 Hamburg", "RE-7", "Januar 2026", "V-99",
                  "12,40", "2026/01-INK", "Bundesamt für Justiz", "rdg@bfj.example"):  # fmt: skip
@@ -207,9 +209,9 @@ async def test_other_debtors_are_not_shown_the_collectors_information(
 
 
 async def test_a_link_alone_shows_no_information_of_a_debt_collector(
-    resources: Resources, collected: LandingHarness
+    resources: Resources, landing_with_fee: LandingHarness
 ) -> None:
     with _run_by(resources, AGENCY):
-        page = await collected.open()
+        page = await landing_with_fee.open()
     assert 'id="collector"' not in page.text
     assert _ROLE_OF_AGENCY in page.text

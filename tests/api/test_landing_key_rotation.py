@@ -32,7 +32,7 @@ def rotate(landing: LandingHarness) -> LandingHarness:
     return replace(landing, payments=payments, app=application.app)
 
 
-def go_on(browser: Browser, landing: LandingHarness) -> Browser:
+def move_browser(browser: Browser, landing: LandingHarness) -> Browser:
     """Return the same browser, with its cookie and open page, at these processes."""
     same = landing.visitor("192.0.2.1")
     same.http.cookies, same.page = httpx.Cookies(browser.http.cookies), browser.page
@@ -56,10 +56,10 @@ async def test_letter_codes_from_before_and_after_the_rotation_open(
 
 async def test_a_session_and_its_form_stay_valid(landing: LandingHarness) -> None:
     await landing.open()
-    browser = go_on(landing.browser, rotate(landing))
+    browser = move_browser(landing.browser, rotate(landing))
     assert browser.page is not None
     fields = read_hidden(browser.page.text, "/claim/extend")
-    again = go_on(landing.browser, rotate(landing))
+    again = move_browser(landing.browser, rotate(landing))
     answers = [await each.post("/claim/extend", **fields) for each in (browser, again)]
     assert [each.headers["Location"] for each in answers] == ["/claim", "/claim"]
     for each in (browser, again):
@@ -71,7 +71,7 @@ async def test_a_form_sent_before_and_after_the_rotation_extends_once(
 ) -> None:
     page = await landing.open()
     fields = read_hidden(page.text, "/claim/extend")
-    browser = go_on(landing.browser, rotate(landing))
+    browser = move_browser(landing.browser, rotate(landing))
     first = await landing.browser.post("/claim/extend", **fields)
     second = await browser.post("/claim/extend", **fields)
     assert (first.status_code, second.status_code) == (303, 303)
@@ -84,7 +84,7 @@ async def test_a_code_sent_before_the_rotation_is_valid_after_it(landing: Landin
     await landing.browser.submit(f"{_VERIFY}/send")
     code, rotated = await read_sent_code(landing), rotate(landing)
     assert code != await read_sent_code(rotated)
-    page = await go_on(landing.browser, rotated).submit(f"{_VERIFY}/code", code=code)
+    page = await move_browser(landing.browser, rotated).submit(f"{_VERIFY}/code", code=code)
     assert page.url.path == "/claim/preferences"
     assert await levels(landing) == ["CODE"]
 

@@ -133,9 +133,9 @@ _FOREIGN = {"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}
 
 
 @pytest.fixture
-async def furnished(resources: Resources, clock: MovableClock) -> AsyncIterator[FullClaim]:
-    async with a_full_claim(resources, clock) as furnished:
-        yield furnished
+async def full_claim(resources: Resources, clock: MovableClock) -> AsyncIterator[FullClaim]:
+    async with a_full_claim(resources, clock) as full_claim:
+        yield full_claim
 
 
 def list_needing(*levels: Level | None) -> Iterator[tuple[str, str]]:
@@ -153,120 +153,120 @@ def test_every_address_has_a_required_level() -> None:
 
 @pytest.mark.parametrize("level", [LINK, FACT])
 async def test_below_its_level_an_address_shows_and_changes_nothing(
-    furnished: FullClaim, level: Level
+    full_claim: FullClaim, level: Level
 ) -> None:
-    visitor = await furnished.enter(level)
+    visitor = await full_claim.enter(level)
     higher = [each for each in Level if each is not level and each.reaches(level)]
-    before = await digest_tables(furnished.landing.payments.resources.database)
+    before = await digest_tables(full_claim.landing.payments.resources.database)
 
     for address, method in list_needing(*higher):
-        answer = await ask(furnished, visitor, address, method)
+        answer = await ask(full_claim, visitor, address, method)
         if (address, method) in _HIDDEN:
             assert answer.status_code == 404, address
         else:
             assert answer.status_code == 303, (method, address)
             assert answer.headers["Location"].startswith("/claim/verify?for="), (method, address)
             assert answer.content == b""
-    await check_unchanged(furnished, before)
+    await check_unchanged(full_claim, before)
 
 
-async def test_at_its_level_an_address_requires_no_more_proof(furnished: FullClaim) -> None:
+async def test_at_its_level_an_address_requires_no_more_proof(full_claim: FullClaim) -> None:
     for level in Level:
-        visitor = await furnished.enter(level)
+        visitor = await full_claim.enter(level)
         for address, method in list_needing(level):
             if method == "GET":
-                answer = await ask(furnished, visitor, address, method)
+                answer = await ask(full_claim, visitor, address, method)
                 assert answer.status_code in (200, 303), address
                 assert "/claim/verify?" not in answer.headers.get("Location", ""), address
 
 
 async def test_at_its_level_each_form_has_an_effect(
-    furnished: FullClaim, clock: MovableClock
+    full_claim: FullClaim, clock: MovableClock
 ) -> None:
-    bare = await add_bare(furnished)
-    visitors = {level: await furnished.enter(level) for level in Level}
+    bare = await add_bare_claim(full_claim)
+    visitors = {level: await full_claim.enter(level) for level in Level}
 
     for address in FORMS:
-        claim, level = bare if address in _BARE else furnished, NEEDED[address]["POST"]
+        claim, level = bare if address in _BARE else full_claim, NEEDED[address]["POST"]
         assert level is not None
-        is_lasting = level is not LINK and claim is furnished
+        is_lasting = level is not LINK and claim is full_claim
         visitor = visitors[level] if is_lasting else await claim.enter(level)
         clock.advance(timedelta(minutes=1))  # Requests within ten seconds count as a double click.
-        given = await read_proof(furnished, address)
-        before = await digest_tables(furnished.landing.payments.resources.database)
+        given = await read_proof(full_claim, address)
+        before = await digest_tables(full_claim.landing.payments.resources.database)
         answer = await ask(claim, visitor, address, "POST", **given)
-        after = await digest_tables(furnished.landing.payments.resources.database)
+        after = await digest_tables(full_claim.landing.payments.resources.database)
         assert answer.status_code == 303, (address, answer.status_code)
         assert find_changed(before, after) != [], address
 
 
 @pytest.mark.parametrize("state", ["absent", "ended", "timed out"])
 async def test_without_a_live_session_nothing_is_shown(
-    furnished: FullClaim, clock: MovableClock, state: str
+    full_claim: FullClaim, clock: MovableClock, state: str
 ) -> None:
-    visitor = furnished.landing.visitor()
+    visitor = full_claim.landing.visitor()
     if state != "absent":
-        used = await furnished.enter(CODE)
+        used = await full_claim.enter(CODE)
         visitor.http.cookies.update(used.http.cookies)
         if state == "ended":
-            await ask(furnished, used, "/claim/end", "POST")
+            await ask(full_claim, used, "/claim/end", "POST")
         else:
             clock.advance(SESSION_LIFETIME)
-    before = await digest_tables(furnished.landing.payments.resources.database)
+    before = await digest_tables(full_claim.landing.payments.resources.database)
 
     for address, method in list_needing(*Level):
         if state != "absent" and (address, method) in _KEEPING:
             continue
-        answer = await ask(furnished, visitor, address, method)
+        answer = await ask(full_claim, visitor, address, method)
         assert answer.status_code == 403, (method, address)
         assert "INV-1001" not in answer.text, (method, address)
-    await check_unchanged(furnished, before)
+    await check_unchanged(full_claim, before)
 
 
-async def test_another_claims_session_is_refused(furnished: FullClaim) -> None:
-    stranger = await (await add_bare(furnished)).enter(CODE)
-    before = await digest_tables(furnished.landing.payments.resources.database)
+async def test_another_claims_session_is_refused(full_claim: FullClaim) -> None:
+    stranger = await (await add_bare_claim(full_claim)).enter(CODE)
+    before = await digest_tables(full_claim.landing.payments.resources.database)
 
     for address, method in list_needing(*Level):
         if re.search(r"\{\w+_id\}", address):
-            answer = await ask(furnished, stranger, address, method)
+            answer = await ask(full_claim, stranger, address, method)
             while answer.status_code == 303:
                 answer = await stranger.get(answer.headers["Location"])
             assert answer.status_code == 404, (method, address)
-    await check_unchanged(furnished, before)
+    await check_unchanged(full_claim, before)
 
 
-async def test_a_form_of_another_session_or_site_is_refused(furnished: FullClaim) -> None:
-    visitors = {level: await furnished.enter(level) for level in Level}
-    others = find_token(furnished, await furnished.enter(LINK, "203.0.113.9"))
-    before = await digest_tables(furnished.landing.payments.resources.database)
+async def test_a_form_of_another_session_or_site_is_refused(full_claim: FullClaim) -> None:
+    visitors = {level: await full_claim.enter(level) for level in Level}
+    others = find_token(full_claim, await full_claim.enter(LINK, "203.0.113.9"))
+    before = await digest_tables(full_claim.landing.payments.resources.database)
 
     for address, method in list_needing(*Level, OPEN):
         # The form of mail programs is not ours: its address is the proof.
         if method != "POST" or address == "/u/{reference}":
             continue
         level = NEEDED[address]["POST"]
-        visitor = visitors[level] if level else furnished.landing.visitor()
+        visitor = visitors[level] if level else full_claim.landing.visitor()
         for headers in _FOREIGN:
-            answer = await ask(furnished, visitor, address, method, headers=headers)
+            answer = await ask(full_claim, visitor, address, method, headers=headers)
             assert answer.status_code == 403, (address, headers)
         for token in ("", "x", others) if level else ():
             if token == others and (address, method) in _KEEPING:
                 continue
-            answer = await ask(furnished, visitor, address, method, token=token)
+            answer = await ask(full_claim, visitor, address, method, token=token)
             assert answer.status_code == 403, (address, token)
-    await check_unchanged(furnished, before)
+    await check_unchanged(full_claim, before)
 
 
 async def ask(
-    furnished: FullClaim, visitor: Browser, address: str, method: str, /, **given: Any
+    full_claim: FullClaim, visitor: Browser, address: str, method: str, /, **given: Any
 ) -> httpx.Response:
     """Request the address as the page's own form or link would. `given` are headers and additional
     fields."""
     if method == "GET":
-        return await visitor.http.get(furnished.look_at(address))
-    path, headers = furnished.fill(address), given.pop("headers", OWN_FORM)
-    fields = {"token": find_token(furnished, visitor), **FORMS.get(address, {}), **given}
+        return await visitor.http.get(full_claim.build_link(address))
+    path, headers = full_claim.fill(address), given.pop("headers", OWN_FORM)
+    fields = {"token": find_token(full_claim, visitor), **FORMS.get(address, {}), **given}
     if address not in _WITH_FILES:
         return await visitor.http.post(path, data=fields, headers=headers)
     parts: list[Any] = [(name, (None, text)) for name, text in fields.items()]
@@ -274,27 +274,29 @@ async def ask(
     return await visitor.http.post(path, files=parts, headers=headers)
 
 
-def find_token(furnished: FullClaim, visitor: Browser) -> str:
+def find_token(full_claim: FullClaim, visitor: Browser) -> str:
     """Return the form token of the visitor's session, or ""."""
     session_hash = hash_value(visitor.cookie or "")
     if session_hash is None:
         return ""
-    return derive_form_token(furnished.landing.payments.resources.keys, session_hash)
+    return derive_form_token(full_claim.landing.payments.resources.keys, session_hash)
 
 
-async def read_proof(furnished: FullClaim, address: str) -> dict[str, str]:
+async def read_proof(full_claim: FullClaim, address: str) -> dict[str, str]:
     """Return the code that some of the forms require."""
     if address.endswith("/letter"):
-        return {"code": await furnished.landing.give_code(furnished.claim_id)}
-    return {"code": await read_sent_code(furnished.landing)} if address.endswith("/code") else {}
+        return {"code": await full_claim.landing.give_code(full_claim.claim_id)}
+    return {"code": await read_sent_code(full_claim.landing)} if address.endswith("/code") else {}
 
 
-async def add_bare(furnished: FullClaim) -> FullClaim:
+async def add_bare_claim(full_claim: FullClaim) -> FullClaim:
     """Add another claim of the merchant, without disputes and requests."""
-    [claim_id] = await furnished.landing.payments.harness.create("INV-2", email="other@example.org")
-    return FullClaim(furnished.landing, claim_id, furnished.ids)
+    [claim_id] = await full_claim.landing.payments.harness.create(
+        "INV-2", email="other@example.org"
+    )
+    return FullClaim(full_claim.landing, claim_id, full_claim.ids)
 
 
-async def check_unchanged(furnished: FullClaim, before: Digests) -> None:
-    after = await digest_tables(furnished.landing.payments.resources.database)
+async def check_unchanged(full_claim: FullClaim, before: Digests) -> None:
+    after = await digest_tables(full_claim.landing.payments.resources.database)
     assert find_changed(before, after) == []

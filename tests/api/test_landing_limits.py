@@ -78,8 +78,8 @@ async def test_fifteen_wrong_facts_in_a_day_lock_until_a_new_link_is_requested(
             clock.advance(timedelta(minutes=16))
         clock.advance(timedelta(days=3))
         locked = await landing.browser.post(link, fact="20095")
-        asker = landing.visitor("203.0.113.5")
-        await asker.post("/q/new-link", reference="INV-1001", contact="erika@example.org")
+        notice_harness = landing.visitor("203.0.113.5")
+        await notice_harness.post("/q/new-link", reference="INV-1001", contact="erika@example.org")
         assert await send_links(landing) == 1
         opened = await landing.browser.post(link, fact="20095")
 

@@ -24,7 +24,7 @@ _ELSEWHERE = "https://pay.example/"
 async def test_the_check_page_shows_the_creditor_the_amount_and_the_provider(
     landing: LandingHarness,
 ) -> None:
-    page = await _look_at_payment(landing)
+    page = await _open_payment_page(landing)
 
     text = _read_text(page.text)
     assert "Sie zahlen 102,40 € An Nordwind Schuhe GmbH Für INV-1001" in text
@@ -38,7 +38,7 @@ async def test_the_check_page_shows_the_creditor_the_amount_and_the_provider(
 async def test_the_hand_off_redirects_to_the_provider_and_publishes_an_event(
     landing: LandingHarness,
 ) -> None:
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
 
     answer = await landing.browser.submit("/claim/pay/method")
 
@@ -65,7 +65,7 @@ async def test_the_return_page_keeps_the_readers_language(landing: LandingHarnes
 async def test_an_amount_changed_in_the_form_pays_nothing(
     landing: LandingHarness, shown: str
 ) -> None:
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
 
     page = await landing.browser.submit("/claim/pay/method", shown=shown)
 
@@ -77,7 +77,7 @@ async def test_an_amount_changed_in_the_form_pays_nothing(
 
 
 async def test_an_added_amount_field_is_ignored(landing: LandingHarness) -> None:
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
 
     await landing.browser.submit("/claim/pay/method", amount="1", amount_cents="1", currency="JPY")
 
@@ -88,7 +88,7 @@ async def test_an_added_amount_field_is_ignored(landing: LandingHarness) -> None
 async def test_a_payment_recorded_meanwhile_is_shown_before_the_hand_off(
     landing: LandingHarness,
 ) -> None:
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
     await landing.payments.harness.pay(landing.claim_id, 240)
 
     page = await landing.browser.submit("/claim/pay/method")
@@ -101,7 +101,7 @@ async def test_a_payment_recorded_meanwhile_is_shown_before_the_hand_off(
 
 
 async def test_a_claim_paid_meanwhile_is_not_paid_again(landing: LandingHarness) -> None:
-    page = await _look_at_payment(landing)
+    page = await _open_payment_page(landing)
     fields = read_hidden(page.text, "/claim/pay/method")
     await landing.payments.harness.pay(landing.claim_id, 10240)
 
@@ -115,7 +115,7 @@ async def test_a_claim_paid_meanwhile_is_not_paid_again(landing: LandingHarness)
 async def test_a_provider_that_is_not_offered_is_refused(
     landing: LandingHarness, provider: str
 ) -> None:
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
 
     page = await landing.browser.submit("/claim/pay/method", provider=provider)
 
@@ -125,7 +125,7 @@ async def test_a_provider_that_is_not_offered_is_refused(
 
 async def test_an_unavailable_provider_gets_an_error_page(landing: LandingHarness) -> None:
     landing.payments.provider.is_away = True
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
 
     page = await landing.browser.submit("/claim/pay/method")
 
@@ -137,7 +137,7 @@ async def test_an_unavailable_provider_gets_an_error_page(landing: LandingHarnes
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "expected"),
     [
         (CheckoutState(CheckoutStatus.OPEN), "Soweit wir wissen, wurde kein Geld abgebucht."),
         (CheckoutState(CheckoutStatus.PENDING), "Ihre Zahlung wird bearbeitet"),
@@ -147,14 +147,14 @@ async def test_an_unavailable_provider_gets_an_error_page(landing: LandingHarnes
     ],
 )
 async def test_the_return_page_alone_records_no_payment(
-    landing: LandingHarness, answer: Any, said: str
+    landing: LandingHarness, answer: Any, expected: str
 ) -> None:
     path = await _hand_off(landing)
     landing.payments.provider.answer = answer
 
     page = await landing.browser.get(path)
 
-    assert (page.status_code, said in page.text) == (200, True)
+    assert (page.status_code, expected in page.text) == (200, True)
     assert await landing.payments.count("payments") == 0
     assert "PAYMENT_COMPLETED" not in await landing.payments.events()
     assert (await landing.browser.get(path.replace("return", "receipt"))).status_code == 404
@@ -220,7 +220,7 @@ async def test_the_policy_of_the_page_with_the_form_names_the_provider(
 ) -> None:
     own = Application(resources, hand_off_origins={"sandbox": "https://pay.example"})
     async with a_landing(resources, clock, application=own) as landing:
-        check = await _look_at_payment(landing)
+        check = await _open_payment_page(landing)
         claim = await landing.browser.get("/claim")
 
     assert "form-action 'self' https://pay.example;" in check.headers["Content-Security-Policy"]
@@ -236,21 +236,21 @@ async def test_an_invalid_provider_address_is_not_used_for_a_redirect(
             return type(checkout)(checkout.checkout_id, "https://x/\r\nSet-Cookie: a=b")
 
     async with a_landing(resources, clock, provider=Odd()) as landing:
-        await _look_at_payment(landing)
+        await _open_payment_page(landing)
         answer = await landing.browser.submit("/claim/pay/method")
 
     assert answer.status_code == 500
     assert "Set-Cookie" not in answer.headers
 
 
-async def _look_at_payment(landing: LandingHarness) -> httpx.Response:
+async def _open_payment_page(landing: LandingHarness) -> httpx.Response:
     await landing.open()
     return await landing.browser.get("/claim/pay")
 
 
 async def _hand_off(landing: LandingHarness) -> str:
     """Hand off to the provider, and return the path of the return page."""
-    await _look_at_payment(landing)
+    await _open_payment_page(landing)
     await landing.browser.submit("/claim/pay/method")
     return hide_handle(landing.payments.provider.started[0].return_url).removeprefix(ORIGIN)
 

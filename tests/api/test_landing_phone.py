@@ -23,15 +23,17 @@ _SAID = {
 
 
 @pytest.fixture
-def called(resources: Resources) -> Resources:
+def resources_with_phone(resources: Resources) -> Resources:
     """An installation with a phone number."""
     settings = replace(resources.settings, contact_phone="+49 30 555 010-09")
     return replace(resources, settings=settings)
 
 
 @pytest.fixture
-async def landing(called: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
-    async with a_landing(called, clock) as landing:
+async def landing(
+    resources_with_phone: Resources, clock: MovableClock
+) -> AsyncIterator[LandingHarness]:
+    async with a_landing(resources_with_phone, clock) as landing:
         yield landing
 
 
@@ -49,26 +51,26 @@ async def test_without_a_creditor_the_operators_number_is_shown(
     page = await landing.browser.get(f"{path}?lang={language}")
 
     assert page.status_code == status
-    _names_ours(page, language)
+    _shows_operators_number(page, language)
 
 
 async def test_the_operators_number_is_shown_after_too_many_codes(landing: LandingHarness) -> None:
     pages = [await landing.browser.type_code(f"0000-0000-000{n}") for n in range(6)]
     assert pages[-1].status_code == 429
-    _names_ours(pages[-1])
+    _shows_operators_number(pages[-1])
 
 
 @pytest.mark.parametrize(
     ("error", "status"), [(DatabaseAway("away"), 503), (RuntimeError("fault"), 500)]
 )
 async def test_the_operators_number_is_shown_on_error_pages(
-    called: Resources, error: Exception, status: int
+    resources_with_phone: Resources, error: Exception, status: int
 ) -> None:
-    async with pages_over(called, error) as http:
+    async with pages_over(resources_with_phone, error) as http:
         page = await http.get("/q/abc")
 
     assert page.status_code == status
-    _names_ours(page)
+    _shows_operators_number(page)
 
 
 async def test_with_a_creditor_its_number_is_shown(
@@ -94,6 +96,6 @@ async def test_without_an_operators_number_none_is_shown(
     assert not any("tel:" in page.text or _SAID["en"] in page.text for page in pages)
 
 
-def _names_ours(page: httpx.Response, language: str = "en") -> None:
+def _shows_operators_number(page: httpx.Response, language: str = "en") -> None:
     assert f"{_SAID[language]} {_OURS}" in page.text
     assert _THEIRS not in page.text

@@ -17,14 +17,16 @@ from tests.support.landing_plans import (
     PLAN_CHECK,
     ask,
     enter,
+    list_event_states,
     modalities,
     read_text,
-    told_states,
 )
 
 
 @pytest.fixture
-async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
+async def landing_with_offers(
+    resources: Resources, clock: MovableClock
+) -> AsyncIterator[LandingHarness]:
     """A merchant that answers requests itself, and a debtor who has entered a letter's code."""
     async with a_landing(resources, clock, configuration=OFFERING) as landing:
         await enter(landing)
@@ -32,15 +34,19 @@ async def offering(resources: Resources, clock: MovableClock) -> AsyncIterator[L
 
 
 @pytest.fixture
-async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
+async def landing_with_approval(
+    resources: Resources, clock: MovableClock
+) -> AsyncIterator[LandingHarness]:
     """The same with a merchant that approves requests within its bounds automatically."""
     async with a_landing(resources, clock, configuration=AGREEING) as landing:
         await enter(landing)
         yield landing
 
 
-async def test_offers_show_exact_amounts_dates_and_costs(offering: LandingHarness) -> None:
-    text = read_text((await offering.browser.get("/claim/plan?lang=en")).text)
+async def test_offers_show_exact_amounts_dates_and_costs(
+    landing_with_offers: LandingHarness,
+) -> None:
+    text = read_text((await landing_with_offers.browser.get("/claim/plan?lang=en")).text)
 
     assert "3 instalments: €34.14 , then 2 x €34.13 The last payment is on 16 May 2026." in text
     assert "2 instalments of €51.20 The last payment is on 16 April 2026." in text
@@ -74,19 +80,19 @@ async def test_without_offers_a_phone_number_is_shown(landing: LandingHarness) -
     assert "/claim/plan" not in page.text
 
 
-async def test_the_schedule_is_shown_without_a_script(offering: LandingHarness) -> None:
-    page = await offering.browser.get("/claim/plan/check?offer=6&lang=en")
+async def test_the_schedule_is_shown_without_a_script(landing_with_offers: LandingHarness) -> None:
+    page = await landing_with_offers.browser.get("/claim/plan/check?offer=6&lang=en")
 
     text = read_text(page.text)
     assert "16 March 2026 €17.07" in text
     assert "16 August 2026 €17.06 Total €102.40" in text
-    assert await modalities(offering) == []
+    assert await modalities(landing_with_offers) == []
 
 
 async def test_the_script_shows_the_schedules_computed_by_the_server(
-    offering: LandingHarness,
+    landing_with_offers: LandingHarness,
 ) -> None:
-    page = await offering.browser.get("/claim/plan?lang=en")
+    page = await landing_with_offers.browser.get("/claim/plan?lang=en")
 
     text = page.text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{MULTIPLICATION SIGN}", "x")
     assert 'data-plan-days="16 March 2026;16 April 2026"' in text
@@ -95,98 +101,110 @@ async def test_the_script_shows_the_schedules_computed_by_the_server(
     assert 'data-plan-last="2">2 x <bdi class="money">€17.06<' in text
 
 
-async def test_viewing_pages_requests_nothing(offering: LandingHarness) -> None:
+async def test_viewing_pages_requests_nothing(landing_with_offers: LandingHarness) -> None:
     for path in ("/claim/options", "/claim/plan", PLAN_CHECK, "/claim/later", LATER_CHECK):
-        assert (await offering.browser.get(path)).status_code == 200
+        assert (await landing_with_offers.browser.get(path)).status_code == 200
 
-    assert await modalities(offering) == []
+    assert await modalities(landing_with_offers) == []
 
 
-async def test_a_requested_plan_waits_for_its_answer(offering: LandingHarness) -> None:
-    page = await ask(offering)
+async def test_a_requested_plan_waits_for_its_answer(landing_with_offers: LandingHarness) -> None:
+    page = await ask(landing_with_offers)
 
-    [plan] = await modalities(offering)
+    [plan] = await modalities(landing_with_offers)
     assert (plan["type"], plan["state"], plan["amount_cents"]) == (
         "PAYMENT_PLAN", "REQUESTED", 10240,
     )  # fmt: skip
     assert str(page.url).endswith(f"/claim/modality/{plan['modality_id']}")
     assert "Sie haben eine Ratenzahlung angefragt" in page.text
     assert "Sie erhalten eine Antwort bis 5. März 2026" in read_text(page.text)
-    assert await told_states(offering) == ["REQUESTED"]
+    assert await list_event_states(landing_with_offers) == ["REQUESTED"]
 
 
-async def test_a_plan_within_the_bounds_is_approved_automatically(agreeing: LandingHarness) -> None:
-    await agreeing.browser.get(PLAN_CHECK)
-    assert agreeing.browser.page is not None
-    assert "Mit diesem Knopf vereinbaren Sie die Ratenzahlung." in agreeing.browser.page.text
+async def test_a_plan_within_the_bounds_is_approved_automatically(
+    landing_with_approval: LandingHarness,
+) -> None:
+    await landing_with_approval.browser.get(PLAN_CHECK)
+    assert landing_with_approval.browser.page is not None
+    assert (
+        "Mit diesem Knopf vereinbaren Sie die Ratenzahlung."
+        in landing_with_approval.browser.page.text
+    )
 
-    page = await ask(agreeing)
+    page = await ask(landing_with_approval)
 
     assert "Ihre Ratenzahlung ist vereinbart" in page.text
-    assert await told_states(agreeing) == ["REQUESTED", "APPROVED"]
+    assert await list_event_states(landing_with_approval) == ["REQUESTED", "APPROVED"]
 
 
-async def test_a_deferral_can_be_requested(agreeing: LandingHarness) -> None:
-    page = await ask(agreeing, LATER_CHECK)
+async def test_a_deferral_can_be_requested(landing_with_approval: LandingHarness) -> None:
+    page = await ask(landing_with_approval, LATER_CHECK)
 
-    [deferment] = await modalities(agreeing)
+    [deferment] = await modalities(landing_with_approval)
     assert (deferment["type"], deferment["state"]) == ("PAYMENT_DEFEREMENT", "APPROVED")
     assert "Sie haben Zeit bis zum 31. März 2026" in read_text(page.text)
 
 
 @pytest.mark.parametrize("path", [PLAN_CHECK, LATER_CHECK])
-async def test_a_double_click_makes_one_request(offering: LandingHarness, path: str) -> None:
-    page, address = await offering.browser.get(path), path.partition("?")[0]
+async def test_a_double_click_makes_one_request(
+    landing_with_offers: LandingHarness, path: str
+) -> None:
+    page, address = await landing_with_offers.browser.get(path), path.partition("?")[0]
     fields = read_hidden(page.text, address)
 
     answers = await asyncio.gather(
-        *(offering.browser.http.post(address, data=fields, headers=OWN_FORM) for _ in range(8))
+        *(
+            landing_with_offers.browser.http.post(address, data=fields, headers=OWN_FORM)
+            for _ in range(8)
+        )
     )
 
-    [modality] = await modalities(offering)
+    [modality] = await modalities(landing_with_offers)
     assert {answer.status_code for answer in answers} == {303}
     expected = f"/claim/modality/{modality['modality_id']}"
     assert {answer.headers["Location"] for answer in answers} == {expected}
-    assert await told_states(offering) == ["REQUESTED"]
+    assert await list_event_states(landing_with_offers) == ["REQUESTED"]
 
 
-async def test_a_second_request_shows_the_existing_one(offering: LandingHarness) -> None:
-    page = await offering.browser.get(LATER_CHECK)
+async def test_a_second_request_shows_the_existing_one(landing_with_offers: LandingHarness) -> None:
+    page = await landing_with_offers.browser.get(LATER_CHECK)
     fields = read_hidden(page.text, "/claim/later/check")
-    await ask(offering)
+    await ask(landing_with_offers)
 
-    answer = await offering.browser.post("/claim/later/check", **fields)
-    shown = await offering.browser.get(answer.headers["Location"])
+    answer = await landing_with_offers.browser.post("/claim/later/check", **fields)
+    shown = await landing_with_offers.browser.get(answer.headers["Location"])
 
     assert "darum wurde die neue nicht gesendet" in shown.text
-    assert [each["type"] for each in await modalities(offering)] == ["PAYMENT_PLAN"]
+    assert [each["type"] for each in await modalities(landing_with_offers)] == ["PAYMENT_PLAN"]
 
 
 @pytest.mark.parametrize("shown", ["1", "10241", "-10240", "10240.0", "", "9" * 20])
 async def test_an_amount_changed_in_the_form_requests_nothing(
-    offering: LandingHarness, shown: str
+    landing_with_offers: LandingHarness, shown: str
 ) -> None:
-    await offering.browser.get(PLAN_CHECK)
+    await landing_with_offers.browser.get(PLAN_CHECK)
 
-    page = await offering.browser.submit("/claim/plan/check", shown=shown)
+    page = await landing_with_offers.browser.submit("/claim/plan/check", shown=shown)
 
     assert page.status_code == 200
     assert "Es wurde keine Anfrage gesendet." in page.text
-    assert await modalities(offering) == []
+    assert await modalities(landing_with_offers) == []
 
 
-async def test_after_a_payment_the_plan_is_shown_for_the_rest(offering: LandingHarness) -> None:
-    await offering.browser.get(PLAN_CHECK)
-    await offering.payments.harness.pay(offering.claim_id, 1240)
+async def test_after_a_payment_the_plan_is_shown_for_the_rest(
+    landing_with_offers: LandingHarness,
+) -> None:
+    await landing_with_offers.browser.get(PLAN_CHECK)
+    await landing_with_offers.payments.harness.pay(landing_with_offers.claim_id, 1240)
 
-    page = await offering.browser.submit("/claim/plan/check")
+    page = await landing_with_offers.browser.submit("/claim/plan/check")
 
     assert "Der Betrag hat sich geändert" in page.text
     assert "16. März 2026 30,00 € 16. April 2026 30,00 €" in read_text(page.text)
-    assert await modalities(offering) == []
-    again = await offering.browser.submit("/claim/plan/check")
+    assert await modalities(landing_with_offers) == []
+    again = await landing_with_offers.browser.submit("/claim/plan/check")
     assert "Sie haben eine Ratenzahlung angefragt" in again.text
-    assert [each["amount_cents"] for each in await modalities(offering)] == [9000]
+    assert [each["amount_cents"] for each in await modalities(landing_with_offers)] == [9000]
 
 
 @pytest.mark.parametrize(
@@ -202,46 +220,50 @@ async def test_after_a_payment_the_plan_is_shown_for_the_rest(offering: LandingH
     ],
 )
 async def test_terms_changed_in_the_form_are_refused(
-    offering: LandingHarness, fields: dict[str, str], status: int
+    landing_with_offers: LandingHarness, fields: dict[str, str], status: int
 ) -> None:
-    await offering.browser.get(PLAN_CHECK)
+    await landing_with_offers.browser.get(PLAN_CHECK)
 
-    page = await offering.browser.submit("/claim/plan/check", **fields)
+    page = await landing_with_offers.browser.submit("/claim/plan/check", **fields)
 
     assert page.status_code == status
     assert "hat sich etwas geändert" in page.text
-    assert await modalities(offering) == []
+    assert await modalities(landing_with_offers) == []
 
 
-async def test_a_claim_paid_meanwhile_redirects_to_its_page(offering: LandingHarness) -> None:
-    await offering.browser.get(PLAN_CHECK)
-    await offering.payments.harness.pay(offering.claim_id, 10240)
+async def test_a_claim_paid_meanwhile_redirects_to_its_page(
+    landing_with_offers: LandingHarness,
+) -> None:
+    await landing_with_offers.browser.get(PLAN_CHECK)
+    await landing_with_offers.payments.harness.pay(landing_with_offers.claim_id, 10240)
 
-    page = await offering.browser.submit("/claim/plan/check")
+    page = await landing_with_offers.browser.submit("/claim/plan/check")
 
     assert str(page.url).endswith("/claim")
-    assert await modalities(offering) == []
+    assert await modalities(landing_with_offers) == []
 
 
-async def test_after_three_requests_a_phone_number_is_shown(offering: LandingHarness) -> None:
+async def test_after_three_requests_a_phone_number_is_shown(
+    landing_with_offers: LandingHarness,
+) -> None:
     for _ in range(3):
-        page = await ask(offering)
+        page = await ask(landing_with_offers)
         address = page.url.path
-        await offering.browser.get(f"{address}/withdraw")
-        await offering.browser.submit(f"{address}/withdraw")
+        await landing_with_offers.browser.get(f"{address}/withdraw")
+        await landing_with_offers.browser.submit(f"{address}/withdraw")
 
-    answer = await offering.browser.get("/claim/plan")
-    page = await offering.browser.get(answer.headers["Location"])
+    answer = await landing_with_offers.browser.get("/claim/plan")
+    page = await landing_with_offers.browser.get(answer.headers["Location"])
 
     assert answer.headers["Location"] == "/claim/options"
     assert "Sie haben in den letzten 30 Tagen dreimal angefragt." in page.text
-    assert len(await modalities(offering)) == 3
+    assert len(await modalities(landing_with_offers)) == 3
 
 
-async def test_the_field_shows_its_bounds(offering: LandingHarness) -> None:
+async def test_the_field_shows_its_bounds(landing_with_offers: LandingHarness) -> None:
     path = "/claim/plan/check?offer=3&first_day=2&first_month=4&first_year=2026&lang=en"
 
-    page = await offering.browser.get(path)
+    page = await landing_with_offers.browser.get(path)
 
     assert page.status_code == 422
     assert "<title>Error: " in page.text

@@ -42,7 +42,7 @@ async def enter(landing: LandingHarness) -> Any:
     return await landing.browser.get(_PAGE)
 
 
-async def be_sure(landing: LandingHarness) -> None:
+async def enter_sent_code(landing: LandingHarness) -> None:
     """Enter a code that was sent to the address on file."""
     await enter(landing)
     await landing.browser.get(_VERIFY)
@@ -50,7 +50,7 @@ async def be_sure(landing: LandingHarness) -> None:
     await landing.browser.submit(f"{_VERIFY}/code", code=await read_sent_code(landing))
 
 
-async def ask(landing: LandingHarness, address: str = _NEW, what: str = "email") -> Any:
+async def request_change(landing: LandingHarness, address: str = _NEW, what: str = "email") -> Any:
     await landing.browser.get(f"{_PAGE}/{what}")
     return await landing.browser.submit(f"{_PAGE}/{what}", address=address)
 
@@ -168,8 +168,8 @@ async def test_suppressions_of_an_address_that_has_changed_are_loaded_again(
 
 
 async def test_an_address_is_changed_with_the_code_sent_to_it(landing: LandingHarness) -> None:
-    await be_sure(landing)
-    page = await ask(landing)
+    await enter_sent_code(landing)
+    page = await request_change(landing)
     assert page.url.path == f"{_EMAIL}/code"
     assert (await on_file(landing))["email"] == "erika@example.org"
     code = await read_sent_code(landing)
@@ -192,10 +192,10 @@ async def test_an_address_is_changed_with_the_code_sent_to_it(landing: LandingHa
 async def test_the_old_address_is_notified_even_if_it_is_suppressed(
     landing: LandingHarness,
 ) -> None:
-    await be_sure(landing)
+    await enter_sent_code(landing)
     await landing.browser.get(_PAGE)
     await landing.browser.submit(f"{_PAGE}/channels", SMS="use")
-    await ask(landing)
+    await request_change(landing)
     await landing.browser.submit(f"{_EMAIL}/code", code=await read_sent_code(landing))
     recipients = [each["recipient"] for each in await list_notices(landing)]
     assert (await list_notices(landing))[-1]["kind"] == "CHANGE_NOTICE"
@@ -203,8 +203,8 @@ async def test_the_old_address_is_notified_even_if_it_is_suppressed(
 
 
 async def test_a_number_without_a_country_code_is_accepted(landing: LandingHarness) -> None:
-    await be_sure(landing)
-    await ask(landing, "0151 2345 6789", "mobile")
+    await enter_sent_code(landing)
+    await request_change(landing, "0151 2345 6789", "mobile")
 
     await landing.browser.submit(f"{_PAGE}/mobile/code", code=await read_sent_code(landing))
 
@@ -212,7 +212,7 @@ async def test_a_number_without_a_country_code_is_accepted(landing: LandingHarne
 
 
 @pytest.mark.parametrize(
-    ("what", "typed", "said"),
+    ("what", "typed", "expected"),
     [
         ("email", "erika", "Bitte geben Sie eine Adresse wie name@example.org ein."),
         ("email", "a@b.example\r\nBcc: c@d.example", "Bitte geben Sie eine Adresse wie"),
@@ -223,23 +223,23 @@ async def test_a_number_without_a_country_code_is_accepted(landing: LandingHarne
     ],
 )
 async def test_an_invalid_or_unchanged_address_is_an_error_at_its_field(
-    landing: LandingHarness, what: str, typed: str, said: str
+    landing: LandingHarness, what: str, typed: str, expected: str
 ) -> None:
-    await be_sure(landing)
+    await enter_sent_code(landing)
     before = len(await list_notices(landing))
 
-    page = await ask(landing, typed, what)
+    page = await request_change(landing, typed, what)
 
     assert page.status_code == 422
     assert "<title>Fehler:" in page.text
-    assert said in page.text
+    assert expected in page.text
     assert "<b>1" not in page.text
     assert len(await list_notices(landing)) == before
 
 
 async def test_five_wrong_codes_end_the_change(landing: LandingHarness) -> None:
-    await be_sure(landing)
-    await ask(landing)
+    await enter_sent_code(landing)
+    await request_change(landing)
     code = await read_sent_code(landing)
     wrong = "000000" if code != "000000" else "000001"
 
@@ -261,8 +261,8 @@ async def test_five_wrong_codes_end_the_change(landing: LandingHarness) -> None:
 async def test_a_code_works_for_ten_minutes(
     landing: LandingHarness, clock: MovableClock, seconds: float, status: int, email: str
 ) -> None:
-    await be_sure(landing)
-    await ask(landing)
+    await enter_sent_code(landing)
+    await request_change(landing)
     code = await read_sent_code(landing)
     clock.advance(timedelta(seconds=seconds))
 
@@ -275,8 +275,8 @@ async def test_a_code_works_for_ten_minutes(
 async def test_only_the_newest_code_works_and_once(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await be_sure(landing)
-    await ask(landing)
+    await enter_sent_code(landing)
+    await request_change(landing)
     first = await read_sent_code(landing)
     clock.advance(REPEATED_WITHIN)
     await landing.browser.submit(f"{_EMAIL}/send")
@@ -290,9 +290,9 @@ async def test_only_the_newest_code_works_and_once(
 
 
 async def test_a_verification_code_does_not_confirm_an_address(landing: LandingHarness) -> None:
-    await be_sure(landing)
+    await enter_sent_code(landing)
     of_session = await read_sent_code(landing)
-    await ask(landing)
+    await request_change(landing)
 
     page = await landing.browser.submit(f"{_EMAIL}/code", code=of_session)
 
@@ -303,17 +303,17 @@ async def test_a_verification_code_does_not_confirm_an_address(landing: LandingH
 async def test_after_five_codes_in_an_hour_the_page_shows_when_to_try_again(
     landing: LandingHarness,
 ) -> None:
-    await be_sure(landing)
+    await enter_sent_code(landing)
     for place in range(5):
-        await ask(landing, f"erika@neu{place}.example")
+        await request_change(landing, f"erika@neu{place}.example")
 
-    page = await ask(landing, _NEW)
+    page = await request_change(landing, _NEW)
 
     assert page.status_code == 429
     assert "Bitte verwenden Sie den neuesten." in read_text(page.text)
 
 
 async def test_an_address_that_cannot_be_changed_has_no_page(landing: LandingHarness) -> None:
-    await be_sure(landing)
+    await enter_sent_code(landing)
     page = await landing.browser.get(f"{_PAGE}/letter")
     assert page.status_code == 404

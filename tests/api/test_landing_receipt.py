@@ -36,9 +36,9 @@ async def test_the_pdf_has_the_content_of_the_page(landing: LandingHarness, tmp_
     assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
     text = await _read_pdf(answer.content, tmp_path)
     page = await landing.browser.get(path)
-    said = re.findall(r"<dt>(.*?)</dt><dd[^>]*>(.*?)</dd>", page.text)
-    assert len(said) == 6
-    for label, value in said:
+    terms = re.findall(r"<dt>(.*?)</dt><dd[^>]*>(.*?)</dd>", page.text)
+    assert len(terms) == 6
+    for label, value in terms:
         assert f"{label} {_read_text(value)}" in text
     assert "Quittung" in text
     assert "Bezahlt 102,40 €" in text
@@ -67,8 +67,8 @@ async def test_a_copy_goes_to_the_address_on_file(landing: LandingHarness) -> No
     assert "erika@" not in page.text
     [notice] = await landing.payments.harness.rows(_NOTICES)
     assert (notice["kind"], notice["recipient"]) == ("RECEIPT", "erika@example.org")
-    for said in ("102,40", "INV-1001", "psp-1", "•••• 4242"):
-        assert said in notice["body_text"]
+    for expected in ("102,40", "INV-1001", "psp-1", "•••• 4242"):
+        assert expected in notice["body_text"]
 
 
 async def test_copies_have_a_limit_that_the_page_shows(
@@ -135,10 +135,10 @@ async def test_the_receipt_of_a_closed_claim_shows_no_outstanding_amount(
 
     [notice] = await landing.payments.harness.rows(_NOTICES)
     paper = await _read_pdf(pdf.content, tmp_path)
-    for said in (page, paper, _read_text(back.text), notice["body_text"]):
-        assert "€102.40" in said
+    for text in (page, paper, _read_text(back.text), notice["body_text"]):
+        assert "€102.40" in text
         for left in ("Still to pay", "the rest", "Nothing is left", "open again"):
-            assert left not in said
+            assert left not in text
     assert "This payment was returned." in page
     assert "This payment was returned." in paper
 
@@ -155,10 +155,10 @@ async def test_a_link_alone_sees_no_method_and_sends_no_copy(
     token = re.findall(r'name="token" value="([^"]*)"', page.text)[0]
     answer = await visitor.post(f"{path}/email", token=token)
 
-    for said in (_read_text(page.text), await _read_pdf(pdf.content, tmp_path)):
-        assert "Bezahlt mit Sandbox Zahlungsnummer psp-1" in said
-        assert "4242" not in said
-        assert "e***@" not in said
+    for text in (_read_text(page.text), await _read_pdf(pdf.content, tmp_path)):
+        assert "Bezahlt mit Sandbox Zahlungsnummer psp-1" in text
+        assert "4242" not in text
+        assert "e***@" not in text
     assert 'href="/claim/verify?for=claim"' in page.text
     assert answer.status_code == 404
     assert await landing.payments.harness.rows(_NOTICES) == []

@@ -37,14 +37,16 @@ async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[La
         yield landing
 
 
-async def see(landing: LandingHarness, browser: Browser | None = None, language: str = "de") -> str:
+async def load_claim_page(
+    landing: LandingHarness, browser: Browser | None = None, language: str = "de"
+) -> str:
     """Return the claim's page."""
     page = await (browser or landing.browser).get(f"/claim?lang={language}")
     assert page.status_code == 200
     return page.text
 
 
-def cut_refusal(page: str) -> str:
+def find_refusal_notice(page: str) -> str:
     """Return the notice about a refusal in one line, or ""."""
     _, _, behind = page.partition('id="refusal">')
     return read_text(f"<main>{behind.partition('</div>')[0]}</main>")
@@ -56,7 +58,7 @@ async def refuse(landing: LandingHarness, terms: Terms, reason: str | None = Non
     await arrangement.reject(asked.modality_id, reason)
 
 
-async def come_back(landing: LandingHarness) -> Browser:
+async def reopen_claim(landing: LandingHarness) -> Browser:
     """Open the claim again after the session has ended."""
     browser = landing.visitor()
     await browser.type_code(await landing.give_code())
@@ -68,8 +70,8 @@ async def test_a_refused_plan_is_shown_first_with_its_reason_and_an_alternative(
 ) -> None:
     await ask(landing)
     await reject(landing, REASON)
-    page = await see(landing)
-    assert cut_refusal(page) == (
+    page = await load_claim_page(landing)
+    assert find_refusal_notice(page) == (
         "Wir können Ihrer Anfrage zur Ratenzahlung nicht zustimmen."
         " Das haben wir am 2. März 2026 entschieden."
         " Nordwind nennt diesen Grund: Drei Raten sind uns zu lang."
@@ -78,7 +80,7 @@ async def test_a_refused_plan_is_shown_first_with_its_reason_and_an_alternative(
         " Diese Ratenzahlung ansehen"
     )
     assert page.index('id="refusal"') < page.index('class="amount"')
-    english = cut_refusal(await see(landing, language="en"))
+    english = find_refusal_notice(await load_claim_page(landing, language="en"))
     assert english == (
         "We cannot agree to your request to pay in instalments. We decided this on 2 March 2026."
         " The reason that Nordwind gives: Drei Raten sind uns zu lang."
@@ -90,11 +92,11 @@ async def test_a_refused_plan_is_shown_first_with_its_reason_and_an_alternative(
 async def test_a_refused_deferral_is_shown_with_an_earlier_date(landing: LandingHarness) -> None:
     await ask(landing, LATER_CHECK)
     await reject(landing)
-    assert cut_refusal(await see(landing, language="en")) == (
+    assert find_refusal_notice(await load_claim_page(landing, language="en")) == (
         "We cannot agree to your request for more time. We decided this on 2 March 2026."
         " You can ask for this instead: pay all of it by 16 March 2026. View this date"
     )
-    assert cut_refusal(await see(landing)) == (
+    assert find_refusal_notice(await load_claim_page(landing)) == (
         "Mehr Zeit können wir Ihnen leider nicht geben."
         " Das haben wir am 2. März 2026 entschieden."
         " Stattdessen können Sie Folgendes anfragen: alles bis zum 16. März 2026 zahlen."
@@ -115,7 +117,7 @@ async def test_the_alternative_can_be_requested_unchanged(
     await landing.browser.get(address)
     await landing.browser.submit(address.partition("?")[0])
     assert [each["state"] for each in await modalities(landing)] == ["REJECTED", "REQUESTED"]
-    assert cut_refusal(await see(landing)) == ""
+    assert find_refusal_notice(await load_claim_page(landing)) == ""
 
 
 async def test_a_link_alone_shows_only_that_the_request_was_refused(
@@ -124,8 +126,8 @@ async def test_a_link_alone_shows_only_that_the_request_was_refused(
     await refuse(landing, PLAN, REASON)
     visitor = landing.visitor()
     await visitor.open(await landing.give_link())
-    page = await see(landing, visitor)
-    assert cut_refusal(page) == (
+    page = await load_claim_page(landing, visitor)
+    assert find_refusal_notice(page) == (
         "Wir können Ihrer Anfrage nicht zustimmen. Das haben wir am 2. März 2026 entschieden."
         " Grund und Möglichkeiten ansehen"
     )
@@ -138,7 +140,7 @@ async def test_an_offer_that_was_refused_is_not_repeated(
 ) -> None:
     await refuse(landing, PLAN)
     await refuse(landing, msgspec.structs.replace(PLAN, count=2))
-    text = cut_refusal(await see(landing))
+    text = find_refusal_notice(await load_claim_page(landing))
     assert "alles bis zum 16. März 2026 zahlen" in text
     assert "Monatsraten" not in text
 
@@ -146,7 +148,7 @@ async def test_an_offer_that_was_refused_is_not_repeated(
 async def test_no_alternative_is_offered_if_no_request_is_allowed(landing: LandingHarness) -> None:
     for terms in (DEFERMENT, DeferralTerms(PLAN.first_on), msgspec.structs.replace(PLAN, count=6)):
         await refuse(landing, terms)
-    text = cut_refusal(await see(landing, language="en"))
+    text = find_refusal_notice(await load_claim_page(landing, language="en"))
     assert "You can ask for this instead" not in text
     assert "Please tell Nordwind what you can pay, and when." in text
 
@@ -156,17 +158,19 @@ async def test_a_refusal_is_shown_for_thirty_days_unless_the_claim_is_paid(
 ) -> None:
     await refuse(landing, PLAN)
     clock.advance(30 * DAY - timedelta(seconds=1))
-    browser = await come_back(landing)
+    browser = await reopen_claim(landing)
     # The first date has passed, so the new plan starts later.
-    assert "die erste am 15. April 2026" in cut_refusal(await see(landing, browser))
+    assert "die erste am 15. April 2026" in find_refusal_notice(
+        await load_claim_page(landing, browser)
+    )
     clock.advance(timedelta(seconds=1))
-    assert cut_refusal(await see(landing, browser)) == ""
+    assert find_refusal_notice(await load_claim_page(landing, browser)) == ""
 
 
 async def test_a_paid_claim_shows_no_refusal(landing: LandingHarness) -> None:
     await refuse(landing, PLAN)
     await landing.payments.harness.pay(landing.claim_id, 10240)
-    assert cut_refusal(await see(landing)) == ""
+    assert find_refusal_notice(await load_claim_page(landing)) == ""
 
 
 async def test_a_plan_that_broke_after_a_refusal_is_shown_instead(
@@ -177,8 +181,8 @@ async def test_a_plan_that_broke_after_a_refusal_is_shown_instead(
     await arrangement.agree(PLAN)
     await arrangement.sweep_at(clock.now() + 23 * DAY)
     await send_due_notices(landing.payments.harness)
-    page = await see(landing, await come_back(landing))
-    assert cut_refusal(page) == ""
+    page = await load_claim_page(landing, await reopen_claim(landing))
+    assert find_refusal_notice(page) == ""
     assert 'id="ended-plan"' in page
 
 
@@ -194,11 +198,11 @@ async def test_a_request_shows_its_answer_date_and_later_the_delay(
 ) -> None:
     asked = await Arrangement(landing.payments.harness, landing.claim_id).ask(PLAN)
     clock.advance(days * DAY)
-    browser = await come_back(landing)
-    assert says in read_text(await see(landing, browser))
+    browser = await reopen_claim(landing)
+    assert says in read_text(await load_claim_page(landing, browser))
     page = read_text((await browser.get(f"/claim/modality/{asked.modality_id}")).text)
-    said = "Sie erhalten eine Antwort bis" if days == 3 else "Wir wollten antworten bis"
-    assert f"{said} 5. März 2026" in page
+    expected = "Sie erhalten eine Antwort bis" if days == 3 else "Wir wollten antworten bis"
+    assert f"{expected} 5. März 2026" in page
     assert ("verspätet sich" in page) is (days == 4)
 
 
@@ -210,14 +214,14 @@ async def test_the_merchant_sets_the_business_days_for_an_answer(
     async with a_landing(resources, clock, configuration=configuration) as landing:
         await enter(landing)
         await ask(landing)
-        assert "bis zum 9. März 2026" in read_text(await see(landing))
+        assert "bis zum 9. März 2026" in read_text(await load_claim_page(landing))
 
 
 async def test_an_ended_request_shows_no_answer_date(landing: LandingHarness) -> None:
     """A deferral until tomorrow is meaningless if it is not answered by then."""
     tomorrow = DeferralTerms(landing.payments.now.date() + DAY)
     await Arrangement(landing.payments.harness, landing.claim_id).ask(tomorrow)
-    assert "antworten Ihnen bis zum 3. März 2026." in read_text(await see(landing))
+    assert "antworten Ihnen bis zum 3. März 2026." in read_text(await load_claim_page(landing))
 
 
 async def test_the_confirmation_of_a_request_shows_its_answer_date(

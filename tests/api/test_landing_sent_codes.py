@@ -25,7 +25,7 @@ async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[La
         yield landing
 
 
-async def _be_sure(landing: LandingHarness) -> None:
+async def _enter_sent_code(landing: LandingHarness) -> None:
     """Enter a code that was sent to the address on file."""
     await landing.browser.type_code(await landing.give_code())
     await landing.browser.get(_VERIFY)
@@ -56,7 +56,7 @@ async def _bounce(landing: LandingHarness) -> None:
 async def test_the_page_shows_the_new_address_and_a_link_to_correct_it(
     landing: LandingHarness, path: str, typed: str, shown: str, link: str
 ) -> None:
-    await _be_sure(landing)
+    await _enter_sent_code(landing)
 
     page = await _type(landing, typed, path)
     form = await landing.browser.get(path)
@@ -67,7 +67,7 @@ async def test_the_page_shows_the_new_address_and_a_link_to_correct_it(
 
 
 async def test_a_corrected_address_replaces_the_wrong_one(landing: LandingHarness) -> None:
-    await _be_sure(landing)
+    await _enter_sent_code(landing)
     await _type(landing, _TYPO)
 
     page = await _type(landing, "erika@neu.example")
@@ -85,10 +85,10 @@ async def test_a_corrected_address_replaces_the_wrong_one(landing: LandingHarnes
 async def test_another_session_does_not_show_the_entered_address(
     landing: LandingHarness,
 ) -> None:
-    await _be_sure(landing)
+    await _enter_sent_code(landing)
     await _type(landing, _TYPO)
     landing.browser = landing.visitor("192.0.2.8")
-    await _be_sure(landing)
+    await _enter_sent_code(landing)
 
     pages = [await landing.browser.get(path) for path in (f"{_EMAIL}/code", _EMAIL)]
 
@@ -97,7 +97,7 @@ async def test_another_session_does_not_show_the_entered_address(
 
 
 async def test_the_entered_address_is_escaped(landing: LandingHarness) -> None:
-    await _be_sure(landing)
+    await _enter_sent_code(landing)
     page = await _type(landing, "a&b'@neu.example")
     assert "a&amp;b&#39;@neu.example" in page.text
 
@@ -105,7 +105,7 @@ async def test_the_entered_address_is_escaped(landing: LandingHarness) -> None:
 async def test_the_entered_address_survives_an_extended_session(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    await _be_sure(landing)
+    await _enter_sent_code(landing)
     await _type(landing, _TYPO)
     await landing.browser.get("/claim")
     token = read_hidden(landing.browser.page.text, "/claim/end")  # type: ignore[union-attr]
@@ -117,7 +117,7 @@ async def test_the_entered_address_survives_an_extended_session(
 async def test_an_undelivered_code_asks_to_check_the_new_address(
     landing: LandingHarness,
 ) -> None:
-    await _be_sure(landing)
+    await _enter_sent_code(landing)
     await _type(landing, _TYPO)
     await _bounce(landing)
 

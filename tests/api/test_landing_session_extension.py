@@ -29,7 +29,7 @@ async def test_a_second_click_redirects_to_the_claim_if_the_first_response_is_lo
     first = await landing.copy_browser().post(_EXTEND, **fields)
     second = await phone.post(_EXTEND, **fields)
 
-    assert [_lead(each) for each in (first, second)] == [(303, "/claim")] * 2
+    assert [_read_redirect(each) for each in (first, second)] == [(303, "/claim")] * 2
     assert first.cookies["dunwell"] != second.cookies["dunwell"]
     assert (await phone.get("/claim")).status_code == 200
     assert await landing.payments.audited("session.open") == 2
@@ -42,7 +42,7 @@ async def test_a_second_click_may_arrive_with_the_new_cookie(landing: LandingHar
 
     second = await landing.browser.post(_EXTEND, **fields)
 
-    assert _lead(second) == (303, "/claim")
+    assert _read_redirect(second) == (303, "/claim")
     assert "set-cookie" not in second.headers
     assert await landing.payments.audited("session.open") == 2
 
@@ -56,7 +56,7 @@ async def test_the_same_form_extends_again_after_ten_seconds(
 
     later = await landing.browser.post(_EXTEND, **fields)
 
-    assert _lead(later) == (303, "/claim")
+    assert _read_redirect(later) == (303, "/claim")
     assert later.cookies["dunwell"] != first.cookies["dunwell"]
     assert (await landing.browser.get("/claim")).status_code == 200
     assert await landing.payments.audited("session.open") == 3
@@ -149,27 +149,27 @@ async def test_both_cookies_of_a_double_click_belong_to_one_session(
 async def test_extending_on_a_form_returns_to_it_with_the_input(
     landing: LandingHarness,
 ) -> None:
-    path, given = await _object(landing, [("offer.pdf", a_pdf())])
+    path, given = await _fill_dispute(landing, [("offer.pdf", a_pdf())])
     phone = landing.copy_browser()
 
     first = await landing.copy_browser().http.post(path, **given)
     second = await phone.http.post(path, **given)
     page = await phone.get(path)
 
-    assert [_lead(each) for each in (first, second)] == [(303, path)] * 2
+    assert [_read_redirect(each) for each in (first, second)] == [(303, path)] * 2
     assert first.cookies["dunwell"] != second.cookies["dunwell"]
     assert f"{_SENT}</textarea>" in page.text
     assert page.text.count("offer.pdf</bdi>") == 1
 
 
 async def test_concurrent_extensions_return_to_the_form_too(landing: LandingHarness) -> None:
-    path, given = await _object(landing, [("offer.pdf", a_pdf())])
+    path, given = await _fill_dispute(landing, [("offer.pdf", a_pdf())])
 
     answers: list[httpx.Response] = await asyncio.gather(
         *(landing.copy_browser().http.post(path, **given) for _ in range(4))
     )
 
-    assert {_lead(each) for each in answers} == {(303, path)}
+    assert {_read_redirect(each) for each in answers} == {(303, path)}
     assert len({each.cookies["dunwell"] for each in answers}) == 4
     assert await landing.payments.audited("session.open") == 2
 
@@ -177,7 +177,7 @@ async def test_concurrent_extensions_return_to_the_form_too(landing: LandingHarn
 async def test_a_form_with_the_previous_cookie_is_refused_after_ten_seconds(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    path, given = await _object(landing, [], do="send")
+    path, given = await _fill_dispute(landing, [], do="send")
     phone = landing.copy_browser()
     await landing.browser.get("/claim")
     await landing.browser.submit(_EXTEND)
@@ -193,7 +193,7 @@ async def test_a_form_with_the_previous_cookie_is_refused_after_ten_seconds(
 async def test_a_form_in_another_tab_is_sent_in_the_extended_session(
     landing: LandingHarness,
 ) -> None:
-    path, given = await _object(landing, [], do="send")
+    path, given = await _fill_dispute(landing, [], do="send")
     await landing.browser.get("/claim")
     await landing.browser.submit(_EXTEND)
 
@@ -207,7 +207,7 @@ async def test_a_form_in_another_tab_is_sent_in_the_extended_session(
 async def test_a_form_from_two_tokens_ago_is_saved_but_not_sent(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    path, given = await _object(landing, [], do="send")
+    path, given = await _fill_dispute(landing, [], do="send")
     for _ in range(2):
         clock.advance(_LATER)
         await landing.browser.get("/claim")
@@ -223,12 +223,12 @@ async def test_a_form_from_two_tokens_ago_is_saved_but_not_sent(
 async def test_a_form_with_the_new_cookie_extends_once(
     landing: LandingHarness,
 ) -> None:
-    path, given = await _object(landing, [("offer.pdf", a_pdf())])
+    path, given = await _fill_dispute(landing, [("offer.pdf", a_pdf())])
     await landing.browser.http.post(path, **given)
 
     second = await landing.browser.http.post(path, **given)
 
-    assert _lead(second) == (303, f"{path}#saved")
+    assert _read_redirect(second) == (303, f"{path}#saved")
     assert "set-cookie" not in second.headers
     assert await landing.payments.audited("session.open") == 2
     page = await landing.browser.get(path)
@@ -236,7 +236,7 @@ async def test_a_form_with_the_new_cookie_extends_once(
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "expected"),
     [
         (("song.mp3", b"ID3 no document"), "We cannot read “song.mp3”."),
         (("large.pdf", b"%PDF" + bytes(MAX_FILE_BYTES)), "“large.pdf” is larger than 10"),
@@ -245,16 +245,16 @@ async def test_a_form_with_the_new_cookie_extends_once(
     ids=["type", "size", "empty"],
 )
 async def test_extending_on_a_form_shows_the_refused_file(
-    landing: LandingHarness, file: tuple[str, bytes], said: str
+    landing: LandingHarness, file: tuple[str, bytes], expected: str
 ) -> None:
-    path, given = await _object(landing, [("offer.pdf", a_pdf()), file])
+    path, given = await _fill_dispute(landing, [("offer.pdf", a_pdf()), file])
     phone, path = landing.copy_browser(), f"{path}?lang=en"
 
     pages = [await landing.browser.http.post(path, **given), await phone.http.post(path, **given)]
 
     for page in pages:
         assert page.status_code == 422
-        assert said in page.text
+        assert expected in page.text
         assert "offer.pdf</bdi>" in page.text
         assert f"{_SENT}</textarea>" in page.text
     assert (await phone.get("/claim")).status_code == 200
@@ -268,7 +268,7 @@ async def _fill(landing: LandingHarness) -> dict[str, str]:
     return read_hidden((await landing.open()).text, _EXTEND)
 
 
-async def _object(
+async def _fill_dispute(
     landing: LandingHarness, files: list[tuple[str, bytes]], do: str = "stay"
 ) -> tuple[str, Any]:
     """Return the address of a dispute form, and the form with a text and these files."""
@@ -288,5 +288,5 @@ async def _is_refused(browser: Browser, fields: dict[str, str]) -> None:
     assert "set-cookie" not in answer.headers
 
 
-def _lead(answer: httpx.Response) -> tuple[int, str | None]:
+def _read_redirect(answer: httpx.Response) -> tuple[int, str | None]:
     return answer.status_code, answer.headers.get("Location")

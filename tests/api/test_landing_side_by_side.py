@@ -22,7 +22,7 @@ def a_browser(landing: LandingHarness) -> Browser:
     return Browser(connect(landing.app, "192.0.2.1"))
 
 
-async def go_in(browser: Browser, link: str) -> str:
+async def open_link(browser: Browser, link: str) -> str:
     """Open the link and return the claim's address."""
     path = (await browser.open(link)).url.path
     assert re.fullmatch(f"/claim/{HANDLE}", path)
@@ -36,7 +36,7 @@ async def make_links(landing: LandingHarness, count: int) -> Sequence[str]:
 
 async def test_each_claim_has_its_own_address_and_cookie(landing: LandingHarness) -> None:
     browser = a_browser(landing)
-    first, second = [await go_in(browser, each) for each in await make_links(landing, 2)]
+    first, second = [await open_link(browser, each) for each in await make_links(landing, 2)]
 
     pages = [await browser.get(each) for each in (first, second, first)]
 
@@ -50,10 +50,10 @@ async def test_each_claim_has_its_own_address_and_cookie(landing: LandingHarness
 
 async def test_a_form_belongs_to_its_claim_whatever_other_tabs_did(landing: LandingHarness) -> None:
     browser, links = a_browser(landing), await make_links(landing, 2)
-    first = await go_in(browser, links[0])
+    first = await open_link(browser, links[0])
     form = f"{first}/{_OBJECTING}"
     hidden = read_hidden((await browser.get(form)).text, form)
-    second = await go_in(browser, links[1])
+    second = await open_link(browser, links[1])
     others = f"{second}/{_OBJECTING}"
     token = read_hidden((await browser.get(others)).text, others)["token"]
     parts = {name: (None, text) for name, text in (hidden | {"do": "send"}).items()}
@@ -74,16 +74,16 @@ async def test_the_handle_stays_the_same_in_extended_raised_and_new_sessions(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
     browser, link = a_browser(landing), await landing.give_link()
-    path = await go_in(browser, link)
+    path = await open_link(browser, link)
 
     extended = await browser.submit(f"{path}/extend")
-    again = await go_in(browser, link)
+    again = await open_link(browser, link)
     await browser.get(f"{path}/verify/claim")
     raised = await browser.submit(f"{path}/verify/claim/letter", code=await landing.give_code())
-    by_another = await go_in(browser, await landing.give_link("SMS"))
+    by_another = await open_link(browser, await landing.give_link("SMS"))
     clock.advance(timedelta(hours=1))
     timed_out = await browser.get(path)
-    reopened = await go_in(browser, link)
+    reopened = await open_link(browser, link)
 
     assert [extended.url.path, raised.url.path] == [path, path]
     assert [again, by_another, reopened] == [path] * 3
@@ -96,9 +96,9 @@ async def test_another_link_of_the_claim_keeps_the_level(
 ) -> None:
     browser = a_browser(landing)
     await browser.type_code(await landing.give_code())
-    await go_in(browser, await landing.give_link())
+    await open_link(browser, await landing.give_link())
     clock.advance(timedelta(hours=1))
-    await go_in(browser, await landing.give_link())
+    await open_link(browser, await landing.give_link())
     stranger = a_browser(landing)
     await stranger.open(await landing.give_link())
 
@@ -119,7 +119,7 @@ async def open_nine(landing: LandingHarness, browser: Browser, clock: MovableClo
     """Return the claims' addresses, the oldest first."""
     paths = []
     for link in await make_links(landing, MAX_OPEN_CLAIMS + 1):
-        paths.append(await go_in(browser, link))
+        paths.append(await open_link(browser, link))
         clock.advance(timedelta(minutes=1))
     assert MAX_OPEN_CLAIMS == 8
     return paths
@@ -179,7 +179,7 @@ async def test_without_an_answer_the_question_is_repeated(
     browser = a_browser(landing)
     paths = await open_nine(landing, browser, clock)
     [claim_id] = await landing.payments.harness.create("INV-tenth")
-    tenth = await go_in(browser, await landing.give_link(claim_id=claim_id))
+    tenth = await open_link(browser, await landing.give_link(claim_id=claim_id))
 
     pages = [await browser.get(f"{path}?lang=en") for path in (*paths, tenth)]
     assert ["Close another" in page.text for page in pages] == [False] * 8 + [True] * 2
@@ -192,14 +192,14 @@ async def test_sessions_that_timed_out_are_removed_first(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
     browser, links = a_browser(landing), await make_links(landing, MAX_OPEN_CLAIMS + 1)
-    first = await go_in(browser, links[0])
-    second = await go_in(browser, links[1])
+    first = await open_link(browser, links[0])
+    second = await open_link(browser, links[1])
     clock.advance(timedelta(minutes=50))
     await browser.get(first)
     await browser.submit(f"{first}/extend")
     clock.advance(timedelta(minutes=11))
     for link in links[2:]:
-        await go_in(browser, link)
+        await open_link(browser, link)
 
     assert (await browser.get(first)).status_code == 200
     assert "Please open the claim" in (await browser.get(second)).text
@@ -209,9 +209,9 @@ async def test_an_address_without_a_handle_redirects_to_the_latest_claim(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
     browser, links = a_browser(landing), await make_links(landing, 2)
-    first = await go_in(browser, links[0])
+    first = await open_link(browser, links[0])
     clock.advance(timedelta(minutes=1))
-    second = await go_in(browser, links[1])
+    second = await open_link(browser, links[1])
     before = await browser.get("/claim")
     below = await browser.get("/claim/pay/method?want=whole&lang=en&x=%0d%C3%A4")
     await browser.get(second)
@@ -237,7 +237,7 @@ async def test_an_invalid_handle_is_not_found(landing: LandingHarness, path: str
 
 async def test_a_cookie_is_valid_for_its_handle_only(landing: LandingHarness) -> None:
     browser, links = a_browser(landing), await make_links(landing, 2)
-    first, second = [await go_in(browser, each) for each in links]
+    first, second = [await open_link(browser, each) for each in links]
     browser.http.cookies.delete(f"dunwell-{first.removeprefix('/claim/')}")
 
     assert (await browser.get(first)).status_code == 403
@@ -246,8 +246,8 @@ async def test_a_cookie_is_valid_for_its_handle_only(landing: LandingHarness) ->
 
 async def test_the_handle_reveals_nothing_about_the_claim(landing: LandingHarness) -> None:
     link = await landing.give_link()
-    here = await go_in(a_browser(landing), link)
-    there = await go_in(Browser(connect(landing.app, "203.0.113.9")), link)
+    here = await open_link(a_browser(landing), link)
+    there = await open_link(Browser(connect(landing.app, "203.0.113.9")), link)
     assert here != there
 
 
@@ -269,7 +269,7 @@ async def test_claims_of_two_merchants_can_be_open_together(
 ) -> None:
     async with a_landing(resources, clock, key="other") as other:
         browser = a_browser(landing)
-        paths = [await go_in(browser, await each.give_link()) for each in (landing, other)]
+        paths = [await open_link(browser, await each.give_link()) for each in (landing, other)]
         for path in paths:
             await browser.get(path)
             await browser.submit(f"{path}/extend")

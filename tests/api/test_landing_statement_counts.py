@@ -30,14 +30,14 @@ async def test_the_number_of_statements_does_not_depend_on_the_rows(
 ) -> None:
     async with (
         a_counted_database(resources, clock, connections=4) as (over, statements),
-        a_full_claim(over, clock) as furnished,
+        a_full_claim(over, clock) as full_claim,
     ):
-        visitor = await furnished.enter(Level.CODE)
+        visitor = await full_claim.enter(Level.CODE)
         # The connections load the types of the statements.
-        await _count(furnished, visitor, statements)
-        few = await _count(furnished, visitor, statements)
-        await _add_rows(furnished)
-        many = await _count(furnished, visitor, statements)
+        await _count(full_claim, visitor, statements)
+        few = await _count(full_claim, visitor, statements)
+        await _add_rows(full_claim)
+        many = await _count(full_claim, visitor, statements)
 
     assert few == many
     assert {address for address, count in few.items() if count > 1} == _IN_TWO
@@ -45,24 +45,24 @@ async def test_the_number_of_statements_does_not_depend_on_the_rows(
 
 
 async def _count(
-    furnished: FullClaim, visitor: Browser, statements: Statements
+    full_claim: FullClaim, visitor: Browser, statements: Statements
 ) -> Mapping[str, int]:
     """Count the statements of a GET request, by address."""
     counts: dict[str, int] = {}
     for address in ROUTES:
         await statements.take()
-        answer = await visitor.http.get(furnished.look_at(address))
+        answer = await visitor.http.get(full_claim.build_link(address))
         assert answer.status_code in (200, 303, 404), address
         counts[address] = len(await statements.take())
     return counts
 
 
-async def _add_rows(furnished: FullClaim) -> None:
+async def _add_rows(full_claim: FullClaim) -> None:
     """Add rows of everything that a claim can have many of."""
-    harness = furnished.landing.payments.harness
+    harness = full_claim.landing.payments.harness
     [row] = await harness.rows(_TICKET)
     given: dict[str, Any] = {
-        "merchant_id": harness.merchant.merchant_id, "claim_id": furnished.claim_id, "size": _MORE,
+        "merchant_id": harness.merchant.merchant_id, "claim_id": full_claim.claim_id, "size": _MORE,
         "ticket_id": row["ticket_id"], "now": harness.clock.now(),
     }  # fmt: skip
     async with harness.resources.database.connection() as connection:

@@ -43,21 +43,21 @@ def list_primary(page: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("terms", "said"),
+    ("terms", "expected"),
     [
         (PLAN, "Sie haben eine Ratenzahlung angefragt."),
         (DEFERMENT, "Sie haben um Zeit bis zum 31. März 2026 gebeten."),
     ],
 )
 async def test_a_claim_with_a_request_can_still_be_paid(
-    landing: LandingHarness, terms: Terms, said: str
+    landing: LandingHarness, terms: Terms, expected: str
 ) -> None:
     modality = await arrange(landing).ask(terms)
 
     page = await enter(landing)
 
     text = read_text(page.text)
-    assert f"{said} Anfrage ansehen oder zurückziehen Wir prüfen das" in text
+    assert f"{expected} Anfrage ansehen oder zurückziehen Wir prüfen das" in text
     assert f'href="/claim/modality/{modality.modality_id}">Anfrage ansehen' in page.text
     assert list_primary(page) == ["/claim/pay"]
     assert "/claim/options" not in page.text

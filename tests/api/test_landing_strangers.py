@@ -39,17 +39,17 @@ async def test_a_page_does_not_depend_on_earlier_requests(
         a_landing(resources, clock, **given) as warm,
         a_landing(
             resources, clock, key="cold", application=Application(resources), **given
-        ) as cold,
+        ) as other_application,
     ):
         [other] = await warm.payments.harness.create("ZWEI-888", **_OTHER)
         own = await _enter(warm, warm.claim_id)
-        theirs = await _look(await _enter(warm, other))
-        after = await _look(own)
-        alone = await _look(_move(own, cold))
+        theirs = await _load_pages(await _enter(warm, other))
+        after = await _load_pages(own)
+        on_its_own = await _load_pages(_move(own, other_application))
 
     assert sum(len(_OTHERS_OWN.findall(text)) for text in theirs.values()) > 50
-    assert after.keys() == alone.keys()
-    assert [path for path, text in after.items() if text != alone[path]] == []
+    assert after.keys() == on_its_own.keys()
+    assert [path for path, text in after.items() if text != on_its_own[path]] == []
     assert [path for path, text in after.items() if _OTHERS_OWN.search(text)] == []
 
 
@@ -63,14 +63,14 @@ async def _enter(landing: LandingHarness, claim_id: int) -> Browser:
     return visitor
 
 
-def _move(visitor: Browser, cold: LandingHarness) -> Browser:
+def _move(visitor: Browser, other_application: LandingHarness) -> Browser:
     """Return the same session at the other application."""
-    moved = cold.visitor("192.0.2.250")
+    moved = other_application.visitor("192.0.2.250")
     moved.http.cookies = visitor.http.cookies
     return moved
 
 
-async def _look(visitor: Browser) -> dict[str, str]:
+async def _load_pages(visitor: Browser) -> dict[str, str]:
     seen: Seen = await crawl(visitor, ["/claim"], "en")
     pages = {path: answer.text for path, answer in seen.items() if is_page(answer)}
     return {path: _FORM_ID.sub("", text) for path, text in pages.items()}

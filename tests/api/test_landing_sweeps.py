@@ -67,10 +67,10 @@ class _Planted(HTMLParser):
 
 
 async def test_no_get_request_changes_anything(resources: Resources, clock: MovableClock) -> None:
-    async with a_full_claim(resources, clock) as furnished:
-        seen = [await _look(furnished, level) for level in (Level.LINK, Level.CODE)]
-        await furnished.refuse_plan()
-        seen.append(await _look(furnished, Level.CODE))
+    async with a_full_claim(resources, clock) as full_claim:
+        seen = [await _load_all_pages(full_claim, level) for level in (Level.LINK, Level.CODE)]
+        await full_claim.refuse_plan()
+        seen.append(await _load_all_pages(full_claim, Level.CODE))
 
     shown = {
         find_address(path)
@@ -82,10 +82,10 @@ async def test_no_get_request_changes_anything(resources: Resources, clock: Mova
 
 
 async def test_texts_of_debtors_are_escaped(resources: Resources, clock: MovableClock) -> None:
-    async with a_full_claim(resources, clock, _write_evil) as furnished:
-        seen = [await _look(furnished, Level.CODE, _write_evil, "en")]
-        await furnished.refuse_plan(_write_evil)
-        seen.append(await _look(furnished, Level.CODE, _write_evil))
+    async with a_full_claim(resources, clock, _write_evil) as full_claim:
+        seen = [await _load_all_pages(full_claim, Level.CODE, _write_evil, "en")]
+        await full_claim.refuse_plan(_write_evil)
+        seen.append(await _load_all_pages(full_claim, Level.CODE, _write_evil))
 
     for path, answer in itertools.chain.from_iterable(each.items() for each in seen):
         assert answer.status_code < 500, path
@@ -96,8 +96,8 @@ async def test_texts_of_debtors_are_escaped(resources: Resources, clock: Movable
 async def test_a_link_alone_shows_no_personal_data(
     resources: Resources, clock: MovableClock
 ) -> None:
-    async with a_full_claim(resources, clock, _write_evil) as furnished:
-        seen = await _look(furnished, Level.LINK, _write_evil)
+    async with a_full_claim(resources, clock, _write_evil) as full_claim:
+        seen = await _load_all_pages(full_claim, Level.LINK, _write_evil)
 
     for path, answer in seen.items():
         assert _find_planted(answer) == [], path
@@ -106,9 +106,9 @@ async def test_a_link_alone_shows_no_personal_data(
 
 
 async def test_no_other_site_can_read_a_response(resources: Resources, clock: MovableClock) -> None:
-    async with a_full_claim(resources, clock) as furnished:
-        visitor, stranger = await furnished.enter(Level.CODE), furnished.landing.visitor()
-        paths = [furnished.look_at(address) for address in ROUTES]
+    async with a_full_claim(resources, clock) as full_claim:
+        visitor, stranger = await full_claim.enter(Level.CODE), full_claim.landing.visitor()
+        paths = [full_claim.build_link(address) for address in ROUTES]
         paths += ["/claim/assets/session-.js", "/claim/assets/icon-.svg"]
         seen = {path: await visitor.http.get(path) for path in paths}
         seen |= {f"stranger {path}": await stranger.get(path) for path in ("/claim", "/claim/x")}
@@ -124,18 +124,21 @@ async def test_no_other_site_can_read_a_response(resources: Resources, clock: Mo
     }  # fmt: skip
 
 
-async def _look(
-    furnished: FullClaim, level: Level, texts: Texts = use_name_as_text, language: str | None = None
+async def _load_all_pages(
+    full_claim: FullClaim,
+    level: Level,
+    texts: Texts = use_name_as_text,
+    language: str | None = None,
 ) -> Seen:
     """Return all pages that a session of this level reaches, with a draft that was not sent.
     Nothing is changed."""
-    visitor = await furnished.enter(level)
-    await furnished.type_draft(visitor, texts)
-    starts = [furnished.look_at(address) for address in ROUTES]
-    starts += [f"/claim/disputes/{furnished.ids[name]}" for name in ("own", "answered")]
-    before = await digest_tables(furnished.landing.payments.resources.database)
+    visitor = await full_claim.enter(level)
+    await full_claim.type_draft(visitor, texts)
+    starts = [full_claim.build_link(address) for address in ROUTES]
+    starts += [f"/claim/disputes/{full_claim.ids[name]}" for name in ("own", "answered")]
+    before = await digest_tables(full_claim.landing.payments.resources.database)
     seen = await crawl(visitor, starts, language)
-    after = await digest_tables(furnished.landing.payments.resources.database)
+    after = await digest_tables(full_claim.landing.payments.resources.database)
     assert find_changed(before, after) == []
     return seen
 

@@ -15,22 +15,26 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, LandingHarness, a_landing, read_hidden
 from tests.support.merchants import CONFIGURATION
-from tests.support.transfers import taking
+from tests.support.transfers import nordwind_with_account
 
 # The clock is at Monday, 2 March 2026, 10:00 in Berlin.
 TODAY = {"sent": "2026-03-02"}
 
 
 @pytest.fixture
-async def bank(resources: Resources, clock: MovableClock) -> AsyncIterator[LandingHarness]:
-    given: dict[str, Any] = {"configuration": taking(PartialPaymentSettings("500"))}
+async def landing_with_account(
+    resources: Resources, clock: MovableClock
+) -> AsyncIterator[LandingHarness]:
+    given: dict[str, Any] = {"configuration": nordwind_with_account(PartialPaymentSettings("500"))}
     async with a_landing(resources, clock, **given) as landing:
         await landing.open()
         yield landing
 
 
-async def test_the_page_shows_all_data_of_the_transfer(bank: LandingHarness) -> None:
-    page = await bank.browser.get("/claim/pay/transfer?want=whole")
+async def test_the_page_shows_all_data_of_the_transfer(
+    landing_with_account: LandingHarness,
+) -> None:
+    page = await landing_with_account.browser.get("/claim/pay/transfer?want=whole")
 
     assert (
         "Kontoinhaber Nordwind Schuhe GmbH IBAN DE02 1203 0000 0000 2020 51 BIC BYLADEM1001"
@@ -42,9 +46,9 @@ async def test_the_page_shows_all_data_of_the_transfer(bank: LandingHarness) -> 
     ]  # fmt: skip
 
 
-async def test_the_qr_code_has_the_same_data(bank: LandingHarness) -> None:
-    page = await bank.browser.get("/claim/pay/transfer?cents=5000")
-    picture = await bank.browser.get("/claim/pay/code.png?cents=5000")
+async def test_the_qr_code_has_the_same_data(landing_with_account: LandingHarness) -> None:
+    page = await landing_with_account.browser.get("/claim/pay/transfer?cents=5000")
+    picture = await landing_with_account.browser.get("/claim/pay/code.png?cents=5000")
 
     assert page.text.count('="/claim/pay/code.png?cents=5000"') == 2
     [read] = zxingcpp.read_barcodes(Image.open(io.BytesIO(picture.content)))
@@ -59,12 +63,14 @@ async def test_the_qr_code_has_the_same_data(bank: LandingHarness) -> None:
     assert headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
 
 
-async def test_the_pages_link_to_the_transfer_and_its_qr_code(bank: LandingHarness) -> None:
-    page = await bank.browser.get("/claim/pay/method?want=whole&lang=en")
+async def test_the_pages_link_to_the_transfer_and_its_qr_code(
+    landing_with_account: LandingHarness,
+) -> None:
+    page = await landing_with_account.browser.get("/claim/pay/method?want=whole&lang=en")
     for mark in ('href="/claim/pay/transfer', 'src="/claim/pay/code.png', 'href="/claim/pay/sent'):
         start = page.text.index(mark) + mark.index('"') + 1
         address = page.text[start : page.text.index('"', start)].replace("&amp;", "&")
-        answer = await bank.browser.get(address)
+        answer = await landing_with_account.browser.get(address)
         assert answer.status_code == 200, address
         if "code.png" not in address:
             page = answer
@@ -72,16 +78,20 @@ async def test_the_pages_link_to_the_transfer_and_its_qr_code(bank: LandingHarne
     assert "€102.40" in page.text
 
 
-async def test_the_qr_code_needs_the_session(bank: LandingHarness) -> None:
-    assert (await bank.visitor().get("/claim/pay/code.png?want=whole")).status_code == 403
-    assert (await bank.browser.get("/claim/pay/code.png?cents=1")).status_code == 404
+async def test_the_qr_code_needs_the_session(landing_with_account: LandingHarness) -> None:
+    assert (
+        await landing_with_account.visitor().get("/claim/pay/code.png?want=whole")
+    ).status_code == 403
+    assert (
+        await landing_with_account.browser.get("/claim/pay/code.png?cents=1")
+    ).status_code == 404
 
 
 async def test_a_claim_in_another_currency_has_no_qr_code(
     resources: Resources, clock: MovableClock
 ) -> None:
     given: dict[str, Any] = {
-        "configuration": taking(), "debtor": {"currency": "USD"}, "definition": None,
+        "configuration": nordwind_with_account(), "debtor": {"currency": "USD"}, "definition": None,
     }  # fmt: skip
     async with a_landing(resources, clock, **given) as landing:
         await landing.open()
@@ -93,9 +103,9 @@ async def test_a_claim_in_another_currency_has_no_qr_code(
 
 
 async def test_a_transfer_is_the_only_method_without_a_provider(
-    bank: LandingHarness, resources: Resources, clock: MovableClock
+    landing_with_account: LandingHarness, resources: Resources, clock: MovableClock
 ) -> None:
-    page = await bank.browser.get("/claim/pay/method?cents=5000")
+    page = await landing_with_account.browser.get("/claim/pay/method?cents=5000")
     assert 'href="/claim/pay/transfer?cents=5000"' in page.text
     given: dict[str, Any] = {"key": "hansen", "configuration": CONFIGURATION}
     async with a_landing(resources, clock, **given) as other:
@@ -115,29 +125,33 @@ async def test_without_a_bank_account_the_page_does_not_exist(landing: LandingHa
     assert (await landing.browser.get("/claim/pay/code.png")).status_code == 404
 
 
-async def test_an_announced_transfer_is_recorded(bank: LandingHarness) -> None:
-    await bank.browser.get("/claim/pay/sent?cents=5000")
+async def test_an_announced_transfer_is_recorded(landing_with_account: LandingHarness) -> None:
+    await landing_with_account.browser.get("/claim/pay/sent?cents=5000")
 
-    page = await bank.browser.submit("/claim/pay/sent", **TODAY)
+    page = await landing_with_account.browser.submit("/claim/pay/sent", **TODAY)
 
     text = read_text(page.text)
     assert "Wir warten auf Ihre Überweisung 50,00 €" in text
     assert "Sie haben am 2. März 2026 überwiesen." in text
     assert "Bis zum Ende des 5. März 2026 schicken wir keine Mahnungen" in text
-    [event] = (await bank.payments.harness.events(bank.claim_id))[1:]
+    [event] = (await landing_with_account.payments.harness.events(landing_with_account.claim_id))[
+        1:
+    ]
     assert event["claim"]["payment"]["providerName"] == "BANK_TRANSFER"
     payment = event["claim"]["payment"]
-    back = await bank.browser.get(f"/claim/return/{payment['paymentRequestId']}")
+    back = await landing_with_account.browser.get(f"/claim/return/{payment['paymentRequestId']}")
     assert (back.status_code, back.headers["Location"]) == (303, "/claim/pay/sent")
-    claim = await bank.browser.get("/claim")
+    claim = await landing_with_account.browser.get("/claim")
     assert "Ihre Zahlung wird bearbeitet." in claim.text
     assert "/claim/return/" not in claim.text
 
 
-async def test_another_day_is_parsed_from_three_fields(bank: LandingHarness) -> None:
-    await bank.browser.get("/claim/pay/sent?want=whole")
+async def test_another_day_is_parsed_from_three_fields(
+    landing_with_account: LandingHarness,
+) -> None:
+    await landing_with_account.browser.get("/claim/pay/sent?want=whole")
 
-    page = await bank.browser.submit(
+    page = await landing_with_account.browser.submit(
         "/claim/pay/sent", sent="other", on_day="27", on_month="2", on_year="2026"
     )
 
@@ -145,7 +159,7 @@ async def test_another_day_is_parsed_from_three_fields(bank: LandingHarness) -> 
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "expected"),
     [
         ({"sent": "other"}, "Bitte geben Sie Tag, Monat und Jahr in Zahlen ein."),
         ({"sent": "2026-02-30"}, "Bitte geben Sie Tag, Monat und Jahr in Zahlen ein."),
@@ -157,50 +171,53 @@ async def test_another_day_is_parsed_from_three_fields(bank: LandingHarness) -> 
     ],
 )  # fmt: skip
 async def test_an_invalid_day_is_an_error_at_its_field(
-    bank: LandingHarness, fields: dict[str, str], said: str
+    landing_with_account: LandingHarness, fields: dict[str, str], expected: str
 ) -> None:
-    await bank.browser.get("/claim/pay/sent?want=whole")
+    await landing_with_account.browser.get("/claim/pay/sent?want=whole")
 
-    page = await bank.browser.submit("/claim/pay/sent", **fields)
+    page = await landing_with_account.browser.submit("/claim/pay/sent", **fields)
 
     assert page.status_code == 422
-    assert said in page.text
+    assert expected in page.text
     assert 'href="#on_day"' in page.text
-    assert await bank.payments.events() == ["DETAILS_ACCESSED"]
+    assert await landing_with_account.payments.events() == ["DETAILS_ACCESSED"]
 
 
-async def test_repeated_clicks_announce_one_transfer(bank: LandingHarness) -> None:
-    page = await bank.browser.get("/claim/pay/sent?want=whole")
+async def test_repeated_clicks_announce_one_transfer(landing_with_account: LandingHarness) -> None:
+    page = await landing_with_account.browser.get("/claim/pay/sent?want=whole")
     fields = read_hidden(page.text, "/claim/pay/sent") | TODAY
 
     answers = await asyncio.gather(
-        *(bank.browser.http.post("/claim/pay/sent", data=fields, headers=OWN_FORM)
+        *(landing_with_account.browser.http.post("/claim/pay/sent", data=fields, headers=OWN_FORM)
           for _ in range(8))
     )  # fmt: skip
 
     places = {(answer.status_code, answer.headers["Location"]) for answer in answers}
     assert places == {(303, "/claim/pay/sent")}
-    assert await bank.payments.states() == ["PENDING"]
-    assert (await bank.payments.events()).count("PAYMENT_IN_PROGRESS") == 1
-    assert await bank.payments.count("holds") == 1
+    assert await landing_with_account.payments.states() == ["PENDING"]
+    assert (await landing_with_account.payments.events()).count("PAYMENT_IN_PROGRESS") == 1
+    assert await landing_with_account.payments.count("holds") == 1
 
 
-async def test_a_second_announcement_is_refused_with_a_phone_number(bank: LandingHarness) -> None:
-    await bank.payments.harness.rows(
+async def test_a_second_announcement_is_refused_with_a_phone_number(
+    landing_with_account: LandingHarness,
+) -> None:
+    payments = landing_with_account.payments
+    await payments.harness.rows(
         "INSERT INTO holds (merchant_id, claim_id, hold_id, kind, since, until, actor_kind,"
         " lifted_at) VALUES ($1, $2, $3, 'PAYMENT_PENDING', $4::timestamptz - interval '20 days',"
         " $4::timestamptz - interval '15 days', 'DEBTOR', $4::timestamptz - interval '15 days')",
-        bank.claim_id, bank.payments.resources.ids.new(bank.payments.now), bank.payments.now,
+        landing_with_account.claim_id, payments.resources.ids.new(payments.now), payments.now,
     )  # fmt: skip
-    await bank.browser.get("/claim/pay/sent?want=whole")
+    await landing_with_account.browser.get("/claim/pay/sent?want=whole")
 
-    page = await bank.browser.submit("/claim/pay/sent", **TODAY)
+    page = await landing_with_account.browser.submit("/claim/pay/sent", **TODAY)
 
     assert page.status_code == 409
     assert "Wir haben in den letzten 30 Tagen schon auf eine Zahlung" in page.text
     assert 'href="tel:+49401234560"' in page.text
-    assert await bank.payments.events() == ["DETAILS_ACCESSED"]
-    assert await bank.payments.states() == []
+    assert await landing_with_account.payments.events() == ["DETAILS_ACCESSED"]
+    assert await landing_with_account.payments.states() == []
 
 
 @pytest.mark.parametrize(
@@ -208,58 +225,62 @@ async def test_a_second_announcement_is_refused_with_a_phone_number(bank: Landin
     [{"shown": "10239"}, {"shown": "499", "cents": "499"}, {"shown": "5000", "cents": "4000"}],
 )
 async def test_an_amount_changed_in_the_form_announces_nothing(
-    bank: LandingHarness, fields: dict[str, str]
+    landing_with_account: LandingHarness, fields: dict[str, str]
 ) -> None:
-    page = await bank.browser.get("/claim/pay/sent?want=whole")
+    page = await landing_with_account.browser.get("/claim/pay/sent?want=whole")
     hidden = read_hidden(page.text, "/claim/pay/sent")
 
-    answer = await bank.browser.post("/claim/pay/sent", **(hidden | TODAY | fields))
+    answer = await landing_with_account.browser.post("/claim/pay/sent", **(hidden | TODAY | fields))
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/pay")
-    assert await bank.payments.events() == ["DETAILS_ACCESSED"]
+    assert await landing_with_account.payments.events() == ["DETAILS_ACCESSED"]
 
 
-async def test_a_claim_paid_meanwhile_waits_for_no_transfer(bank: LandingHarness) -> None:
-    page = await bank.browser.get("/claim/pay/sent?want=whole")
+async def test_a_claim_paid_meanwhile_waits_for_no_transfer(
+    landing_with_account: LandingHarness,
+) -> None:
+    page = await landing_with_account.browser.get("/claim/pay/sent?want=whole")
     fields = read_hidden(page.text, "/claim/pay/sent") | TODAY | {"shown": "0"}
-    await bank.payments.harness.pay(bank.claim_id, 10240)
+    await landing_with_account.payments.harness.pay(landing_with_account.claim_id, 10240)
 
-    answer = await bank.browser.post("/claim/pay/sent", **fields)
+    answer = await landing_with_account.browser.post("/claim/pay/sent", **fields)
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/claim")
-    assert await bank.payments.count("holds") == 0
+    assert await landing_with_account.payments.count("holds") == 0
 
 
-async def test_after_a_recorded_part_the_rest_can_be_paid(bank: LandingHarness) -> None:
-    await bank.browser.get("/claim/pay/sent?cents=5000")
-    await bank.browser.submit("/claim/pay/sent", **TODAY)
-    assert (await bank.browser.get("/claim/pay")).status_code == 303
+async def test_after_a_recorded_part_the_rest_can_be_paid(
+    landing_with_account: LandingHarness,
+) -> None:
+    await landing_with_account.browser.get("/claim/pay/sent?cents=5000")
+    await landing_with_account.browser.submit("/claim/pay/sent", **TODAY)
+    assert (await landing_with_account.browser.get("/claim/pay")).status_code == 303
 
-    await bank.payments.harness.pay(bank.claim_id, 5000, "bank-1")
+    await landing_with_account.payments.harness.pay(landing_with_account.claim_id, 5000, "bank-1")
 
-    assert (await bank.browser.get("/claim/pay")).status_code == 200
-    page = await bank.browser.get("/claim/pay/sent?want=whole")
+    assert (await landing_with_account.browser.get("/claim/pay")).status_code == 200
+    page = await landing_with_account.browser.get("/claim/pay/sent?want=whole")
     assert "52,40" in read_text(page.text)
 
 
 async def test_after_the_waiting_time_the_claim_can_be_paid(
-    bank: LandingHarness, clock: MovableClock
+    landing_with_account: LandingHarness, clock: MovableClock
 ) -> None:
-    await bank.browser.get("/claim/pay/sent?want=whole")
-    await bank.browser.submit("/claim/pay/sent", **TODAY)
-    await bank.payments.harness.rows(
+    await landing_with_account.browser.get("/claim/pay/sent?want=whole")
+    await landing_with_account.browser.submit("/claim/pay/sent", **TODAY)
+    await landing_with_account.payments.harness.rows(
         "UPDATE holds SET since = $2::timestamptz - interval '1 day', until = $2"
         " WHERE merchant_id = $1",
         clock.now(),
     )
 
-    claim = await bank.browser.get("/claim")
-    await bank.browser.get("/claim/pay/method?want=whole")
-    answer = await bank.browser.submit("/claim/pay/method")
+    claim = await landing_with_account.browser.get("/claim")
+    await landing_with_account.browser.get("/claim/pay/method?want=whole")
+    answer = await landing_with_account.browser.submit("/claim/pay/method")
 
     assert 'href="/claim/pay"' in claim.text
     assert answer.status_code == 303
-    assert await bank.payments.states() == ["EXPIRED", "OPEN"]
+    assert await landing_with_account.payments.states() == ["EXPIRED", "OPEN"]
 
 
 def read_text(page: str) -> str:

@@ -23,7 +23,7 @@ async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[La
         yield landing
 
 
-async def be_sure(landing: LandingHarness) -> None:
+async def reach_code_level(landing: LandingHarness) -> None:
     """Enter a letter's code, then a code sent to the address on file."""
     await landing.browser.type_code(await landing.give_code())
     await landing.browser.get(_VERIFY)
@@ -33,7 +33,7 @@ async def be_sure(landing: LandingHarness) -> None:
 
 async def _type(landing: LandingHarness) -> dict[str, Any]:
     """Return the form with a new address, as a tab holds it."""
-    await be_sure(landing)
+    await reach_code_level(landing)
     page = await landing.browser.get(_EMAIL)
     fields = read_hidden(page.text, _EMAIL) | {"address": _NEW}
     return {"data": fields, "headers": OWN_FORM}
@@ -51,7 +51,7 @@ async def test_an_address_entered_in_an_ended_session_is_shown_again(
     assert answer.status_code == 403
     assert f'<blockquote class="typed" dir="auto">{_NEW}</blockquote>' in answer.text
     assert _NEW not in foreign.text
-    await be_sure(landing)
+    await reach_code_level(landing)
     assert _NEW not in (await landing.browser.get(_EMAIL)).text
 
 
@@ -60,7 +60,7 @@ async def test_an_address_entered_in_a_replaced_session_is_shown_in_the_form(
 ) -> None:
     given = await _type(landing)
     clock.advance(timedelta(hours=1))
-    await be_sure(landing)
+    await reach_code_level(landing)
 
     answer = await landing.browser.http.post(_EMAIL, **given)
 
@@ -70,7 +70,7 @@ async def test_an_address_entered_in_a_replaced_session_is_shown_in_the_form(
     assert f'value="{_NEW}"' in (await landing.browser.get(_EMAIL)).text
     other = landing.visitor()
     landing.browser = other
-    await be_sure(landing)
+    await reach_code_level(landing)
     assert _NEW not in (await other.get(_EMAIL)).text
 
 
@@ -96,7 +96,7 @@ async def test_a_stale_form_of_unknown_origin_is_refused(
 ) -> None:
     given = await _type(landing)
     clock.advance(timedelta(hours=1))
-    await be_sure(landing)
+    await reach_code_level(landing)
     foreign = given | {"headers": headers}
 
     assert (await landing.browser.http.post(_EMAIL, **foreign)).status_code == 403

@@ -77,20 +77,20 @@ async def test_a_plan_reminder_can_be_unsubscribed_like_a_workflow_message(
     resources: Resources, clock: MovableClock, visitor: httpx.AsyncClient
 ) -> None:
     """Responses to the debtor's own actions contain no such link."""
-    asker = await a_notice_harness(resources, clock)
+    notice_harness = await a_notice_harness(resources, clock)
     channel = ScriptedChannel()
     for facts in (InstalmentDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
-        await asker.request(facts)
-        await asker.run(channel)
+        await notice_harness.request(facts)
+        await notice_harness.run(channel)
     reminder, code = channel.sent
     assert code.unsubscribe_url is None
     assert reminder.unsubscribe_url is not None
     path = reminder.unsubscribe_url.removeprefix(resources.settings.public_url)
     answer = await visitor.post(path, content="List-Unsubscribe=One-Click")
     assert answer.status_code == 200
-    suppressed = [tuple(row) for row in await asker.harness.rows(_SUPPRESSED)]
+    suppressed = [tuple(row) for row in await notice_harness.harness.rows(_SUPPRESSED)]
     assert suppressed == [("EMAIL", "DEBTOR", "DEBTOR")]
-    assert await asker.ask(
+    assert await notice_harness.ask(
         InstalmentDueFacts("INV-1001", "EUR", 1, clock.now().date())
     ) == RecipientUnreachable("SUPPRESSED")
 

@@ -34,16 +34,16 @@ async def landing(resources: Resources, clock: MovableClock) -> Any:
         yield landing
 
 
-async def read_next(landing: LandingHarness, language: str = "de") -> str:
+async def read_announcements(landing: LandingHarness, language: str = "de") -> str:
     """Return the section in one line."""
     if landing.browser.cookie is None:
         await landing.browser.type_code(await landing.give_code())
     page = await landing.browser.get(f"/claim?lang={language}")
     assert page.status_code == 200
-    return _cut(page.text)
+    return _find_announcements(page.text)
 
 
-def _cut(page: str) -> str:
+def _find_announcements(page: str) -> str:
     _, _, behind = page.partition('<section aria-labelledby="next">')
     section, _, _ = behind.partition("</section>")
     return read_text(section)
@@ -63,13 +63,13 @@ async def hold(landing: LandingHarness, kind: str, days: int | None) -> None:
 async def test_an_open_claim_shows_the_next_contacts_with_their_dates(
     landing: LandingHarness,
 ) -> None:
-    assert await read_next(landing) == (
+    assert await read_announcements(landing) == (
         "So geht es weiter Wenn sich nichts ändert: Am 9. März 2026 kommt eine Gebühr von "
         "2,50 € hinzu. Am 23. März 2026 enden unsere Mahnungen. Der Betrag bleibt offen; "
         "Nordwind entscheidet dann, wie es weitergeht. Wenn Sie vorher alles bezahlen, geschieht "
         "nichts davon."
     )
-    assert await read_next(landing, "en") == (
+    assert await read_announcements(landing, "en") == (
         "What happens next If nothing changes: On 9 March 2026, a fee of €2.50 will be added. On "
         "23 March 2026, our reminders end. The amount is still owed; Nordwind will decide what to "
         "do next. If you pay the full amount before then, none of this will happen."
@@ -83,7 +83,7 @@ async def test_the_engine_does_what_the_page_has_announced(
     await harness.publish(_repeating(), "Repeating")
     [claim_id] = await harness.create("INV-2")
     page = await landing.visitor().open(await landing.give_link(claim_id=claim_id))
-    before = _cut(page.text)
+    before = _find_announcements(page.text)
     await harness.run_until(clock.now() + 40 * DAY)
     sent = [m.created_at for m in harness.channels[0].sent if m.claim_id == claim_id]
     assert [f"{at.day}. {'März' if at.month == 3 else 'April'}" in before for at in sent] == [
@@ -107,13 +107,16 @@ async def test_a_disputed_claim_says_when_it_is_answered_and_that_nothing_happen
     landing: LandingHarness, clock: MovableClock
 ) -> None:
     await dispute(landing.payments.harness, landing.claim_id)
-    assert await read_next(landing) == (
+    assert await read_announcements(landing) == (
         "So geht es weiter Wir prüfen Ihren Einwand und antworten Ihnen bis zum 16. März 2026."
         f" Bis Sie die Antwort haben, {STILL}"
     )
     clock.advance(20 * DAY)
     landing.browser = landing.visitor()
-    assert "Antwort auf Ihren Einwand verspätet sich. Das tut uns leid." in await read_next(landing)
+    assert (
+        "Antwort auf Ihren Einwand verspätet sich. Das tut uns leid."
+        in await read_announcements(landing)
+    )
 
 
 async def test_after_an_answer_the_page_shows_the_hold_and_what_follows(
@@ -126,14 +129,14 @@ async def test_after_an_answer_the_page_shows_the_hold_and_what_follows(
         "UPDATE holds SET until = since + interval '7 days'"
         " WHERE merchant_id = $1 AND until IS NULL"
     )
-    text = await read_next(landing)
+    text = await read_announcements(landing)
     assert f"Bis zum 9. März 2026 {STILL} Wenn der Betrag dann noch offen ist:" in text
     assert "Am 9. März 2026 kommt eine Gebühr von 2,50 € hinzu." in text
 
 
 async def test_nothing_happens_before_a_request_is_answered(landing: LandingHarness) -> None:
     await Arrangement(landing.payments.harness, landing.claim_id).ask(PLAN)
-    assert await read_next(landing) == (
+    assert await read_announcements(landing) == (
         "So geht es weiter Wir prüfen Ihre Anfrage und antworten Ihnen bis zum 5. März 2026."
         f" Bis Sie die Antwort haben, {STILL}"
     )
@@ -143,7 +146,7 @@ async def test_a_plan_shows_its_next_instalment_and_the_grace_period(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
     await Arrangement(landing.payments.harness, landing.claim_id).agree(PLAN)
-    assert await read_next(landing) == (
+    assert await read_announcements(landing) == (
         "So geht es weiter Bitte zahlen Sie 34,14 € bis zum 16. März 2026. Wenn Sie diesen "
         "Termin verpassen, können Sie noch bis zum 23. März 2026 zahlen. Sonst endet die "
         "Ratenzahlung, und wir können Ihnen wieder Mahnungen schicken und Gebühren erheben. "
@@ -151,21 +154,21 @@ async def test_a_plan_shows_its_next_instalment_and_the_grace_period(
     )
     clock.advance(17 * DAY)
     landing.browser = landing.visitor()
-    text = await read_next(landing)
+    text = await read_announcements(landing)
     assert "Eine Rate ist noch nicht eingegangen: 34,14 € waren am 16. März 2026 fällig." in text
     assert "Zahlen Sie bis zum 23. März 2026, dann läuft Ihre Ratenzahlung weiter." in text
 
 
 async def test_a_deferral_shows_its_end_and_what_follows(landing: LandingHarness) -> None:
     await Arrangement(landing.payments.harness, landing.claim_id).agree(DEFERMENT)
-    text = await read_next(landing)
+    text = await read_announcements(landing)
     assert f"Bis zum 31. März 2026 {STILL} Wenn der Betrag dann noch offen ist:" in text
     assert "Am 1. April 2026 kommt eine Gebühr von 2,50 € hinzu." in text
 
 
 async def test_a_link_alone_shows_nothing_of_an_agreement(landing: LandingHarness) -> None:
     await Arrangement(landing.payments.harness, landing.claim_id).agree(PLAN)
-    text = _cut((await landing.open()).text)
+    text = _find_announcements((await landing.open()).text)
     assert text == (
         "So geht es weiter Solange Sie sich an unsere Vereinbarung halten,"
         " erheben wir keine Gebühren."
@@ -176,25 +179,27 @@ async def test_a_pause_shows_its_end_or_that_nothing_happens(
     landing: LandingHarness,
 ) -> None:
     await hold(landing, "PAUSE", 10)
-    assert f"Bis zum 12. März 2026 {STILL} Wenn der Betrag" in await read_next(landing)
+    assert f"Bis zum 12. März 2026 {STILL} Wenn der Betrag" in await read_announcements(landing)
     await hold(landing, "PAUSE", None)
-    assert await read_next(landing) == f"So geht es weiter In dieser Zeit {STILL}"
+    assert await read_announcements(landing) == f"So geht es weiter In dieser Zeit {STILL}"
 
 
 async def test_nothing_happens_while_a_payment_is_pending(landing: LandingHarness) -> None:
     await hold(landing, "PAYMENT_PENDING", None)
-    assert await read_next(landing) == (
+    assert await read_announcements(landing) == (
         f"So geht es weiter Wir warten auf Ihre Zahlung. So lange {STILL}"
     )
 
 
 async def test_a_paid_claim_requires_nothing(landing: LandingHarness) -> None:
     await landing.payments.harness.pay(landing.claim_id, 10240)
-    assert (await read_next(landing)).startswith("So geht es weiter Sie müssen nichts mehr tun.")
+    assert (await read_announcements(landing)).startswith(
+        "So geht es weiter Sie müssen nichts mehr tun."
+    )
 
 
 async def test_a_closed_claim_says_that_nothing_follows(landing: LandingHarness) -> None:
-    await read_next(landing)
+    await read_announcements(landing)
     await landing.payments.end_claim("ARCHIVED")
     page = await landing.browser.get("/claim")
     assert 'id="next"' not in page.text
@@ -205,7 +210,7 @@ async def test_an_unassigned_claim_has_no_planned_contacts(
     resources: Resources, clock: MovableClock
 ) -> None:
     async with a_landing(resources, clock, definition=None) as landing:
-        assert await read_next(landing) == (
+        assert await read_announcements(landing) == (
             "So geht es weiter Weitere Nachrichten und Gebühren sind nicht geplant."
         )
 
@@ -216,9 +221,13 @@ async def test_messages_to_a_suppressed_address_are_not_announced(
     async with a_landing(resources, clock, configuration=CONFIGURATION) as landing:
         await landing.payments.harness.publish(_repeating(), "Repeating")
         [claim_id] = await landing.payments.harness.create("INV-2")
-        before = _cut((await landing.browser.open(await _link(landing, claim_id))).text)
+        before = _find_announcements(
+            (await landing.browser.open(await _link(landing, claim_id))).text
+        )
         await _suppress(landing)
-        after = _cut((await landing.visitor().open(await _link(landing, claim_id))).text)
+        after = _find_announcements(
+            (await landing.visitor().open(await _link(landing, claim_id))).text
+        )
     assert before.count("schreiben wir Ihnen") == 3
     assert after.count("schreiben wir Ihnen") == 0
     assert "enden unsere Mahnungen" in after
@@ -244,9 +253,9 @@ async def test_a_forecast_takes_one_statement_and_none_if_there_is_nothing_to_fo
         await landing.payments.harness.run()
 
         async def count() -> int:
-            await read_next(landing)  # The connections load the types of the statements.
+            await read_announcements(landing)  # The connections load the types of the statements.
             await statements.take()
-            await read_next(landing)
+            await read_announcements(landing)
             return len(await statements.take())
 
         counts = [await count()]
@@ -265,18 +274,18 @@ async def test_a_broken_plan_is_shown_first_with_what_follows(
     await harness.pay(landing.claim_id, 1000)
     clock.advance(22 * DAY)
     await sweep_modalities(harness.resources)
-    assert await read_next(landing) == (
+    assert await read_announcements(landing) == (
         "So geht es weiter Wir schreiben Ihnen, dass Ihre Ratenzahlung beendet ist. Bis "
         "mindestens einen Tag nach dieser Nachricht geschieht nichts weiter. Danach können wir "
         "Ihnen wieder Mahnungen schicken und Gebühren erheben."
     )
     await send_due_notices(harness)
-    text = await read_next(landing)
+    text = await read_announcements(landing)
     assert f"Bis zum 25. März 2026 {STILL} Wenn der Betrag dann noch offen ist:" in text
     assert "Am 25. März 2026 kommt eine Gebühr von 2,50 € hinzu." in text
     page = await landing.browser.get("/claim")
     assert "ruht" not in read_text(page.text)
-    assert _cut_news(page.text) == (
+    assert _find_news(page.text) == (
         "Ihre Ratenzahlung ist seit dem 24. März 2026 beendet. 24,14 € waren am 16. März 2026 "
         "fällig und sieben Tage später noch nicht eingegangen. Ihre Zahlungen werden Ihnen "
         "angerechnet. Bis zum 25. März 2026 geschieht nichts weiter. Danach können wir Ihnen "
@@ -286,7 +295,7 @@ async def test_a_broken_plan_is_shown_first_with_what_follows(
     assert f"/claim/modality/{plan.modality_id}" in page.text
     by_link = await landing.visitor().open(await landing.give_link())
     assert "24,14" not in by_link.text
-    assert "Eine Rate war sieben Tage nach ihrem Termin noch nicht eingegangen." in _cut_news(
+    assert "Eine Rate war sieben Tage nach ihrem Termin noch nicht eingegangen." in _find_news(
         by_link.text
     )
 
@@ -314,9 +323,9 @@ async def test_a_broken_plan_is_shown_for_thirty_days_unless_another_is_agreed(
 async def _read_news(landing: LandingHarness) -> str:
     landing.browser = landing.visitor()
     await landing.browser.type_code(await landing.give_code())
-    return _cut_news((await landing.browser.get("/claim")).text)
+    return _find_news((await landing.browser.get("/claim")).text)
 
 
-def _cut_news(page: str) -> str:
+def _find_news(page: str) -> str:
     _, _, behind = page.partition('id="ended-plan">')
     return read_text(behind.partition("</div>")[0])

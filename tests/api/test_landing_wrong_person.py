@@ -34,7 +34,7 @@ async def landing(resources: Resources, clock: MovableClock) -> Any:
         yield opened
 
 
-async def say(
+async def report(
     landing: LandingHarness, reason: str = "WRONG_PERSON", **fields: str
 ) -> httpx.Response:
     """Open the claim with a link, and send this reason."""
@@ -77,7 +77,7 @@ async def test_a_link_that_was_not_opened_has_one_button(landing: LandingHarness
 async def test_after_the_report_the_page_withholds_the_claim(
     landing: LandingHarness,
 ) -> None:
-    page = await say(landing)
+    page = await report(landing)
 
     assert "You do not have to pay" in page.text
     assert [text for text in _OF_THE_CLAIM if text in page.text] == []
@@ -92,7 +92,7 @@ async def test_after_the_report_the_page_withholds_the_claim(
 async def test_the_report_is_published_as_not_my_debt_and_puts_the_claim_on_hold(
     landing: LandingHarness,
 ) -> None:
-    await say(landing, person="My neighbour")
+    await report(landing, person="My neighbour")
 
     [dispute] = await disputes(landing)
     assert (dispute["type"], dispute["reason"]) == ("NOT_MY_DEBT", "WRONG_PERSON")
@@ -104,7 +104,7 @@ async def test_the_report_is_published_as_not_my_debt_and_puts_the_claim_on_hold
 
 
 async def test_the_address_is_suppressed_and_gets_no_messages(landing: LandingHarness) -> None:
-    await say(landing)
+    await report(landing)
     await send_due_notices(landing.payments.harness)
 
     assert await suppressed(landing) == [("EMAIL", "e***@example.org", "WRONG_PERSON")]
@@ -137,7 +137,7 @@ async def test_a_number_and_a_postal_address_are_suppressed_too(
 
 
 async def test_other_links_and_browsers_withhold_the_claim_too(landing: LandingHarness) -> None:
-    await say(landing)
+    await report(landing)
     stranger = landing.visitor()
     page = await stranger.open(await landing.give_link("SMS"))
     assert [text for text in _OF_THE_CLAIM if text in page.text] == []
@@ -145,7 +145,7 @@ async def test_other_links_and_browsers_withhold_the_claim_too(landing: LandingH
 
 
 async def test_a_later_message_to_another_address_shows_the_claim(landing: LandingHarness) -> None:
-    await say(landing)
+    await report(landing)
     [dispute] = await read_disputes(landing.payments.harness, landing.claim_id)
     await resolve(landing.payments.harness, dispute, ACCEPTED, end_claim=False)
     old = await landing.give_link()
@@ -162,7 +162,7 @@ async def test_a_later_message_to_another_address_shows_the_claim(landing: Landi
 
 
 async def test_a_clerk_can_end_the_hold_and_the_suppression(landing: LandingHarness) -> None:
-    await say(landing)
+    await report(landing)
     await confirm(landing)
     await confirm(landing)
 
@@ -176,7 +176,7 @@ async def test_a_clerk_can_end_the_hold_and_the_suppression(landing: LandingHarn
 async def test_an_accepted_report_stays_withheld_until_a_clerk_releases_it(
     landing: LandingHarness,
 ) -> None:
-    await say(landing)
+    await report(landing)
     [dispute] = await read_disputes(landing.payments.harness, landing.claim_id)
     await resolve(landing.payments.harness, dispute, ACCEPTED, end_claim=False)
     await send_due_notices(landing.payments.harness)
@@ -190,7 +190,7 @@ async def test_an_accepted_report_stays_withheld_until_a_clerk_releases_it(
 
 
 async def test_a_rejection_ends_the_hold_and_the_suppression_too(landing: LandingHarness) -> None:
-    await say(landing)
+    await report(landing)
     [dispute] = await read_disputes(landing.payments.harness, landing.claim_id)
     await resolve(landing.payments.harness, dispute, REJECTED)
     assert shows_claim(await landing.browser.get("/claim?lang=en"))
@@ -200,7 +200,7 @@ async def test_a_rejection_ends_the_hold_and_the_suppression_too(landing: Landin
 async def test_an_address_suppressed_for_another_reason_stays_suppressed(
     landing: LandingHarness,
 ) -> None:
-    await say(landing)
+    await report(landing)
     await landing.payments.harness.rows(
         "UPDATE suppressions SET reason = 'BOUNCE' WHERE merchant_id = $1"
     )
@@ -212,7 +212,7 @@ async def test_an_address_stays_suppressed_while_another_claim_reports_it(
     landing: LandingHarness,
 ) -> None:
     [other] = await landing.payments.harness.create("INV-2", **_DEBTOR)
-    await say(landing)
+    await report(landing)
     second = landing.visitor("192.0.2.9")
     await second.open(await landing.give_link("EMAIL", other))
     await second.get("/claim/dispute/WRONG_PERSON?lang=en")
@@ -230,7 +230,7 @@ async def test_an_address_stays_suppressed_while_another_claim_reports_it(
 async def test_the_same_browser_can_withdraw_a_mistaken_report(
     landing: LandingHarness,
 ) -> None:
-    page = await say(landing)
+    page = await report(landing)
     [dispute] = await disputes(landing)
     path = f"/claim/disputes/{dispute['dispute_id']}/withdraw?lang=en"
     assert path in page.text
@@ -242,7 +242,7 @@ async def test_the_same_browser_can_withdraw_a_mistaken_report(
 
 
 async def test_a_debtor_who_owes_nothing_sends_an_ordinary_dispute(landing: LandingHarness) -> None:
-    page = await say(landing, "NOT_MY_DEBT", message="I never ordered there")
+    page = await report(landing, "NOT_MY_DEBT", message="I never ordered there")
 
     assert "We have received your dispute" in page.text
     assert shows_claim(await landing.browser.get("/claim?lang=en"))
@@ -254,7 +254,7 @@ async def test_a_debtor_who_owes_nothing_sends_an_ordinary_dispute(landing: Land
 async def test_a_reported_death_is_published_as_other_with_its_label(
     landing: LandingHarness,
 ) -> None:
-    page = await say(landing, "PERSON_DIED")
+    page = await report(landing, "PERSON_DIED")
 
     assert "We are sorry for your loss" in page.text
     assert [text for text in _OF_THE_CLAIM if text in page.text] == []
@@ -267,7 +267,7 @@ async def test_a_reported_death_is_published_as_other_with_its_label(
 
 async def test_the_withheld_page_has_only_the_forms_of_the_session(landing: LandingHarness) -> None:
     for reason in ("WRONG_PERSON", "PERSON_DIED"):
-        page = await say(landing, reason)
+        page = await report(landing, reason)
         main = page.text.split("<main")[1].split("</main>")[0]
         assert "<form" not in main
         assert "<button" not in main

@@ -131,20 +131,20 @@ async def a_visit(
 async def listen(page: Page) -> AsyncIterator[list[str]]:
     """Collect the errors that the page logs."""
     complaints: list[str] = []
-    heard: dict[Any, Callable[[Any], None]] = {
-        "console": lambda said: complaints.append(said.text),
+    handlers: dict[Any, Callable[[Any], None]] = {
+        "console": lambda console_message: complaints.append(console_message.text),
         "pageerror": lambda error: complaints.append(str(error)),
     }
-    async with _hear(page, heard):
+    async with _listen_to(page, handlers):
         yield complaints
 
 
 @asynccontextmanager
-async def _hear(page: Page, heard: dict[Any, Callable[[Any], None]]) -> AsyncIterator[None]:
-    for event, note in heard.items():
+async def _listen_to(page: Page, handlers: dict[Any, Callable[[Any], None]]) -> AsyncIterator[None]:
+    for event, note in handlers.items():
         page.on(event, note)
     yield
-    for event, note in heard.items():
+    for event, note in handlers.items():
         page.remove_listener(event, note)
 
 
@@ -156,12 +156,12 @@ async def _open_tab(chromium: Browser, locale: str, *, scripts: bool) -> Page:
 @asynccontextmanager
 async def _watched(page: Page, site: Site) -> AsyncIterator[Visit]:
     visit = Visit(page, site)
-    heard: dict[Any, Callable[[Any], None]] = {
+    handlers: dict[Any, Callable[[Any], None]] = {
         "request": lambda asked: visit.origins.add("/".join(asked.url.split("/")[:3])),
-        "console": lambda said: visit.complaints.append(said.text),
+        "console": lambda console_message: visit.complaints.append(console_message.text),
         "response": visit.note,
         "pageerror": lambda error: visit.complaints.append(str(error)),
     }
-    async with _hear(page, heard):
+    async with _listen_to(page, handlers):
         yield visit
     assert visit.list_strays() == []

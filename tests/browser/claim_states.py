@@ -161,7 +161,7 @@ async def _no_way_left(visit: Visit) -> None:
     await follow(visit.page.locator("[action*=channels] button"))
 
 
-async def _be_sure(visit: Visit) -> None:
+async def _reach_code_level(visit: Visit) -> None:
     await visit.enter()
     await visit.go(_VERIFY)
     await follow(visit.page.locator("main button").first)
@@ -170,7 +170,7 @@ async def _be_sure(visit: Visit) -> None:
 
 
 async def _others(visit: Visit, *references: str) -> None:
-    await _be_sure(visit)
+    await _reach_code_level(visit)
     for reference in references:
         await visit.site.payments.harness.create(reference, email="erika@example.org")
     await visit.go("/claim/others")
@@ -194,7 +194,7 @@ async def _plan_late(visit: Visit) -> None:
 
 
 async def _address(visit: Visit, typed: str = "") -> None:
-    await _be_sure(visit)
+    await _reach_code_level(visit)
     await visit.go(f"{_PAGE}/email")
     if typed:
         field = visit.page.locator("#address")
@@ -244,7 +244,7 @@ CLAIM_STATES: dict[str, Reach] = {
     "plan-late": _plan_late,
     "preferences": _preferences,
     "preferences-no-way-left": _no_way_left,
-    "preferences-sure": _be_sure,
+    "preferences-sure": _reach_code_level,
     "preferences-address": _address,
     "preferences-address-wrong": lambda visit: _address(visit, "erika"),
     "preferences-address-late": lambda visit: _address_late(visit, is_opened_again=False),

@@ -80,13 +80,13 @@ class PortalClerk:
         """Return a pattern for the whole text in the clerk's language."""
         words = load_languages(STAFF_CATALOGUES)[self.way.language].words.gettext(text)
         parts = _BLANK.split(words)
-        said = [
+        translated = [
             re.escape(part).replace(r"\ ", r"\s+")
             if place % 2 == 0
             else (re.escape(facts[part]) if part in facts else ".+")
             for place, part in enumerate(parts)
         ]
-        return re.compile(rf"^\s*{''.join(said)}\s*[↑↓↕]?\s*$")
+        return re.compile(rf"^\s*{''.join(translated)}\s*[↑↓↕]?\s*$")
 
     async def go(self, path: str) -> None:
         """Open a path below the merchant's."""

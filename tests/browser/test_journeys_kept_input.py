@@ -57,8 +57,8 @@ async def test_two_open_claims_are_never_confused(setting: Setting, way: Way) ->
     rows = await site.payments.harness.rows(
         "SELECT claim_id, type FROM disputes WHERE merchant_id = $1 ORDER BY claim_id"
     )
-    told = {row["claim_id"]: row["type"] for row in rows}
-    assert told == {site.claim_id: "AMOUNT_WRONG", second: "NOT_MY_DEBT"}
+    event_types = {row["claim_id"]: row["type"] for row in rows}
+    assert event_types == {site.claim_id: "AMOUNT_WRONG", second: "NOT_MY_DEBT"}
     assert [each[-2:] for each in events] == [["DETAILS_ACCESSED", "DISPUTED"]] * 2
 
 

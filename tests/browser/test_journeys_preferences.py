@@ -30,12 +30,12 @@ async def test_language_channels_and_address_are_changed(setting: Setting, way: 
         await debtor.expect_text("Saved. From now on we use your new e-mail address.")
         await debtor.visit.page.get_by_role("radio", name=_OTHER[way.language]).check()
         await debtor.press("Save the language")
-        told = [row["recipient"] for row in await list_notices(debtor.site)]
+        recipients = [row["recipient"] for row in await list_notices(debtor.site)]
 
         spoken = {"de": "en", "en": "de"}[way.language]
         await expect(debtor.visit.page.locator("html")).to_have_attribute("lang", spoken)
 
-    assert told == ["erika@example.org", "erika@neu.example", "erika@example.org"]
+    assert recipients == ["erika@example.org", "erika@neu.example", "erika@example.org"]
 
 
 @in_all_ways

@@ -33,22 +33,22 @@ class Terminal:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self.said = ""
+        self.output = ""
 
     async def wait_for(self, text: str, behind: int = 0) -> str:
         """Return the output as soon as it contains the text after the first `behind` characters."""
         assert self._process.stdout is not None
         async with asyncio.timeout(_TIMEOUT_SECONDS):
-            while text not in self.said[behind:]:
+            while text not in self.output[behind:]:
                 line = await self._process.stdout.readline()
-                assert line, self.said
-                self.said += line.decode()
-        return self.said
+                assert line, self.output
+                self.output += line.decode()
+        return self.output
 
     def find(self, name: str) -> str:
         """Return the value after this name in the printed addresses and login."""
-        found = re.search(rf"^ *{re.escape(name)} +(\S.*)$", self.said, re.MULTILINE)
-        assert found, self.said
+        found = re.search(rf"^ *{re.escape(name)} +(\S.*)$", self.output, re.MULTILINE)
+        assert found, self.output
         return found[1].strip()
 
 
@@ -75,8 +75,8 @@ async def _ask_for_code(steps: list[str], key: str) -> str:
     assert command, steps[0]
     words = [sys.executable, *shlex.split(command[1]), key]
     process = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE)
-    said, _ = await process.communicate()
-    return said.decode().strip()
+    output, _ = await process.communicate()
+    return output.decode().strip()
 
 
 async def _sign_in(page: Page, terminal: Terminal, steps: list[str]) -> None:
@@ -133,9 +133,9 @@ async def test_the_readmes_steps_lead_to_the_answer_and_its_webhook(
         log = page.locator("main table tbody tr").filter(has_text="TK-2026-1007")
         await expect(log.filter(has_text="DISPUTED").first).to_be_visible()
         assert "Send a test event: the demo's terminal shows" in steps[3]
-        told = len(terminal.said)
+        length_before = len(terminal.output)
         await page.get_by_role("button", name="Send test event").click()
         await expect(page.get_by_role("status").first).to_contain_text("acknowledged")
-        await terminal.wait_for("signature verified", behind=told)
-        assert "TEST" in terminal.said[told:]
+        await terminal.wait_for("signature verified", behind=length_before)
+        assert "TEST" in terminal.output[length_before:]
         await context.close()

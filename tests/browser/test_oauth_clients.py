@@ -43,7 +43,7 @@ def asking(api: Api, origin: str, way: str, **changes: str) -> dict[str, str]:
     return {"way": way, "tokenEndpoint": f"{origin}/api/token", **known, **changes}
 
 
-async def test_it_gets_tokens_by_form_and_by_basic_that_work_for_an_hour(
+async def test_the_client_gets_tokens_by_form_and_by_basic_that_work_for_an_hour(
     api: Api, clock: MovableClock
 ) -> None:
     async with a_server(api.app) as origin:
@@ -61,11 +61,11 @@ async def test_it_gets_tokens_by_form_and_by_basic_that_work_for_an_hour(
     assert [each["status"] for each in expired] == [401, 401]
 
 
-async def test_it_reads_the_refusal_of_a_wrong_secret(api: Api) -> None:
+async def test_the_client_reads_the_refusal_of_a_wrong_secret(api: Api) -> None:
     async with a_server(api.app) as origin:
         wrong = [asking(api, origin, way, clientSecret="dws_wrong") for way in _WAYS]
-        nobody = [asking(api, origin, way, clientId="dwc_nobody") for way in _WAYS]
-        refused = await run_client([*wrong, *nobody])
+        unknown_clients = [asking(api, origin, way, clientId="dwc_nobody") for way in _WAYS]
+        refused = await run_client([*wrong, *unknown_clients])
 
     assert [each["status"] for each in refused] == [401] * 4
     # The client reports the challenge. The body is the usual `invalid_client`.

@@ -32,26 +32,28 @@ _LEFT = "SELECT state, doubt FROM letter_batch_items WHERE merchant_id = $1 AND 
 
 
 @pytest.fixture
-async def post(site: Site, tmp_path: Path) -> AsyncIterator[LetterHarness]:
+async def letter_harness(site: Site, tmp_path: Path) -> AsyncIterator[LetterHarness]:
     """A released batch of three letters, and three letters whose release is unknown."""
     resources, folder = site.payments.resources, tmp_path / "letters"
     line = FolderProvider(channel="LETTER", folder=str(folder))
     await apply_installation(resources, Installation(delivery_providers={"post": line}))
-    post = await a_harness_with_a_folder(
+    letter_harness = await a_harness_with_a_folder(
         resources, site.clock, folder, BatchSettings(most=3), key="suedwind"
     )
-    await post.create(*(f"RE-2026-08{number}" for number in range(15, 18)))
+    await letter_harness.create(*(f"RE-2026-08{number}" for number in range(15, 18)))
     site.clock.advance(timedelta(hours=1))
-    assert await post.release() == 3
-    first, second, _ = post.references()
+    assert await letter_harness.release() == 3
+    first, second, _ = letter_harness.references()
     site.clock.advance(timedelta(days=1))
-    await post.create(*(f"RE-2026-09{number}" for number in range(31, 34)))
-    post.say("montag.csv", write_status((first, "returned", _NOON), (second, "posted", _NOON)))
-    post.say("dienstag-nachgereicht.csv", "kennung;zustand\n")
-    await post.read_statuses()
-    await post.harness.rows(_DOUBT)
-    yield post
-    await post.adapter.close()
+    await letter_harness.create(*(f"RE-2026-09{number}" for number in range(31, 34)))
+    letter_harness.write_status_file(
+        "montag.csv", write_status((first, "returned", _NOON), (second, "posted", _NOON))
+    )
+    letter_harness.write_status_file("dienstag-nachgereicht.csv", "kennung;zustand\n")
+    await letter_harness.read_statuses()
+    await letter_harness.harness.rows(_DOUBT)
+    yield letter_harness
+    await letter_harness.adapter.close()
 
 
 @asynccontextmanager
@@ -71,9 +73,9 @@ async def a_page(
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
 async def test_letter_batches_are_listed(
-    tabs: Tabs, site: Site, post: LetterHarness, html_checker: HtmlChecker, locale: str
+    tabs: Tabs, site: Site, letter_harness: LetterHarness, html_checker: HtmlChecker, locale: str
 ) -> None:
-    [newest] = await post.harness.rows(_NEWEST)
+    [newest] = await letter_harness.harness.rows(_NEWEST)
     batch = f"delivery-providers/batches/{newest['batch_id']}"
     shown = {
         "delivery-providers/batches": "letter-batches", batch: "letter-batch",
@@ -88,19 +90,19 @@ async def test_letter_batches_are_listed(
             source = await answer.text()
             found += await html_checker.list_faults(source)
             found += list_loose_ends(source, "default-src 'none'")
-            found += await look_at(page, f"portal-{kept}-{locale[:2]}")
+            found += await list_page_faults(page, f"portal-{kept}-{locale[:2]}")
         await page.get_by_role("radio").first.check()
         await page.locator(".acts button.primary").click()
         await expect(page.get_by_role("alert")).to_be_visible()
         found += await html_checker.list_faults(await page.content())
-        found += await look_at(page, f"portal-letters-asked-fault-{locale[:2]}")
+        found += await list_page_faults(page, f"portal-letters-asked-fault-{locale[:2]}")
     assert found == []
-    assert [said for said in complaints if "422" not in said] == []
+    assert [each for each in complaints if "422" not in each] == []
 
 
 @pytest.mark.parametrize("with_scripts", [True, False])
 async def test_letters_are_resolved_with_the_keyboard(
-    tabs: Tabs, site: Site, post: LetterHarness, with_scripts: bool
+    tabs: Tabs, site: Site, letter_harness: LetterHarness, with_scripts: bool
 ) -> None:
     """With scripts, one checkbox selects all letters."""
     async with a_page(tabs, site, with_scripts=with_scripts) as page:
@@ -123,11 +125,11 @@ async def test_letters_are_resolved_with_the_keyboard(
             await page.keyboard.press("Enter")
         await expect(page.get_by_role("status")).to_contain_text("Resolved.")
         await expect(boxes).to_have_count(0 if with_scripts else 2)
-    left = [row["doubt"] is None for row in await post.harness.rows(_LEFT)]
+    left = [row["doubt"] is None for row in await letter_harness.harness.rows(_LEFT)]
     assert sorted(left) == ([True] * 3 if with_scripts else [False, False, True])
 
 
-async def look_at(page: Page, kept: str) -> list[str]:
+async def list_page_faults(page: Page, kept: str) -> list[str]:
     """List the faults of the current page, wide and narrow."""
     found = []
     for width in (1280, 390):

@@ -32,7 +32,7 @@ _HEIGHT = 900
 class SignedInPage:
     page: Page
     data: PortalData
-    hooked: LoggedEndpoint
+    logged_endpoint: LoggedEndpoint
     site: Site
     complaints: list[str]
 
@@ -73,13 +73,15 @@ async def open_portal(
 ) -> AsyncIterator[SignedInPage]:  # fmt: skip
     site = await application.create_site(OFFERING_ALL)
     data = await create_portal_data(site.payments.harness)
-    hooked = await a_logged_endpoint(data.harness, data.claim_ids[5], f"Bad gateway {MARKUP}", url)
+    logged_endpoint = await a_logged_endpoint(
+        data.harness, data.claim_ids[5], f"Bad gateway {MARKUP}", url
+    )
     clerk = await sign_in(site.payments.resources, site.app, data.harness, language=locale[:2])
     secret = clerk.http.cookies[COOKIE]
     async with tabs.lend(site, locale=locale, scripts=scripts) as page, listen(page) as complaints:
         await page.context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
         await page.set_viewport_size({"width": width, "height": _HEIGHT})
-        yield SignedInPage(page, data, hooked, site, complaints)
+        yield SignedInPage(page, data, logged_endpoint, site, complaints)
 
 
 async def _list_paths(tab: SignedInPage) -> dict[str, str]:
@@ -89,10 +91,10 @@ async def _list_paths(tab: SignedInPage) -> dict[str, str]:
         choice = PaymentChoice(PaymentChoiceKind.WHOLE, 10240)
         sent = AnnouncedTransfer(choice, harness.clock.now().date())
         request_id = await announce_transfer(work, tab.data.claim_ids[7], sent)
-    hook = tab.hooked.path
+    hook = tab.logged_endpoint.path
     return {
         "webhooks": "/webhooks", "endpoint": hook, "endpoint-filtered": f"{hook}?state=GIVEN_UP",
-        "endpoint-none": f"{hook}?type=DISPUTED", "delivery": tab.hooked.given_up,
+        "endpoint-none": f"{hook}?type=DISPUTED", "delivery": tab.logged_endpoint.given_up,
         "secret": f"{hook}/secret", "payments": "/payments",
         "payments-unmatched": "/payments?show=unmatched",
         "payments-typed": "/payments?typed=nobody", "requests": "/payments?show=requests",
@@ -218,7 +220,7 @@ async def test_an_address_is_suppressed_and_removed_from_the_list(
         await page.get_by_label("Reason").select_option("DEBTOR")
         await page.get_by_role("button", name="Suppress").click()
         await expect(page.get_by_role("status").first).to_contain_text("Address suppressed")
-        lifted = SignedInPage(page, tab.data, tab.hooked, tab.site, complaints)
+        lifted = SignedInPage(page, tab.data, tab.logged_endpoint, tab.site, complaints)
         await lifted.check_page(f"suppressions-added-{width}")
         await page.set_viewport_size({"width": width, "height": _HEIGHT})
         await page.get_by_role("link", name="Remove from list").click()

@@ -109,7 +109,7 @@ async def test_a_merchant_is_created_and_configured_in_ten_minutes(
 ) -> None:
     data = await create_portal_data(site.payments.harness)
     async with open_portal(tabs, site, data, way, "setup") as clerk:
-        begun = clerk.steps
+        started = clerk.steps
         choice = clerk.page.locator("header").get_by_role("link", name=clerk.say("Switch merchant"))
         await clerk.press_element(choice)
         await clerk.press("New merchant")
@@ -120,8 +120,8 @@ async def test_a_merchant_is_created_and_configured_in_ten_minutes(
         await clerk.press("Create merchant")
         await clerk.expect_text("Merchant created. The remaining setup steps are listed below.")
         await _set_up(paper, html_checker)
-        seconds = (clerk.steps - begun) * _PAGE + paper.typed * _FIELD
-        assert seconds < _TEN_MINUTES, (clerk.steps - begun, paper.typed)
+        seconds = (clerk.steps - started) * _PAGE + paper.typed * _FIELD
+        assert seconds < _TEN_MINUTES, (clerk.steps - started, paper.typed)
         await _create_credential_and_move_clock(clerk, html_checker)
 
 

@@ -1,5 +1,5 @@
 """Single sign-on in Chromium with the pages of oidc-provider: signing in, signing out at the
-provider, a refusal, and a break-glass admin; on a wide screen in English and on a phone in German.
+provider, a refusal, and emergency access; on a wide screen in English and on a phone in German.
 """
 
 from collections.abc import AsyncIterator
@@ -39,7 +39,7 @@ GLASS = NewUser("glass@example.org", "Glass", "en", UserRoles(Role.ADMIN), is_br
 class Harness:
     served: ServedApplication
     sign_in: SignInSettings
-    glass: JoinedUser
+    break_glass_admin: JoinedUser
 
     async def apply(self, **changed: object) -> None:
         self.sign_in = msgspec.structs.replace(self.sign_in, **changed)
@@ -53,14 +53,16 @@ async def harness(resources: Resources, database: Database) -> AsyncIterator[Har
     live = Resources(resources.settings, database, SystemClock(), resources.ids, resources.keys)
     async with serve(live, "localhost") as served, run_provider(served.origin) as identity:
         await identity.send(erika=ERIKA, cook={**ERIKA, "groups": ["cooks"]})
-        glass = await join(build_sign_in_services(served.resources), GLASS)
+        break_glass_admin = await join(build_sign_in_services(served.resources), GLASS)
         provider = IdentityProviderSettings(
             name="kontor", title="Kontor Login", issuer=identity.issuer, client_id=CLIENT_ID,
             client_secret_file="x", networks=("127.0.0.1",),
             scopes=("openid", "email", "profile", "groups"),
         )  # fmt: skip
         groups = (GroupRule(group="admins", role="ADMIN"),)
-        harness = Harness(served, SignInSettings(oidc=(provider,), groups=groups), glass)
+        harness = Harness(
+            served, SignInSettings(oidc=(provider,), groups=groups), break_glass_admin
+        )
         await harness.apply()
         yield harness
 
@@ -156,7 +158,7 @@ async def test_after_a_refused_single_sign_on_break_glass_access_works_on_a_phon
         await page.get_by_role("link", name="Zurück").click()
         await page.locator("summary", has_text="Notfallzugang").click()
         await visitor.check_page("emergency")
-        await page.get_by_label("E-Mail-Adresse").fill(harness.glass.email)
+        await page.get_by_label("E-Mail-Adresse").fill(harness.break_glass_admin.email)
         await page.get_by_label("Passwort").fill(PASSWORD)
         await page.get_by_role("button", name="Weiter").click()
         await expect(page.get_by_label("Sechsstelliger Code")).to_be_visible()

@@ -111,7 +111,7 @@ async def insert_placeholder(clerk: PortalClerk, name: str) -> None:
     await expect(clerk.page.locator("#body")).to_have_value(re.compile(f"{{{{ {name} }}}}"))
 
 
-async def look_and_simulate(clerk: PortalClerk, path: str) -> None:
+async def preview_and_simulate(clerk: PortalClerk, path: str) -> None:
     await clerk.go(f"{path}/texts")
     await clerk.open_named("Erinnerung {{ claim.referenceNumber }}")
     await clerk.press("Preview")
@@ -139,9 +139,11 @@ async def look_and_simulate(clerk: PortalClerk, path: str) -> None:
 
 @in_all_portal_ways
 @pytest.mark.parametrize(
-    "journey", [write_missing_texts, look_and_simulate], ids=lambda it: it.__name__
+    "journey", [write_missing_texts, preview_and_simulate], ids=lambda it: it.__name__
 )
-async def test_journeys(tabs: Tabs, site: Site, way: PortalWay, journey: Journey) -> None:
+async def test_templates_are_edited_previewed_and_simulated(
+    tabs: Tabs, site: Site, way: PortalWay, journey: Journey
+) -> None:
     async with at_texts(tabs, site, way, journey.__name__) as (clerk, path):
         await journey(clerk, path)
 

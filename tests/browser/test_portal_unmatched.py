@@ -66,7 +66,7 @@ async def test_delivery_providers_and_unmatched_reports_are_listed(
     await context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
     page = await context.new_page()
     complaints: list[str] = []
-    page.on("console", lambda said: complaints.append(said.text))
+    page.on("console", lambda console_message: complaints.append(console_message.text))
     found = []
     for name in (
         "delivery-providers",

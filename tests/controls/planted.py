@@ -21,7 +21,7 @@ class Fault:
     promise: int
     name: str
     file: str
-    stands: str
+    original: str
     planted: str
     tests: Sequence[str]
 
@@ -30,12 +30,12 @@ FAULTS = (
     Fault(
         3, "every other request is acknowledged before its commit",
         "cases/intake/create_together.py",
-        "        asked = _IntakeRequest(merchant, actor, submissions)\n",
-        "        asked = _IntakeRequest(merchant, actor, submissions)\n"
+        "        request = _IntakeRequest(merchant, actor, submissions)\n",
+        "        request = _IntakeRequest(merchant, actor, submissions)\n"
         "        self.count = getattr(self, 'count', 0) + 1\n"
         "        if self.count % 2:\n"
-        "            line = self._gathering.ask(merchant.merchant_id, asked)\n"
-        "            self.begun = asyncio.get_running_loop().create_task(line)\n"
+        "            answer = self._batcher.ask(merchant.merchant_id, request)\n"
+        "            self.begun = asyncio.get_running_loop().create_task(answer)\n"
         "            return [CreationResult(1, each.reference_number) for each in submissions]\n",
         ["tests/controls/test_full_disk.py"],
     ),
@@ -51,7 +51,9 @@ FAULTS = (
     ),
     Fault(
         11, "the key is kept apart from its effect", "interfaces/api/repeating.py",
-        "    await save_response(tx, keyed.merchant_id, keyed.key, made, now=keyed.now)\n", "",
+        "    await save_response("
+        "tx, keyed.merchant_id, keyed.key, response_to_store, now=keyed.now)\n",
+        "",
         ["tests/faults/test_idempotency_kill.py"],
     ),
     Fault(
@@ -84,7 +86,7 @@ FAULTS = (
         " else _answer_link(site, request, access)\n    )\n",
         "    if access is None:\n        return _answer_dead_link(site, request)\n"
         "    context = _build_context(site, request, access)\n"
-        "    return await _open(\n"
+        "    return await _open_claim(\n"
         "        site, request, context=context, access=access, level=access.level\n    )\n",
         ["tests/api/test_landing_attacks.py", "tests/api/test_landing_entry.py"],
     ),
@@ -102,8 +104,8 @@ FAULTS = (
     ),
     Fault(
         19, "a file is what its sender says it is", "core/files/cleaning.py",
-        "    content_type = _read_signature(content)\n",
-        "    content_type = _read_signature(content)\n"
+        "    content_type = _find_content_type(content)\n",
+        "    content_type = _find_content_type(content)\n"
         "    if content_type is not None:\n        return CleanFile(content_type, content)\n",
         ["tests/api/test_api_hostile_files.py"],
     ),
@@ -115,8 +117,8 @@ def plant(fault: Fault, folder: Path) -> None:
     shutil.copytree(ROOT / "src" / "dunwell", folder / "dunwell")
     path = folder / "dunwell" / fault.file
     text = path.read_text("utf-8")
-    assert text.count(fault.stands) >= 1, f"{fault.file} has changed: plant another line"
-    path.write_text(text.replace(fault.stands, fault.planted, 1), "utf-8")
+    assert text.count(fault.original) >= 1, f"{fault.file} has changed: plant another line"
+    path.write_text(text.replace(fault.original, fault.planted, 1), "utf-8")
 
 
 def run_tests(tests: Sequence[str], source: Path) -> subprocess.CompletedProcess[str]:

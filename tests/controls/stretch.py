@@ -39,9 +39,9 @@ def main() -> int:
                 tried += 1
                 is_noticed = _is_noticed(name, durations[name].file, expression, factor)
                 survivors += not is_noticed
-                said = ast.unparse(expression) if isinstance(expression, ast.Call) else ""
+                call = ast.unparse(expression) if isinstance(expression, ast.Call) else ""
                 result = "fails" if is_noticed else "PASSES"
-                print(f"{result:<7} x {factor:<5g} {name} {said}", flush=True)
+                print(f"{result:<7} x {factor:<5g} {name} {call}", flush=True)
     print(f"{tried} changes of durations, {survivors} that no test notices")
     return survivors > 0
 
@@ -66,11 +66,11 @@ def _stretch(text: str, expression: ast.expr, factor: float) -> str:
     start = len("".join(lines[: expression.lineno - 1]).encode()) + expression.col_offset
     end = len("".join(lines[: expression.end_lineno - 1]).encode()) + expression.end_col_offset
     encoded = text.encode()
-    said = encoded[start:end].decode()
+    expression_text = encoded[start:end].decode()
     if isinstance(expression, ast.Constant) and isinstance(expression.value, str):
-        changed = re.sub(r"(interval '[1-9][^']*')", rf"\1 * {factor}", said)
+        changed = re.sub(r"(interval '[1-9][^']*')", rf"\1 * {factor}", expression_text)
     else:
-        changed = f"({said} * {factor})"
+        changed = f"({expression_text} * {factor})"
     return (encoded[:start] + changed.encode() + encoded[end:]).decode()
 
 

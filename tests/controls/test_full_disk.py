@@ -29,7 +29,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def crammed(small_disk: Path) -> Iterator[Installation]:
+def installation_on_small_disk(small_disk: Path) -> Iterator[Installation]:
     """An installation whose data folder is on the small disk."""
     made = Installation(small_disk / "var")
     yield made
@@ -63,14 +63,14 @@ def fill_and_empty(client: LoadClient, disk: Path) -> None:
 
 
 def test_nothing_acknowledged_is_lost_when_the_disk_is_full(
-    small_disk: Path, crammed: Installation
+    small_disk: Path, installation_on_small_disk: Installation
 ) -> None:
-    crammed.start_ready()
-    client = a_load_client(crammed)
+    installation_on_small_disk.start_ready()
+    client = a_load_client(installation_on_small_disk)
     with client.at_work():
         for _ in range(ROUNDS):
             fill_and_empty(client, small_disk)
-    wait_until(crammed.is_ready, "it is ready")
+    wait_until(installation_on_small_disk.is_ready, "it is ready")
     assert client.find_lost() == set()
     assert client.unclean == []
     print(

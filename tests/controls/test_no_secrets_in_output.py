@@ -39,7 +39,7 @@ WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
 """
 
 
-def spell(secret: bytes) -> Iterator[str]:
+def list_notations(secret: bytes) -> Iterator[str]:
     """Return the notations in which the secret might be written."""
     yield secret.hex()
     yield base64.b64encode(secret).decode().rstrip("=")
@@ -55,7 +55,7 @@ def list_secrets(client: LoadClient) -> dict[str, str]:
         with contextlib.suppress(ValueError):
             raw = base64.urlsafe_b64decode(each.rpartition(":")[2] + "==")
             if len(raw) >= 16:
-                secrets |= {f"key {n}, {m}": way for m, way in enumerate(spell(raw))}
+                secrets |= {f"key {n}, {m}": way for m, way in enumerate(list_notations(raw))}
     secrets |= {"token": client.token, **client.printed_secrets}
     mails = "".join(
         path.read_text("utf-8", "replace") for path in (data_dir / "outbox").rglob("*.eml")
@@ -64,7 +64,7 @@ def list_secrets(client: LoadClient) -> dict[str, str]:
     return secrets | {f"link {n}": each for n, each in enumerate(dict.fromkeys(links))}
 
 
-def live_through_faults(client: LoadClient) -> None:
+def cause_faults(client: LoadClient) -> None:
     """Cause daily operations, rejected requests and failures, which all write to logs."""
     installation = client.installation
     origin = f"http://127.0.0.1:{installation.port}"
@@ -102,7 +102,7 @@ def read_outputs(installation: Installation) -> dict[str, str]:
     return outputs
 
 
-def find_told(outputs: dict[str, str], secrets: dict[str, str]) -> list[tuple[str, str]]:
+def find_disclosed(outputs: dict[str, str], secrets: dict[str, str]) -> list[tuple[str, str]]:
     looked_for = {word: word for word in _WORDS} | secrets
     return [
         (where, name)
@@ -127,14 +127,14 @@ def _has_database(installation: Installation) -> bool:
 def test_no_output_contains_a_secret_or_personal_data(installation: Installation) -> None:
     up = installation.start_ready()
     client = a_load_client(installation)
-    live_through_faults(client)
+    cause_faults(client)
     for role in ("worker", "postgres"):
         child = installation.find_child(up, role)
         assert child is not None
         child.kill()
         child.wait()
         # The readiness of a moment ago may still be reported.
-        wait_until(partial(_has_database, installation), f"it goes on after a killed {role}")
+        wait_until(partial(_has_database, installation), f"recovery after killing {role}")
     outbox: Path = installation.data_dir / "outbox"
     wait_until(lambda: list(outbox.rglob("*.eml")), "the message to the debtor")
     secrets = list_secrets(client)
@@ -145,4 +145,4 @@ def test_no_output_contains_a_secret_or_personal_data(installation: Installation
     installation.stop()
     outputs = read_outputs(installation)
     assert "round failed" in installation.read_log() or "error" in installation.read_log().lower()
-    assert find_told(outputs, secrets) == []
+    assert find_disclosed(outputs, secrets) == []

@@ -58,12 +58,12 @@ def test_the_doctor_names_the_recipients_of_alerts(
 
 
 def test_active_alerts_are_notes_of_the_doctor() -> None:
-    alarm = Alert(
+    alert = Alert(
         alert_id=UUID(int=1), kind=AlertKind.STEPS_LATE, subject="",
         figures=AlertFigures(since=NOW),
         began_at=NOW, seen_at=NOW, ended_at=None,
     )  # fmt: skip
-    [found] = list_active_alerts(AlertOverview([alarm], NOW, is_stale=False, has_recipients=True))
+    [found] = list_active_alerts(AlertOverview([alert], NOW, is_stale=False, has_recipients=True))
     assert (found.mark, found.words[:45]) == (
         "note",
         "Workflow steps have been due since 2026-03-02",

@@ -54,12 +54,12 @@ _LINES: dict[str, Any] = {
 LINES = check_installation({"deliveryProviders": _LINES}).delivery_providers or {}
 NOTHING = Observations(
     waiting=[], batches=[], mailboxes=[], unknown=[], overdue=[], unseen=[], off=[], failing=[],
-    strange_sms=[], strange_reports=[], step_due_at=None,
+    unmatched_sms=[], unmatched_reports=[], step_due_at=None,
 )  # fmt: skip
 NO_FIGURES = ProviderFigures({}, [])
 
 
-def an_alarm(kind: AlertKind = AlertKind.PROVIDER_BACKLOG, **given: Any) -> Alert:
+def an_alert(kind: AlertKind = AlertKind.PROVIDER_BACKLOG, **given: Any) -> Alert:
     usual: dict[str, Any] = {
         "alert_id": UUID(int=7), "kind": kind, "subject": "post", "began_at": NOW,
         "figures": AlertFigures(count=3, since=NOW - HOUR), "seen_at": NOW, "ended_at": None,
@@ -68,28 +68,28 @@ def an_alarm(kind: AlertKind = AlertKind.PROVIDER_BACKLOG, **given: Any) -> Aler
 
 
 @pytest.mark.parametrize(
-    ("alarm", "later", "phase"),
+    ("alert", "later", "phase"),
     [
-        (an_alarm(), HOUR, AlertPhase.BEGAN),
-        (an_alarm(ended_at=NOW), HOUR, None),
-        (an_alarm(reported_phase=AlertPhase.BEGAN, reported_at=NOW), DAY - JUST, None),
-        (an_alarm(reported_phase=AlertPhase.BEGAN, reported_at=NOW), DAY, AlertPhase.LASTS),
-        (an_alarm(reported_phase=AlertPhase.LASTS, reported_at=NOW), DAY - JUST, None),
-        (an_alarm(reported_phase=AlertPhase.LASTS, reported_at=NOW), DAY, AlertPhase.LASTS),
+        (an_alert(), HOUR, AlertPhase.BEGAN),
+        (an_alert(ended_at=NOW), HOUR, None),
+        (an_alert(reported_phase=AlertPhase.BEGAN, reported_at=NOW), DAY - JUST, None),
+        (an_alert(reported_phase=AlertPhase.BEGAN, reported_at=NOW), DAY, AlertPhase.LASTS),
+        (an_alert(reported_phase=AlertPhase.LASTS, reported_at=NOW), DAY - JUST, None),
+        (an_alert(reported_phase=AlertPhase.LASTS, reported_at=NOW), DAY, AlertPhase.LASTS),
         (
-            an_alarm(reported_phase=AlertPhase.BEGAN, reported_at=NOW, ended_at=NOW),
+            an_alert(reported_phase=AlertPhase.BEGAN, reported_at=NOW, ended_at=NOW),
             JUST,
             AlertPhase.OVER,
         ),
         (
-            an_alarm(reported_phase=AlertPhase.LASTS, reported_at=NOW, ended_at=NOW),
+            an_alert(reported_phase=AlertPhase.LASTS, reported_at=NOW, ended_at=NOW),
             JUST,
             AlertPhase.OVER,
         ),
-        (an_alarm(reported_phase=AlertPhase.OVER, reported_at=NOW, ended_at=NOW), 9 * DAY, None),
-        (an_alarm(AlertKind.BREAK_GLASS, ended_at=NOW), JUST, AlertPhase.BEGAN),
+        (an_alert(reported_phase=AlertPhase.OVER, reported_at=NOW, ended_at=NOW), 9 * DAY, None),
+        (an_alert(AlertKind.BREAK_GLASS, ended_at=NOW), JUST, AlertPhase.BEGAN),
         (
-            an_alarm(
+            an_alert(
                 AlertKind.BREAK_GLASS,
                 ended_at=NOW,
                 reported_phase=AlertPhase.BEGAN,
@@ -101,22 +101,22 @@ def an_alarm(kind: AlertKind = AlertKind.PROVIDER_BACKLOG, **given: Any) -> Aler
     ],
 )
 def test_an_alert_is_sent_once_repeated_later_and_sent_when_it_is_over(
-    alarm: Alert, later: timedelta, phase: AlertPhase | None
+    alert: Alert, later: timedelta, phase: AlertPhase | None
 ) -> None:
-    assert decide_phase(alarm, NOW + later, DAY) is phase
+    assert decide_phase(alert, NOW + later, DAY) is phase
 
 
 def test_a_condition_that_comes_and_goes_is_one_alert() -> None:
     condition = AlertCondition(AlertKind.PROVIDER_BACKLOG, "post", AlertFigures(count=4))
     other = AlertCondition(AlertKind.PROVIDER_BACKLOG, "box")
-    alarm = an_alarm()
+    alert = an_alert()
     assert compare_alerts([], [condition, condition], NOW).began == [condition]
-    changes = compare_alerts([alarm], [condition, other], NOW)
+    changes = compare_alerts([alert], [condition, other], NOW)
     assert (changes.began, changes.over) == ([other], [])
-    assert changes.lasting == {alarm.alert_id: condition}
+    assert changes.lasting == {alert.alert_id: condition}
     a_quarter = timedelta(minutes=15)
-    assert compare_alerts([alarm], [], NOW + a_quarter - JUST).over == []
-    assert compare_alerts([alarm], [], NOW + a_quarter).over == [alarm.alert_id]
+    assert compare_alerts([alert], [], NOW + a_quarter - JUST).over == []
+    assert compare_alerts([alert], [], NOW + a_quarter).over == [alert.alert_id]
 
 
 @pytest.mark.parametrize(
@@ -157,11 +157,11 @@ def test_no_observation_is_no_alert_condition() -> None:
         (None, {"mailboxes": [("gone", NOW - DAY)]}, ""),
         (
             AlertKind.UNMATCHED_REPORTS,
-            {"strange_reports": [ProviderCount("post", 10, NOW)]},
+            {"unmatched_reports": [ProviderCount("post", 10, NOW)]},
             "post",
         ),
-        (None, {"strange_reports": [ProviderCount("post", 9, NOW)]}, ""),
-        (AlertKind.UNMATCHED_SMS, {"strange_sms": [ProviderCount("sms", 1, NOW)]}, "sms"),
+        (None, {"unmatched_reports": [ProviderCount("post", 9, NOW)]}, ""),
+        (AlertKind.UNMATCHED_SMS, {"unmatched_sms": [ProviderCount("sms", 1, NOW)]}, "sms"),
         (AlertKind.UNKNOWN_SENDS, {"unknown": [MerchantCount(7, "nord", 1, NOW)]}, "7"),
         (AlertKind.OVERDUE_DISPUTES, {"overdue": [MerchantCount(7, "nord", 1, NOW)]}, "7"),
         (AlertKind.UNSEEN_REPLIES, {"unseen": [MerchantCount(7, "nord", 1, NOW)]}, "7"),
@@ -209,22 +209,22 @@ def test_external_findings_are_alert_conditions() -> None:
 def test_each_kind_of_alert_has_a_text(language: str) -> None:
     figures = AlertFigures(count=3, among=40, since=NOW, merchant="nordwind")
     for kind in AlertKind:
-        words = describe_alert(an_alarm(kind, figures=figures), find_staff_language(language))
+        words = describe_alert(an_alert(kind, figures=figures), find_staff_language(language))
         assert "None" not in words
         assert words[0].isupper() or words.startswith(("post:", "nordwind:"))
     assert set(AlertKind) >= EVENTS
 
 
 def test_an_alert_email_lists_all_changes_with_links_to_their_pages() -> None:
-    unknown = an_alarm(
+    unknown = an_alert(
         AlertKind.UNKNOWN_SENDS,
         subject="7",
         figures=AlertFigures(count=2, since=NOW, merchant="nordwind"),
     )
     notifications = [
-        AlertNotification(an_alarm(), AlertPhase.BEGAN), AlertNotification(unknown,
+        AlertNotification(an_alert(), AlertPhase.BEGAN), AlertNotification(unknown,
         AlertPhase.LASTS),
-        AlertNotification(an_alarm(AlertKind.BATCH_LATE, subject="print"), AlertPhase.OVER),
+        AlertNotification(an_alert(AlertKind.BATCH_LATE, subject="print"), AlertPhase.OVER),
     ]  # fmt: skip
     subject, body = render_alert_email(notifications, AlertSettings(), "https://pay.example.com")
     assert subject == (
@@ -241,7 +241,7 @@ def test_an_alert_email_lists_all_changes_with_links_to_their_pages() -> None:
 
 
 def test_an_email_about_ended_alerts_says_so_in_its_subject() -> None:
-    over = [AlertNotification(an_alarm(), AlertPhase.OVER)]
+    over = [AlertNotification(an_alert(), AlertPhase.OVER)]
     assert render_alert_email(over, AlertSettings(language="de"), "")[0].startswith(
         "Dunwell-Alarm beendet: Versandanbieter"
     )

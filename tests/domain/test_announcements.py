@@ -78,10 +78,10 @@ def test_contacts_fees_and_the_end_are_announced_in_order() -> None:
 
 def test_only_the_next_contacts_but_all_fees_and_the_end_are_announced() -> None:
     steps = [step for _ in range(5) for step in (EMAIL, FEE, wait(7))]
-    told = announce(*steps)
-    assert [day for kind, day, _ in told if kind == "CONTACT"] == [0, 7, 14]
-    assert [day for kind, day, _ in told if kind == "FEE"] == [0, 7, 14, 21, 28]
-    assert told[-1] == ("END", 35, 0)
+    announcements = announce(*steps)
+    assert [day for kind, day, _ in announcements if kind == "CONTACT"] == [0, 7, 14]
+    assert [day for kind, day, _ in announcements if kind == "FEE"] == [0, 7, 14, 21, 28]
+    assert announcements[-1] == ("END", 35, 0)
 
 
 def test_contacts_of_one_day_are_announced_once() -> None:
@@ -180,11 +180,11 @@ def test_a_transfer_on_the_pay_by_date_is_recorded_before_the_next_step(
 ) -> None:
     workflow = a_process(*steps)
     calendar, today = workflow.calendar, workflow.calendar.local_date(now)
-    foreseen = play(workflow, now)
-    pay_by = find_pay_by(foreseen, calendar, today)
+    forecast_steps = play(workflow, now)
+    pay_by = find_pay_by(forecast_steps, calendar, today)
     next_on = next(
         calendar.local_date(each.at)
-        for each in foreseen
+        for each in forecast_steps
         if isinstance(each.outcome, ContactPlanned | FeeAdded | Archived)
     )
     if pay_by is None:
@@ -197,13 +197,17 @@ def test_a_transfer_on_the_pay_by_date_is_recorded_before_the_next_step(
 @given(_STEPS, _NOW)
 def test_announcements_match_the_forecast(steps: list[dict[str, Any]], now: datetime) -> None:
     workflow = a_process(*steps)
-    foreseen = play(workflow, now)
-    told = list_announcements(foreseen, workflow.calendar)
-    assert [each.on for each in told] == sorted(each.on for each in told)
-    assert {each.on for each in told} <= {workflow.calendar.local_date(f.at) for f in foreseen}
-    fees = [f.outcome for f in foreseen if isinstance(f.outcome, FeeAdded)]
-    assert [each.cents for each in told if each.kind is AnnouncementKind.FEE] == [250] * len(fees)
-    assert [each.kind for each in told][-1:] == [AnnouncementKind.END]
+    forecast_steps = play(workflow, now)
+    announcements = list_announcements(forecast_steps, workflow.calendar)
+    assert [each.on for each in announcements] == sorted(each.on for each in announcements)
+    assert {each.on for each in announcements} <= {
+        workflow.calendar.local_date(f.at) for f in forecast_steps
+    }
+    fees = [f.outcome for f in forecast_steps if isinstance(f.outcome, FeeAdded)]
+    assert [each.cents for each in announcements if each.kind is AnnouncementKind.FEE] == [
+        250
+    ] * len(fees)
+    assert [each.kind for each in announcements][-1:] == [AnnouncementKind.END]
 
 
 def test_announced_days_are_in_the_timezone_of_the_process() -> None:

@@ -15,7 +15,7 @@ from dunwell.cases.assignment.matching import (
     RuleTarget,
     RuleVerdict,
     choose_workflow,
-    compute_split_place,
+    compute_split_position,
     match_rules,
     prepare_rules,
 )
@@ -99,7 +99,7 @@ def test_a_target_that_takes_no_claim_is_skipped(
     assert found.verdicts[0].outcome is outcome
     as_default = match(RuleSet(A), targets)
     assert (as_default.workflow_id, as_default.default) == (None, outcome)
-    assert as_default.is_other_currency is (outcome is RuleOutcome.SKIPPED_CURRENCY)
+    assert as_default.is_refused_for_currency is (outcome is RuleOutcome.SKIPPED_CURRENCY)
 
 
 def test_a_claim_whose_split_target_is_deactivated_is_matched_by_the_next_rule() -> None:
@@ -110,7 +110,7 @@ def test_a_claim_whose_split_target_is_deactivated_is_matched_by_the_next_rule()
         for claim_id in range(1, 1001)
     )
     assert set(outcomes) == {A, C}
-    assert outcomes[C] == sum(compute_split_place(claim_id) >= 70 for claim_id in range(1, 1001))
+    assert outcomes[C] == sum(compute_split_position(claim_id) >= 70 for claim_id in range(1, 1001))
 
 
 def test_a_split_keeps_its_proportions() -> None:
@@ -124,7 +124,7 @@ def test_a_split_keeps_its_proportions() -> None:
 def test_the_split_position_of_a_claim_never_changes() -> None:
     # These values must not change: with another hash a claim would get another workflow than
     # announced.
-    places = [compute_split_place(claim_id) for claim_id in (1, 2, 3, 4711, 2**63 - 1)]
+    places = [compute_split_position(claim_id) for claim_id in (1, 2, 3, 4711, 2**63 - 1)]
     assert places == [71, 23, 13, 73, 82]
 
 
@@ -159,7 +159,7 @@ def test_the_winning_rule_matches_and_no_earlier_rule_could_be_assigned(
 def target_of(rule: Rule, claim_id: int) -> UUID:
     if isinstance(rule.target, UUID):
         return rule.target
-    is_first = compute_split_place(claim_id) < rule.target[0].percent
+    is_first = compute_split_position(claim_id) < rule.target[0].percent
     return rule.target[0 if is_first else 1].workflow
 
 

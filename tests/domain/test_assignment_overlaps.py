@@ -13,7 +13,7 @@ from dunwell.cases.assignment.matching import RuleOutcome, RuleTarget, match_rul
 from dunwell.cases.assignment.overlaps import (
     Overlap,
     OverlapExtent,
-    find_witness,
+    find_common_facts,
     implies,
     list_overlaps,
 )
@@ -146,14 +146,14 @@ def test_an_implication_between_conditions_holds_for_every_claim(name: str) -> N
     tests, claims = WORLDS[name]
     conditions = [None, *(a_condition(**test) for test in tests)]
     met = [[not list_unmet(each, facts) for facts in claims] for each in conditions]
-    said = 0
+    implied = 0
     for (strict, by_strict), (lax, by_lax) in product(zip(conditions, met, strict=True), repeat=2):
         if implies(strict, lax):
-            said += strict is not lax and any(by_strict)
+            implied += strict is not lax and any(by_strict)
             assert all(
                 in_lax for in_strict, in_lax in zip(by_strict, by_lax, strict=True) if in_strict
             )
-    assert said > len(conditions)
+    assert implied > len(conditions)
 
 
 def test_every_property_can_be_compared() -> None:
@@ -165,7 +165,7 @@ def test_every_property_can_be_compared() -> None:
 def test_the_example_claim_of_an_overlap_matches_both_rules(
     one: Condition | None, other: Condition | None
 ) -> None:
-    facts = find_witness(one, other)
+    facts = find_common_facts(one, other)
     if facts is not None:
         assert list_unmet(one, facts) == list_unmet(other, facts) == []
         assert facts.total_cents >= facts.outstanding_cents >= 1
@@ -176,7 +176,7 @@ def test_an_example_claim_is_found_when_two_rules_overlap(
     one: Condition | None, other: Condition | None, facts: ConditionFacts
 ) -> None:
     if not list_unmet(one, facts) and not list_unmet(other, facts):
-        assert find_witness(one, other) is not None
+        assert find_common_facts(one, other) is not None
 
 
 @given(

@@ -35,7 +35,7 @@ def empty_line(line: Line) -> list[Line]:
 
 
 @given(LINES)
-def test_everybody_is_in_one_set_in_the_order_of_coming(line: Line) -> None:
+def test_every_request_is_in_one_batch_in_order_of_arrival(line: Line) -> None:
     sets = empty_line(line)
 
     assert sorted(map(line.index, chain(*sets))) == list(range(len(line)))

@@ -1,6 +1,6 @@
 """The running build is shown as a metric, with its commit if it is known."""
 
-from dunwell.platform.metrics import REGISTRY, read_commit, set_build_info
+from dunwell.platform.metrics import REGISTRY, parse_commit, set_build_info
 
 
 def _list_builds() -> list[dict[str, str]]:
@@ -26,6 +26,6 @@ def test_an_unknown_commit_is_shown_as_unknown() -> None:
 
 def test_the_commit_is_read_from_pips_installation_record() -> None:
     noted = '{"url": "https://git.example/x", "vcs_info": {"vcs": "git", "commit_id": "abc1234"}}'
-    assert read_commit(noted) == "abc1234"
-    assert read_commit('{"url": "file:///x", "dir_info": {"editable": true}}') is None
-    assert read_commit(None) is None
+    assert parse_commit(noted) == "abc1234"
+    assert parse_commit('{"url": "file:///x", "dir_info": {"editable": true}}') is None
+    assert parse_commit(None) is None

@@ -7,7 +7,7 @@ from dunwell.cases.payments.requests.request_states import decide_next_check
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
-def looks_of(days: int) -> list[timedelta]:
+def list_check_times(days: int) -> list[timedelta]:
     """Return when a request is checked after its start, over this number of days."""
     now = START
     looks: list[timedelta] = []
@@ -18,5 +18,5 @@ def looks_of(days: int) -> list[timedelta]:
 
 
 def test_delays_between_checks_grow_from_a_minute_to_a_day_with_one_at_expiry() -> None:
-    minutes = [look / timedelta(minutes=1) for look in looks_of(3)]
+    minutes = [look / timedelta(minutes=1) for look in list_check_times(3)]
     assert minutes == [1, 6, 21, 81, 441, 1440, 2880, 4320]

@@ -63,8 +63,8 @@ def test_no_log_contains_a_field_of_a_debtor() -> None:
 
 
 def test_the_audit_log_hides_every_personal_field_of_a_debtor() -> None:
-    # Two names are also settings of merchants; a date identifies nobody; an address is classified
-    # by its parts.
+    # Two names are also settings of merchants; a date does not identify a person; an address is
+    # classified by its parts.
     shown = {"language", "country", "maxDeferralDate", "address"}
     names = {each.wire_name for each in (*FIELDS, *ADDRESS_FIELDS)} - shown
     assert {each for each in names if classify_field(each) is FieldClass.PLAIN} == set()

@@ -77,7 +77,7 @@ _REASONS = st.builds(
 
 
 @given(st.lists(_REASONS, unique_by=lambda each: each.type))
-def test_two_reasons_cannot_be_hidden_and_names_stay_unique(
+def test_reserved_reasons_cannot_be_hidden_and_names_stay_unique(
     reasons: list[DisputeReason],
 ) -> None:
     disputes = DisputeSettings(tuple(reasons))

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.interfaces.cli.doctor import check_figures, check_tls
+from dunwell.interfaces.cli.doctor import check_metrics, check_tls
 from dunwell.interfaces.cli.findings.merchants import (
     check_merchant,
     check_operator,
@@ -50,7 +50,7 @@ def test_a_database_on_this_machine_needs_no_tls() -> None:
 def test_the_doctor_says_where_metrics_are_served() -> None:
     there = load_settings({**PRODUCTION, "DUNWELL_OPERATOR_BIND": "10.0.0.7:9100"})
 
-    nowhere, somewhere = check_figures(load_settings(PRODUCTION)), check_figures(there)
+    nowhere, somewhere = check_metrics(load_settings(PRODUCTION)), check_metrics(there)
 
     assert (nowhere.mark, somewhere.mark) == ("note", "ok")
     assert "DUNWELL_OPERATOR_BIND" in (nowhere.remedy or "")
@@ -125,10 +125,10 @@ def test_a_late_archive_or_an_old_base_backup_is_reported(
     old."""
     reaches, based_at = NOW - timedelta(minutes=until), NOW - timedelta(days=based)
     log = ServerLog(NOW - timedelta(days=90), NOW, 48 << 20, is_failing)
-    told = describe_archive(ArchiveStatus(2, based_at, reaches), log)
-    assert told[0].startswith(f"reaches until {reaches}")
-    assert words in told[0]
-    assert told[1] == remedy
+    described = describe_archive(ArchiveStatus(2, based_at, reaches), log)
+    assert described[0].startswith(f"reaches until {reaches}")
+    assert words in described[0]
+    assert described[1] == remedy
 
 
 @pytest.mark.parametrize(("minutes", "remedy"), [(5, None), (5.1, _ROOM)])
@@ -136,18 +136,18 @@ def test_an_empty_archive_is_reported_once_the_server_has_run_for_a_while(
     minutes: float, remedy: str | None
 ) -> None:
     log = ServerLog(NOW - timedelta(minutes=minutes), NOW, 16 << 20, is_failing=False)
-    told = describe_archive(ArchiveStatus(0, None, None), log)
-    assert "it is still empty" in told[0]
-    assert told[1] == remedy
+    described = describe_archive(ArchiveStatus(0, None, None), log)
+    assert "it is still empty" in described[0]
+    assert described[1] == remedy
 
 
 def test_the_doctor_names_merchants_that_are_near_their_storage_limit() -> None:
     mib = 1024 * 1024
 
-    [nobody] = describe_merchant_storage([], 10_240)
+    [without_merchants] = describe_merchant_storage([], 10_240)
     found = describe_merchant_storage([("nordwind", 10_240 * mib), ("hansen", 8_192 * mib)], 10_240)
 
-    assert nobody.mark == "ok"
+    assert without_merchants.mark == "ok"
     assert [each.mark for each in found] == ["note", "note"]
     assert [each.words for each in found] == [
         "nordwind uses 100 % of 10,240 MiB", "hansen uses 80 % of 10,240 MiB",

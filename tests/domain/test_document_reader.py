@@ -32,7 +32,7 @@ async def test_one_document_at_a_time_is_parsed_while_others_are_answered(
 
     reading = [asyncio.create_task(documents.read(text, text, make)) for text in "abcdef"]
     async with asyncio.timeout(20):
-        while not threads:  # noqa: ASYNC110 - the thread tells
+        while not threads:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.01)
     is_over.set()
 

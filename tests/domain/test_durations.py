@@ -142,7 +142,7 @@ def _is_claim_foreseen(until: timedelta) -> bool:
 def _is_day_kept(age: timedelta) -> bool:
     candidate, today = GuardCandidate(ID, (b"anna",)), NOW.date()
     verdict = decide_contacts([candidate], {b"anna": [today - age]}, Guards(), today)
-    return today - age in verdict.raised[0].days
+    return today - age in verdict.updated_guards[0].days
 
 
 def _is_healthy(until: timedelta, based: timedelta = timedelta(0)) -> bool:
@@ -292,7 +292,7 @@ LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
 
 @pytest.mark.parametrize("name", EDGES)
 def test_each_change_happens_at_its_time_and_not_before(name: str) -> None:
-    assert EDGES[name].see() == (EDGES[name].before, EDGES[name].after)
+    assert EDGES[name].observe() == (EDGES[name].before, EDGES[name].after)
 
 
 @pytest.mark.parametrize("name", LENGTHS)

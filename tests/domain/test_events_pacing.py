@@ -34,9 +34,9 @@ def test_a_failing_endpoint_starts_with_one_slot() -> None:
 
 def test_a_batch_is_sized_to_finish_in_two_seconds() -> None:
     pace = DeliveryPace(10, 500, 10, 10)
-    assert after_batch(pace, finished=100, seconds=1.0).set_size == 200
-    assert after_batch(pace, finished=5000, seconds=1.0).set_size == 500
-    assert after_batch(pace, finished=1, seconds=15.0).set_size == 10
+    assert after_batch(pace, finished=100, seconds=1.0).batch_size == 200
+    assert after_batch(pace, finished=5000, seconds=1.0).batch_size == 500
+    assert after_batch(pace, finished=1, seconds=15.0).batch_size == 10
 
 
 @given(
@@ -54,4 +54,4 @@ def test_the_number_of_slots_stays_within_its_limits(
         else:
             pace = after_success(pace) if each == "success" else after_failure(pace)
         assert 1 <= pace.slots <= most
-        assert 1 <= pace.set_size <= 500
+        assert 1 <= pace.batch_size <= 500

@@ -141,7 +141,7 @@ _FAULTS: dict[str, list[tuple[Plant, str, str]]] = {
 }
 
 
-def _tell(claim: Any) -> list[tuple[str, str]]:
+def _list_reported(claim: Any) -> list[tuple[str, str]]:
     [read] = check_claims(msgspec.json.encode([claim]))
     faults = read.error.faults if isinstance(read, RejectedSubmission) else []
     return sorted((fault.path, fault.code) for fault in faults)
@@ -158,7 +158,7 @@ def test_exactly_the_planted_faults_are_reported(plants: list[tuple[Plant, str, 
     claim = copy.deepcopy(_GOOD)
     for plant, _, _ in plants:
         plant(claim)
-    assert _tell(claim) == sorted((path, code) for _, path, code in plants)
+    assert _list_reported(claim) == sorted((path, code) for _, path, code in plants)
 
 
 @pytest.mark.parametrize("group", _FAULTS)
@@ -166,9 +166,9 @@ def test_each_fault_is_reported_alone_and_together_with_a_type_fault(group: str)
     for plant, path, code in _FAULTS[group]:
         claim = copy.deepcopy(_GOOD)
         plant(claim)
-        assert _tell(claim) == [(path, code)]
+        assert _list_reported(claim) == [(path, code)]
         claim["maxDeferralDate"] = 5
-        assert _tell(claim) == sorted([(path, code), ("/maxDeferralDate", "WRONG_TYPE")])
+        assert _list_reported(claim) == sorted([(path, code), ("/maxDeferralDate", "WRONG_TYPE")])
 
 
 def test_a_repeated_key_does_not_hide_other_faults() -> None:
@@ -216,8 +216,8 @@ def test_a_change_of_contact_data_reports_every_fault(
         apply_patch(present, patch)
     except ValidationError as refusal:
         faults = refusal.faults
-    told = sorted((fault.path, fault.code) for fault in faults)
-    assert told == sorted((path, code) for _, path, code in in_patch)
+    reported = sorted((fault.path, fault.code) for fault in faults)
+    assert reported == sorted((path, code) for _, path, code in in_patch)
 
 
 # Values similar to valid ones, of other types, or hostile.
@@ -270,7 +270,7 @@ def _document_validator(operation: Operation) -> jsonschema.Draft202012Validator
 
 
 @st.composite
-def _near(draw: st.DrawFn, example: Any) -> Any:
+def _vary(draw: st.DrawFn, example: Any) -> Any:
     """Draw the example with up to three values changed, added or removed."""
     holder = [copy.deepcopy(example)]
     for _ in range(draw(st.integers(0, 3))):
@@ -297,7 +297,7 @@ def test_the_document_accepts_what_the_service_accepts(
     operation: Operation, data: st.DataObject
 ) -> None:
     assert operation.body is not None
-    value = data.draw(_near(operation.body.example))
+    value = data.draw(_vary(operation.body.example))
     text = msgspec.json.encode(value)
     is_accepted = _document_validator(operation).is_valid(value)
     faults = find_faults(parse_json(text), operation.body.shape)

@@ -20,7 +20,7 @@ def a_picture(kind: str, mode: str, **options: Any) -> bytes:
     return out.getvalue()
 
 
-def look_at(content: bytes) -> Image.Image:
+def open_image(content: bytes) -> Image.Image:
     return Image.open(io.BytesIO(content))
 
 
@@ -28,14 +28,14 @@ def look_at(content: bytes) -> Image.Image:
 def test_a_png_keeps_every_pixel(mode: str) -> None:
     content = a_picture("PNG", mode)
 
-    cleaned = look_at(clean_file(content).content)
+    cleaned = open_image(clean_file(content).content)
 
     assert (cleaned.format, cleaned.mode) == ("PNG", mode)
-    assert cleaned.convert("RGBA").tobytes() == look_at(content).convert("RGBA").tobytes()
+    assert cleaned.convert("RGBA").tobytes() == open_image(content).convert("RGBA").tobytes()
 
 
 def test_the_transparent_colour_is_kept() -> None:
-    cleaned = look_at(clean_file(a_picture("PNG", "P", transparency=0)).content)
+    cleaned = open_image(clean_file(a_picture("PNG", "P", transparency=0)).content)
     assert cleaned.info["transparency"] == 0
 
 
@@ -43,17 +43,17 @@ def test_the_transparent_colour_is_kept() -> None:
 def test_a_jpeg_looks_as_before(mode: str) -> None:
     content = a_picture("JPEG", mode, quality=70)
 
-    cleaned = look_at(clean_file(content).content)
+    cleaned = open_image(clean_file(content).content)
 
     assert (cleaned.format, cleaned.mode) == ("JPEG", mode)
-    pairs = zip(cleaned.tobytes(), look_at(content).tobytes(), strict=True)
+    pairs = zip(cleaned.tobytes(), open_image(content).tobytes(), strict=True)
     assert max(abs(one - other) for one, other in pairs) <= 4
 
 
 def test_a_lossless_webp_keeps_every_pixel() -> None:
     content = a_picture("WEBP", "RGB", lossless=True)
-    cleaned = look_at(clean_file(content).content)
-    assert cleaned.tobytes() == look_at(content).tobytes()
+    cleaned = open_image(clean_file(content).content)
+    assert cleaned.tobytes() == open_image(content).tobytes()
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
@@ -61,7 +61,7 @@ def test_only_the_orientation_of_the_exif_data_is_kept(kind: str) -> None:
     exif = Image.Exif()
     exif[_ORIENTATION], exif[0x010F] = 6, "Camera"
 
-    cleaned = look_at(clean_file(a_picture(kind, "RGB", exif=exif)).content)
+    cleaned = open_image(clean_file(a_picture(kind, "RGB", exif=exif)).content)
 
     assert dict(cleaned.getexif()) == {_ORIENTATION: 6}
 

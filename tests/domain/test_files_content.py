@@ -70,7 +70,7 @@ def test_an_image_that_unpacks_to_too_many_pixels_is_refused_unread() -> None:
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a.PDF", "a", "Rechnung Nr. 12", ".pdf", "a.txt.pdf"])
-def test_a_name_that_fits_or_claims_nothing_passes(name: str) -> None:
+def test_a_file_name_with_the_right_extension_or_none_is_accepted(name: str) -> None:
     check_claimed_type(name, "application/pdf")
 
 

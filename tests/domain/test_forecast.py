@@ -57,11 +57,11 @@ def foresee(
     return list(forecast(workflow, standing, facts, NOW, until=until, **given))
 
 
-def read(foreseen: list[ForecastStep]) -> list[tuple[int | None, int, str | None]]:
+def read(forecast_steps: list[ForecastStep]) -> list[tuple[int | None, int, str | None]]:
     """Return step, days from now and channel."""
     return [
         (each.step.id if each.step else None, (each.at - NOW).days, each.channel)
-        for each in foreseen
+        for each in forecast_steps
     ]
 
 
@@ -86,7 +86,7 @@ def test_later_conditions_see_the_fee_of_an_earlier_step() -> None:
     assert skipped.outcome.unmet == ("outstanding", "itemType")
 
 
-def test_a_fee_before_any_contact_is_skipped_and_one_behind_it_is_not() -> None:
+def test_a_fee_before_any_contact_is_skipped_and_one_after_it_is_not() -> None:
     first, _, third, _ = foresee(a_process(FEE, EMAIL, FEE))
     assert isinstance(first.outcome, Skipped)
     assert first.outcome.reason is SkipReason.NOBODY_REACHED
@@ -165,13 +165,13 @@ def test_a_forecast_is_in_order_and_has_every_step_once(
 ) -> None:
     workflow = a_process(*kinds)
     due_at = now + timedelta(hours=due_in_hours)
-    foreseen = list(
+    forecast_steps = list(
         forecast(workflow, WorkflowPosition(1, due_at), FACTS, now, until=now + 2000 * DAY)
     )
-    instants = [each.at for each in foreseen]
+    instants = [each.at for each in forecast_steps]
     assert instants == sorted(instants)
     assert instants[0] >= max(now, due_at)
-    assert [each.step for each in foreseen] == [*workflow.steps, None]
+    assert [each.step for each in forecast_steps] == [*workflow.steps, None]
 
 
 @given(_STEPS, _INSTANTS, st.integers(1, 5))
@@ -187,12 +187,12 @@ def test_contacts_are_within_their_hours_whatever_a_guard_holds_back(
         return allowed
 
     workflow = a_process(*kinds)
-    foreseen = list(
+    forecast_steps = list(
         forecast(
             workflow, WorkflowPosition(1, now), FACTS, now, until=now + 2000 * DAY, guard=guard
         )
     )
-    contacts = [each for each in foreseen if isinstance(each.outcome, ContactPlanned)]
+    contacts = [each for each in forecast_steps if isinstance(each.outcome, ContactPlanned)]
     assert [each.at for each in contacts] == made
     assert all(later - first >= days_between * DAY for first, later in pairwise(made))
     for each in contacts:

@@ -32,7 +32,7 @@ def test_the_second_contact_of_a_person_is_held_until_tomorrow() -> None:
     verdict = decide_contacts([contact(1, ANNA), contact(2, ANNA)], {}, Guards(), MONDAY)
     assert verdict.passed == (contact(1, ANNA),)
     assert verdict.held == {UUID(int=2): GuardHold(HoldReason.GUARD_DAY, MONDAY + DAY)}
-    assert verdict.raised == (UpdatedGuard(ANNA, (MONDAY,), 1, 3, is_new=True),)
+    assert verdict.updated_guards == (UpdatedGuard(ANNA, (MONDAY,), 1, 3, is_new=True),)
 
 
 def test_a_person_is_recognised_by_any_identity_and_all_are_counted() -> None:
@@ -40,7 +40,7 @@ def test_a_person_is_recognised_by_any_identity_and_all_are_counted() -> None:
     verdict = decide_contacts([both, contact(2, HER_NUMBER, BERND)], {}, Guards(), MONDAY)
     assert verdict.passed == (both,)
     # In the order in which they are locked.
-    assert [each.identity for each in verdict.raised] == sorted([HER_NUMBER, ANNA])
+    assert [each.identity for each in verdict.updated_guards] == sorted([HER_NUMBER, ANNA])
 
 
 def test_a_held_contact_does_not_count_against_others() -> None:
@@ -76,7 +76,9 @@ def test_lowered_limits_apply_at_once_and_old_days_are_dropped() -> None:
     lowered = Guards(max_contacts_per_day=1, max_contacts_per_week=4)
     wednesday = MONDAY + 2 * DAY
     verdict = decide_contacts([contact(1, ANNA)], {ANNA: days}, lowered, wednesday)
-    assert verdict.raised == (UpdatedGuard(ANNA, (*days[1:], wednesday), 2, 4, is_new=False),)
+    assert verdict.updated_guards == (
+        UpdatedGuard(ANNA, (*days[1:], wednesday), 2, 4, is_new=False),
+    )
     assert decide_contacts([contact(1, ANNA)], {ANNA: days}, lowered, MONDAY).passed == ()
 
 
@@ -105,7 +107,7 @@ def test_no_person_is_contacted_above_the_limits_whichever_contacts_fail(
         today = MONDAY + offset * DAY
         candidates = [contact(n, *identities) for n, identities in enumerate(wanted)]
         verdict = decide_contacts(candidates, known, guards, today)
-        known |= {each.identity: list(each.days) for each in verdict.raised}
+        known |= {each.identity: list(each.days) for each in verdict.updated_guards}
         for each in verdict.passed:
             for identity in each.identities:
                 if each.contact_id.int in failing:
@@ -130,7 +132,7 @@ def test_no_contact_is_held_for_ever(wanted: list[list[bytes]], guards: Guards) 
         today = MONDAY + offset * DAY
         ready = [waiting[n] for n in sorted(waiting) if due[n] <= today]
         verdict = decide_contacts(ready, known, guards, today)
-        known |= {each.identity: list(each.days) for each in verdict.raised}
+        known |= {each.identity: list(each.days) for each in verdict.updated_guards}
         for each in verdict.passed:
             del waiting[each.contact_id.int]
         for key, hold in verdict.held.items():
@@ -145,7 +147,7 @@ def test_contacts_of_a_person_are_sent_in_the_order_of_planning(count: int, guar
     gone: list[int] = []
     for offset in range(7 * count):
         verdict = decide_contacts(waiting, known, guards, MONDAY + offset * DAY)
-        known |= {each.identity: list(each.days) for each in verdict.raised}
+        known |= {each.identity: list(each.days) for each in verdict.updated_guards}
         gone += [each.contact_id.int for each in verdict.passed]
         waiting = [each for each in waiting if each not in verdict.passed]
     assert gone == list(range(count))

@@ -24,9 +24,9 @@ def a_hold(
 
 def test_a_hold_is_active_until_its_end() -> None:
     hold = a_hold()
-    assert hold.stands(NOW)
-    assert hold.stands(NOW + 7 * DAY - timedelta(microseconds=1))
-    assert not hold.stands(NOW + 7 * DAY)
+    assert hold.is_active(NOW)
+    assert hold.is_active(NOW + 7 * DAY - timedelta(microseconds=1))
+    assert not hold.is_active(NOW + 7 * DAY)
 
 
 def test_a_pause_by_a_debtor_needs_an_end_and_one_by_a_merchant_does_not() -> None:

@@ -26,19 +26,19 @@ from dunwell.interfaces.landing.payment_plans.modality_requests import (
 TODAY = date(2026, 3, 2)
 COUNTED = ModalitySettings(PlanSettings(counts=(2, 3, 6)), DeferralSettings(max_days=30))
 BY_RATE = ModalitySettings(PlanSettings(min_rate="1000"), DeferralSettings(max_days=30))
-GROUND = ModalityRequestFacts(COUNTED, ModalityFacts(10240), TODAY)
+REQUEST_FACTS = ModalityRequestFacts(COUNTED, ModalityFacts(10240), TODAY)
 FREE = ModalityRequestFacts(BY_RATE, ModalityFacts(100000), TODAY)
 DAY = {"first_day": "20", "first_month": "3", "first_year": "2026"}
 
 
 def test_an_offer_can_be_requested_unchanged() -> None:
-    plan = parse_plan({"offer": "3"}, GROUND, "EUR", "en")
+    plan = parse_plan({"offer": "3"}, REQUEST_FACTS, "EUR", "en")
 
     assert plan == PlanTerms(3, date(2026, 3, 16))
 
 
 def test_an_offer_can_start_on_a_chosen_day() -> None:
-    plan = parse_plan({"offer": "3", **DAY}, GROUND, "EUR", "en")
+    plan = parse_plan({"offer": "3", **DAY}, REQUEST_FACTS, "EUR", "en")
 
     assert plan == PlanTerms(3, date(2026, 3, 20))
 
@@ -77,14 +77,16 @@ def test_a_monthly_amount_gives_the_fewest_instalments_within_it(
 def test_an_invalid_plan_is_refused_with_every_reason(
     fields: dict[str, str], refused: list[RefusedRequest]
 ) -> None:
-    assert parse_plan(fields, GROUND, "EUR", "en") == refused
+    assert parse_plan(fields, REQUEST_FACTS, "EUR", "en") == refused
 
 
 def test_a_plan_that_ends_after_the_claims_last_day_starts_too_late() -> None:
-    ground = ModalityRequestFacts(COUNTED, ModalityFacts(10240, date(2026, 5, 17)), TODAY)
+    request_facts = ModalityRequestFacts(COUNTED, ModalityFacts(10240, date(2026, 5, 17)), TODAY)
 
-    assert parse_plan({"offer": "3", **DAY}, ground, "EUR", "en") == [RefusedRequest.ENDS_TOO_LATE]
-    assert parse_plan({"offer": "3"}, ground, "EUR", "en") == PlanTerms(3, date(2026, 3, 16))
+    assert parse_plan({"offer": "3", **DAY}, request_facts, "EUR", "en") == [
+        RefusedRequest.ENDS_TOO_LATE
+    ]
+    assert parse_plan({"offer": "3"}, request_facts, "EUR", "en") == PlanTerms(3, date(2026, 3, 16))
 
 
 @given(
@@ -96,20 +98,20 @@ def test_the_plan_for_an_amount_never_asks_for_more_a_month(
     cents: int, monthly_amount: int, least: int
 ) -> None:
     bounds = ModalitySettings(PlanSettings(min_rate=str(least)))
-    ground = ModalityRequestFacts(bounds, ModalityFacts(cents), TODAY)
+    request_facts = ModalityRequestFacts(bounds, ModalityFacts(cents), TODAY)
     typed = f"{monthly_amount // 100}.{monthly_amount % 100:02}"
 
-    plan = parse_plan({"offer": "own", "monthly_amount": typed}, ground, "EUR", "en")
+    plan = parse_plan({"offer": "own", "monthly_amount": typed}, request_facts, "EUR", "en")
 
     if not isinstance(plan, PlanTerms):
         possible = [
-            compute_instalment_cents(each, ground.facts)
-            for each in list_plans(bounds, ground.facts, TODAY)
+            compute_instalment_cents(each, request_facts.facts)
+            for each in list_plans(bounds, request_facts.facts, TODAY)
         ]
         assert monthly_amount >= cents or monthly_amount < min(possible, default=cents)
         return
     assert max(each.amount_cents for each in plan.schedule(cents)) <= monthly_amount
-    assert is_available(plan, ground)
+    assert is_available(plan, request_facts)
 
 
 def test_the_terms_in_an_address_are_parsed_unchanged() -> None:
@@ -117,8 +119,8 @@ def test_the_terms_in_an_address_are_parsed_unchanged() -> None:
     carried = {"count": "3", "first": "2026-03-16"}
 
     assert parse_plan_address(carried) == plan
-    assert parse_plan(carried, GROUND, "EUR", "en") == plan
-    assert parse_deferment(_split(render_deferment(day)), GROUND) == day
+    assert parse_plan(carried, REQUEST_FACTS, "EUR", "en") == plan
+    assert parse_deferment(_split(render_deferment(day)), REQUEST_FACTS) == day
 
 
 @pytest.mark.parametrize(
@@ -139,15 +141,15 @@ def test_the_terms_in_an_address_are_parsed_unchanged() -> None:
 def test_a_day_to_pay_later_is_one_within_the_bounds(
     fields: dict[str, str], expected: RefusedRequest | DeferralTerms
 ) -> None:
-    assert parse_deferment(fields, GROUND) == expected
+    assert parse_deferment(fields, REQUEST_FACTS) == expected
 
 
 def test_every_offer_on_the_page_can_be_requested() -> None:
-    for ground in (GROUND, FREE):
-        for offer in list_offers(ground.modalities, ground.facts, TODAY):
-            assert is_available(offer.terms, ground)
+    for request_facts in (REQUEST_FACTS, FREE):
+        for offer in list_offers(request_facts.modalities, request_facts.facts, TODAY):
+            assert is_available(offer.terms, request_facts)
             if isinstance(offer.terms, PlanTerms):
-                chosen = parse_plan({"offer": str(offer.terms.count)}, ground, "EUR", "en")
+                chosen = parse_plan({"offer": str(offer.terms.count)}, request_facts, "EUR", "en")
                 assert chosen == offer.terms
 
 

@@ -128,7 +128,7 @@ def test_each_topic_is_shown_once_in_order(
 
     topics = list_of(kinds, modality)
 
-    said = {
+    shown_topics = {
         Topic.PAYMENT_PENDING: HoldKind.PAYMENT_PENDING in kinds,
         Topic.PLAN_REQUESTED: False, Topic.DEFERMENT_REQUESTED: False,
         Topic.PLAN_ACTIVE: False, Topic.DEFERRED: False,
@@ -138,10 +138,10 @@ def test_each_topic_is_shown_once_in_order(
         Topic.PAUSED: HoldKind.PAUSE in kinds,
     }  # fmt: skip
     if modality is not None and {*kinds} & {*HOLD_KINDS}:
-        said[MEANING[modality.type, modality.state]] = True
-    if kinds and not any(said.values()):
-        said[Topic.PAUSED] = True
-    assert topics == [topic for topic, is_said in said.items() if is_said]
+        shown_topics[MEANING[modality.type, modality.state]] = True
+    if kinds and not any(shown_topics.values()):
+        shown_topics[Topic.PAUSED] = True
+    assert topics == [topic for topic, is_said in shown_topics.items() if is_said]
 
 
 @pytest.mark.parametrize("status", [Status.COLLECTED, Status.ARCHIVED, Status.WITHDRAWN])

@@ -31,17 +31,17 @@ def test_a_no_break_space_is_part_of_the_translated_text() -> None:
 
 def test_every_sentence_is_short_and_calm() -> None:
     (debtors,) = [each for each in AUDIENCES if each.name == "debtors"]
-    said = {
+    texts = {
         text for key in extract_texts(debtors) for text in ([key] if isinstance(key, str) else key)
     }
-    said |= {
+    texts |= {
         text
         for path in DEBTOR_CATALOGUES.glob("*.po")
         for message in read_catalogue(path)
         if message.id
         for text in list_translations(message)
     }
-    for text in said:
+    for text in texts:
         for sentence in re.split(r"(?<=[.?:]) ", re.sub(r"<[^>]*>|%\(\w+\)s", "x", text)):
             assert len(sentence.split()) <= _MAX_WORDS, sentence
         assert "!" not in text

@@ -117,7 +117,9 @@ def test_a_forecast_counts_postal_days_like_the_engine() -> None:
     condition = ConditionFacts(5000, 5000, SENT_AT.date())
     facts = StepFacts(condition, False, frozenset({"LETTER", "EMAIL"}))
     until = SENT_AT + timedelta(days=60)
-    foreseen = list(forecast(workflow, WorkflowPosition(1, SENT_AT), facts, SENT_AT, until=until))
-    ends = [each.outcome.until for each in foreseen if isinstance(each.outcome, WaitBegun)]
+    forecast_steps = list(
+        forecast(workflow, WorkflowPosition(1, SENT_AT), facts, SENT_AT, until=until)
+    )
+    ends = [each.outcome.until for each in forecast_steps if isinstance(each.outcome, WaitBegun)]
     # The wait after the letter of 2 March, and after the e-mail of 9 March.
     assert ends == [datetime(2026, 3, 9, 9, tzinfo=UTC), datetime(2026, 3, 16, 9, tzinfo=UTC)]

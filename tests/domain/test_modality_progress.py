@@ -44,7 +44,7 @@ def a_deferment(paid: int = 0, state: ModalityState = ModalityState.APPROVED) ->
 
 
 @pytest.mark.parametrize(
-    ("paid", "today", "course"),
+    ("paid", "today", "expected"),
     [
         (0, date(2026, 3, 16), date(2026, 3, 24)),
         (0, date(2026, 3, 23), date(2026, 3, 24)),
@@ -58,9 +58,9 @@ def a_deferment(paid: int = 0, state: ModalityState = ModalityState.APPROVED) ->
     ],
 )
 def test_a_plan_breaks_on_the_eighth_day_after_an_unpaid_instalment(
-    paid: int, today: date, course: date | ModalityEndReason
+    paid: int, today: date, expected: date | ModalityEndReason
 ) -> None:
-    assert decide_progress(a_plan(paid), Status.IN_PROCESS, today) == course
+    assert decide_progress(a_plan(paid), Status.IN_PROCESS, today) == expected
 
 
 def test_a_deferment_lasts_until_the_end_of_its_day() -> None:
@@ -99,10 +99,10 @@ def test_a_continuing_modality_is_checked_again_before_its_end(
 ) -> None:
     modality = a_deferment(paid) if deferred else a_plan(paid)
     today = AT.date() + timedelta(days=days)
-    course = decide_progress(modality, Status.IN_PROCESS, today)
-    if not isinstance(course, ModalityEndReason):
-        assert today < course <= compute_end_day(modality.type, modality.schedule)
-        assert decide_progress(modality, Status.IN_PROCESS, course) != course
+    expected = decide_progress(modality, Status.IN_PROCESS, today)
+    if not isinstance(expected, ModalityEndReason):
+        assert today < expected <= compute_end_day(modality.type, modality.schedule)
+        assert decide_progress(modality, Status.IN_PROCESS, expected) != expected
 
 
 def test_days_begin_in_the_merchants_timezone() -> None:

@@ -21,7 +21,7 @@ from dunwell.cases.rollout.preview.effects import (
     has_same_course,
 )
 from dunwell.cases.rollout.preview.preview_effects import (
-    ForecastClaim,
+    ClaimToForecast,
     PersonForecast,
     build_quiet_guard,
 )
@@ -49,7 +49,7 @@ def numbered(*steps: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def play(
-    players: list[ForecastClaim], guards: Guards, steps: list[dict[str, Any]]
+    players: list[ClaimToForecast], guards: Guards, steps: list[dict[str, Any]]
 ) -> PreviewOutlook:
     until = NOW + 60 * DAY
     outlook = PreviewOutlook(NOW, until)
@@ -72,7 +72,7 @@ def test_no_person_is_contacted_above_the_limits_in_a_preview(
     steps: list[dict[str, Any]], due_in_hours: list[int], per_day: int, per_week: int
 ) -> None:
     players = [
-        ForecastClaim(
+        ClaimToForecast(
             str(n), WorkflowPosition(1, NOW + timedelta(hours=hours)), FACTS, (b"one", bytes([n]))
         )
         for n, hours in enumerate(due_in_hours)
@@ -87,7 +87,7 @@ def test_no_person_is_contacted_above_the_limits_in_a_preview(
 
 def test_quiet_hours_hold_immediate_contacts_in_a_preview() -> None:
     guards = Guards(quiet_hours=QuietHours("09:00", "12:00"))
-    player = ForecastClaim("A", WorkflowPosition(1, NOW), FACTS, (b"one",))
+    player = ClaimToForecast("A", WorkflowPosition(1, NOW), FACTS, (b"one",))
     outlook = play([player], guards, numbered({**EMAIL, "send": "IMMEDIATE"}))
     assert outlook.held_back == {(NOW.date(), HoldReason.QUIET_HOURS): 1}
     assert outlook.contacts == {(NOW.date(), "EMAIL"): 1}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.credentials.credential import (
-    compute_block,
+    compute_block_size,
     compute_granted,
     compute_seconds_to_next_minute,
     truncate_to_minute,
@@ -17,35 +17,35 @@ LIMITS = st.integers(1, 100_000)
 
 def draw_all(limit: int, order: list[int]) -> tuple[list[int], int]:
     """Return what each process is granted in this order, and the number of statements."""
-    granted, known, drawn = [0] * 4, [None] * 4, 0  # type: tuple[list[int], list[int | None], int]
+    granted, known, reserved = [0] * 4, [None] * 4, 0  # type: tuple[list[int], list[int | None], int]
     for process in order:
-        block = compute_block(limit, known[process])
-        if drawn < limit:
-            drawn += block
-            granted[process] += compute_granted(limit, block, drawn)
-        known[process] = drawn
-    return granted, drawn
+        block = compute_block_size(limit, known[process])
+        if reserved < limit:
+            reserved += block
+            granted[process] += compute_granted(limit, block, reserved)
+        known[process] = reserved
+    return granted, reserved
 
 
 @given(limit=LIMITS, order=st.lists(st.integers(0, 3), max_size=300))
 def test_processes_together_never_exceed_the_limit(limit: int, order: list[int]) -> None:
-    granted, drawn = draw_all(limit, order)
+    granted, reserved = draw_all(limit, order)
 
-    assert sum(granted) == min(drawn, limit)
+    assert sum(granted) == min(reserved, limit)
 
 
-@given(limit=LIMITS, drawn=st.integers(0, 200_000))
-def test_a_block_is_at_least_one_and_at_most_a_twentieth(limit: int, drawn: int) -> None:
-    assert 1 <= compute_block(limit, drawn) <= max(1, limit // 20)
+@given(limit=LIMITS, reserved=st.integers(0, 200_000))
+def test_a_block_is_at_least_one_and_at_most_a_twentieth(limit: int, reserved: int) -> None:
+    assert 1 <= compute_block_size(limit, reserved) <= max(1, limit // 20)
 
 
 def test_one_process_gets_the_whole_quota_in_few_statements() -> None:
     for limit in (1, 3, 60, 600, 6000):
-        drawn, statements = 0, 0
+        reserved, statements = 0, 0
         known: int | None = None
-        while drawn < limit:
-            drawn += compute_block(limit, known)
-            known, statements = drawn, statements + 1
+        while reserved < limit:
+            reserved += compute_block_size(limit, known)
+            known, statements = reserved, statements + 1
         assert statements <= 70
 
 

@@ -26,7 +26,9 @@ def test_a_delivery_has_ten_attempts_over_about_three_days() -> None:
     now, attempts, instants = NOW, 0, [NOW]
     while True:
         attempts += 1
-        decision = decide_next_attempt(500, attempts=attempts, now=now, wish=None, fraction=0.5)
+        decision = decide_next_attempt(
+            500, attempts=attempts, now=now, retry_after=None, fraction=0.5
+        )
         if not isinstance(decision, RetryAt):
             break
         now = decision.at
@@ -39,7 +41,9 @@ def test_a_delivery_has_ten_attempts_over_about_three_days() -> None:
 
 @given(st.integers(200, 299), st.integers(1, MAX_ATTEMPTS), FRACTIONS)
 def test_any_2xx_is_success(status: int, attempts: int, fraction: float) -> None:
-    decision = decide_next_attempt(status, attempts=attempts, now=NOW, wish=None, fraction=fraction)
+    decision = decide_next_attempt(
+        status, attempts=attempts, now=NOW, retry_after=None, fraction=fraction
+    )
     assert decision == Delivered()
 
 
@@ -47,7 +51,9 @@ def test_any_2xx_is_success(status: int, attempts: int, fraction: float) -> None
 def test_every_delay_varies_by_at_most_a_fifth(
     status: int | None, attempts: int, fraction: float
 ) -> None:
-    decision = decide_next_attempt(status, attempts=attempts, now=NOW, wish=None, fraction=fraction)
+    decision = decide_next_attempt(
+        status, attempts=attempts, now=NOW, retry_after=None, fraction=fraction
+    )
     assert isinstance(decision, RetryAt)
     spread = (decision.at - NOW) / DELAYS[attempts - 1]
     assert 0.8 - 1e-6 <= spread <= 1.2 + 1e-6
@@ -55,22 +61,26 @@ def test_every_delay_varies_by_at_most_a_fifth(
 
 @given(FAILURES, FRACTIONS)
 def test_the_tenth_failure_is_the_last(status: int | None, fraction: float) -> None:
-    wish = timedelta(seconds=9)
+    retry_after = timedelta(seconds=9)
     assert (
-        decide_next_attempt(status, attempts=10, now=NOW, wish=wish, fraction=fraction)
+        decide_next_attempt(
+            status, attempts=10, now=NOW, retry_after=retry_after, fraction=fraction
+        )
         == GiveUpDelivery()
     )
 
 
 @pytest.mark.parametrize(
-    ("status", "wish_seconds", "expected_seconds"),
+    ("status", "retry_after_seconds", "expected_seconds"),
     [(429, 60, 60), (503, 60, 60), (500, 60, 5), (429, 2, 5), (429, 10**9, 86400)],
 )
 def test_retry_after_is_respected_on_429_and_503(
-    status: int, wish_seconds: int, expected_seconds: int
+    status: int, retry_after_seconds: int, expected_seconds: int
 ) -> None:
-    wish = timedelta(seconds=wish_seconds)
-    decision = decide_next_attempt(status, attempts=1, now=NOW, wish=wish, fraction=0.5)
+    retry_after = timedelta(seconds=retry_after_seconds)
+    decision = decide_next_attempt(
+        status, attempts=1, now=NOW, retry_after=retry_after, fraction=0.5
+    )
     assert decision == RetryAt(NOW + timedelta(seconds=expected_seconds))
 
 
@@ -95,5 +105,5 @@ def test_retry_after_is_parsed_as_seconds_or_as_a_date(
 
 @given(st.text(max_size=40))
 def test_parsing_retry_after_never_crashes(value: str) -> None:
-    wish = parse_retry_after(value, NOW)
-    assert wish is None or wish >= timedelta(0)
+    parsed = parse_retry_after(value, NOW)
+    assert parsed is None or parsed >= timedelta(0)

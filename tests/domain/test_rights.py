@@ -165,10 +165,10 @@ def test_neither_debtors_nor_workers_configure_publish_or_read_the_audit_log() -
 
 
 def test_an_actor_without_rights_may_do_nothing() -> None:
-    nobody = Actor(ActorKind.USER, "somebody")
+    without_rights = Actor(ActorKind.USER, "somebody")
     for right in Right:
         with pytest.raises(InsufficientScope):
-            check_right(nobody, right)
+            check_right(without_rights, right)
 
 
 @pytest.mark.parametrize("right", Right)

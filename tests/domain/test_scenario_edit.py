@@ -25,13 +25,13 @@ def a_step(step_id: int, kind: str = "WAIT") -> dict[str, Any]:
     return {**given, "offset": 1, "message": "x"}
 
 
-def a_course(*step_ids: int) -> Definition:
+def a_step_list(*step_ids: int) -> Definition:
     document = {"settings": {"languages": ["en"]}, "steps": [a_step(each) for each in step_ids]}
     return msgspec.convert(document, Definition)
 
 
-def edit(new: tuple[int, ...], standing: dict[StepPosition, int]) -> ScenarioEdit:
-    return decide_edit(a_course(*OLD_IDS), a_course(*new), {}, standing)
+def edit(new: tuple[int, ...], positions: dict[StepPosition, int]) -> ScenarioEdit:
+    return decide_edit(a_step_list(*OLD_IDS), a_step_list(*new), {}, positions)
 
 
 def find_codes(edited: ScenarioEdit) -> list[tuple[str, str]]:
@@ -83,11 +83,11 @@ def test_any_order_is_allowed_when_no_claim_is_between_the_steps() -> None:
 
 
 def test_a_step_id_keeps_its_kind_and_a_removed_one_cannot_be_reused() -> None:
-    new = a_course(1, 2, 7)
+    new = a_step_list(1, 2, 7)
     steps = [a_step(1), a_step(2, "CHECKPOINT"), a_step(7)]
     changed = msgspec.convert({**msgspec.to_builtins(new), "steps": steps}, Definition)
     retired = {7: KnownStep("WAIT", "Old wait", "removed")}
-    edited = decide_edit(a_course(1, 2), changed, retired, {})
+    edited = decide_edit(a_step_list(1, 2), changed, retired, {})
     assert find_codes(edited) == [("/steps/1/id", "ID_REUSED"), ("/steps/2/id", "ID_REUSED")]
     assert edited.faults[1].message == (
         'The id 7 belonged to "Old wait", which was removed; claims may have run it. '
@@ -96,9 +96,9 @@ def test_a_step_id_keeps_its_kind_and_a_removed_one_cannot_be_reused() -> None:
 
 
 def test_steps_are_the_same_only_in_the_same_order() -> None:
-    assert has_same_steps(a_course(1, 2), a_course(1, 2))
-    assert not has_same_steps(a_course(1, 2), a_course(2, 1))
-    assert not has_same_steps(a_course(1, 2), a_course(1, 2, 3))
+    assert has_same_steps(a_step_list(1, 2), a_step_list(1, 2))
+    assert not has_same_steps(a_step_list(1, 2), a_step_list(2, 1))
+    assert not has_same_steps(a_step_list(1, 2), a_step_list(1, 2, 3))
 
 
 @given(

@@ -70,9 +70,9 @@ _DELAYS = st.one_of(st.just(0), st.integers(0, 14_400))
 
 
 def the_document(
-    course: tuple[Any, ...], change: Callable[..., Any] = lambda step: step
+    step_sequence: tuple[Any, ...], change: Callable[..., Any] = lambda step: step
 ) -> dict[str, Any]:
-    kinds, zone, hours, when = course
+    kinds, zone, hours, when = step_sequence
     settings = {"languages": ["de", "en"], "currency": "EUR", "timezone": zone}
     settings |= {"contactHours": hours, "latePolicy": {"skipIfOlderThanDays": 3}}
     guard = {"when": when} if when else {}
@@ -83,9 +83,11 @@ def the_document(
     return {"settings": kept, "steps": steps}
 
 
-def the_process(course: tuple[Any, ...], change: Any = lambda step: step) -> PreparedWorkflow:
+def the_process(
+    step_sequence: tuple[Any, ...], change: Any = lambda step: step
+) -> PreparedWorkflow:
     return prepare_workflow_for_timezone(
-        a_definition(**the_document(course, change)), "Europe/Berlin"
+        a_definition(**the_document(step_sequence, change)), "Europe/Berlin"
     )
 
 
@@ -118,19 +120,21 @@ def delays_from(data: st.DataObject) -> Iterator[int]:
 
 @given(_COURSES, _INSTANTS, st.data())
 def test_every_step_runs_once_in_order_and_the_claim_ends(
-    course: tuple[Any, ...], start: datetime, data: st.DataObject
+    step_sequence: tuple[Any, ...], start: datetime, data: st.DataObject
 ) -> None:
-    ran = play(the_process(course), start, delays_from(data))
+    ran = play(the_process(step_sequence), start, delays_from(data))
     assert isinstance(ran[-1][1], Archived)
     steps = [outcome.step.id for _, outcome in ran if not isinstance(outcome, Archived)]
-    assert steps == list(range(1, len(course[0]) + 1))
+    assert steps == list(range(1, len(step_sequence[0]) + 1))
     instants = [at for at, _ in ran]
     assert instants == sorted(instants)
 
 
 @given(_COURSES, _INSTANTS)
-def test_contacts_are_planned_within_their_hours(course: tuple[Any, ...], start: datetime) -> None:
-    workflow = the_process(course)
+def test_contacts_are_planned_within_their_hours(
+    step_sequence: tuple[Any, ...], start: datetime
+) -> None:
+    workflow = the_process(step_sequence)
     for at, outcome in play(workflow, start, iter(lambda: 0, 1)):
         if isinstance(outcome, ContactPlanned) and outcome.step.send == "CONTACT_HOURS":
             assert workflow.calendar.next_opening(at) == at
@@ -146,8 +150,10 @@ def _minor(step: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(_COURSES, _INSTANTS)
-def test_a_minor_version_never_changes_the_steps(course: tuple[Any, ...], start: datetime) -> None:
-    old, new = (a_definition(**the_document(course, change)) for change in (_same, _minor))
+def test_a_minor_version_never_changes_the_steps(
+    step_sequence: tuple[Any, ...], start: datetime
+) -> None:
+    old, new = (a_definition(**the_document(step_sequence, change)) for change in (_same, _minor))
     assert compute_verdict(old, new) is VersionVerdict.MINOR
     courses = [
         [

@@ -24,13 +24,13 @@ def write(key: bytes) -> str:
 
 
 def test_a_key_without_a_version_is_version_one() -> None:
-    assert parse_secret_key(write(FIRST), is_drawn=True) == {1: FIRST}
+    assert parse_secret_key(write(FIRST), must_be_random=True) == {1: FIRST}
 
 
 @pytest.mark.parametrize("blank", [" ", "\n", "\r\n  "])
 def test_key_versions_are_on_lines_with_the_used_one_first(blank: str) -> None:
     text = f"2:{write(SECOND)}{blank}{write(FIRST)}{blank}"
-    assert list(parse_secret_key(text, is_drawn=True).items()) == [(2, SECOND), (1, FIRST)]
+    assert list(parse_secret_key(text, must_be_random=True).items()) == [(2, SECOND), (1, FIRST)]
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ def test_key_versions_are_on_lines_with_the_used_one_first(blank: str) -> None:
 )
 def test_an_invalid_key_is_refused(text: str) -> None:
     with pytest.raises(InvalidSecretKey):
-        parse_secret_key(text, is_drawn=True)
+        parse_secret_key(text, must_be_random=True)
 
 
 def test_key_versions_are_saved_in_order_and_readable_only_by_the_owner(tmp_path: Path) -> None:
     path = tmp_path / "secret.key"
-    first = parse_secret_key(load_or_create(path), is_drawn=True)
+    first = parse_secret_key(load_or_create(path), must_be_random=True)
     save_versions(path, {2: SECOND, **first})
-    assert list(parse_secret_key(load_or_create(path), is_drawn=True)) == [2, 1]
+    assert list(parse_secret_key(load_or_create(path), must_be_random=True)) == [2, 1]
     assert path.read_text().splitlines()[0] == render_version(2, SECOND)
     assert path.stat().st_mode & 0o777 == 0o600
     assert [each.name for each in tmp_path.iterdir()] == ["secret.key"]

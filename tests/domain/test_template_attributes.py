@@ -32,7 +32,7 @@ _STRING = list_kinds(str)
 # The values that `PageRenderer.render_page` gives to each page.
 _EVERY_PAGE = {
     "domain": _STRING, "style": _STRING, "icon": _STRING, "scripts": UNKNOWN,
-    "offered": list_kinds(Sequence[Language]), "carried": _STRING, "today": list_kinds(date),
+    "offered": list_kinds(Sequence[Language]), "kept_query": _STRING, "today": list_kinds(date),
 }  # fmt: skip
 _DEBTOR_PAGE = {
     **_EVERY_PAGE, "icons": list_kinds(Mapping[str, str]), "operator": list_kinds(ShownOperator),
@@ -99,14 +99,14 @@ def test_every_page_template_reads_only_existing_attributes(
 def test_every_notice_template_reads_only_existing_attributes() -> None:
     environment = writer._build_environment(_ENGLISH)
     check = TemplateCheck(environment)
-    told = [
+    facts_types = [
         each
         for each in vars(facts).values()
         if isinstance(each, type) and hasattr(each, "template")
     ]
     names = set(environment.list_templates())
-    for each in told:
+    for each in facts_types:
         for name in names & {f"{each.template}.md", f"{each.template}.txt"}:
             check.check(name, {**_NOTICE, "facts": list_kinds(each)})
-    assert len(told) > 10
+    assert len(facts_types) > 10
     assert sorted(check.faults) == []

@@ -115,10 +115,10 @@ def test_the_grid_marks_missing_and_faulty_texts() -> None:
 
     [block] = grid.templates
     assert grid.languages == ["de", "en"]
-    assert {line.channel: [*map(mark, line.cells)] for line in block.lines} == {
+    assert {line.channel: [*map(mark, line.cells)] for line in block.rows} == {
         "EMAIL": ["", ""], "SMS": ["", "MISSING_PART"], "LETTER": ["", "gap"],
     }  # fmt: skip
-    assert [line.steps for line in block.lines] == [
+    assert [line.steps for line in block.rows] == [
         ["First reminder"], ["First reminder"], ["Last letter"],
     ]  # fmt: skip
     assert (grid.gaps, grid.faulty) == (1, 1)
@@ -128,7 +128,7 @@ def test_a_template_that_is_used_and_not_written_has_only_missing_texts() -> Non
     grid = build_text_grid(a_texts_definition(templates={}), CONFIGURATION)
 
     [block] = grid.templates
-    assert [cell.written for line in block.lines for cell in line.cells] == [None] * 6
+    assert [cell.written for line in block.rows for cell in line.cells] == [None] * 6
     assert grid.gaps == 6
 
 
@@ -137,7 +137,7 @@ def test_a_text_without_a_subject_is_marked_as_incomplete() -> None:
 
     grid = build_text_grid(definition, CONFIGURATION)
 
-    assert grid.templates[0].lines[0].cells[0].is_half
+    assert grid.templates[0].rows[0].cells[0].is_incomplete
     assert (grid.gaps, grid.faulty) == (2, 1)
 
 

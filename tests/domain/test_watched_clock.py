@@ -20,7 +20,7 @@ from dunwell.platform.watched_clock import (
 NOON = datetime(2026, 11, 24, 12, 0, tzinfo=UTC)
 
 
-class Machine:
+class HostAndDatabase:
     """A host and a database whose clocks are set by the test; time passes for both."""
 
     def __init__(self, ahead: float = 0.0) -> None:
@@ -31,7 +31,7 @@ class Machine:
         self.way_there, self.way_back = 0.0, 0.0
         self.clock = WatchedClock(self.host, lambda: self.elapsed)
 
-    def let_go_by(self, seconds: float) -> None:
+    def pass_time(self, seconds: float) -> None:
         self.elapsed += seconds
         for each in (self.host, self.database):
             each.advance(timedelta(seconds=seconds))
@@ -39,9 +39,9 @@ class Machine:
     async def fetchval(self, statement: str) -> datetime:
         """Answer as a connection does."""
         assert "clock_timestamp()" in statement
-        self.let_go_by(self.way_there)
+        self.pass_time(self.way_there)
         now = self.database.now()
-        self.let_go_by(self.way_back)
+        self.pass_time(self.way_back)
         return now
 
     async def compare(self) -> list[Any]:
@@ -52,7 +52,7 @@ class Machine:
 
 
 async def test_no_time_is_given_before_the_first_comparison() -> None:
-    machine = Machine()
+    machine = HostAndDatabase()
     with pytest.raises(DatabaseAway):
         machine.clock.now()
     assert read_host_clock(machine.clock) == NOON
@@ -60,14 +60,14 @@ async def test_no_time_is_given_before_the_first_comparison() -> None:
 
 @pytest.mark.parametrize("ahead", [-1.9, 0.0, 2.0])
 async def test_clocks_that_agree_log_nothing(ahead: float) -> None:
-    machine = Machine(ahead)
+    machine = HostAndDatabase(ahead)
     assert await machine.compare() == []
     assert machine.clock.now() == machine.host.now()
 
 
 @pytest.mark.parametrize("ahead", [2.1, -2.1, 30.0, -30.0])
 async def test_a_difference_beyond_two_seconds_is_logged_and_the_clock_used(ahead: float) -> None:
-    machine = Machine(ahead)
+    machine = HostAndDatabase(ahead)
     assert await machine.compare() == [("warning", "clocks differ")]
     assert machine.clock.now() == machine.host.now()
 
@@ -76,7 +76,7 @@ async def test_a_difference_beyond_two_seconds_is_logged_and_the_clock_used(ahea
 async def test_beyond_thirty_seconds_no_time_is_given_and_both_clocks_are_named(
     ahead: float,
 ) -> None:
-    machine = Machine(ahead)
+    machine = HostAndDatabase(ahead)
     assert await machine.compare() == [("error", "clocks differ, work is suspended")]
     with pytest.raises(ClocksDiffer) as refused:
         machine.clock.now()
@@ -87,7 +87,7 @@ async def test_beyond_thirty_seconds_no_time_is_given_and_both_clocks_are_named(
 
 
 async def test_half_of_the_round_trip_is_subtracted() -> None:
-    machine = Machine(ahead=1.5)
+    machine = HostAndDatabase(ahead=1.5)
     machine.way_there = machine.way_back = 0.9
     await machine.compare()
     assert machine.clock.comparison is not None
@@ -95,14 +95,14 @@ async def test_half_of_the_round_trip_is_subtracted() -> None:
 
 
 async def test_a_comparison_with_a_long_round_trip_is_ignored() -> None:
-    machine = Machine(ahead=60)
+    machine = HostAndDatabase(ahead=60)
     machine.way_there = 2.1
     await machine.compare()
     assert machine.clock.comparison is None
 
 
 async def test_a_clock_that_was_set_is_compared_before_it_is_used() -> None:
-    machine = Machine()
+    machine = HostAndDatabase()
     await machine.compare()
     machine.host.advance(timedelta(seconds=5))
     with pytest.raises(ClockNotCompared):
@@ -119,7 +119,7 @@ async def test_a_clock_that_was_set_is_compared_before_it_is_used() -> None:
 
 async def test_the_clock_is_compared_after_a_suspension() -> None:
     """The monotonic clock stood still, and the clock was set after waking up."""
-    machine = Machine()
+    machine = HostAndDatabase()
     await machine.compare()
     for each in (machine.host, machine.database):
         each.advance(timedelta(hours=3))
@@ -130,29 +130,29 @@ async def test_the_clock_is_compared_after_a_suspension() -> None:
 
 
 async def test_clocks_are_compared_once_a_minute_and_every_five_seconds_while_they_differ() -> None:
-    machine = Machine()
+    machine = HostAndDatabase()
     await machine.compare()
-    machine.let_go_by(59)
+    machine.pass_time(59)
     assert not machine.clock.is_due()
-    machine.let_go_by(1)
+    machine.pass_time(1)
     assert machine.clock.is_due()
     machine.host.advance(timedelta(days=1))
     await machine.compare()
-    machine.let_go_by(4)
+    machine.pass_time(4)
     assert not machine.clock.is_due()
-    machine.let_go_by(1)
+    machine.pass_time(1)
     assert machine.clock.is_due()
 
 
 async def test_clocks_that_stay_apart_are_logged_once_a_minute_and_their_end_once() -> None:
-    machine = Machine(ahead=60)
+    machine = HostAndDatabase(ahead=60)
     assert len(await machine.compare()) == 1
     logged = []
     for _ in range(11):
-        machine.let_go_by(5)
+        machine.pass_time(5)
         logged += await machine.compare()
     assert logged == []
-    machine.let_go_by(5)
+    machine.pass_time(5)
     assert await machine.compare() == [("error", "clocks differ, work is suspended")]
     machine.host.advance(timedelta(seconds=-60))
     assert await machine.compare() == [("info", "clocks agree again")]
@@ -160,7 +160,7 @@ async def test_clocks_that_stay_apart_are_logged_once_a_minute_and_their_end_onc
 
 
 async def test_a_doubtful_reading_triggers_a_comparison() -> None:
-    machine = Machine()
+    machine = HostAndDatabase()
     await machine.compare()
     waiting = asyncio.create_task(machine.clock.wait_until_due())
     await asyncio.sleep(0)

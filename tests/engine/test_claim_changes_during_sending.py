@@ -56,17 +56,17 @@ async def two_claims_with_a_message(
 
 async def die_with_messages_out(harness: Harness) -> SentMessages:
     """Return when all messages are at the channel, which has not answered yet."""
-    post = SentMessages()
-    channel = GatedChannel(post, "EMAIL", asyncio.Event())
+    sent_messages = SentMessages()
+    channel = GatedChannel(sent_messages, "EMAIL", asyncio.Event())
     worker = MessageDispatcher(harness.resources, [channel])
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
-        while len(post.sent) < 2:  # noqa: ASYNC110 - the channel tells
+        while len(sent_messages.sent) < 2:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0)
     sending.cancel()
     await asyncio.wait([sending])
     harness.clock.advance(timedelta(seconds=1))
-    return post
+    return sent_messages
 
 
 async def die_before_handing_over(harness: Harness) -> None:
@@ -90,10 +90,10 @@ async def test_a_message_in_doubt_is_not_repeated_after_its_claim_changed(
 ) -> None:
     change = CHANGES[name]
     harness, changed, other = await two_claims_with_a_message(resources, clock, change)
-    post = await die_with_messages_out(harness)
-    await change.do(harness, changed)
+    sent_messages = await die_with_messages_out(harness)
+    await change.operation(harness, changed)
     channel = await take_up_again(harness)
-    first = {message.claim_id: message for message in post.sent}
+    first = {message.claim_id: message for message in sent_messages.sent}
     again = [each for each in channel.sent if "Anderer Ablauf" not in (each.subject or "")]
     assert again == [first[other]]
     states = [row["state"] for row in await harness.rows(_STATE, changed)]
@@ -109,15 +109,15 @@ async def test_a_message_that_was_not_handed_over_shows_the_changed_claim(
     change = CHANGES[name]
     harness, changed, other = await two_claims_with_a_message(resources, clock, change)
     await die_before_handing_over(harness)
-    await change.do(harness, changed)
+    await change.operation(harness, changed)
     channel = await take_up_again(harness)
     sent = {each.claim_id: each for each in channel.sent}
     assert len(sent) == len(channel.sent)
-    assert sent.keys() == ({changed, other} if change.then == "GOES" else {other})
+    assert sent.keys() == ({changed, other} if change.message_fate == "GOES" else {other})
     assert "102,40" in sent[other].body_text
-    if change.then == "GOES":
+    if change.message_fate == "GOES":
         message = sent[changed]
-        assert change.says in f"{message.subject} {message.body_text}"
+        assert change.expected_text in f"{message.subject} {message.body_text}"
         assert (message.recipient == NEW_ADDRESS) == (name == "changeClaim")
 
 
@@ -130,5 +130,5 @@ def test_each_operation_that_changes_a_claim_is_tested_while_a_message_is_in_dou
     }
     tried = {name.split()[0] for name in CHANGES}
     assert on_claims == (tried | UNCHANGED.keys()) & on_claims, (
-        "say in tests.support.changes what becomes of a message after it"
+        "state in tests.support.changes whether a message is sent after it"
     )

@@ -29,14 +29,16 @@ from tests.support.modalities import DEFERMENT, OFFERED, PLAN
 from tests.support.notice_sending import a_notice_writer, send_due_notices
 from tests.support.notices import WITH_SMS
 from tests.support.payments import DEBTOR, PaymentHarness, a_payment_harness
-from tests.support.transfers import taking
+from tests.support.transfers import nordwind_with_account
 
 MOBILE = {"mobileNumber": "+4915112345678"}
 TODAY = date(2026, 3, 2)
-TOLD = msgspec.structs.replace(taking(None), channels=WITH_SMS.channels, modalities=OFFERED)
+TOLD = msgspec.structs.replace(
+    nordwind_with_account(None), channels=WITH_SMS.channels, modalities=OFFERED
+)
 
 
-async def _object(payments: PaymentHarness) -> None:
+async def _open_dispute(payments: PaymentHarness) -> None:
     await dispute(payments.harness, payments.claim_id)
 
 
@@ -71,7 +73,7 @@ class Step:
 
 STEPS = {
     "objection": Step(
-        _object,
+        _open_dispute,
         {"en": "You will get a response by: 16 March 2026", "de": "keine Gebühren"},
         {"en": "will respond by 16 March 2026", "de": "Wir antworten bis zum 16. März 2026"},
     ),
@@ -101,7 +103,9 @@ STEPS = {
 }
 
 
-async def _a_told(resources: Resources, clock: MovableClock, **debtor: Any) -> PaymentHarness:
+async def _a_notified_harness(
+    resources: Resources, clock: MovableClock, **debtor: Any
+) -> PaymentHarness:
     channels = [ScriptedChannel(), ScriptedChannel(channel="SMS")]
     return await a_payment_harness(
         resources, clock, configuration=TOLD, channels=channels, debtor=MOBILE | debtor
@@ -118,7 +122,7 @@ def _sent(payments: PaymentHarness) -> list[tuple[str, str]]:
 
 @pytest.fixture
 async def payments(resources: Resources, clock: MovableClock) -> PaymentHarness:
-    return await _a_told(resources, clock)
+    return await _a_notified_harness(resources, clock)
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -126,7 +130,7 @@ async def payments(resources: Resources, clock: MovableClock) -> PaymentHarness:
 async def test_each_step_is_confirmed_in_the_claims_language(
     resources: Resources, clock: MovableClock, step: str, language: str
 ) -> None:
-    payments = await _a_told(resources, clock, language=language)
+    payments = await _a_notified_harness(resources, clock, language=language)
     await STEPS[step].do(payments)
     await send_due_notices(payments.harness)
     [(channel, text)] = _sent(payments)
@@ -139,7 +143,7 @@ async def test_each_step_is_confirmed_in_the_claims_language(
 async def test_a_confirmation_is_sent_by_sms_when_email_is_suppressed(
     resources: Resources, clock: MovableClock, step: str, language: str
 ) -> None:
-    payments = await _a_told(resources, clock, language=language)
+    payments = await _a_notified_harness(resources, clock, language=language)
     async with payments.harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
     await STEPS[step].do(payments)

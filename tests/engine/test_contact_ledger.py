@@ -23,7 +23,7 @@ WHERE merchant_id = $1
 """
 
 
-async def answered(
+async def a_harness_with_answers(
     resources: Resources, clock: MovableClock, *answers: Outcome | Exception, **given: Any
 ) -> Harness:
     """Return a harness with one claim whose channel gave these answers."""
@@ -37,7 +37,7 @@ async def answered(
 async def test_an_accepted_contact_has_one_row_with_the_digests_of_its_message(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await answered(resources, clock)
+    harness = await a_harness_with_answers(resources, clock)
     assert await list_entries(harness) == [("ACCEPTED", 1, 0, "EMAIL", 1)]
     assert [tuple(row) for row in await harness.rows(_DIGESTS)] == [("ACCEPTED", True, True, 32)]
     assert (await seal_and_verify(harness)).findings == ()
@@ -46,7 +46,7 @@ async def test_an_accepted_contact_has_one_row_with_the_digests_of_its_message(
 async def test_temporary_refusals_leave_no_ledger_row(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await answered(resources, clock, Temporary(60), Temporary(60))
+    harness = await a_harness_with_answers(resources, clock, Temporary(60), Temporary(60))
     assert await outcomes(harness) == []
     assert (await seal_and_verify(harness)).findings == ()
     clock.advance(timedelta(hours=1))
@@ -92,7 +92,7 @@ async def test_a_contact_that_failed_before_it_was_handed_over_has_no_ledger_row
 async def test_a_failure_reported_twice_has_one_ledger_row(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await answered(resources, clock)
+    harness = await a_harness_with_answers(resources, clock)
     [message] = harness.channels[0].sent
     for _ in range(2):
         async with harness.work(SYSTEM) as work:
@@ -105,7 +105,7 @@ async def test_a_failure_reported_twice_has_one_ledger_row(
 async def test_a_contact_in_doubt_is_recorded_once_as_unknown(
     resources: Resources, clock: MovableClock, is_broken_off: bool
 ) -> None:
-    harness = await answered(resources, clock, TimeoutError(), is_repeatable=False)
+    harness = await a_harness_with_answers(resources, clock, TimeoutError(), is_repeatable=False)
     if is_broken_off:
         # Simulate a process that died before it could record the missing answer.
         async with harness.work(SYSTEM) as work:

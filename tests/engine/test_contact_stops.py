@@ -44,7 +44,7 @@ async def test_a_reported_death_stops_contacts_about_all_claims_until_a_clerk_de
     resources: Resources, clock: MovableClock, debtor: dict[str, str]
 ) -> None:
     harness, claim_id = await a_harness(resources, clock)
-    said = await dispute(harness, claim_id, "PERSON_DIED")
+    dispute_of_death = await dispute(harness, claim_id, "PERSON_DIED")
     [later] = await harness.create("B", **debtor)
     [stranger] = await harness.create("C", email="max@example.org")
 
@@ -57,7 +57,7 @@ async def test_a_reported_death_stops_contacts_about_all_claims_until_a_clerk_de
     )
     assert [held for held, _ in await held_contacts(harness)] == ["PERSON_DIED"]
     async with harness.work(ERP) as work:
-        await confirm_right_person(work, claim_id, said.dispute_id)
+        await confirm_right_person(work, claim_id, dispute_of_death.dispute_id)
     await harness.run_until(clock.now() + 9 * DAY)
     assert sent_to(harness, later) == 1
 
@@ -66,8 +66,8 @@ async def test_an_accepted_death_report_stops_contact_and_a_withdrawn_one_does_n
     resources: Resources, clock: MovableClock
 ) -> None:
     harness, claim_id = await a_harness(resources, clock)
-    said = await dispute(harness, claim_id, "PERSON_DIED")
-    await answer(harness, said, ACCEPTED, end_claim=False)
+    dispute_of_death = await dispute(harness, claim_id, "PERSON_DIED")
+    await answer(harness, dispute_of_death, ACCEPTED, end_claim=False)
     await harness.run_until(clock.now() + 9 * DAY)
     assert sent_to(harness, claim_id) == 0
 
@@ -118,11 +118,11 @@ async def test_a_stopped_contact_is_checked_again_and_sent_after_a_day(
 ) -> None:
     harness, claim_id = await a_harness(resources, clock)
     [later] = await harness.create("B", email=ERIKA)
-    said = await dispute(harness, claim_id, "PERSON_DIED")
+    dispute_of_death = await dispute(harness, claim_id, "PERSON_DIED")
     await harness.run()
     stopped_at = clock.now()
     async with harness.work(ERP) as work:
-        await confirm_right_person(work, claim_id, said.dispute_id)
+        await confirm_right_person(work, claim_id, dispute_of_death.dispute_id)
 
     await harness.run_until(stopped_at + DAY - timedelta(minutes=1))
     assert sent_to(harness, later) == 0

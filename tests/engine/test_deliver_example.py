@@ -15,7 +15,7 @@ from tests.support.webhooks import Outbox, an_outbox
 
 
 @pytest.fixture
-def heard() -> list[Event]:
+def processed() -> list[Event]:
     return []
 
 
@@ -25,8 +25,10 @@ def refused() -> list[str]:
 
 
 @pytest.fixture
-async def receiver(heard: list[Event], refused: list[str]) -> AsyncIterator[Receiver]:
-    receiver = Receiver("whsec_MDEyMzQ1Njc=", 0, on_event=heard.append, on_refusal=refused.append)
+async def receiver(processed: list[Event], refused: list[str]) -> AsyncIterator[Receiver]:
+    receiver = Receiver(
+        "whsec_MDEyMzQ1Njc=", 0, on_event=processed.append, on_refusal=refused.append
+    )
     await receiver.start()
     yield receiver
     await receiver.stop()
@@ -38,7 +40,7 @@ async def deliver(outbox: Outbox) -> int:
 
 
 async def test_a_replayed_event_is_processed_once(
-    resources: Resources, receiver: Receiver, heard: list[Event], refused: list[str]
+    resources: Resources, receiver: Receiver, processed: list[Event], refused: list[str]
 ) -> None:
     outbox = await an_outbox(replace(resources, clock=SystemClock()))
     receiver.secret = (await outbox.add_endpoint(receiver.url)).secret
@@ -49,18 +51,18 @@ async def test_a_replayed_event_is_processed_once(
     )
     await outbox.rows("DELETE FROM delivery_attempts WHERE merchant_id = $1")
     assert await deliver(outbox) == 3
-    assert sorted(each["eventId"] for each in heard) == sorted(
+    assert sorted(each["eventId"] for each in processed) == sorted(
         str(event.event_id) for event in events
     )
     assert refused == []
 
 
 async def test_an_unsigned_request_is_refused(
-    receiver: Receiver, heard: list[Event], refused: list[str]
+    receiver: Receiver, processed: list[Event], refused: list[str]
 ) -> None:
     async with aiohttp.ClientSession() as session, session.post(receiver.url, json={}) as answer:
         assert answer.status == 401
-    assert heard == []
+    assert processed == []
     assert refused == ["Missing required headers"]
 
 

@@ -69,7 +69,7 @@ async def test_two_dispatchers_deliver_nothing_twice(
     resources: Resources, sender: WebhookSender
 ) -> None:
     outbox = await an_outbox(replace(resources, clock=SystemClock()))
-    limits = DispatchLimits(largest_set=20)
+    limits = DispatchLimits(max_batch_size=20)
     async with a_receiver(answers(204)) as first, a_receiver(answers(204)) as second:
         await outbox.add_endpoint(first.url)
         await outbox.add_endpoint(second.url)

@@ -125,7 +125,7 @@ async def test_the_answer_goes_by_sms_when_email_does_not_work(
     assert await _until(harness, opened.claim_id) == [clock.now() + 7 * DAY]
 
 
-async def test_the_quiet_days_count_from_the_answer_when_nobody_can_be_reached(
+async def test_the_quiet_days_count_from_the_answer_when_the_debtor_is_unreachable(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness, opened = await _a_disputed(resources, clock, fields={"email": None})

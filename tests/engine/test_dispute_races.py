@@ -17,7 +17,7 @@ from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import a_definition
 from tests.support.disputes import ACCEPTED, REJECTED, dispute, read_disputes, resolve, withdraw
 from tests.support.harness import Harness, a_harness
-from tests.support.waiting import until_held_back
+from tests.support.waiting import wait_until_blocked
 
 Ending = Callable[[Harness, ClaimDispute], Awaitable[ClaimDispute]]
 _STATES = "SELECT state FROM communications WHERE merchant_id = $1 ORDER BY planned_at, run"
@@ -65,7 +65,7 @@ async def test_a_second_ending_waits_and_is_refused(
     async with harness.work() as work:
         await resolve_dispute(work, claim_id, opened.dispute_id, DisputeResolution(REJECTED))
         second = asyncio.create_task(withdraw(harness, opened))
-        await until_held_back(resources.database, second)
+        await wait_until_blocked(resources.database, second)
     with pytest.raises(InvalidState):
         await second
     assert [each.state for each in await read_disputes(harness, claim_id)] == [REJECTED]
@@ -79,7 +79,7 @@ async def test_a_payment_waits_for_the_dispute_that_is_being_opened(
     async with harness.work() as work:
         await open_dispute(work, harness.resources.keys, claim_id, NewDispute("DEFECTIVE"))
         paying = asyncio.create_task(harness.pay(claim_id, 10240))
-        await until_held_back(resources.database, paying)
+        await wait_until_blocked(resources.database, paying)
     assert (await paying).status is Status.COLLECTED
     assert len(await read_disputes(harness, claim_id)) == 1
     with pytest.raises(InvalidState):

@@ -114,8 +114,8 @@ async def test_an_unauthenticated_bounce_suppresses_the_address_only_the_second_
     suppressed = []
     for number, contact_id in enumerate((first, first, UUID(int=7))):
         reference = Reference(merchant_id, contact_id)
-        told = {"provider_message_id": str(number), "cause": "ADDRESS", "is_authenticated": False}
-        await report(harness, provider, reference=reference, **told)
+        given = {"provider_message_id": str(number), "cause": "ADDRESS", "is_authenticated": False}
+        await report(harness, provider, reference=reference, **given)
         await process_reports(harness.resources)
         suppressed.append([row["reason"] for row in await harness.rows(_SUPPRESSED)])
     assert suppressed == [[], [], ["BOUNCE"]]

@@ -21,10 +21,10 @@ from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, ScriptedChannel, a_harness
-from tests.support.waiting import until_held_back
+from tests.support.waiting import wait_until_blocked
 
 DAY = timedelta(days=1)
-Deed = Callable[[Work, int], Awaitable[None]]
+Action = Callable[[Work, int], Awaitable[None]]
 _CONTACTS = "SELECT communication_id, claim_id, state FROM communications WHERE merchant_id = $1"
 
 
@@ -37,11 +37,11 @@ async def change_address(work: Work, claim_id: int) -> None:
     await change_contact_data(work, claim_id, {"email": "new@example.org"})
 
 
-async def do(harness: Harness, deed: Deed, claim_id: int) -> bool:
+async def do(harness: Harness, action: Action, claim_id: int) -> bool:
     """Return whether the action was done, or refused because of the claim's state."""
     async with harness.work() as work:
         try:
-            await deed(work, claim_id)
+            await action(work, claim_id)
         except InvalidState:
             return False
     return True
@@ -55,21 +55,21 @@ async def dispatch(harness: Harness) -> None:
     await dispatcher.close()
 
 
-async def dispatch_into(harness: Harness, deed: Deed, claim_id: int) -> None:
+async def dispatch_into(harness: Harness, action: Action, claim_id: int) -> None:
     """Commit the action while a dispatcher that has leased and rendered waits to lock the claim."""
     async with harness.work() as work:
         await lock_claim(work.tx, work.merchant_id, claim_id)
         sending = asyncio.create_task(dispatch(harness))
-        await until_held_back(harness.resources.database, sending)
-        await deed(work, claim_id)
+        await wait_until_blocked(harness.resources.database, sending)
+        await action(work, claim_id)
     await sending
 
 
-@pytest.mark.parametrize("deed", [withdraw_claim, archive_claim])
-async def test_a_claim_ended_a_moment_ago_gets_no_message(harness: Harness, deed: Deed) -> None:
+@pytest.mark.parametrize("action", [withdraw_claim, archive_claim])
+async def test_a_claim_ended_a_moment_ago_gets_no_message(harness: Harness, action: Action) -> None:
     [claim_id] = await harness.create()
     await Engine(harness.resources).run_once()
-    await dispatch_into(harness, deed, claim_id)
+    await dispatch_into(harness, action, claim_id)
     await harness.run()
     assert harness.channels[0].sent == []
     assert [row["state"] for row in await harness.rows(_CONTACTS)] == ["CANCELLED"]
@@ -113,14 +113,14 @@ async def test_a_message_that_has_left_when_the_claim_is_withdrawn_is_the_last(
     assert [row["state"] for row in await harness.rows(_CONTACTS)] == ["ACCEPTED"]
 
 
-@pytest.mark.parametrize("deed", [withdraw_claim, archive_claim])
+@pytest.mark.parametrize("action", [withdraw_claim, archive_claim])
 async def test_concurrent_endings_and_messages_leave_each_contact_sent_or_cancelled(
-    harness: Harness, deed: Deed
+    harness: Harness, action: Action
 ) -> None:
     claim_ids = await harness.create(*(f"INV-{n}" for n in range(30)))
     engine = Engine(harness.resources)
-    await asyncio.gather(engine.run_once(), *(do(harness, deed, each) for each in claim_ids[:10]))
-    await asyncio.gather(dispatch(harness), *(do(harness, deed, each) for each in claim_ids[10:]))
+    await asyncio.gather(engine.run_once(), *(do(harness, action, each) for each in claim_ids[:10]))
+    await asyncio.gather(dispatch(harness), *(do(harness, action, each) for each in claim_ids[10:]))
     await harness.run()
     sent = {message.communication_id for message in harness.channels[0].sent}
     for row in await harness.rows(_CONTACTS):

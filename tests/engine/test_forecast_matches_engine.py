@@ -72,11 +72,11 @@ async def test_the_forecast_of_a_claim_matches_what_the_engine_does(
     clock.move_to(START)
     harness = await a_harness(resources, clock, definition, sandbox=True)
     await harness.create(items=[{**_ITEM, "dueDate": "2026-03-09"}])
-    foreseen = await _foresee(harness, definition)
+    forecast_steps = await _foresee(harness, definition)
     await advance_clock(resources, harness.channels, harness.merchant, ERP, START + SPAN)
     happened = [(row["at"], row["step_id"], row["outcome"]) for row in await harness.rows(_HISTORY)]
-    assert foreseen == sorted(happened)
-    assert foreseen[-1][2] == "ARCHIVED"
+    assert forecast_steps == sorted(happened)
+    assert forecast_steps[-1][2] == "ARCHIVED"
 
 
 _ITEM = {"reference": "INV-1001", "type": "PRIMARY", "value": "10240", "itemDate": "2026-02-10"}
@@ -94,14 +94,16 @@ async def _foresee(harness: Harness, definition: Any) -> list[tuple[datetime, in
         outstanding_cents=10240, total_cents=10240, today=START.date(),
         first_primary_on=date(2026, 3, 9), item_types=frozenset({"PRIMARY"}),
     )  # fmt: skip
-    foreseen = forecast(
+    forecast_steps = forecast(
         prepare_workflow_for_timezone(definition, "Europe/Berlin"),
         WorkflowPosition(row["next_step_id"], row["due_at"]),
         StepFacts(condition, has_reached=False, usable_channels=frozenset({"EMAIL"})),
         START,
         until=START + SPAN,
     )
-    return sorted((e.at, e.step.id if e.step else 1000, _outcome(e.outcome)) for e in foreseen)
+    return sorted(
+        (e.at, e.step.id if e.step else 1000, _outcome(e.outcome)) for e in forecast_steps
+    )
 
 
 def _outcome(outcome: Outcome) -> str:

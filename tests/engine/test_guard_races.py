@@ -21,7 +21,7 @@ from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.resources import Resources
 from tests.support.guards import a_guarded_harness, contact_days, held_contacts
 from tests.support.harness import Harness
-from tests.support.waiting import until_held_back
+from tests.support.waiting import wait_until_blocked
 
 ERIKA = "erika@example.org"
 MIDNIGHT = datetime(2026, 3, 2, 23, 0, tzinfo=UTC)
@@ -47,7 +47,7 @@ async def dispatch(harness: Harness, *, limit: int = 1, clock: MovableClock | No
     letters = LetterFiles.open(resources)
     lease = Lease(resources.ids.new(now), now + timedelta(minutes=2))
     prepared = await prepare_contacts(
-        resources, letters, merchant, lease, taking=SetLimits("EMAIL", limit)
+        resources, letters, merchant, lease, limits=SetLimits("EMAIL", limit)
     )
     await letters.close()
     return len(prepared.handed_over)
@@ -90,7 +90,7 @@ async def test_a_dispatcher_waits_for_a_guard_row_that_another_is_inserting(
         # again.
         await other.execute("INSERT INTO contact_guards VALUES ($1, $2, $3, $4, $5)", *row.values())
         waiting = asyncio.create_task(dispatch(harness))
-        await until_held_back(resources.database, waiting)
+        await wait_until_blocked(resources.database, waiting)
     await other.close()
     assert await waiting == 0
     assert [held for held, _ in await held_contacts(harness)] == ["GUARD_DAY"]
@@ -113,7 +113,7 @@ async def test_a_locked_guard_is_read_after_its_holder_commits(
             harness.merchant.merchant_id, clock.now().date(),
         )  # fmt: skip
         waiting = asyncio.create_task(dispatch(harness))
-        await until_held_back(resources.database, waiting)
+        await wait_until_blocked(resources.database, waiting)
     await other.close()
     assert await waiting == 0
     assert await states(harness) == ["ACCEPTED", "PLANNED"]
@@ -139,7 +139,7 @@ async def test_guards_are_locked_in_the_order_of_their_digests(
     async with other.transaction():
         await other.execute(_RAISE, merchant_id, digests[0])
         waiting = asyncio.create_task(dispatch(harness, limit=15))
-        await until_held_back(resources.database, waiting)
+        await wait_until_blocked(resources.database, waiting)
         # A dispatcher that waits for the first guard does not hold later ones, so this does not
         # block.
         await other.execute("SET LOCAL lock_timeout = 200")

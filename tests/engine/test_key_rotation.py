@@ -78,7 +78,7 @@ async def test_two_processes_with_different_key_versions_make_one_contact(
     assert [len(days) for days in await contact_days(harness)] == [1, 1]
 
 
-async def stop(harness: Harness) -> bool:
+async def add_suppression(harness: Harness) -> bool:
     async with harness.work() as work:
         return await suppress(work, harness.resources.keys, "EMAIL", ERIKA, "DEBTOR")
 
@@ -96,11 +96,11 @@ async def test_a_suppression_applies_under_every_key_version(
 ) -> None:
     harness = await a_guarded_harness(resources, clock)
     [before, after] = [harness_with_versions(harness, *each) for each in (first, second)]
-    assert await stop(before)
+    assert await add_suppression(before)
     await after.create("A", email=ERIKA)
     await after.run()
     assert harness.channels[0].sent == []
-    assert not await stop(after)
+    assert not await add_suppression(after)
     async with after.work() as work:
         assert len(await load_suppressions(work.tx, work.merchant_id)) == 1
         assert await is_suppressed(work, after)
@@ -116,7 +116,7 @@ async def test_a_suppression_between_planning_and_sending_holds(
     await harness.create("A", email=ERIKA)
     while await Engine(resources).run_once():
         pass
-    await stop(harness)
+    await add_suppression(harness)
     await harness_with_versions(harness, *IN_USE).run()
     assert harness.channels[0].sent == []
 
@@ -127,11 +127,11 @@ async def test_a_message_repeated_after_the_rotation_keeps_its_link(
     harness = await a_harness_with_channels(resources, clock, "EMAIL")
     await harness.create(**REACHABLE)
     await Engine(resources).run_once()
-    post = SentMessages()
-    worker = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", asyncio.Event())])
+    sent_messages = SentMessages()
+    worker = MessageDispatcher(resources, [GatedChannel(sent_messages, "EMAIL", asyncio.Event())])
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
-        while not post.calls:  # noqa: ASYNC110 - the channel tells
+        while not sent_messages.calls:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0)
     sending.cancel()
     await asyncio.wait([sending])

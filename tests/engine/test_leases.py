@@ -42,9 +42,9 @@ _CONCURRENT_CALLS = 50
 _NOTICES = "SELECT state, due_at AS until FROM debtor_notices WHERE merchant_id = $1"
 
 
-async def wait_until_called(post: SentMessages) -> None:
+async def wait_until_called(sent_messages: SentMessages) -> None:
     async with asyncio.timeout(20):
-        while not post.calls:  # noqa: ASYNC110 - the channel has no event to wait for
+        while not sent_messages.calls:  # noqa: ASYNC110 - the channel has no event to wait for
             await asyncio.sleep(0)
 
 
@@ -71,13 +71,13 @@ async def test_a_worker_keeps_the_lease_of_a_contact_whose_channel_is_slow(
     resources: Resources, clock: MovableClock, channel: Channel
 ) -> None:
     harness = await plan_one(resources, clock, channel)
-    post, gate = SentMessages(), asyncio.Event()
+    sent_messages, gate = SentMessages(), asyncio.Event()
     worker = MessageDispatcher(
-        resources, [GatedChannel(post, channel, gate)], heartbeat_seconds=BEAT
+        resources, [GatedChannel(sent_messages, channel, gate)], heartbeat_seconds=BEAT
     )
-    other = MessageDispatcher(resources, [GatedChannel(post, channel, gate)])
+    other = MessageDispatcher(resources, [GatedChannel(sent_messages, channel, gate)])
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
-    await wait_until_called(post)
+    await wait_until_called(sent_messages)
     for _ in range(3):
         clock.advance(_PART_OF_LEASE)
         await wait_until_renewed(harness, _CONTACTS)
@@ -85,24 +85,24 @@ async def test_a_worker_keeps_the_lease_of_a_contact_whose_channel_is_slow(
     gate.set()
     assert await sending == 1
     assert await states(harness, _CONTACTS) == ["ACCEPTED"]
-    assert post.calls.total() == 1
+    assert sent_messages.calls.total() == 1
 
 
 async def test_the_contacts_of_a_killed_worker_are_taken_over_after_twenty_seconds(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await plan_one(resources, clock, "EMAIL")
-    post = SentMessages()
-    worker = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", asyncio.Event())])
+    sent_messages = SentMessages()
+    worker = MessageDispatcher(resources, [GatedChannel(sent_messages, "EMAIL", asyncio.Event())])
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
-    await wait_until_called(post)
+    await wait_until_called(sent_messages)
     sending.cancel()
     await asyncio.wait([sending])
     clock.advance(timedelta(seconds=20))
     channel = ScriptedChannel()
     await MessageDispatcher(resources, [channel]).run_merchant(harness.merchant.merchant_id)
     assert await states(harness, _CONTACTS) == ["ACCEPTED"]
-    assert [each.communication_id for each in channel.sent] == list(post.calls)
+    assert [each.communication_id for each in channel.sent] == list(sent_messages.calls)
 
 
 class SlowPrinter(LetterPrinter):
@@ -131,7 +131,7 @@ async def test_a_worker_keeps_the_lease_of_a_letter_that_is_slow_to_render(
             letters,
             harness.merchant,
             start_lease(resources),
-            taking=SetLimits("LETTER", 1),
+            limits=SetLimits("LETTER", 1),
             heartbeat_seconds=BEAT,
         )
     )
@@ -141,7 +141,7 @@ async def test_a_worker_keeps_the_lease_of_a_letter_that_is_slow_to_render(
         await wait_until_renewed(harness, _CONTACTS)
         lease = start_lease(resources)
         taken = await prepare_contacts(
-            resources, own, harness.merchant, lease, taking=SetLimits("LETTER", 1)
+            resources, own, harness.merchant, lease, limits=SetLimits("LETTER", 1)
         )
         assert taken.handed_over == ()
     printer.gate.set()
@@ -153,29 +153,31 @@ async def test_a_worker_keeps_the_lease_of_a_letter_that_is_slow_to_render(
 async def test_a_worker_keeps_the_lease_of_a_notice_whose_channel_is_slow(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
-    await asker.request(channel="SMS")
-    post, gate = SentMessages(), asyncio.Event()
-    worker = NoticeSender(resources, [GatedChannel(post, "SMS", gate)], heartbeat_seconds=BEAT)
-    other = NoticeSender(resources, [GatedChannel(post, "SMS", gate)])
-    while not post.calls:
+    notice_harness = await a_notice_harness(resources, clock)
+    await notice_harness.request(channel="SMS")
+    sent_messages, gate = SentMessages(), asyncio.Event()
+    worker = NoticeSender(
+        resources, [GatedChannel(sent_messages, "SMS", gate)], heartbeat_seconds=BEAT
+    )
+    other = NoticeSender(resources, [GatedChannel(sent_messages, "SMS", gate)])
+    while not sent_messages.calls:
         await worker.run_once()
     for _ in range(3):
         clock.advance(_PART_OF_LEASE)
-        await wait_until_renewed(asker.harness, _NOTICES)
+        await wait_until_renewed(notice_harness.harness, _NOTICES)
         assert await other.run_once() == 0
         assert other.is_idle
     gate.set()
     await worker.close()
-    assert await states(asker.harness, _NOTICES) == ["ACCEPTED"]
-    assert post.calls.total() == 1
+    assert await states(notice_harness.harness, _NOTICES) == ["ACCEPTED"]
+    assert sent_messages.calls.total() == 1
 
 
 async def test_renewing_a_lease_of_a_notice_succeeds_only_for_its_holder(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
-    await asker.request(channel="SMS")
+    notice_harness = await a_notice_harness(resources, clock)
+    await notice_harness.request(channel="SMS")
     lease, until = start_lease(resources), clock.now() + timedelta(minutes=1)
     async with resources.database.transaction() as tx:
         [leased] = await lease_notices(tx, clock.now(), lease, Counter(), channel_limit=1, limit=1)
@@ -196,9 +198,9 @@ async def test_a_retry_is_due_after_its_delay_and_not_after_the_lease(
     assert first <= row["until"] <= last
 
 
-async def list_unsent(harness: Harness, post: SentMessages) -> list[UUID]:
+async def list_unsent(harness: Harness, sent_messages: SentMessages) -> list[UUID]:
     marked = [row["communication_id"] for row in await harness.rows(_HANDED_OVER)]
-    return [each for each in marked if each not in post.calls]
+    return [each for each in marked if each not in sent_messages.calls]
 
 
 async def test_only_a_message_whose_own_lease_was_renewed_is_sent(
@@ -209,27 +211,27 @@ async def test_only_a_message_whose_own_lease_was_renewed_is_sent(
     trusted_seconds = 2.0
     monkeypatch.setattr("dunwell.platform.heartbeat._TRUSTED_SECONDS", trusted_seconds)
     harness = await plan_texts(resources, clock, _CONCURRENT_CALLS + 5)
-    post, gate = SentMessages(), asyncio.Event()
+    sent_messages, gate = SentMessages(), asyncio.Event()
     dispatcher = MessageDispatcher(
-        resources, [GatedChannel(post, "SMS", gate)], heartbeat_seconds=0.05
+        resources, [GatedChannel(sent_messages, "SMS", gate)], heartbeat_seconds=0.05
     )
     sending = asyncio.create_task(dispatcher.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
-        while post.calls.total() < _CONCURRENT_CALLS:  # noqa: ASYNC110 - the channel has no event to wait for
+        while sent_messages.calls.total() < _CONCURRENT_CALLS:  # noqa: ASYNC110 - the channel has no event to wait for
             await asyncio.sleep(0.01)
-    locked, taken, *renewed = await list_unsent(harness, post)
+    locked, taken, *renewed = await list_unsent(harness, sent_messages)
     async with resources.database.transaction() as tx:
         await harness.rows(_TAKE_OVER, taken, uuid4())
         await tx.execute(_LOCK, locked)
         await asyncio.sleep(trusted_seconds + 0.3)
         gate.set()
         async with asyncio.timeout(20):
-            while not set(renewed) <= post.calls.keys():  # noqa: ASYNC110 - the channel has no event to wait for
+            while not set(renewed) <= sent_messages.calls.keys():  # noqa: ASYNC110 - the channel has no event to wait for
                 await asyncio.sleep(0.01)
     await sending
     await dispatcher.close()
-    assert post.calls.total() == _CONCURRENT_CALLS + len(renewed)
-    assert not {locked, taken} & post.calls.keys()
+    assert sent_messages.calls.total() == _CONCURRENT_CALLS + len(renewed)
+    assert not {locked, taken} & sent_messages.calls.keys()
     # The locked contact was released; the other belongs to its new holder.
     assert Counter(await states(harness, _CONTACTS)) == {
         "ACCEPTED": 53,

@@ -24,7 +24,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.letter_harness import LetterHarness, a_harness_with_a_folder
-from tests.support.waiting import until_held_back
+from tests.support.waiting import wait_until_blocked
 
 _CUT_BEHIND = (
     "UPDATE letter_batches SET state = 'WRITTEN', released_at = NULL, lease_until = created_at"
@@ -32,119 +32,127 @@ _CUT_BEHIND = (
 
 
 @pytest.fixture
-async def post(
+async def letter_harness(
     resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> AsyncIterator[LetterHarness]:
-    post = await a_harness_with_a_folder(resources, clock, tmp_path / "letters")
-    yield post
-    await post.adapter.close()
+    letter_harness = await a_harness_with_a_folder(resources, clock, tmp_path / "letters")
+    yield letter_harness
+    await letter_harness.adapter.close()
 
 
-def later(post: LetterHarness) -> None:
-    post.harness.clock.advance(timedelta(hours=1))
+def advance_clock(letter_harness: LetterHarness) -> None:
+    letter_harness.harness.clock.advance(timedelta(hours=1))
 
 
-async def run(post: LetterHarness, statement: str) -> None:
-    async with post.harness.resources.database.transaction() as tx:
+async def run(letter_harness: LetterHarness, statement: str) -> None:
+    async with letter_harness.harness.resources.database.transaction() as tx:
         await tx.execute(statement)
 
 
 @pytest.mark.parametrize("state", ["UPLOADING", "WAITING", "TAKING_BACK"])
 async def test_a_provider_cannot_change_its_folder_until_its_letters_are_released(
-    post: LetterHarness, state: str
+    letter_harness: LetterHarness, state: str
 ) -> None:
     """After they were released, it can."""
-    resources = post.harness.resources
+    resources = letter_harness.harness.resources
     await apply_installation(
-        resources, Installation(delivery_providers={"post": a_provider(post.letter_folder)})
+        resources,
+        Installation(delivery_providers={"post": a_provider(letter_harness.letter_folder)}),
     )
-    await post.create("A-1")
-    await run(post, f"UPDATE letter_batch_items SET state = '{state}'")
+    await letter_harness.create("A-1")
+    await run(letter_harness, f"UPDATE letter_batch_items SET state = '{state}'")
     moved = Installation(
-        delivery_providers={"post": a_provider(post.letter_folder.with_name("new"))}
+        delivery_providers={"post": a_provider(letter_harness.letter_folder.with_name("new"))}
     )
     with pytest.raises(ValidationError) as refused:
         await apply_installation(resources, moved)
     assert [(each.path, each.code) for each in refused.value.faults] == [
         ("/deliveryProviders/post", "IN_USE")
     ]
-    await run(post, "UPDATE letter_batch_items SET state = 'WAITING'")
-    later(post)
-    await post.release()
+    await run(letter_harness, "UPDATE letter_batch_items SET state = 'WAITING'")
+    advance_clock(letter_harness)
+    await letter_harness.release()
     await apply_installation(resources, moved)
 
 
 async def test_a_provider_cannot_change_its_folder_until_its_manifest_is_complete(
-    post: LetterHarness,
+    letter_harness: LetterHarness,
 ) -> None:
-    resources = post.harness.resources
+    resources = letter_harness.harness.resources
     await apply_installation(
-        resources, Installation(delivery_providers={"post": a_provider(post.letter_folder)})
+        resources,
+        Installation(delivery_providers={"post": a_provider(letter_harness.letter_folder)}),
     )
-    await post.create("A-1")
-    later(post)
-    await post.release()
-    await run(post, _CUT_BEHIND)
+    await letter_harness.create("A-1")
+    advance_clock(letter_harness)
+    await letter_harness.release()
+    await run(letter_harness, _CUT_BEHIND)
     with pytest.raises(ValidationError):
         await apply_installation(
             resources, Installation(delivery_providers={"post": a_provider(Path("/new"))})
         )
-    later(post)
-    await post.release()
+    advance_clock(letter_harness)
+    await letter_harness.release()
     await apply_installation(
         resources, Installation(delivery_providers={"post": a_provider(Path("/new"))})
     )
 
 
 async def test_other_settings_of_a_provider_can_change_while_letters_wait(
-    post: LetterHarness,
+    letter_harness: LetterHarness,
 ) -> None:
-    resources = post.harness.resources
+    resources = letter_harness.harness.resources
     await apply_installation(
-        resources, Installation(delivery_providers={"post": a_provider(post.letter_folder)})
+        resources,
+        Installation(delivery_providers={"post": a_provider(letter_harness.letter_folder)}),
     )
-    await post.create("A-1")
-    other = a_provider(post.letter_folder, batch=BatchSettings(every_minutes=5), layout="c5-6")
+    await letter_harness.create("A-1")
+    other = a_provider(
+        letter_harness.letter_folder, batch=BatchSettings(every_minutes=5), layout="c5-6"
+    )
     await apply_installation(resources, Installation(delivery_providers={"post": other}))
 
 
-async def test_no_letter_is_handed_over_to_the_former_folder(post: LetterHarness) -> None:
+async def test_no_letter_is_handed_over_to_the_former_folder(letter_harness: LetterHarness) -> None:
     """The worker has not read the new installation file yet."""
-    new = Installation(delivery_providers={"post": a_provider(post.letter_folder.with_name("new"))})
-    await apply_installation(post.harness.resources, new)
-    await post.create("A-1")
-    assert await post.items() == []
-    assert post.letters() == []
-    old = Installation(delivery_providers={"post": a_provider(post.letter_folder)})
-    await apply_installation(post.harness.resources, old)
-    later(post)
-    await post.harness.run()
-    assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
+    new = Installation(
+        delivery_providers={"post": a_provider(letter_harness.letter_folder.with_name("new"))}
+    )
+    await apply_installation(letter_harness.harness.resources, new)
+    await letter_harness.create("A-1")
+    assert await letter_harness.items() == []
+    assert letter_harness.letters() == []
+    old = Installation(delivery_providers={"post": a_provider(letter_harness.letter_folder)})
+    await apply_installation(letter_harness.harness.resources, old)
+    advance_clock(letter_harness)
+    await letter_harness.harness.run()
+    assert await letter_harness.items() == [("WAITING", "ACCEPTED", None, None, False)]
 
 
 async def test_changing_the_folder_waits_for_a_letter_that_is_being_handed_over(
-    post: LetterHarness,
+    letter_harness: LetterHarness,
 ) -> None:
     """Neither transaction sees uncommitted rows of the other, so one must wait."""
-    resources = post.harness.resources
+    resources = letter_harness.harness.resources
     await apply_installation(
-        resources, Installation(delivery_providers={"post": a_provider(post.letter_folder)})
+        resources,
+        Installation(delivery_providers={"post": a_provider(letter_harness.letter_folder)}),
     )
-    await post.create("A-1")
+    await letter_harness.create("A-1")
     async with resources.database.transaction() as tx:
         await tx.execute("UPDATE letter_batch_items SET state = 'TAKEN_BACK'")
     moved = Installation(
-        delivery_providers={"post": a_provider(post.letter_folder.with_name("new"))}
+        delivery_providers={"post": a_provider(letter_harness.letter_folder.with_name("new"))}
     )
     async with resources.database.transaction() as tx:
         key = await tx.fetchrow("DELETE FROM letter_batch_items RETURNING *")
         letter = BatchLetter(key["reference"], "DE", 1, [])
-        begun = (key["merchant_id"], key["communication_id"])
-        place = describe_letter_location(a_provider(post.letter_folder))
-        now = post.harness.clock.now()
-        assert await begin_items(tx, "post", [(begun, letter)], place=place, real_now=now)
+        key_pair = (key["merchant_id"], key["communication_id"])
+        place = describe_letter_location(a_provider(letter_harness.letter_folder))
+        now = letter_harness.harness.clock.now()
+        assert await begin_items(tx, "post", [(key_pair, letter)], location=place, real_now=now)
         moving = asyncio.create_task(apply_installation(resources, moved))
-        await until_held_back(resources.database, moving)
+        await wait_until_blocked(resources.database, moving)
     with pytest.raises(ValidationError):
         await moving
 

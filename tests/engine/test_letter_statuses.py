@@ -31,65 +31,71 @@ _NINE, _TEN, _NOON = (f"2026-03-04T{hour}:00:00Z" for hour in ("09", "10", "12")
 
 
 @pytest.fixture
-async def post(
+async def letter_harness(
     resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> AsyncIterator[LetterHarness]:
-    post = await a_harness_with_a_folder(resources, clock, tmp_path / "letters")
-    await post.create("A-1")
-    yield post
-    await post.adapter.close()
+    letter_harness = await a_harness_with_a_folder(resources, clock, tmp_path / "letters")
+    await letter_harness.create("A-1")
+    yield letter_harness
+    await letter_harness.adapter.close()
 
 
-async def reports(post: LetterHarness) -> list[tuple[object, ...]]:
-    return [tuple(row) for row in await post.harness.rows(_REPORTS)]
+async def reports(letter_harness: LetterHarness) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in await letter_harness.harness.rows(_REPORTS)]
 
 
-async def test_the_statuses_of_a_letter_are_recorded(post: LetterHarness) -> None:
-    (reference,) = post.references()
-    said = [(reference, "accepted", _NINE), (reference, "printed", _TEN)]
-    post.say("1.csv", write_status(*said))
-    assert await post.read_statuses() == 1
-    assert await post.items() == [("WAITING", "ACCEPTED", None, "PRINTED", False)]
+async def test_the_statuses_of_a_letter_are_recorded(letter_harness: LetterHarness) -> None:
+    (reference,) = letter_harness.references()
+    reported = [(reference, "accepted", _NINE), (reference, "printed", _TEN)]
+    letter_harness.write_status_file("1.csv", write_status(*reported))
+    assert await letter_harness.read_statuses() == 1
+    assert await letter_harness.items() == [("WAITING", "ACCEPTED", None, "PRINTED", False)]
     posted = {"reference": reference, "state": "posted", "time": _NOON}
-    post.say("2.json", msgspec.json.encode([posted]))
-    await post.read_statuses()
-    assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
-    read = {name.partition("-")[2] for name in post.files("status/done")}
+    letter_harness.write_status_file("2.json", msgspec.json.encode([posted]))
+    await letter_harness.read_statuses()
+    assert await letter_harness.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
+    read = {name.partition("-")[2] for name in letter_harness.files("status/done")}
     assert read == {"1.csv", "2.json"}
-    assert post.files("status") == []
+    assert letter_harness.files("status") == []
 
 
 async def test_a_returned_letter_suppresses_its_address_and_starts_the_fallback(
-    post: LetterHarness,
+    letter_harness: LetterHarness,
 ) -> None:
     """The fallback is started once, however often the return is reported."""
-    (reference,) = post.references()
+    (reference,) = letter_harness.references()
     for name in ("1.csv", "2.csv", "3.csv"):
-        post.say(name, write_status((reference, "returned", _NOON)))
-        await post.read_statuses()
-    (item,) = await post.items()
+        letter_harness.write_status_file(name, write_status((reference, "returned", _NOON)))
+        await letter_harness.read_statuses()
+    (item,) = await letter_harness.items()
     assert item[1:3] == ("FAILED", "returned by the post")
-    assert [tuple(row) for row in await post.harness.rows(_SUPPRESSED)] == [("LETTER", "BOUNCE")]
-    assert [len(each.sent) for each in post.harness.channels] == [1, 0, 0]
-    assert await reports(post) == [("RETURNED", "ADDRESS", "FAILED")]
+    assert [tuple(row) for row in await letter_harness.harness.rows(_SUPPRESSED)] == [
+        ("LETTER", "BOUNCE")
+    ]
+    assert [len(each.sent) for each in letter_harness.harness.channels] == [1, 0, 0]
+    assert await reports(letter_harness) == [("RETURNED", "ADDRESS", "FAILED")]
 
 
-async def test_the_order_of_status_reports_does_not_matter(post: LetterHarness) -> None:
-    (reference,) = post.references()
-    said = [(reference, "posted", _NOON), (reference, "printed", _TEN)]
-    post.say("1.csv", write_status(*said))
-    post.say("2.csv", write_status((reference, "accepted", _NINE)))
-    await post.read_statuses()
-    assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
+async def test_the_order_of_status_reports_does_not_matter(letter_harness: LetterHarness) -> None:
+    (reference,) = letter_harness.references()
+    reported = [(reference, "posted", _NOON), (reference, "printed", _TEN)]
+    letter_harness.write_status_file("1.csv", write_status(*reported))
+    letter_harness.write_status_file("2.csv", write_status((reference, "accepted", _NINE)))
+    await letter_harness.read_statuses()
+    assert await letter_harness.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
 
 
-async def test_reports_about_unknown_letters_are_kept_without_effect(post: LetterHarness) -> None:
-    (reference,) = post.references()
+async def test_reports_about_unknown_letters_are_kept_without_effect(
+    letter_harness: LetterHarness,
+) -> None:
+    (reference,) = letter_harness.references()
     forged = reference[:-1] + ("a" if reference[-1] != "a" else "b")
-    post.say("1.csv", write_status((forged, "returned", _NOON), ("X-1", "posted", _NOON)))
-    await post.read_statuses()
-    assert [row[2] for row in await reports(post)] == ["UNMATCHED", "UNMATCHED"]
-    assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
+    letter_harness.write_status_file(
+        "1.csv", write_status((forged, "returned", _NOON), ("X-1", "posted", _NOON))
+    )
+    await letter_harness.read_statuses()
+    assert [row[2] for row in await reports(letter_harness)] == ["UNMATCHED", "UNMATCHED"]
+    assert await letter_harness.items() == [("WAITING", "ACCEPTED", None, None, False)]
 
 
 @pytest.mark.parametrize(
@@ -113,17 +119,19 @@ async def test_reports_about_unknown_letters_are_kept_without_effect(post: Lette
     ],
 )
 async def test_a_broken_status_file_is_refused_as_a_whole(
-    post: LetterHarness, name: str, content: str, reason: str
+    letter_harness: LetterHarness, name: str, content: str, reason: str
 ) -> None:
-    (reference,) = post.references()
+    (reference,) = letter_harness.references()
     good = write_status((reference, "returned", _NOON))
-    post.say(name, good + content.replace("{0}", reference))
-    await post.read_statuses()
-    assert await reports(post) == []
-    assert await post.items() == [("WAITING", "ACCEPTED", None, None, False)]
-    assert [tuple(row) for row in await post.harness.rows(_FILES)] == [(name, "REFUSED", 0, reason)]
-    assert [each.partition("-")[2] for each in post.files("status/refused")] == [name]
-    assert await post.read_statuses() == 0
+    letter_harness.write_status_file(name, good + content.replace("{0}", reference))
+    await letter_harness.read_statuses()
+    assert await reports(letter_harness) == []
+    assert await letter_harness.items() == [("WAITING", "ACCEPTED", None, None, False)]
+    assert [tuple(row) for row in await letter_harness.harness.rows(_FILES)] == [
+        (name, "REFUSED", 0, reason)
+    ]
+    assert [each.partition("-")[2] for each in letter_harness.files("status/refused")] == [name]
+    assert await letter_harness.read_statuses() == 0
 
 
 @pytest.mark.parametrize(
@@ -134,69 +142,74 @@ async def test_a_broken_status_file_is_refused_as_a_whole(
     ],
 )  # fmt: skip
 async def test_a_file_that_is_no_status_file_is_refused(
-    post: LetterHarness, name: str, content: bytes
+    letter_harness: LetterHarness, name: str, content: bytes
 ) -> None:
-    post.say(name, content)
-    await post.read_statuses()
-    ((_, outcome, count, _),) = [tuple(row) for row in await post.harness.rows(_FILES)]
+    letter_harness.write_status_file(name, content)
+    await letter_harness.read_statuses()
+    ((_, outcome, count, _),) = [tuple(row) for row in await letter_harness.harness.rows(_FILES)]
     assert (outcome, count) == ("REFUSED", 0)
 
 
-async def test_a_file_that_is_still_being_written_is_ignored(post: LetterHarness) -> None:
-    (reference,) = post.references()
-    post.say("1.csv.part", write_status((reference, "posted", _NOON)))
-    assert await post.read_statuses() == 0
-    assert post.files("status") == ["1.csv.part"]
+async def test_a_file_that_is_still_being_written_is_ignored(letter_harness: LetterHarness) -> None:
+    (reference,) = letter_harness.references()
+    letter_harness.write_status_file("1.csv.part", write_status((reference, "posted", _NOON)))
+    assert await letter_harness.read_statuses() == 0
+    assert letter_harness.files("status") == ["1.csv.part"]
 
 
 @pytest.mark.parametrize("name", ["0" * 247 + ".csv", "0\udcff.csv"])
 async def test_a_file_with_an_invalid_name_does_not_hold_up_others(
-    post: LetterHarness, name: str
+    letter_harness: LetterHarness, name: str
 ) -> None:
-    (reference,) = post.references()
-    post.say(name, write_status((reference, "printed", _TEN)))
-    post.say("1.csv", write_status((reference, "posted", _NOON)))
-    assert await post.read_statuses() == 2
-    assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
-    assert post.files("status") == []
-    assert len(post.files("status/done")) == 2
+    (reference,) = letter_harness.references()
+    letter_harness.write_status_file(name, write_status((reference, "printed", _TEN)))
+    letter_harness.write_status_file("1.csv", write_status((reference, "posted", _NOON)))
+    assert await letter_harness.read_statuses() == 2
+    assert await letter_harness.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
+    assert letter_harness.files("status") == []
+    assert len(letter_harness.files("status/done")) == 2
 
 
-async def test_a_file_that_cannot_be_moved_does_not_hold_up_others(post: LetterHarness) -> None:
+async def test_a_file_that_cannot_be_moved_does_not_hold_up_others(
+    letter_harness: LetterHarness,
+) -> None:
     """For example because the service allows us only to read its folder."""
-    (reference,) = post.references()
-    post.say("1.csv", write_status((reference, "printed", _TEN)))
-    post.say("2.csv", write_status((reference, "posted", _NOON)))
-    post.say("done", "a file where a folder is to be")
+    (reference,) = letter_harness.references()
+    letter_harness.write_status_file("1.csv", write_status((reference, "printed", _TEN)))
+    letter_harness.write_status_file("2.csv", write_status((reference, "posted", _NOON)))
+    letter_harness.write_status_file("done", "a file where a folder is to be")
     # The obstacle: no file can be marked as done, and no further round follows at once.
-    assert await post.read_statuses() == 1
-    assert await post.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
+    assert await letter_harness.read_statuses() == 1
+    assert await letter_harness.items() == [("WAITING", "ACCEPTED", None, "POSTED", True)]
 
 
-async def test_a_large_file_is_saved_in_batches(post: LetterHarness) -> None:
+async def test_a_large_file_is_saved_in_batches(letter_harness: LetterHarness) -> None:
     """Also, the latest status of a letter wins, wherever it is in the file."""
-    (reference,) = post.references()
+    (reference,) = letter_harness.references()
     others = [(f"X-{number}", "printed", _TEN) for number in range(MAX_STATUS_LINES - 4)]
     later = [(reference, "accepted", _NOON), (reference, "posted", _NOON)]
-    said = [*later, *others, (reference, "accepted", _NINE), (reference, "printed", _TEN)]
-    post.say("1.csv", write_status(*said))
-    harness = post.harness
+    reported = [*later, *others, (reference, "accepted", _NINE), (reference, "printed", _TEN)]
+    letter_harness.write_status_file("1.csv", write_status(*reported))
+    harness = letter_harness.harness
     async with a_counted_database(harness.resources, harness.clock, 2) as (counted, statements):
-        assert await StatusFileReader(counted, lambda: post.delivery_providers).run_once() == 1
+        assert (
+            await StatusFileReader(counted, lambda: letter_harness.delivery_providers).run_once()
+            == 1
+        )
         sent = await statements.take()
     assert sum("INSERT INTO delivery_reports" in each for each in sent) == MAX_STATUS_LINES // 1_000
     assert sum("UPDATE letter_batch_items" in each for each in sent) == 1
     [count] = await harness.rows("SELECT count(*) FROM delivery_reports WHERE $1 > 0")
     assert count["count"] == MAX_STATUS_LINES
-    assert (await post.items())[0][3] == "POSTED"
+    assert (await letter_harness.items())[0][3] == "POSTED"
 
 
 class ObservedLetterFolder(LocalLetterFolder):
     """A folder in which a second worker looks while the first reads a file."""
 
-    def __init__(self, post: LetterHarness) -> None:
-        super().__init__(post.letter_folder)
-        self.post = post
+    def __init__(self, letter_harness: LetterHarness) -> None:
+        super().__init__(letter_harness.letter_folder)
+        self.post = letter_harness
         self.second: list[int] = []
 
     async def read(self, name: str) -> bytes:
@@ -204,27 +217,29 @@ class ObservedLetterFolder(LocalLetterFolder):
         return await super().read(name)
 
 
-async def test_one_worker_at_a_time_reads_the_files_of_a_provider(post: LetterHarness) -> None:
-    (reference,) = post.references()
-    post.say("1.csv", write_status((reference, "posted", _NOON)))
-    letter_folder = ObservedLetterFolder(post)
-    provider = replace(post.adapter.print_provider, letter_folder=letter_folder)
-    reader = StatusFileReader(post.harness.resources, lambda: {"post": provider})
+async def test_one_worker_at_a_time_reads_the_files_of_a_provider(
+    letter_harness: LetterHarness,
+) -> None:
+    (reference,) = letter_harness.references()
+    letter_harness.write_status_file("1.csv", write_status((reference, "posted", _NOON)))
+    letter_folder = ObservedLetterFolder(letter_harness)
+    provider = replace(letter_harness.adapter.print_provider, letter_folder=letter_folder)
+    reader = StatusFileReader(letter_harness.harness.resources, lambda: {"post": provider})
     assert await reader.run_once() == 1
     assert letter_folder.second == [0]
     assert await reader.run_once() == 0
-    assert await post.harness.rows(_READERS) == []
+    assert await letter_harness.harness.rows(_READERS) == []
 
 
 async def test_the_files_of_a_dead_reader_are_read_after_its_lease_expires(
-    post: LetterHarness,
+    letter_harness: LetterHarness,
 ) -> None:
-    clock = post.harness.clock
-    post.say("1.csv", write_status())
-    async with post.harness.resources.database.transaction() as tx:
+    clock = letter_harness.harness.clock
+    letter_harness.write_status_file("1.csv", write_status())
+    async with letter_harness.harness.resources.database.transaction() as tx:
         dead = Lease(UUID(int=1), clock.now() + LEASE)
         assert await lease_status_files(tx, "post", dead, clock.now())
     clock.advance(LEASE - timedelta(microseconds=1))
-    assert await post.read_statuses() == 0
+    assert await letter_harness.read_statuses() == 0
     clock.advance(timedelta(microseconds=1))
-    assert await post.read_statuses() == 1
+    assert await letter_harness.read_statuses() == 1

@@ -15,7 +15,7 @@ from dunwell.accounts.installation.delivery_providers import BatchSettings
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Actor, ActorKind
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import (
-    GONE,
+    FILES_MISSING_REASON,
     resolve_uncertain_letters,
 )
 from dunwell.contact.sending.batches.release_batches import BatchReleaser
@@ -42,48 +42,50 @@ _BATCHED = ("BATCHED", None, False)
 
 
 @pytest.fixture
-async def post(
+async def letter_harness(
     resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> AsyncIterator[LetterHarness]:
     """Return a harness in which one batch was released before."""
-    post = await a_harness_with_a_folder(
+    letter_harness = await a_harness_with_a_folder(
         resources, clock, tmp_path / "letters", BatchSettings(every_minutes=60, most=3)
     )
-    await post.create("A-0")
-    later(post)
-    await post.release()
-    take_away(post)
+    await letter_harness.create("A-0")
+    advance_clock(letter_harness)
+    await letter_harness.release()
+    pick_up_files(letter_harness)
     # One letter a day, whatever the claim.
-    later(post, days=1)
-    yield post
-    await post.adapter.close()
+    advance_clock(letter_harness, days=1)
+    yield letter_harness
+    await letter_harness.adapter.close()
 
 
-def later(post: LetterHarness, **by: float) -> None:
-    post.harness.clock.advance(timedelta(**(by or {"hours": 1})))
+def advance_clock(letter_harness: LetterHarness, **by: float) -> None:
+    letter_harness.harness.clock.advance(timedelta(**(by or {"hours": 1})))
 
 
-def take_away(post: LetterHarness, pattern: str = "*.*") -> list[str]:
+def pick_up_files(letter_harness: LetterHarness, pattern: str = "*.*") -> list[str]:
     """Pick up what a manifest names, as the print service does, and return the names."""
-    taken = [path for path in sorted(post.letter_folder.glob(pattern)) if path.is_file()]
+    taken = [path for path in sorted(letter_harness.letter_folder.glob(pattern)) if path.is_file()]
     for path in taken:
         path.unlink()
     return [path.name for path in taken]
 
 
-async def lose(post: LetterHarness, backup: Backup) -> None:
-    later(post)
-    await restore(post.harness.resources, backup)
-    later(post)
+async def restore_an_hour_later(letter_harness: LetterHarness, backup: Backup) -> None:
+    advance_clock(letter_harness)
+    await restore(letter_harness.harness.resources, backup)
+    advance_clock(letter_harness)
 
 
-async def rows(post: LetterHarness, statement: str = _ITEMS) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in await post.harness.rows(statement)]
+async def rows(letter_harness: LetterHarness, statement: str = _ITEMS) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in await letter_harness.harness.rows(statement)]
 
 
-async def settle(post: LetterHarness, actor: Actor = COMMAND_LINE, *, was_released: bool) -> int:
-    resources = post.harness.resources
-    keys = await rows(post, _KEYS)
+async def declare(
+    letter_harness: LetterHarness, actor: Actor = COMMAND_LINE, *, was_released: bool
+) -> int:
+    resources = letter_harness.harness.resources
+    keys = await rows(letter_harness, _KEYS)
     async with resources.database.transaction() as tx:
         return await resolve_uncertain_letters(
             tx, actor, resources, provider=LINE,
@@ -91,227 +93,251 @@ async def settle(post: LetterHarness, actor: Actor = COMMAND_LINE, *, was_releas
         )  # fmt: skip
 
 
-async def release_all(post: LetterHarness) -> list[dict[str, Any]]:
+async def release_all(letter_harness: LetterHarness) -> list[dict[str, Any]]:
     """Return the manifests that are released from now on."""
     for _ in range(4):
-        await post.release()
-        later(post)
-    return post.manifests()
+        await letter_harness.release()
+        advance_clock(letter_harness)
+    return letter_harness.manifests()
 
 
 async def test_letters_released_after_the_backup_are_not_released_again(
-    post: LetterHarness,
+    letter_harness: LetterHarness,
 ) -> None:
     """The service has picked up everything."""
-    await post.create("A-1", "A-2")
-    backup = await back_up(post.harness.resources)
-    later(post)
-    assert await post.release() == 2
-    assert len(take_away(post)) == 3
-    await lose(post, backup)
-    assert await rows(post) == [_BATCHED, _WAITING, _WAITING]
-    assert await release_all(post) == []
-    assert await rows(post) == [_BATCHED] * 3
-    assert await rows(post, _BATCHES) == [("RELEASED", 1, False), ("RELEASED", 2, True)]
+    await letter_harness.create("A-1", "A-2")
+    backup = await back_up(letter_harness.harness.resources)
+    advance_clock(letter_harness)
+    assert await letter_harness.release() == 2
+    assert len(pick_up_files(letter_harness)) == 3
+    await restore_an_hour_later(letter_harness, backup)
+    assert await rows(letter_harness) == [_BATCHED, _WAITING, _WAITING]
+    assert await release_all(letter_harness) == []
+    assert await rows(letter_harness) == [_BATCHED] * 3
+    assert await rows(letter_harness, _BATCHES) == [("RELEASED", 1, False), ("RELEASED", 2, True)]
 
 
 async def test_letters_that_were_not_released_are_released_after_the_restore(
-    post: LetterHarness,
+    letter_harness: LetterHarness,
 ) -> None:
-    await post.create("A-1")
-    await lose(post, await back_up(post.harness.resources))
-    (manifest,) = await release_all(post)
+    await letter_harness.create("A-1")
+    await restore_an_hour_later(letter_harness, await back_up(letter_harness.harness.resources))
+    (manifest,) = await release_all(letter_harness)
     assert manifest["head"]["letters"] == 1
-    assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
+    assert await rows(letter_harness) == [_BATCHED, ("BATCHED", None, True)]
 
 
 async def test_letters_in_doubt_are_not_released_while_the_folder_is_unavailable(
-    post: LetterHarness,
+    letter_harness: LetterHarness,
 ) -> None:
-    await post.create("A-1")
-    await lose(post, await back_up(post.harness.resources))
-    away = post.letter_folder.rename(post.letter_folder.with_name("away"))
+    await letter_harness.create("A-1")
+    await restore_an_hour_later(letter_harness, await back_up(letter_harness.harness.resources))
+    away = letter_harness.letter_folder.rename(letter_harness.letter_folder.with_name("away"))
     for _ in range(2):
-        await post.release()
-        later(post)
-    assert await rows(post) == [_BATCHED, _WAITING]
-    away.rename(post.letter_folder)
-    assert len(await release_all(post)) == 1
+        await letter_harness.release()
+        advance_clock(letter_harness)
+    assert await rows(letter_harness) == [_BATCHED, _WAITING]
+    away.rename(letter_harness.letter_folder)
+    assert len(await release_all(letter_harness)) == 1
 
 
-async def test_a_letter_that_was_not_looked_up_yet_joins_no_batch(post: LetterHarness) -> None:
+async def test_a_letter_that_was_not_looked_up_yet_joins_no_batch(
+    letter_harness: LetterHarness,
+) -> None:
     """For example a letter that another worker hands over between the search and the choice."""
-    await post.create("A-1")
-    await lose(post, await back_up(post.harness.resources))
-    async with post.harness.resources.database.transaction() as tx:
+    await letter_harness.create("A-1")
+    await restore_an_hour_later(letter_harness, await back_up(letter_harness.harness.resources))
+    async with letter_harness.harness.resources.database.transaction() as tx:
         assert await lock_waiting(tx, LINE, 10) == []
-    await post.release()
-    assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
+    await letter_harness.release()
+    assert await rows(letter_harness) == [_BATCHED, ("BATCHED", None, True)]
 
 
-async def test_a_person_is_asked_when_manifest_copies_are_missing(post: LetterHarness) -> None:
+async def test_a_person_is_asked_when_manifest_copies_are_missing(
+    letter_harness: LetterHarness,
+) -> None:
     """The folder of manifest copies was emptied."""
-    await post.create("A-1")
-    backup = await back_up(post.harness.resources)
-    take_away(post, "released/*")
-    await lose(post, backup)
-    assert await release_all(post) == []
-    assert await rows(post) == [_BATCHED, ("WAITING", "UNCONFIRMED", False)]
+    await letter_harness.create("A-1")
+    backup = await back_up(letter_harness.harness.resources)
+    pick_up_files(letter_harness, "released/*")
+    await restore_an_hour_later(letter_harness, backup)
+    assert await release_all(letter_harness) == []
+    assert await rows(letter_harness) == [_BATCHED, ("WAITING", "UNCONFIRMED", False)]
 
 
-async def test_a_broken_manifest_copy_proves_nothing(post: LetterHarness) -> None:
-    await post.create("A-1", "A-2", "A-3")
-    backup = await back_up(post.harness.resources)
-    await post.release()
-    newest = max(post.letter_folder.glob("released/*"))
+async def test_a_broken_manifest_copy_proves_nothing(letter_harness: LetterHarness) -> None:
+    await letter_harness.create("A-1", "A-2", "A-3")
+    backup = await back_up(letter_harness.harness.resources)
+    await letter_harness.release()
+    newest = max(letter_harness.letter_folder.glob("released/*"))
     newest.write_bytes(newest.read_bytes()[:-9])
-    take_away(post, "batch-*")
-    await lose(post, backup)
-    assert await release_all(post) == []
-    assert await rows(post) == [_BATCHED, *[("WAITING", "UNCONFIRMED", False)] * 3]
+    pick_up_files(letter_harness, "batch-*")
+    await restore_an_hour_later(letter_harness, backup)
+    assert await release_all(letter_harness) == []
+    assert await rows(letter_harness) == [_BATCHED, *[("WAITING", "UNCONFIRMED", False)] * 3]
 
 
-async def test_a_person_is_asked_about_a_letter_whose_file_is_missing(post: LetterHarness) -> None:
+async def test_a_person_is_asked_about_a_letter_whose_file_is_missing(
+    letter_harness: LetterHarness,
+) -> None:
     """For example because its claim was paid and the letter withdrawn."""
-    await post.create("A-1")
-    backup = await back_up(post.harness.resources)
-    take_away(post)
-    await lose(post, backup)
-    assert await release_all(post) == []
-    assert await rows(post) == [_BATCHED, ("WAITING", "MISSING", False)]
+    await letter_harness.create("A-1")
+    backup = await back_up(letter_harness.harness.resources)
+    pick_up_files(letter_harness)
+    await restore_an_hour_later(letter_harness, backup)
+    assert await release_all(letter_harness) == []
+    assert await rows(letter_harness) == [_BATCHED, ("WAITING", "MISSING", False)]
 
 
 async def test_a_batch_only_planned_in_the_backup_counts_as_released_by_its_copy(
-    post: LetterHarness,
+    letter_harness: LetterHarness,
 ) -> None:
-    await post.create("A-1")
-    later(post)
-    await post.release()
-    await back_to(post, "DECIDED")
-    backup = await back_up(post.harness.resources)
-    take_away(post)
-    await lose(post, backup)
-    assert await release_all(post) == []
-    assert await rows(post) == [_BATCHED] * 2
-    assert await rows(post, _BATCHES) == [("RELEASED", 1, False)] * 2
+    await letter_harness.create("A-1")
+    advance_clock(letter_harness)
+    await letter_harness.release()
+    await set_batch_state(letter_harness, "DECIDED")
+    backup = await back_up(letter_harness.harness.resources)
+    pick_up_files(letter_harness)
+    await restore_an_hour_later(letter_harness, backup)
+    assert await release_all(letter_harness) == []
+    assert await rows(letter_harness) == [_BATCHED] * 2
+    assert await rows(letter_harness, _BATCHES) == [("RELEASED", 1, False)] * 2
 
 
 async def test_letters_whose_manifest_was_not_completed_before_the_loss_are_printed(
-    post: LetterHarness,
+    letter_harness: LetterHarness,
 ) -> None:
     """The lost installation stopped between writing the copy and naming the manifest."""
-    await post.create("A-1", "A-2", "A-3")
-    backup = await back_up(post.harness.resources)
-    await post.release()
-    (path,) = post.letter_folder.glob("batch-*")
+    await letter_harness.create("A-1", "A-2", "A-3")
+    backup = await back_up(letter_harness.harness.resources)
+    await letter_harness.release()
+    (path,) = letter_harness.letter_folder.glob("batch-*")
     path.rename(f"{path}.part")
-    await lose(post, backup)
-    (manifest,) = await release_all(post)
+    await restore_an_hour_later(letter_harness, backup)
+    (manifest,) = await release_all(letter_harness)
     assert manifest["head"]["letters"] == 3
-    assert await rows(post, _BATCHES) == [("RELEASED", 1, False), ("RELEASED", 3, True)]
+    assert await rows(letter_harness, _BATCHES) == [("RELEASED", 1, False), ("RELEASED", 3, True)]
 
 
-async def test_a_contact_planned_in_the_backup_is_printed_once(post: LetterHarness) -> None:
+async def test_a_contact_planned_in_the_backup_is_printed_once(
+    letter_harness: LetterHarness,
+) -> None:
     """It was sent and released in the lost time; a clerk resumes its claim without checking."""
-    (claim,) = await post.harness.create("A-1", address=ADDRESS)
-    await Engine(post.harness.resources).run_once()
-    backup = await back_up(post.harness.resources)
-    await post.harness.run()
-    later(post)
-    assert await post.release() == 1
-    take_away(post)
-    await lose(post, backup)
-    later(post, days=1)
-    async with post.harness.work() as work:
+    (claim,) = await letter_harness.harness.create("A-1", address=ADDRESS)
+    await Engine(letter_harness.harness.resources).run_once()
+    backup = await back_up(letter_harness.harness.resources)
+    await letter_harness.harness.run()
+    advance_clock(letter_harness)
+    assert await letter_harness.release() == 1
+    pick_up_files(letter_harness)
+    await restore_an_hour_later(letter_harness, backup)
+    advance_clock(letter_harness, days=1)
+    async with letter_harness.harness.work() as work:
         await resume_claim(work, claim)
-    await post.harness.run()
-    assert await rows(post) == [_BATCHED, _WAITING]
-    assert await release_all(post) == []
-    assert await rows(post) == [_BATCHED] * 2
+    await letter_harness.harness.run()
+    assert await rows(letter_harness) == [_BATCHED, _WAITING]
+    assert await release_all(letter_harness) == []
+    assert await rows(letter_harness) == [_BATCHED] * 2
 
 
-async def test_a_second_restore_is_checked_again(post: LetterHarness) -> None:
-    await post.create("A-1")
-    await lose(post, await back_up(post.harness.resources))
-    await post.release()
-    take_away(post)
-    await back_to(post, None)
-    await lose(post, await back_up(post.harness.resources))
-    assert await rows(post) == [_BATCHED, _CLEARED]
-    assert await release_all(post) == []
-    assert await rows(post) == [_BATCHED, ("BATCHED", None, True)]
+async def test_a_second_restore_is_checked_again(letter_harness: LetterHarness) -> None:
+    await letter_harness.create("A-1")
+    await restore_an_hour_later(letter_harness, await back_up(letter_harness.harness.resources))
+    await letter_harness.release()
+    pick_up_files(letter_harness)
+    await set_batch_state(letter_harness, None)
+    await restore_an_hour_later(letter_harness, await back_up(letter_harness.harness.resources))
+    assert await rows(letter_harness) == [_BATCHED, _CLEARED]
+    assert await release_all(letter_harness) == []
+    assert await rows(letter_harness) == [_BATCHED, ("BATCHED", None, True)]
 
 
-async def test_a_status_report_proves_that_a_letter_was_released(post: LetterHarness) -> None:
+async def test_a_status_report_proves_that_a_letter_was_released(
+    letter_harness: LetterHarness,
+) -> None:
     """Even if a person was asked before."""
-    await post.create("A-1", "A-2")
-    first = post.references()[0]
-    backup = await back_up(post.harness.resources)
-    take_away(post, "released/*")
-    await lose(post, backup)
-    await post.release()
-    post.say("1.csv", write_status((first, "printed", "2026-03-04T10:00:00Z")))
-    await post.read_statuses()
-    assert await release_all(post) == []
-    assert sorted(await rows(post), key=str) == sorted(
+    await letter_harness.create("A-1", "A-2")
+    first = letter_harness.references()[0]
+    backup = await back_up(letter_harness.harness.resources)
+    pick_up_files(letter_harness, "released/*")
+    await restore_an_hour_later(letter_harness, backup)
+    await letter_harness.release()
+    letter_harness.write_status_file(
+        "1.csv", write_status((first, "printed", "2026-03-04T10:00:00Z"))
+    )
+    await letter_harness.read_statuses()
+    assert await release_all(letter_harness) == []
+    assert sorted(await rows(letter_harness), key=str) == sorted(
         [_BATCHED, ("RELEASED", None, False), ("WAITING", "UNCONFIRMED", False)], key=str
     )
 
 
-async def test_a_person_can_declare_letters_released(post: LetterHarness) -> None:
-    await post.create("A-1")
-    backup = await back_up(post.harness.resources)
-    take_away(post, "released/*")
-    await lose(post, backup)
-    await post.release()
-    assert await settle(post, was_released=True) == 1
-    assert await settle(post, was_released=False) == 0
-    assert await release_all(post) == []
-    assert await rows(post) == [_BATCHED, ("RELEASED", None, False)]
+async def test_a_person_can_declare_letters_released(letter_harness: LetterHarness) -> None:
+    await letter_harness.create("A-1")
+    backup = await back_up(letter_harness.harness.resources)
+    pick_up_files(letter_harness, "released/*")
+    await restore_an_hour_later(letter_harness, backup)
+    await letter_harness.release()
+    assert await declare(letter_harness, was_released=True) == 1
+    assert await declare(letter_harness, was_released=False) == 0
+    assert await release_all(letter_harness) == []
+    assert await rows(letter_harness) == [_BATCHED, ("RELEASED", None, False)]
 
 
-async def test_a_person_can_declare_letters_not_released(post: LetterHarness) -> None:
+async def test_a_person_can_declare_letters_not_released(letter_harness: LetterHarness) -> None:
     """Letters whose files exist are released; the others start their fallback."""
-    await post.create("A-1", "A-2")
-    backup = await back_up(post.harness.resources)
-    take_away(post, "released/*")
-    take_away(post, f"{post.references()[0]}.pdf")
-    await lose(post, backup)
-    await post.release()
-    assert await settle(post, was_released=False) == 2
-    (manifest,) = await release_all(post)
+    await letter_harness.create("A-1", "A-2")
+    backup = await back_up(letter_harness.harness.resources)
+    pick_up_files(letter_harness, "released/*")
+    pick_up_files(letter_harness, f"{letter_harness.references()[0]}.pdf")
+    await restore_an_hour_later(letter_harness, backup)
+    await letter_harness.release()
+    assert await declare(letter_harness, was_released=False) == 2
+    (manifest,) = await release_all(letter_harness)
     assert manifest["head"]["letters"] == 1
-    await post.join()
-    assert sorted(row[0] for row in await rows(post)) == ["BATCHED", "BATCHED", "TAKEN_BACK"]
-    assert [item[2] for item in await post.items() if item[0] == "TAKEN_BACK"] == [GONE]
+    await letter_harness.join()
+    assert sorted(row[0] for row in await rows(letter_harness)) == [
+        "BATCHED",
+        "BATCHED",
+        "TAKEN_BACK",
+    ]
+    assert [item[2] for item in await letter_harness.items() if item[0] == "TAKEN_BACK"] == [
+        FILES_MISSING_REASON
+    ]
 
 
-async def test_only_an_operator_of_all_merchants_may_declare_it(post: LetterHarness) -> None:
-    await post.create("A-1")
+async def test_only_an_operator_of_all_merchants_may_declare_it(
+    letter_harness: LetterHarness,
+) -> None:
+    await letter_harness.create("A-1")
     with pytest.raises(InsufficientScope):
-        await settle(post, Actor(ActorKind.USER, "x"), was_released=True)
+        await declare(letter_harness, Actor(ActorKind.USER, "x"), was_released=True)
 
 
-async def test_old_manifest_copies_are_removed_except_the_newest(post: LetterHarness) -> None:
+async def test_old_manifest_copies_are_removed_except_the_newest(
+    letter_harness: LetterHarness,
+) -> None:
     """Only copies that are old enough, so that a restored database recognises that it is the only
     one."""
-    await post.create("A-1")
-    later(post)
-    created_at = post.harness.clock.now()
-    assert await post.release() == 1
-    copies = post.files("released")
-    releaser = BatchReleaser(post.harness.resources, lambda: post.delivery_providers)
-    post.harness.clock.move_to(created_at + timedelta(days=30))
+    await letter_harness.create("A-1")
+    advance_clock(letter_harness)
+    created_at = letter_harness.harness.clock.now()
+    assert await letter_harness.release() == 1
+    copies = letter_harness.files("released")
+    releaser = BatchReleaser(
+        letter_harness.harness.resources, lambda: letter_harness.delivery_providers
+    )
+    letter_harness.harness.clock.move_to(created_at + timedelta(days=30))
     assert await releaser.sweep() == 0
-    later(post, milliseconds=1)
+    advance_clock(letter_harness, milliseconds=1)
     assert await releaser.sweep() == 1
-    assert post.files("released") == copies[1:]
+    assert letter_harness.files("released") == copies[1:]
     assert await releaser.sweep() == 0
 
 
-async def back_to(post: LetterHarness, state: str | None) -> None:
+async def set_batch_state(letter_harness: LetterHarness, state: str | None) -> None:
     """Set the newest batch to this state, or with None remove it so that its letters wait."""
-    async with post.harness.resources.database.transaction() as tx:
+    async with letter_harness.harness.resources.database.transaction() as tx:
         newest = await tx.fetchval("SELECT batch_id FROM letter_batches ORDER BY 1 DESC LIMIT 1")
         if state is None:
             await tx.execute(

@@ -27,13 +27,15 @@ async def count_states(harness: Harness) -> Counter[str]:
     return Counter(row["state"] for row in await harness.rows(_STATES))
 
 
-async def break_off(harness: Harness, count: int) -> MessageDispatcher:
+async def die_after_sending(harness: Harness, count: int) -> MessageDispatcher:
     """Hand all SMS messages to their channel, let their worker die, and return another worker."""
-    post = SentMessages()
-    worker = MessageDispatcher(harness.resources, [GatedChannel(post, "SMS", asyncio.Event())])
+    sent_messages = SentMessages()
+    worker = MessageDispatcher(
+        harness.resources, [GatedChannel(sent_messages, "SMS", asyncio.Event())]
+    )
     sending = asyncio.create_task(worker.run_merchant(harness.merchant.merchant_id))
     async with asyncio.timeout(20):
-        while post.calls.total() < count:  # noqa: ASYNC110 - the channel tells
+        while sent_messages.calls.total() < count:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.01)
     sending.cancel()
     await asyncio.wait([sending])
@@ -47,7 +49,7 @@ async def test_a_locked_message_in_doubt_does_not_hold_up_its_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await plan_texts(resources, clock, 2)
-    dispatcher = await break_off(harness, 2)
+    dispatcher = await die_after_sending(harness, 2)
     await harness.create("NEW", email=None, mobileNumber="+4915112345999")
     await Engine(resources).run_once()
     locked, _ = [row["communication_id"] for row in await harness.rows(_HANDED_OVER)]
@@ -65,7 +67,7 @@ async def test_messages_in_doubt_are_marked_in_batches_and_each_once(
     resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = await plan_texts(resources, clock, 5)
-    dispatcher = await break_off(harness, 5)
+    dispatcher = await die_after_sending(harness, 5)
     monkeypatch.setattr("dunwell.contact.escalation.contacts.dispatch.SET_SIZE", 2)
     marked = []
     for _ in range(3):

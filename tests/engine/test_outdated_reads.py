@@ -25,7 +25,7 @@ from tests.engine.test_workflow_races import alone
 from tests.support.claims import a_submission
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.harness import Harness, a_harness
-from tests.support.waiting import until_held_back
+from tests.support.waiting import wait_until_blocked
 
 _CLAIMS = """
 SELECT workflow_id, workflow_major, run, next_step_id, due_at, rules_version
@@ -44,7 +44,7 @@ async def draft_names(harness: Harness) -> list[str]:
     return [] if draft is None else [rule.name for rule in draft.rules.rules]
 
 
-async def let_go(harness: Harness, reader: Work) -> Any:
+async def remove_workflow_from_rules(harness: Harness, reader: Work) -> Any:
     """Load the rules for the reader, then remove the workflow from every rule; return the
     workflow's id."""
     workflow_id = (await load_rulebook(reader.tx, reader.merchant)).rules.default
@@ -58,7 +58,7 @@ async def test_a_claim_stays_unassigned_when_the_rules_point_to_a_deleted_workfl
 ) -> None:
     harness = await a_harness(resources, clock, a_definition())
     async with harness.work() as late:
-        workflow_id = await let_go(harness, late)
+        workflow_id = await remove_workflow_from_rules(harness, late)
         async with harness.work() as work:
             await delete_workflow(work, workflow_id)
         [created] = await create_claims(late, [a_submission("A")])
@@ -71,11 +71,11 @@ async def test_a_claim_created_while_its_workflow_is_deleted_waits_and_stays_una
 ) -> None:
     harness = await a_harness(resources, clock, a_definition())
     async with harness.work() as late:
-        workflow_id = await let_go(harness, late)
+        workflow_id = await remove_workflow_from_rules(harness, late)
         async with harness.work() as work:
             await delete_workflow(work, workflow_id)
             creating = asyncio.create_task(create_claims(late, [a_submission("A")]))
-            await until_held_back(resources.database, creating)
+            await wait_until_blocked(resources.database, creating)
         await creating
     assert [tuple(row) for row in await harness.rows(_CLAIMS)] == [_UNASSIGNED]
 
@@ -90,7 +90,7 @@ async def test_a_rules_draft_saved_while_another_is_discarded_becomes_the_draft(
     async with harness.work() as work:
         await end_draft(work)
         saving = asyncio.create_task(alone(harness, lambda w: save_rules_draft(w, a_draft("Two"))))
-        await until_held_back(resources.database, saving)
+        await wait_until_blocked(resources.database, saving)
     await saving
     assert await draft_names(harness) == ["Two"]
 
@@ -105,7 +105,7 @@ async def test_publishing_a_rules_draft_does_not_delete_a_newer_draft(
     async with harness.work() as work:
         await save_rules_draft(work, a_draft("Two"))
         publishing = asyncio.create_task(alone(harness, publish_rules_draft))
-        await until_held_back(resources.database, publishing)
+        await wait_until_blocked(resources.database, publishing)
     published = await publishing
     assert 'rule "Two" added' in published.review.differences
     assert await draft_names(harness) == []
@@ -122,6 +122,6 @@ async def test_a_claim_created_during_a_scenario_edit_is_explained_by_the_new_fi
         [created] = await create_claims(late, [a_submission("A")])
     assert created.claim_id is not None
     async with harness.work() as work:
-        told = await explain_claim(work, resources.keys, created.claim_id)
-    assert told.next_step is not None
-    assert (told.next_step.step_id, told.next_step.name) == (2, "Wait a week")
+        explanation = await explain_claim(work, resources.keys, created.claim_id)
+    assert explanation.next_step is not None
+    assert (explanation.next_step.step_id, explanation.next_step.name) == (2, "Wait a week")

@@ -33,7 +33,7 @@ def wait(days: int) -> dict[str, Any]:
 
 # The first message is sent on Monday, 2 March 2026.
 @pytest.mark.parametrize(
-    ("steps", "said"),
+    ("steps", "expected"),
     [
         ([wait(14), FEE], "Bitte zahlen Sie bis 10. März 2026. Danke."),
         ([wait(7), FEE], "\n\nDanke."),
@@ -41,15 +41,15 @@ def wait(days: int) -> dict[str, Any]:
     ],
 )
 async def test_a_message_names_the_last_day_whose_transfer_is_recorded_in_time(
-    steps: list[dict[str, Any]], said: str, resources: Resources, clock: MovableClock
+    steps: list[dict[str, Any]], expected: str, resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_harness(resources, clock, _define(EMAIL, *steps))
     await harness.create()
     await harness.run()
     [message] = harness.channels[0].sent
-    assert said in message.body_text
+    assert expected in message.body_text
     assert message.body_html is not None
-    assert ("Bitte zahlen" in message.body_html) is ("zahlen" in said or "bis" in said)
+    assert ("Bitte zahlen" in message.body_html) is ("zahlen" in expected or "bis" in expected)
 
 
 async def test_no_step_runs_before_a_transfer_of_that_day_is_recorded(

@@ -39,7 +39,7 @@ _GUARDS = "SELECT count(*) AS number FROM contact_guards WHERE merchant_id = $1"
 IBAN = "DE02 1203 0000 0000 2020 51"
 
 
-async def at_home(
+async def an_arrangement_by_letter(
     resources: Resources, clock: MovableClock, configuration: Any = BY_POST, **debtor: Any
 ) -> Arrangement:
     """Return an arrangement whose debtor has no e-mail address and no mobile number."""
@@ -113,7 +113,7 @@ async def test_an_agreed_plan_is_confirmed_by_letter(
     resources: Resources, clock: MovableClock, tmp_path: Path, language: str, says: tuple[str, ...],
     pays: list[str],
 ) -> None:  # fmt: skip
-    arrangement = await at_home(resources, clock, language=language)
+    arrangement = await an_arrangement_by_letter(resources, clock, language=language)
     await arrangement.agree(PLAN)
     await send_due_notices(arrangement.harness)
     [letter] = letters(arrangement)
@@ -130,7 +130,7 @@ async def test_an_agreed_plan_is_confirmed_by_letter(
 async def test_a_request_is_not_confirmed_by_letter(
     resources: Resources, clock: MovableClock
 ) -> None:
-    arrangement = await at_home(resources, clock)
+    arrangement = await an_arrangement_by_letter(resources, clock)
     await arrangement.ask(PLAN)
     await send_due_notices(arrangement.harness)
     assert letters(arrangement) == []
@@ -139,7 +139,7 @@ async def test_a_request_is_not_confirmed_by_letter(
 async def test_a_missed_instalment_and_a_broken_plan_are_notified_by_letter(
     resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> None:
-    arrangement = await at_home(resources, clock)
+    arrangement = await an_arrangement_by_letter(resources, clock)
     await arrangement.agree(PLAN)
     await arrangement.harness.pay(arrangement.claim_id, 1000)
     await run_until(arrangement, MISSED - HOUR)
@@ -180,7 +180,7 @@ async def test_every_other_answer_to_a_request_is_sent_by_letter(
     resources: Resources, clock: MovableClock, tmp_path: Path, terms: Any, is_approved: bool,
     says: str,
 ) -> None:  # fmt: skip
-    arrangement = await at_home(resources, clock)
+    arrangement = await an_arrangement_by_letter(resources, clock)
     asked = await arrangement.ask(terms)
     if is_approved:
         await arrangement.approve(asked.modality_id)
@@ -201,7 +201,7 @@ async def test_a_merchant_without_a_bank_account_points_to_the_page(
     methods = PAYING.payment.methods
     payment = msgspec.structs.replace(BY_POST.payment, bank_account=None, methods=methods)
     configuration = msgspec.structs.replace(BY_POST, payment=payment)
-    arrangement = await at_home(resources, clock, configuration)
+    arrangement = await an_arrangement_by_letter(resources, clock, configuration)
     await arrangement.agree(DEFERMENT)
     await send_due_notices(arrangement.harness)
     text, codes = read(letters(arrangement)[0], tmp_path)
@@ -213,7 +213,7 @@ async def test_a_merchant_without_a_bank_account_points_to_the_page(
 async def test_the_letter_asks_for_no_payment_when_a_dispute_has_closed_the_claim(
     resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> None:
-    arrangement = await at_home(resources, clock)
+    arrangement = await an_arrangement_by_letter(resources, clock)
     opened = await dispute(arrangement.harness, arrangement.claim_id)
     await answer(arrangement.harness, opened, ACCEPTED)
     text, codes = read(letters(arrangement)[-1], tmp_path)
@@ -225,7 +225,7 @@ async def test_the_letter_asks_for_no_payment_when_a_dispute_has_closed_the_clai
 async def test_each_letter_about_a_plan_is_sent_once(
     resources: Resources, clock: MovableClock
 ) -> None:
-    arrangement = await at_home(resources, clock)
+    arrangement = await an_arrangement_by_letter(resources, clock)
     approved = await arrangement.agree(PLAN)
     await arrangement.approve(approved.modality_id)
     for _ in range(3):
@@ -239,7 +239,7 @@ async def test_each_letter_about_a_plan_is_sent_once(
 async def test_the_same_letter_is_sent_after_a_two_day_outage_of_the_print_service(
     resources: Resources, clock: MovableClock
 ) -> None:
-    arrangement = await at_home(resources, clock)
+    arrangement = await an_arrangement_by_letter(resources, clock)
     arrangement.harness.channels[2].answers = [Temporary(2 * 86_400)]
     await arrangement.agree(PLAN)
     await send_due_notices(arrangement.harness)
@@ -252,7 +252,7 @@ async def test_the_same_letter_is_sent_after_a_two_day_outage_of_the_print_servi
 async def test_a_letter_is_sent_only_when_email_and_sms_do_not_work(
     resources: Resources, clock: MovableClock
 ) -> None:
-    arrangement = await at_home(resources, clock, email="erika@example.org")
+    arrangement = await an_arrangement_by_letter(resources, clock, email="erika@example.org")
     await arrangement.agree(PLAN)
     await send_due_notices(arrangement.harness)
     assert letters(arrangement) == []
@@ -266,7 +266,7 @@ async def test_a_letter_is_sent_only_when_email_and_sms_do_not_work(
 async def test_a_suppressed_postal_address_gets_no_letter(
     resources: Resources, clock: MovableClock
 ) -> None:
-    arrangement = await at_home(resources, clock)
+    arrangement = await an_arrangement_by_letter(resources, clock)
     provider = render_postal_address(
         {"street": "Heidestraße 17", "postal_code": "51147", "city": "Köln"}
     )
@@ -283,7 +283,7 @@ async def test_letters_about_a_plan_observe_quiet_hours_and_count_in_no_guard(
     """Nine o'clock is within quiet hours here; the letter is sent at ten, as an e-mail would be."""
     guards = msgspec.structs.replace(BY_POST.guards, quiet_hours=QuietHours("20:00", "10:00"))
     configuration = msgspec.structs.replace(BY_POST, guards=guards)
-    arrangement = await at_home(resources, clock, configuration)
+    arrangement = await an_arrangement_by_letter(resources, clock, configuration)
     await arrangement.agree(PLAN)
     await run_until(arrangement, MISSED + HOUR / 2)
     assert len(letters(arrangement)) == 1

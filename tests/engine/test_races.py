@@ -21,7 +21,7 @@ from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.harness import Harness, ScriptedChannel, a_harness
-from tests.support.waiting import until_held_back
+from tests.support.waiting import wait_until_blocked
 
 DAY = timedelta(days=1)
 _STATES = "SELECT state FROM communications WHERE merchant_id = $1 ORDER BY planned_at, run"
@@ -96,7 +96,7 @@ async def test_a_dispute_opened_while_another_hold_expires_keeps_the_claim_on_ho
     async with harness.work() as work:
         await open_hold(work, claim_id, HoldKind.DISPUTE)
         expiring = asyncio.create_task(expire_holds(resources))
-        await until_held_back(resources.database, expiring)
+        await wait_until_blocked(resources.database, expiring)
     await expiring
     await harness.run()
     assert harness.channels[0].sent == []

@@ -17,11 +17,11 @@ SELECT channel, state FROM communications WHERE merchant_id = $1 ORDER BY claim_
 async def test_a_notice_that_is_refused_suppresses_its_address(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
-    await asker.request()
-    await asker.run(ScriptedChannel([_NOBODY]))
-    assert await asker.states() == [("FAILED", "550 5.1.1")]
-    rows = [tuple(row) for row in await asker.harness.rows(_SUPPRESSED)]
+    notice_harness = await a_notice_harness(resources, clock)
+    await notice_harness.request()
+    await notice_harness.run(ScriptedChannel([_NOBODY]))
+    assert await notice_harness.states() == [("FAILED", "550 5.1.1")]
+    rows = [tuple(row) for row in await notice_harness.harness.rows(_SUPPRESSED)]
     assert rows == [("EMAIL", "BOUNCE", "e***@example.org")]
 
 

@@ -20,7 +20,7 @@ from dunwell.contact.sending.store import lock_due_reports
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.delivery_providers import a_harness_with_a_provider, report
-from tests.support.harness import AskableDeliveryProvider, Harness, ScriptedDeliveryProvider
+from tests.support.harness import Harness, QueryableDeliveryProvider, ScriptedDeliveryProvider
 
 _CONTACTS = """
 SELECT channel, state, failure, provider, provider_response, delivered_at IS NOT NULL
@@ -217,12 +217,12 @@ async def test_a_delivery_report_settles_a_message_in_doubt(
 async def test_a_provider_that_can_be_queried_settles_a_message_in_doubt(
     resources: Resources, clock: MovableClock, was_sent: bool, sends: int
 ) -> None:
-    provider = AskableDeliveryProvider(answers=[OSError("no answer")])
+    provider = QueryableDeliveryProvider(answers=[OSError("no answer")])
     harness, _ = await a_sent_contact(resources, clock, provider)
     adapters = Adapters(harness.channels, harness.delivery_providers.get)
     clock.advance(timedelta(minutes=3))
     assert await query_unknown_outcomes(resources, adapters) == 0
-    provider.became[provider.sent[0].communication_id] = was_sent
+    provider.outcomes[provider.sent[0].communication_id] = was_sent
     assert await query_unknown_outcomes(resources, adapters) == 1
     await harness.run()
     assert [row[1] for row in await contacts(harness)] == ["ACCEPTED"]
@@ -232,9 +232,9 @@ async def test_a_provider_that_can_be_queried_settles_a_message_in_doubt(
 async def test_a_message_in_doubt_is_queried_after_two_minutes(
     resources: Resources, clock: MovableClock
 ) -> None:
-    provider = AskableDeliveryProvider(answers=[OSError("no answer")])
+    provider = QueryableDeliveryProvider(answers=[OSError("no answer")])
     harness, _ = await a_sent_contact(resources, clock, provider)
-    provider.became[provider.sent[0].communication_id] = True
+    provider.outcomes[provider.sent[0].communication_id] = True
     adapters = Adapters(harness.channels, harness.delivery_providers.get)
     clock.advance(timedelta(minutes=2))
     assert await query_unknown_outcomes(resources, adapters) == 0
@@ -284,7 +284,7 @@ async def test_a_provider_is_queried_only_about_its_own_messages(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness, provider = await a_sent_contact(
-        resources, clock, AskableDeliveryProvider(answers=[OSError("x")])
+        resources, clock, QueryableDeliveryProvider(answers=[OSError("x")])
     )
     later = clock.now() + timedelta(hours=1)
     merchant_id = harness.merchant.merchant_id

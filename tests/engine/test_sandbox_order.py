@@ -90,12 +90,12 @@ async def advance(harness: Harness, days: int) -> AdvanceResult:
 
 async def load_history(harness: Harness) -> dict[str, list[tuple[Any, ...]]]:
     """Return everything that happened to the claims, by reference number."""
-    told: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    history: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     order = "reference_number, sequence"
     for statement in (_EVENTS.format(order=order), _HISTORY, _CONTACTS):
         for row in await harness.rows(statement):
-            told[row["reference_number"]].append(tuple(row))
-    return told
+            history[row["reference_number"]].append(tuple(row))
+    return history
 
 
 async def instants_of(harness: Harness) -> list[datetime]:
@@ -119,9 +119,9 @@ async def test_one_clock_move_has_the_same_result_as_real_time(
     for instant in instants:
         clock.move_to(max(clock.now(), instant))
         await live.run()
-    told = await load_history(sandbox)
-    assert len(told) == CLAIMS
-    assert told == await load_history(live)
+    history = await load_history(sandbox)
+    assert len(history) == CLAIMS
+    assert history == await load_history(live)
     [counts] = await sandbox.rows(
         "SELECT count(*) AS events, count(DISTINCT occurred_at) AS instants FROM events"
         " WHERE merchant_id = $1"

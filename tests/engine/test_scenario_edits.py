@@ -20,7 +20,7 @@ from dunwell.platform.resources import Resources
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.harness import Harness, a_harness
-from tests.support.waiting import until_held_back
+from tests.support.waiting import wait_until_blocked
 
 DAY = timedelta(days=1)
 REMINDER, WEEK, FEE, CHECKPOINT, LAST_WAIT = DOCUMENT["steps"]
@@ -235,7 +235,7 @@ async def test_an_edit_waits_for_an_engine_that_moves_a_claim_to_the_removed_ste
         # The lock that an engine holds while it decides by the old definition.
         await work.tx.execute("SELECT FROM claims FOR NO KEY UPDATE")
         editing = asyncio.create_task(edit(harness, REMINDER, WEEK, CHECKPOINT, LAST_WAIT))
-        await until_held_back(resources.database, editing)
+        await wait_until_blocked(resources.database, editing)
         await work.tx.execute(
             "UPDATE claims SET next_step_id = 3, due_at = $1, status = 'IN_PROCESS'", clock.now()
         )
@@ -269,7 +269,7 @@ async def test_after_the_outcome_of_a_contact_its_claim_continues_with_the_edite
     dispatcher = MessageDispatcher(resources, [channel])
     sending = asyncio.create_task(dispatcher.run_once())
     await begun.wait()
-    await until_held_back(resources.database, sending)
+    await wait_until_blocked(resources.database, sending)
     may_continue.set()
     await asyncio.gather(sending, *editing)
     await dispatcher.close()

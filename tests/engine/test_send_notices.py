@@ -34,12 +34,15 @@ class GatedWorker:
     """A worker with gated channels that can die: its calls then never return."""
 
     def __init__(
-        self, notice_harness: NoticeHarness, post: SentMessages, *, is_open: bool = True
+        self, notice_harness: NoticeHarness, sent_messages: SentMessages, *, is_open: bool = True
     ) -> None:
         self.gate = asyncio.Event()
         if is_open:
             self.gate.set()
-        channels = [GatedChannel(post, "EMAIL", self.gate), GatedChannel(post, "SMS", self.gate)]
+        channels = [
+            GatedChannel(sent_messages, "EMAIL", self.gate),
+            GatedChannel(sent_messages, "SMS", self.gate),
+        ]
         self.sender = NoticeSender(notice_harness.harness.resources, channels)
 
     async def run(self) -> None:
@@ -47,8 +50,8 @@ class GatedWorker:
             pass
 
 
-async def _run_until_called(sender: NoticeSender, post: SentMessages, calls: int) -> None:
-    while post.calls.total() < calls:
+async def _run_until_called(sender: NoticeSender, sent_messages: SentMessages, calls: int) -> None:
+    while sent_messages.calls.total() < calls:
         await sender.run_once()
 
 
@@ -187,62 +190,66 @@ async def test_a_suppressed_address_gets_its_code_and_no_confirmation(
 async def test_suppressions_of_all_merchants_are_loaded_with_one_statement(
     resources: Resources, clock: MovableClock
 ) -> None:
-    askers = [await a_notice_harness(resources, clock, key=key) for key in ("one", "other")]
-    for notice_harness in askers:
+    notice_harnesses = [
+        await a_notice_harness(resources, clock, key=key) for key in ("one", "other")
+    ]
+    for notice_harness in notice_harnesses:
         for number in range(3):
             await notice_harness.request(DEFERMENT, recipient=f"erika{number}@example.org")
-    async with askers[1].harness.work() as work:
+    async with notice_harnesses[1].harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "erika1@example.org", "DEBTOR")
     async with a_counted_database(resources, clock) as (over, statements):
-        sender = NoticeSender(over, askers[0].harness.channels)
+        sender = NoticeSender(over, notice_harnesses[0].harness.channels)
         await sender.run_once()
         asked = [each for each in await statements.take() if "JOIN suppressions" in each]
         while await sender.run_once() or not sender.is_idle:
             pass
     assert len(asked) == 1
-    assert await askers[0].states() == [("ACCEPTED", None)] * 3
+    assert await notice_harnesses[0].states() == [("ACCEPTED", None)] * 3
     failed = ("FAILED", "suppressed")
-    assert await askers[1].states() == [("ACCEPTED", None), failed, ("ACCEPTED", None)]
+    assert await notice_harnesses[1].states() == [("ACCEPTED", None), failed, ("ACCEPTED", None)]
 
 
 async def test_without_an_answer_only_a_repeatable_channel_is_called_again(
     resources: Resources, clock: MovableClock
 ) -> None:
     notice_harness = await a_notice_harness(resources, clock)
-    post = SentMessages({"EMAIL": [ConnectionResetError()], "SMS": [ConnectionResetError()]})
+    sent_messages = SentMessages(
+        {"EMAIL": [ConnectionResetError()], "SMS": [ConnectionResetError()]}
+    )
     await notice_harness.request()
     await notice_harness.request(channel="SMS")
-    worker = GatedWorker(notice_harness, post)
+    worker = GatedWorker(notice_harness, sent_messages)
     await worker.run()
     assert await notice_harness.states() == [("HANDED_OVER", None), ("UNKNOWN", None)]
     clock.advance(timedelta(seconds=5))
     await worker.run()
     assert await notice_harness.states() == [("ACCEPTED", None), ("UNKNOWN", None)]
-    assert post.faults == []
+    assert sent_messages.faults == []
 
 
 async def test_notices_of_a_dead_worker_are_taken_over_after_its_lease(
     resources: Resources, clock: MovableClock
 ) -> None:
     notice_harness = await a_notice_harness(resources, clock)
-    post = SentMessages()
+    sent_messages = SentMessages()
     email_id = await notice_harness.request()
     sms_id = await notice_harness.request(channel="SMS")
     dead, living = (
-        GatedWorker(notice_harness, post, is_open=False),
-        GatedWorker(notice_harness, post),
+        GatedWorker(notice_harness, sent_messages, is_open=False),
+        GatedWorker(notice_harness, sent_messages),
     )
-    await _run_until_called(dead.sender, post, 2)
+    await _run_until_called(dead.sender, sent_messages, 2)
     assert await living.sender.run_once() == 0
     clock.advance(LEASE)
     await living.run()
     assert await notice_harness.states() == [("ACCEPTED", None), ("UNKNOWN", None)]
-    assert post.calls == {email_id: 2, sms_id: 1}
+    assert sent_messages.calls == {email_id: 2, sms_id: 1}
     # Late answers to the dead worker change nothing.
     dead.gate.set()
     await dead.sender.close()
     assert await notice_harness.states() == [("ACCEPTED", None), ("UNKNOWN", None)]
-    assert post.faults == []
+    assert sent_messages.faults == []
 
 
 async def test_a_notice_of_a_worker_that_died_before_its_call_is_sent_later(
@@ -271,9 +278,9 @@ async def test_two_workers_send_each_notice_once(resources: Resources, clock: Mo
         await NoticeHarness(notice_harness.harness, claim_id, notice_harness.writer).request(
             channel="SMS", recipient=f"+{number}"
         )
-    post = SentMessages()
-    await asyncio.gather(*(GatedWorker(notice_harness, post).run() for _ in range(2)))
-    assert sorted(post.calls.values()) == [1] * 30
+    sent_messages = SentMessages()
+    await asyncio.gather(*(GatedWorker(notice_harness, sent_messages).run() for _ in range(2)))
+    assert sorted(sent_messages.calls.values()) == [1] * 30
     assert await notice_harness.states() == [("ACCEPTED", None)] * 30
 
 
@@ -290,18 +297,21 @@ async def test_a_channel_that_hangs_does_not_hold_up_other_channels_or_merchants
     await slow.request()
     swift = await a_notice_harness(resources, clock, key="swift")
     await swift.request()
-    post, swift_post = SentMessages(), SentMessages()
+    sent_messages, other_sent_messages = SentMessages(), SentMessages()
     gate, opened = asyncio.Event(), asyncio.Event()
     opened.set()
-    channels = [GatedChannel(post, "SMS", gate), GatedChannel(swift_post, "EMAIL", opened)]
+    channels = [
+        GatedChannel(sent_messages, "SMS", gate),
+        GatedChannel(other_sent_messages, "EMAIL", opened),
+    ]
     sender = NoticeSender(resources, channels)
     await sender.run_once()
-    await _run_until_called(sender, swift_post, 2)
+    await _run_until_called(sender, other_sent_messages, 2)
     await sender.run_once()
-    assert post.calls.total() == 8
+    assert sent_messages.calls.total() == 8
     assert await swift.states() == [("ACCEPTED", None)]
     gate.set()
     while await sender.run_once() or not sender.is_idle:
         pass
-    assert post.calls.total() == 20
+    assert sent_messages.calls.total() == 20
     assert {state for state, _ in await slow.states()} == {"ACCEPTED"}

@@ -76,12 +76,12 @@ async def test_an_unrecordable_refusal_without_a_call_does_not_affect_other_call
     await plan(harness, "A", "B")
     async with harness.work() as work:
         await suppress(work, resources.keys, "EMAIL", "a@example.org", "DEBTOR")
-    post, gate = SentMessages(), asyncio.Event()
-    dispatcher = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", gate)])
+    sent_messages, gate = SentMessages(), asyncio.Event()
+    dispatcher = MessageDispatcher(resources, [GatedChannel(sent_messages, "EMAIL", gate)])
     async with failures_unrecordable(resources.database):
         sending = asyncio.create_task(dispatcher.run_merchant(harness.merchant.merchant_id))
         with capture_logs() as logs:
-            while not sending.done() and not has_failed_to_settle(logs):  # noqa: ASYNC110 - the log tells
+            while not sending.done() and not has_failed_to_settle(logs):  # noqa: ASYNC110 - no event signals this
                 await asyncio.sleep(0.01)
         gate.set()
         with pytest.raises(asyncpg.RaiseError):
@@ -91,7 +91,7 @@ async def test_an_unrecordable_refusal_without_a_call_does_not_affect_other_call
     await dispatcher.run_merchant(harness.merchant.merchant_id)
     await dispatcher.close()
     assert await count_states(harness) == {"ACCEPTED": 1, "FAILED": 1}
-    assert set(post.calls.values()) == {1}
+    assert set(sent_messages.calls.values()) == {1}
 
 
 async def test_an_unrecordable_answer_does_not_affect_simultaneous_answers(
@@ -132,7 +132,7 @@ async def cancel_when_called(dispatcher: MessageDispatcher, sent: list[Any], cou
     """Close the dispatcher while `count` messages are at their channel, and cancel the closing."""
     await dispatcher.run_once()
     async with asyncio.timeout(20):
-        while len(sent) < count:  # noqa: ASYNC110 - the channel tells
+        while len(sent) < count:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.01)
     closing = asyncio.create_task(dispatcher.close())
     await asyncio.sleep(0)
@@ -145,7 +145,7 @@ async def test_an_unrecordable_answer_does_not_affect_others_when_sending_is_int
     resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A busy machine may take several seconds to log the failure.
-    monkeypatch.setattr("dunwell.contact.sending.sender._MOMENT_SECONDS", 60.0)
+    monkeypatch.setattr("dunwell.contact.sending.sender._BRIEF_RETRY_SECONDS", 60.0)
     harness = await plan_texts(resources, clock, 3)
     harness.channels[0] = late = _LateChannel(channel="SMS", is_repeatable=False)
     dispatcher = MessageDispatcher(

@@ -150,8 +150,8 @@ async def test_settling_a_contact_does_not_move_a_claim_assigned_to_another_work
     assert before == ("IN_PROCESS", 1, None)
     assert await settle(harness, was_sent=was_sent) == state
     assert await place(harness) == before
-    told = [event["actionStep"]["name"] for event in await harness.events(claim_id)]
-    assert told == ["First reminder"] * was_sent
+    step_names = [event["actionStep"]["name"] for event in await harness.events(claim_id)]
+    assert step_names == ["First reminder"] * was_sent
 
 
 async def assign_to_another_reminder(harness: Harness) -> int:

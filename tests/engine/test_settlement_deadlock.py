@@ -48,7 +48,7 @@ async def test_a_deadlock_with_an_edit_of_two_scenarios_leaves_no_contact_in_dou
             await work.tx.execute("SET LOCAL deadlock_timeout = '30s'")
             await save_scenario(work, "Second", EDITED)
             begun.set()
-            while (await harness.rows(_WAITING))[0][0] == 0:  # noqa: ASYNC110 - PostgreSQL tells
+            while (await harness.rows(_WAITING))[0][0] == 0:  # noqa: ASYNC110 - no event signals this
                 await asyncio.sleep(0)
             await save_scenario(work, "Standard", EDITED)
 

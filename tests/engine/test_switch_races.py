@@ -22,11 +22,11 @@ from dunwell.platform.resources import Resources
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, a_harness
-from tests.support.waiting import until_held_back
+from tests.support.waiting import wait_until_blocked
 
 DAY = timedelta(days=1)
 CLAIMS = 40
-_TOLD = "SELECT claim_id, type FROM events WHERE merchant_id = $1"
+_EVENTS = "SELECT claim_id, type FROM events WHERE merchant_id = $1"
 _PLACES = """
 SELECT claim_id, workflow_id, workflow_major, run, next_step_id, due_at
 FROM claims
@@ -76,9 +76,9 @@ async def test_two_engines_and_two_dispatchers_continue_during_the_switch(
     for each in dispatchers:
         await each.close()
     await harness.run()
-    told = Counter((row["claim_id"], row["type"]) for row in await harness.rows(_TOLD))
+    event_counts = Counter((row["claim_id"], row["type"]) for row in await harness.rows(_EVENTS))
     types = ("ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ARCHIVED")
-    assert told == {(claim_id, each): 1 for claim_id in claim_ids for each in types}
+    assert event_counts == {(claim_id, each): 1 for claim_id in claim_ids for each in types}
     assert len(harness.channels[0].sent) == CLAIMS
 
 
@@ -174,7 +174,7 @@ async def test_an_edit_that_waited_for_the_switch_is_refused(
     async with harness.work() as work:
         await switch_to_workflows(work)
         editing = asyncio.create_task(edit())
-        await until_held_back(resources.database, editing)
+        await wait_until_blocked(resources.database, editing)
     with pytest.raises(InvalidState) as refusal:
         await editing
     assert refusal.value.details == {"state": "SWITCHED"}

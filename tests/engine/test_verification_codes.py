@@ -100,20 +100,20 @@ async def test_a_code_that_two_messages_share_confirms_both(
 
 
 async def test_a_notice_is_confirmed_by_its_code(resources: Resources, clock: MovableClock) -> None:
-    asker = await a_notice_harness(resources, clock)
-    await _send(asker, LinkFacts())
-    [message] = asker.harness.channels[0].sent
-    assert await _check(asker.harness, _find_code(message.body_text))
+    notice_harness = await a_notice_harness(resources, clock)
+    await _send(notice_harness, LinkFacts())
+    [message] = notice_harness.harness.channels[0].sent
+    assert await _check(notice_harness.harness, _find_code(message.body_text))
 
 
 async def test_a_sign_in_code_message_has_no_verification_code(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
-    await _send(asker, CodeFacts())
-    [message] = asker.harness.channels[0].sent
+    notice_harness = await a_notice_harness(resources, clock)
+    await _send(notice_harness, CodeFacts())
+    [message] = notice_harness.harness.channels[0].sent
     assert "/real" not in message.body_text
-    assert await asker.harness.rows(_CODES) == []
+    assert await notice_harness.harness.rows(_CODES) == []
 
 
 async def test_contacts_name_the_collection_agency_that_runs_the_installation(
@@ -128,6 +128,6 @@ async def test_contacts_name_the_collection_agency_that_runs_the_installation(
     assert "Aufsichtsbehörde: Bundesamt für Justiz, 53094 Bonn" in message.body_text
 
 
-async def _send(asker: NoticeHarness, facts: LinkFacts | CodeFacts) -> None:
-    await asker.request(facts)
-    await asker.run()
+async def _send(notice_harness: NoticeHarness, facts: LinkFacts | CodeFacts) -> None:
+    await notice_harness.request(facts)
+    await notice_harness.run()

@@ -281,9 +281,9 @@ async def test_a_signed_test_event_goes_only_to_its_endpoint(
         new = await outbox.add_endpoint(receiver.url, ("ARCHIVED",))
         await outbox.add_endpoint(other.url)
         async with outbox.resources.database.transaction() as tx:
-            begun = await start_test(outbox.work(tx), new.endpoint_id)
+            started = await start_test(outbox.work(tx), new.endpoint_id)
         async with open_webhook_sender(allow_loopback=True) as sender:
-            reply = await send_test(sender, outbox.resources.keys, begun)
+            reply = await send_test(sender, outbox.resources.keys, started)
 
     assert (reply.status, other.received) == (202, [])
     [received] = receiver.received

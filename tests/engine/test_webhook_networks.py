@@ -230,7 +230,7 @@ async def test_a_test_event_respects_the_same_networks(
         for entries in ([], [an_entry()], [an_entry("hansen")]):
             await open_networks(resources, *entries)
             async with resources.database.transaction() as tx:
-                begun = await start_test(outbox.work(tx), added.endpoint_id)
-            reply = await send_test(sender, resources.keys, begun)
+                started = await start_test(outbox.work(tx), added.endpoint_id)
+            reply = await send_test(sender, resources.keys, started)
             statuses.append(reply.status or reply.error)
     assert statuses == ["https is required", 204, "https is required"]

@@ -26,7 +26,7 @@ from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.harness import Harness, a_harness
-from tests.support.waiting import until_held_back
+from tests.support.waiting import wait_until_blocked
 
 Operation = Callable[[Work], Awaitable[Any]]
 FIRST = a_definition()
@@ -39,7 +39,7 @@ async def race(harness: Harness, first: Operation, second: Operation) -> list[An
     async with harness.work() as work:
         one = await first(work)
         waiting = asyncio.create_task(alone(harness, second))
-        await until_held_back(harness.resources.database, waiting)
+        await wait_until_blocked(harness.resources.database, waiting)
     return [one, await waiting]
 
 
@@ -157,7 +157,7 @@ async def test_publishing_by_merchant_file_and_by_a_person_does_not_deadlock(
     async with harness.work() as work:
         await lock_merchant(work.tx, work.merchant_id)
         waiting = asyncio.create_task(alone(harness, lambda work: publish_draft(work, workflow_id)))
-        await until_held_back(resources.database, waiting)
+        await wait_until_blocked(resources.database, waiting)
         assert (await publish_draft(work, workflow_id)).name == "v1.1"
     assert isinstance(await waiting, InvalidState)
 

@@ -91,8 +91,8 @@ async def test_the_clock_alert_names_the_host_and_ends_when_the_clocks_agree(
     by_database = replace(wrong, clock=DatabaseTime(wrong.clock))
     await check_for_alerts(by_database, _find_no_line, "")
     async with resources.database.transaction() as tx:
-        [alarm] = (await load_alert_overview(tx, COMMAND_LINE, datetime.now(UTC))).active
-    assert (alarm.kind, alarm.subject) == ("CLOCKS_APART", "web-2")
+        [alert] = (await load_alert_overview(tx, COMMAND_LINE, datetime.now(UTC))).active
+    assert (alert.kind, alert.subject) == ("CLOCKS_APART", "web-2")
     async with resources.database.transaction() as tx:
         await tx.execute("UPDATE alerts SET began_at = began_at - interval '1 hour',"
                          " seen_at = seen_at - interval '16 minutes'")  # fmt: skip

@@ -16,7 +16,7 @@ from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
 from tests.support.claims import a_claim
-from tests.support.merchant_ids import count_on
+from tests.support.merchant_ids import use_next_merchant_ids
 from tests.support.servers import OwnServer, an_own_server
 
 # Short timeouts. docs/operator/outages.md documents those of the product.
@@ -43,7 +43,7 @@ async def own(server: OwnServer, tmp_path: Path, clock: MovableClock) -> AsyncIt
     await asyncio.to_thread(migrate, url)
     database = await Database.open(url, size=4, limits=_LIMITS)
     async with database.connection() as connection:
-        await count_on(connection)
+        await use_next_merchant_ids(connection)
     keys = KeyRing(settings.secret_key)
     async with an_api(Resources(settings, database, clock, RandomIds(), keys), clock) as api:
         yield api

@@ -258,7 +258,7 @@ def lose_manifest(archive: WalArchive, _data_dir: Path) -> None:
     manifest.unlink()
 
 
-def draw_another_key(_archive: WalArchive, data_dir: Path) -> None:
+def create_another_key(_archive: WalArchive, data_dir: Path) -> None:
     (data_dir / "secret.key").unlink()
 
 
@@ -279,7 +279,7 @@ def leave_a_database(_archive: WalArchive, data_dir: Path) -> None:
         (lose_log, 0, "The archive has a gap"),
         (damage_log, 0, "recovery ended before configured recovery target was reached"),
         (lose_manifest, 0, "contains no base backup"),
-        (draw_another_key, 0, "differs from the one in use when this backup was taken"),
+        (create_another_key, 0, "differs from the one in use when this backup was taken"),
         (leave_a_file, 0, "A backup can only be restored into an empty installation"),
         (leave_a_database, 0, "A point in time can only be restored into an empty"),
     ],

@@ -102,7 +102,7 @@ async def test_everything_acknowledged_before_a_backup_is_restored(
         assert (await served.list_events())[-3:] == new_events
 
 
-def flip_dump(backup: Path, _folder: Path) -> None:
+def corrupt_dump(backup: Path, _folder: Path) -> None:
     content = bytearray((backup / CLAIMS).read_bytes())
     content[-1] ^= 1
     (backup / CLAIMS).write_bytes(content)
@@ -116,7 +116,7 @@ def lose_manifest(backup: Path, _folder: Path) -> None:
     (backup / "manifest.json").unlink()
 
 
-def draw_another_key(_backup: Path, folder: Path) -> None:
+def create_another_key(_backup: Path, folder: Path) -> None:
     (folder / "secret.key").unlink()
 
 
@@ -128,10 +128,10 @@ def leave_a_file(_backup: Path, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (flip_dump, f"{CLAIMS} has been changed or damaged"),
+        (corrupt_dump, f"{CLAIMS} has been changed or damaged"),
         (lose_upload, "files/7/upload is missing"),
         (lose_manifest, "it is not a complete backup"),
-        (draw_another_key, "differs from the one in use when this backup was taken"),
+        (create_another_key, "differs from the one in use when this backup was taken"),
         (leave_a_file, "A backup can only be restored into an empty installation"),
     ],
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dunwell.operations.recovery.verify_backup import remove_abandoned
+from dunwell.operations.recovery.verify_backup import remove_abandoned_folders
 from dunwell.platform.embedded.folder_lock import FolderLock
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
@@ -163,7 +163,7 @@ def test_only_abandoned_scratch_folders_of_the_same_user_are_removed(
     if os.geteuid() == 0:
         others.mkdir()
         os.chown(others, 12345, 12345)
-    remove_abandoned(scratch)
+    remove_abandoned_folders(scratch)
     assert (abandoned.exists(), running.exists(), theirs.exists()) == (False, True, True)
     assert others.exists() == (os.geteuid() == 0)
     lock.release()

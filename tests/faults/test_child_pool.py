@@ -65,11 +65,11 @@ def _open_pool(act: str, size: int = 2) -> ChildPool:
     return pool
 
 
-def test_closing_with_requests_running_and_waiting_ends_and_leaves_no_child(run: Run) -> None:
+def test_closing_ends_running_and_waiting_requests_and_leaves_no_child(run: Run) -> None:
     async def test() -> None:
         pool = _open_pool(_STALLS)
         asked = [asyncio.create_task(pool.ask(b"x", key=each % 5)) for each in range(40)]
-        while len(find_children(_NAME)) < 2:  # noqa: ASYNC110 - a process tells no event
+        while len(find_children(_NAME)) < 2:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.01)
         started_at = monotonic()
 

@@ -87,11 +87,11 @@ def test_web_and_worker_report_readiness_and_serve_metrics(
 ) -> None:
     with _started(word, tmp_path, postgres.url) as (process, port, operators):
         origin = f"http://127.0.0.1:{operators}"
-        said = {
+        expected = {
             "web": f"ready http://127.0.0.1:{port}\n",
-            "worker": f"ready, worker, health and figures at {origin}\n",
+            "worker": f"ready, worker, health and metrics at {origin}\n",
         }
-        assert _read_line(process.stdout) == said[word]
+        assert _read_line(process.stdout) == expected[word]
         assert httpx.get(f"{origin}/readyz", timeout=_TIMEOUT_SECONDS).status_code == 200
         figures = httpx.get(f"{origin}/metrics", timeout=_TIMEOUT_SECONDS).text
         assert "dunwell_worker_done" in figures

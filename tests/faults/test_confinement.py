@@ -45,14 +45,14 @@ async def _inspect(children: list[Callable[[], Awaitable[None]]]) -> None:
     await inspector.inspect(a_pdf())
 
 
-async def _paint(children: list[Callable[[], Awaitable[None]]]) -> None:
-    painter = PagePictures(1)
-    children.append(painter.close)
+async def _draw_page(children: list[Callable[[], Awaitable[None]]]) -> None:
+    page_pictures = PagePictures(1)
+    children.append(page_pictures.close)
 
     async def load() -> bytes:
         return a_pdf()
 
-    await painter.count_pages(PictureSource("key", PDF, load))
+    await page_pictures.count_pages(PictureSource("key", PDF, load))
 
 
 async def _print(children: list[Callable[[], Awaitable[None]]]) -> None:
@@ -70,14 +70,14 @@ async def _read_document(children: list[Callable[[], Awaitable[None]]]) -> None:
 async def _read_mail(children: list[Callable[[], Awaitable[None]]]) -> None:
     reader = MailParser()
     children.append(reader.close)
-    await reader.read(KeyRing({1: b"k" * 32}), Envelope("post", "", "x@y.example", b"\r\nx"))
+    await reader.classify(KeyRing({1: b"k" * 32}), Envelope("post", "", "x@y.example", b"\r\nx"))
 
 
 _KINDS = {
     "yaml_child": _read_document,
     "mail_child": _read_mail,
     "inspection_child": _inspect,
-    "drawing_child": _paint,
+    "drawing_child": _draw_page,
     "printer_child": _print,
 }
 

@@ -42,7 +42,7 @@ _MAX_SECONDS = 1.0
 
 
 @dataclass
-class Besieged:
+class AttackedProcess:
     web: Web
     target: AttackedServer
 
@@ -58,11 +58,11 @@ class Besieged:
 
 
 @pytest.fixture(scope="module")
-async def besieged(
+async def attacked_process(
     module_resources: Resources,
     postgres: EmbeddedPostgres,
     tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[Besieged]:
+) -> AsyncIterator[AttackedProcess]:
     resources = module_resources
     await apply_installation(resources, check_installation({"trustedProxies": ["127.0.0.1"]}))
     harness = await a_harness(resources, MovableClock(datetime.now(UTC)), a_definition())
@@ -76,17 +76,17 @@ async def besieged(
         token = web.token_of(credential)
         cookie, merchant_id = person.session.secret, harness.merchant.merchant_id
         target = AttackedServer(port, merchant_id, token, cookie, preview_path)
-        yield Besieged(web, target)
+        yield AttackedProcess(web, target)
 
 
 class Probe:
     """Requests the process's health repeatedly in its own thread, because the loop of the attackers
     is busy."""
 
-    def __init__(self, besieged: Besieged) -> None:
-        self._besieged = besieged
+    def __init__(self, attacked_process: AttackedProcess) -> None:
+        self._besieged = attacked_process
         self._is_over = threading.Event()
-        self._process = psutil.Process(besieged.web.process.pid)
+        self._process = psutil.Process(attacked_process.web.process.pid)
         # The duration of each response in seconds. On a busy machine, the time for which the
         # process itself worked meanwhile: what the response would have taken on an idle machine.
         self.seconds: list[float] = []
@@ -114,18 +114,18 @@ class Probe:
 
 @pytest.mark.parametrize("names", [*([each] for each in ATTACKS), [*ATTACKS]], ids=" and ".join)
 async def test_requests_are_answered_and_memory_is_limited_during_attacks(
-    besieged: Besieged, names: Sequence[str]
+    attacked_process: AttackedProcess, names: Sequence[str]
 ) -> None:
-    expected, seen = [ATTACKS[each][1] for each in names], besieged.target.statuses
+    expected, seen = [ATTACKS[each][1] for each in names], attacked_process.target.statuses
     seen.clear()
-    besieged.forget_peak()
-    before = besieged.peak_mib
+    attacked_process.forget_peak()
+    before = attacked_process.peak_mib
     chosen = itertools.islice(itertools.cycle(names), _CONNECTIONS)
     attacks = [
-        asyncio.create_task(keep_attacking(besieged.target, number, ATTACKS[each][0]))
+        asyncio.create_task(keep_attacking(attacked_process.target, number, ATTACKS[each][0]))
         for number, each in enumerate(chosen)
     ]
-    with Probe(besieged) as probe:
+    with Probe(attacked_process) as probe:
         await asyncio.sleep(_LEAST_SECONDS)
         for _ in range(int(_MAX_WAITED_SECONDS / 0.1)):
             if all(each & seen.keys() for each in expected if each):
@@ -134,7 +134,7 @@ async def test_requests_are_answered_and_memory_is_limited_during_attacks(
     for each in attacks:
         each.cancel()
     await asyncio.gather(*attacks, return_exceptions=True)
-    slowest, peak = max(probe.seconds), besieged.peak_mib
+    slowest, peak = max(probe.seconds), attacked_process.peak_mib
     print(f"{names}: {before} to {peak} MiB, {slowest:.2f} s, {seen}")
     assert peak < _MAX_MIB
     assert slowest < _MAX_SECONDS

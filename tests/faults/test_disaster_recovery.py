@@ -45,7 +45,7 @@ class LoadedMerchant:
         result: dict[str, Any] = answer["result"]
         return result
 
-    def hand_over(self, references: list[str]) -> list[dict[str, Any]]:
+    def submit(self, references: list[str]) -> list[dict[str, Any]]:
         results: list[dict[str, Any]] = self._send(
             "POST", "/claims", json=[a_claim(each) for each in references]
         )["result"]
@@ -103,7 +103,7 @@ async def test_an_installation_recovers_from_a_disaster_by_its_backup(
             )
             await asyncio.to_thread(merchant.read_events, None)
             rows = await asyncio.to_thread(read_rows, installation)
-            await asyncio.to_thread(lose, installation, tmp_path / "safe")
+            await asyncio.to_thread(destroy_host, installation, tmp_path / "safe")
 
             merchant.client.installation = other
             await asyncio.to_thread(restore, other, tmp_path, follow)
@@ -138,7 +138,7 @@ def back_up_under_load(merchant: LoadedMerchant, backups: Path, follow: Follow) 
     return acknowledged
 
 
-def lose(installation: Installation, safe: Path) -> None:
+def destroy_host(installation: Installation, safe: Path) -> None:
     """Lose everything except the key, which was kept elsewhere."""
     safe.mkdir()
     shutil.copy2(installation.data_dir / "secret.key", safe)
@@ -194,7 +194,7 @@ def load_again(merchant: LoadedMerchant) -> None:
     every = sorted(client.acknowledged)
     for start in range(0, len(every), _AT_ONCE):
         references = every[start : start + _AT_ONCE]
-        for reference, result in zip(references, merchant.hand_over(references), strict=True):
+        for reference, result in zip(references, merchant.submit(references), strict=True):
             error = result["error"] and result["error"]["type"]
             assert error == ("DuplicateReferenceNumber" if reference in there else None)
     with client.at_work():

@@ -35,7 +35,7 @@ WHERE merchant_id = $1 AND type = 'DUNNING_FEE'
 
 
 @dataclass
-class Shift:
+class KilledWorkers:
     """Workers of one installation, one after the other."""
 
     harness: Harness
@@ -72,26 +72,26 @@ async def harness(resources: Resources) -> Harness:
     return harness
 
 
-def at_least(shift: Shift, states: str, wanted: int) -> Callable[[], Awaitable[bool]]:
+def at_least(workers: KilledWorkers, states: str, wanted: int) -> Callable[[], Awaitable[bool]]:
     async def is_enough() -> bool:
-        return await shift.count(states) >= wanted
+        return await workers.count(states) >= wanted
 
     return is_enough
 
 
-async def work_off_with_kills(shift: Shift) -> None:
+async def work_off_with_kills(workers: KilledWorkers) -> None:
     """Kill workers while batches are decided, messages are sent and results are recorded."""
     planned = "PLANNED HANDED_OVER ACCEPTED UNKNOWN"
     for wanted in (1, 600):
-        await shift.work_until(at_least(shift, planned, wanted))
+        await workers.work_until(at_least(workers, planned, wanted))
     for wanted in (1, 300, 700, 1100):
-        await shift.work_until(at_least(shift, "HANDED_OVER ACCEPTED UNKNOWN", wanted))
-    await shift.work_until(at_least(shift, "ACCEPTED UNKNOWN", CLAIMS))
+        await workers.work_until(at_least(workers, "HANDED_OVER ACCEPTED UNKNOWN", wanted))
+    await workers.work_until(at_least(workers, "ACCEPTED UNKNOWN", CLAIMS))
 
 
 async def test_a_repeatable_channel_ends_with_one_message_for_each_claim(harness: Harness) -> None:
-    shift = Shift(harness)
-    await work_off_with_kills(shift)
+    workers = KilledWorkers(harness)
+    await work_off_with_kills(workers)
     fees = [tuple(row) for row in await harness.rows(_FEES)]
 
     async def has_all_fees() -> bool:
@@ -99,7 +99,7 @@ async def test_a_repeatable_channel_ends_with_one_message_for_each_claim(harness
         fees = [tuple(row) for row in await harness.rows(_FEES)]
         return bool(fees[0][0] >= CLAIMS)
 
-    await shift.work_until(has_all_fees)
+    await workers.work_until(has_all_fees)
     outbox = harness.resources.settings.data_dir / "outbox"
     sent = await asyncio.to_thread(lambda: sorted(outbox.rglob("*.eml")))
     assert len(sent) == CLAIMS
@@ -116,8 +116,8 @@ async def test_a_non_repeatable_channel_never_gets_a_message_twice(
     harness: Harness, tmp_path: Path
 ) -> None:
     letter_box = tmp_path / "letters"
-    shift = Shift(harness, letter_box)
-    await work_off_with_kills(shift)
+    workers = KilledWorkers(harness, letter_box)
+    await work_off_with_kills(workers)
     letters = (await asyncio.to_thread(letter_box.read_text)).split()
     assert len(letters) == len(set(letters))
     states = {row["state"]: row["count"] for row in await harness.rows(_STATES)}

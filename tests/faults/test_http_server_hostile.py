@@ -182,11 +182,11 @@ async def test_only_a_few_refused_clients_are_read_at_once() -> None:
         for _, writer in (first, second):
             writer.write(bytes(32_000_000))
         await asyncio.wait_for(first[1].drain(), 1)
-        heard = asyncio.create_task(second[1].drain())
-        await asyncio.wait([heard], timeout=0.3)
-        assert not heard.done()
+        drained = asyncio.create_task(second[1].drain())
+        await asyncio.wait([drained], timeout=0.3)
+        assert not drained.done()
         first[1].close()
-        await asyncio.wait_for(heard, 1)
+        await asyncio.wait_for(drained, 1)
         second[1].close()
 
 

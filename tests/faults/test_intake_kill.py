@@ -64,7 +64,7 @@ class Server:
 
 
 @dataclass
-class Tries:
+class ReferenceAttempts:
     """The responses to all requests with one reference."""
 
     # The ids of claims that a response reported as created.
@@ -72,13 +72,13 @@ class Tries:
     # The ids that a response reported as existing, and whether an earlier request may have created
     # them.
     duplicates: list[tuple[int, bool]] = field(default_factory=list)
-    under_way: int = 0
+    in_progress: int = 0
     # Whether any request with this reference ended without a conclusive response.
     is_in_doubt: bool = False
 
 
 @dataclass
-class Crowd:
+class Callers:
     """Callers that each create one claim after the other at any running process, and retry until
     they get a response. Some references are used by two callers at once."""
 
@@ -87,7 +87,7 @@ class Crowd:
     webs: list[Web]
     # Processes that are started live longer than the callers.
     closing: AsyncExitStack
-    attempts: dict[str, Tries] = field(default_factory=dict)
+    attempts: dict[str, ReferenceAttempts] = field(default_factory=dict)
     is_over: bool = False
     numbers: Iterator[int] = field(default_factory=itertools.count)
     progress: asyncio.Event = field(default_factory=asyncio.Event)
@@ -100,13 +100,13 @@ class Crowd:
         while not self.is_over:
             number = next(self.numbers)
             reference = f"R-{number - 1 if number % 8 == 1 else number}"
-            attempts = self.attempts.setdefault(reference, Tries())
+            attempts = self.attempts.setdefault(reference, ReferenceAttempts())
             while True:
                 if await self._try(http, reference, attempts):
                     break
                 await asyncio.sleep(0.02)
 
-    async def go_on(self) -> None:
+    async def wait_for_progress(self) -> None:
         """Wait until some more claims have been acknowledged."""
         goal = self.acknowledged + _CREATED_BETWEEN_KILLS
         async with asyncio.timeout(120):
@@ -114,10 +114,12 @@ class Crowd:
                 self.progress.clear()
                 await self.progress.wait()
 
-    async def _try(self, http: httpx.AsyncClient, reference: str, attempts: Tries) -> bool:
+    async def _try(
+        self, http: httpx.AsyncClient, reference: str, attempts: ReferenceAttempts
+    ) -> bool:
         path = f"/api/merchants/{self.harness.merchant.merchant_id}/claims"
-        attempts.under_way += 1
-        attempts.is_in_doubt |= attempts.under_way > 1
+        attempts.in_progress += 1
+        attempts.is_in_doubt |= attempts.in_progress > 1
         try:
             origin = random.choice(self.webs).origin
             headers = {"Authorization": f"Bearer {self.token}"}
@@ -126,7 +128,7 @@ class Crowd:
             attempts.is_in_doubt = True
             return False
         finally:
-            attempts.under_way -= 1
+            attempts.in_progress -= 1
         if answer.status_code != 200:
             assert answer.status_code == 503, answer.text
             attempts.is_in_doubt = True
@@ -144,7 +146,7 @@ class Crowd:
 
 
 @asynccontextmanager
-async def a_crowd(server: Server, folder: Path) -> AsyncIterator[Crowd]:
+async def start_callers(server: Server, folder: Path) -> AsyncIterator[Callers]:
     """Run the callers with two processes."""
     server.start()
     url = server.postgres.url
@@ -163,32 +165,32 @@ async def a_crowd(server: Server, folder: Path) -> AsyncIterator[Crowd]:
         credential = await a_credential(harness, requests_per_minute=1_000_000)
         webs = [closing.enter_context(a_web(settings.data_dir, url)) for _ in range(2)]
         token = await asyncio.to_thread(webs[0].token_of, credential)
-        yield Crowd(harness, token, webs, closing)
+        yield Callers(harness, token, webs, closing)
 
 
-async def kill_meanwhile(crowd: Crowd, server: Server, victim: str) -> None:
+async def kill_meanwhile(callers: Callers, server: Server, victim: str) -> None:
     """Kill the victim each time when some more claims have been acknowledged, and start it
     again."""
     for number in range(_KILLS):
-        await crowd.go_on()
+        await callers.wait_for_progress()
         if victim == "database":
             await asyncio.to_thread(server.kill)
             await asyncio.to_thread(server.start)
         else:
-            web = crowd.webs[number % 2]
+            web = callers.webs[number % 2]
             web.process.kill()
-            anew = a_web(web.data_dir, server.postgres.url)
-            crowd.webs[number % 2] = crowd.closing.enter_context(anew)
-    await crowd.go_on()
-    crowd.is_over = True
+            restarted = a_web(web.data_dir, server.postgres.url)
+            callers.webs[number % 2] = callers.closing.enter_context(restarted)
+    await callers.wait_for_progress()
+    callers.is_over = True
 
 
-def check(crowd: Crowd, stored: Sequence[Any], audited: Sequence[int]) -> None:
+def check(callers: Callers, stored: Sequence[Any], audited: Sequence[int]) -> None:
     by_reference = {row["reference_number"]: row["claim_id"] for row in stored}
     assert len(by_reference) == len(stored)
     assert {(row["debtors"], row["items"]) for row in stored} == {(1, 1)}
     assert Counter(audited) == Counter(by_reference.values())
-    for reference, attempts in crowd.attempts.items():
+    for reference, attempts in callers.attempts.items():
         assert attempts.acknowledged + attempts.duplicates, reference
         for claim_id in (*attempts.acknowledged, *(each for each, _ in attempts.duplicates)):
             assert claim_id == by_reference[reference], reference
@@ -210,13 +212,13 @@ async def test_acknowledged_claims_survive_kills_exactly_once(
     server = Server(tmp_path / "postgres")
     limits = httpx.Limits(max_connections=_CALLERS)
     async with (
-        a_crowd(server, tmp_path) as crowd,
+        start_callers(server, tmp_path) as callers,
         httpx.AsyncClient(timeout=60, limits=limits) as http,
     ):
         async with asyncio.TaskGroup() as group:
             for _ in range(_CALLERS):
-                group.create_task(crowd.call(http))
-            group.create_task(kill_meanwhile(crowd, server, victim))
-        stored = await crowd.harness.rows(_STORED)
-        audited = [row["claim_id"] for row in await crowd.harness.rows(_AUDITED)]
-    check(crowd, stored, audited)
+                group.create_task(callers.call(http))
+            group.create_task(kill_meanwhile(callers, server, victim))
+        stored = await callers.harness.rows(_STORED)
+        audited = [row["claim_id"] for row in await callers.harness.rows(_AUDITED)]
+    check(callers, stored, audited)

@@ -16,7 +16,7 @@ from dunwell.platform.database.database import Database
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
-from tests.support.keys import admit, reseal_table
+from tests.support.keys import open_first_connection, reseal_table
 from tests.support.webhooks import Outbox, an_outbox
 
 PAGE = Path(__file__).parents[2] / "docs" / "operator" / "keys.md"
@@ -55,7 +55,7 @@ def write_program(path: Path, text: str) -> None:
 def resources(
     postgres: EmbeddedPostgres, database: Database, clock: MovableClock, tmp_path: Path
 ) -> Resources:
-    """Use an own data folder, so that other tests do not find another key in theirs."""
+    """Use a separate data folder, so that other tests do not find another key in theirs."""
     data_dir = tmp_path / "data"
     data_dir.mkdir(mode=0o700)
     return open_resources(str(data_dir), postgres.url, database, clock)
@@ -70,9 +70,9 @@ def open_resources(data_dir: str, url: str, database: Database, clock: Clock) ->
 @pytest.fixture
 def follow(resources: Resources, tmp_path: Path) -> Follow:
     """Return a function that runs a block of the page and returns its output."""
-    programs, desk = tmp_path / "programs", tmp_path / "desk"
+    programs, working_folder = tmp_path / "programs", tmp_path / "desk"
     programs.mkdir()
-    desk.mkdir()
+    working_folder.mkdir()
     write_program(programs / "dunwell", _DUNWELL)
     write_program(programs / "psql", _PSQL)
     given = {
@@ -85,7 +85,7 @@ def follow(resources: Resources, tmp_path: Path) -> Follow:
     def run(section: str, place: int) -> str:
         done = subprocess.run(
             ["/bin/sh", "-e", "-c", read_block(section, place)],
-            env=given, cwd=desk, capture_output=True, text=True,
+            env=given, cwd=working_folder, capture_output=True, text=True,
             timeout=_TIMEOUT_SECONDS, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
@@ -102,7 +102,7 @@ def restarted(resources: Resources) -> Resources:
 
 async def an_installation(resources: Resources) -> Outbox:
     """Return an installation that has been used, with an encrypted endpoint secret."""
-    await admit(resources)
+    await open_first_connection(resources)
     outbox = await an_outbox(resources)
     await outbox.add_endpoint(URL)
     return outbox
@@ -125,7 +125,7 @@ async def test_the_documented_rotation_on_one_host_works(
     assert after.keys.versions == (2, 1)
     assert after.keys.fingerprint(1) == resources.keys.fingerprint(1)
     assert is_private(resources)
-    await admit(after)
+    await open_first_connection(after)
     await reseal(after)
     output = follow("Rotate it", 3)
     assert "version 2 is in use, older versions: 1" in output
@@ -141,13 +141,13 @@ async def test_the_documented_rotation_on_several_hosts_works(
     follow("Rotate it", 1)
     known = restarted(resources)
     assert known.keys.versions == (1, 2)
-    await admit(known)
+    await open_first_connection(known)
     follow("Rotate it", 2)
     used = restarted(resources)
     assert used.keys.versions == (2, 1)
     assert used.keys.fingerprint(2) == known.keys.fingerprint(2)
     assert is_private(resources)
-    await admit(used)
+    await open_first_connection(used)
 
 
 async def test_the_documented_steps_after_a_lost_key_work(
@@ -160,7 +160,7 @@ async def test_the_documented_steps_after_a_lost_key_work(
     follow("The key is lost", 2)
     follow("The key is lost", 3)
     after = restarted(resources)
-    await admit(after)
+    await open_first_connection(after)
     assert after.keys.versions == (2,)
     async with resources.database.connection() as connection:
         assert await connection.fetchval("SELECT key_version FROM suppressions") == 2
@@ -187,6 +187,6 @@ async def test_the_documented_steps_after_a_leaked_key_end_its_links(
 async def test_a_key_version_in_use_is_not_retired(resources: Resources, follow: Follow) -> None:
     await an_installation(resources)
     follow("Rotate it", 0)
-    await admit(restarted(resources))
+    await open_first_connection(restarted(resources))
     with pytest.raises(AssertionError, match="still encrypts 1 webhook secrets"):
         follow("Keep the old versions", 0)

@@ -24,7 +24,7 @@ async def printer() -> AsyncIterator[LetterPrinter]:
 
 
 @pytest.fixture(autouse=True)
-async def alone() -> None:
+async def end_other_children() -> None:
     await end_all("printer_child")
 
 

@@ -91,8 +91,8 @@ async def test_contacts_whose_hand_over_commit_is_unanswered_are_planned_again(
 async def test_a_notice_whose_hand_over_commit_is_unanswered_is_planned_again(
     resources: Resources, postgres: EmbeddedPostgres, clock: MovableClock, loss: Loss
 ) -> None:
-    asker = await a_notice_harness(resources, clock)
-    await asker.request(channel="SMS")
+    notice_harness = await a_notice_harness(resources, clock)
+    await notice_harness.request(channel="SMS")
     channel = ScriptedChannel(channel="SMS", is_repeatable=False)
     async with through_losses(resources, postgres, _OF_NOTICES, once(loss)) as (own, _):
         sender = NoticeSender(own, [channel])
@@ -100,11 +100,13 @@ async def test_a_notice_whose_hand_over_commit_is_unanswered_is_planned_again(
             await sender.run_once()
         await sender.close()
     assert channel.sent == []
-    assert [tuple(row) for row in await asker.harness.rows(_NOTICES)] == [("PLANNED", 0, None)]
+    assert [tuple(row) for row in await notice_harness.harness.rows(_NOTICES)] == [
+        ("PLANNED", 0, None)
+    ]
     sender = NoticeSender(resources, [channel])
     await sender.run_once()
     await sender.close()
-    assert [row["state"] for row in await asker.harness.rows(_NOTICES)] == ["ACCEPTED"]
+    assert [row["state"] for row in await notice_harness.harness.rows(_NOTICES)] == ["ACCEPTED"]
     assert len(channel.sent) == 1
 
 

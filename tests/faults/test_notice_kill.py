@@ -23,16 +23,16 @@ async def test_a_code_is_sent_again_with_its_id_after_its_worker_was_killed(
     resources: Resources,
 ) -> None:
     clock = MovableClock(datetime.now(UTC))
-    asker = await a_notice_harness(replace(resources, clock=clock), clock)
-    notice_id = await asker.request(recipient="erika+die@example.org")
+    notice_harness = await a_notice_harness(replace(resources, clock=clock), clock)
+    notice_id = await notice_harness.request(recipient="erika+die@example.org")
     with a_process(resources.settings, "tests.support.notice_process") as process:
         await asyncio.to_thread(process.join, 30)
         assert process.exitcode == -signal.SIGKILL
-    assert await asker.states() == [("HANDED_OVER", None)]
+    assert await notice_harness.states() == [("HANDED_OVER", None)]
     folder = resources.settings.data_dir / "outbox"
     written = _read(folder)
     clock.move_to(datetime.now(UTC) + timedelta(seconds=20))
-    await asker.run(OutboxEmail(resources.settings.data_dir, is_development=True))
-    assert await asker.states() == [("ACCEPTED", None)]
+    await notice_harness.run(OutboxEmail(resources.settings.data_dir, is_development=True))
+    assert await notice_harness.states() == [("ACCEPTED", None)]
     assert list(written) == [str(notice_id)]
     assert _read(folder) == written

@@ -89,16 +89,17 @@ async def test_no_transaction_is_open_while_a_letter_is_printed(
 
 
 @pytest.mark.parametrize(
-    "told",
+    "language_and_texts",
     [
         ("en", "Another preview is still being created", "Try again"),
         ("de", "Eine andere Vorschau wird gerade noch erstellt", "Erneut versuchen"),
     ],
 )  # fmt: skip
 async def test_a_second_page_of_the_same_user_gets_a_retry_time(
-    resources: Resources, harness: Harness, path: str, printer: HeldPrinter, told: tuple[str, ...]
+    resources: Resources, harness: Harness, path: str, printer: HeldPrinter,
+    language_and_texts: tuple[str, ...],
 ) -> None:  # fmt: skip
-    language, heading, again = told
+    language, heading, again = language_and_texts
     app = an_application_with(resources, printer, waiting_of_user=0).app
     clerk = await sign_in(resources, app, harness, language=language)
     other = await sign_in(resources, app, harness)

@@ -40,7 +40,7 @@ from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
 from tests.support.gated_channels import GatedChannel, SentMessages
 from tests.support.harness import a_harness
-from tests.support.merchant_ids import count_on
+from tests.support.merchant_ids import use_next_merchant_ids
 from tests.support.merchants import CONFIGURATION
 from tests.support.process_completion import list_active, run_to_the_end
 from tests.support.process_invariants import ClaimInvariants
@@ -61,7 +61,7 @@ _ANSWERS = (Accepted(), Temporary(60), Permanent("gone"), ConnectionResetError()
 
 
 @dataclass
-class Ground:
+class MachineEnvironment:
     """Own event loop and connections, because a state machine is not asynchronous."""
 
     loop: asyncio.AbstractEventLoop
@@ -75,9 +75,9 @@ class Ground:
     async def prepare(self) -> None:
         """Use ids of no other test, because they are cache keys."""
         async with self.database.connection() as connection:
-            await count_on(connection)
+            await use_next_merchant_ids(connection)
 
-    async def open_world(self) -> ProcessSimulation:
+    async def open_simulation(self) -> ProcessSimulation:
         key = str(next(self.keys))
         clock = MovableClock(_START)
         resources = Resources(
@@ -86,14 +86,19 @@ class Ground:
         harness = await a_harness(
             resources, clock, key=key, configuration=_CONFIGURATION, channels=[]
         )
-        post = SentMessages()
-        desks = [_open_desk(resources, post) for _ in range(2)]
-        return ProcessSimulation(harness, post, [Engine(resources), Engine(resources)], desks)
+        sent_messages = SentMessages()
+        dispatchers = [_open_dispatcher(resources, sent_messages) for _ in range(2)]
+        return ProcessSimulation(
+            harness, sent_messages, [Engine(resources), Engine(resources)], dispatchers
+        )
 
 
-def _open_desk(resources: Resources, post: SentMessages) -> SimulatedDispatcher:
+def _open_dispatcher(resources: Resources, sent_messages: SentMessages) -> SimulatedDispatcher:
     gate = asyncio.Event()
-    channels = [GatedChannel(post, "EMAIL", gate), GatedChannel(post, "SMS", gate)]
+    channels = [
+        GatedChannel(sent_messages, "EMAIL", gate),
+        GatedChannel(sent_messages, "SMS", gate),
+    ]
     return SimulatedDispatcher(MessageDispatcher(resources, channels), channels, gate)
 
 
@@ -104,112 +109,112 @@ _SOME = st.integers(0, 7)
 
 
 class ProcessMachine(RuleBasedStateMachine):
-    ground: ClassVar[Ground]
+    environment: ClassVar[MachineEnvironment]
 
     def __init__(self) -> None:
         super().__init__()
-        self.do = self.ground.do
-        self.world = self.do(self.ground.open_world())
-        self.truths = ClaimInvariants(self.world)
+        self.do = self.environment.do
+        self.simulation = self.do(self.environment.open_simulation())
+        self.truths = ClaimInvariants(self.simulation)
 
     @initialize(shape=st.integers(0, SHAPES - 1), people=st.lists(_PERSONS, min_size=1, max_size=3))
     def begin(self, shape: int, people: list[int]) -> None:
-        self.do(self.world.begin(shape))
+        self.do(self.simulation.begin(shape))
         for person in people:
-            self.do(self.world.create(person))
+            self.do(self.simulation.create(person))
 
     def claim(self, index: int) -> int:
-        return self.world.claim_ids[index % len(self.world.claim_ids)]
+        return self.simulation.claim_ids[index % len(self.simulation.claim_ids)]
 
     @rule(person=_PERSONS)
-    @precondition(lambda self: len(self.world.claim_ids) < 8)
+    @precondition(lambda self: len(self.simulation.claim_ids) < 8)
     def create(self, person: int) -> None:
-        self.do(self.world.create(person))
+        self.do(self.simulation.create(person))
 
     @rule(name=_WORKFLOWS, variant=st.integers(0, VARIANTS - 1))
     def publish_minor(self, name: str, variant: int) -> None:
-        self.do(self.world.publish(name, self.world.shapes[name], variant))
+        self.do(self.simulation.publish(name, self.simulation.shapes[name], variant))
 
     @rule(name=_WORKFLOWS, by=st.integers(1, SHAPES - 1))
     def publish_major(self, name: str, by: int) -> None:
-        self.do(self.world.publish(name, (self.world.shapes[name] + by) % SHAPES, 0))
+        self.do(self.simulation.publish(name, (self.simulation.shapes[name] + by) % SHAPES, 0))
 
     @rule(name=_WORKFLOWS, shape=st.integers(0, SHAPES - 1))
     def save_draft(self, name: str, shape: int) -> None:
-        self.do(self.world.draft(name, shape))
+        self.do(self.simulation.draft(name, shape))
 
     @rule(name=_WORKFLOWS)
     def discard_draft(self, name: str) -> None:
-        self.do(self.world.discard(name))
+        self.do(self.simulation.discard(name))
 
     @rule(name=_WORKFLOWS, is_enabled=st.booleans())
     def deactivate(self, name: str, is_enabled: bool) -> None:
-        self.do(self.world.enable(name, is_enabled=is_enabled))
+        self.do(self.simulation.enable(name, is_enabled=is_enabled))
 
     @rule(index=_SOME, name=_WORKFLOWS)
     def reassign(self, index: int, name: str) -> None:
-        self.do(self.world.assign(self.claim(index), name))
+        self.do(self.simulation.assign(self.claim(index), name))
 
     @rule(index=_SOME)
     def pay_or_reverse(self, index: int) -> None:
-        self.do(self.world.pay(self.claim(index)))
+        self.do(self.simulation.pay(self.claim(index)))
 
     @rule(index=_SOME, days=st.sampled_from([0, 1, 4, 40]))
     def hold(self, index: int, days: int) -> None:
-        self.do(self.world.hold(self.claim(index), days))
+        self.do(self.simulation.hold(self.claim(index), days))
 
     @rule(index=_SOME)
     def lift(self, index: int) -> None:
-        self.do(self.world.lift(self.claim(index)))
+        self.do(self.simulation.lift(self.claim(index)))
 
     @rule(minutes=st.sampled_from(_PAUSES))
     def wait(self, minutes: int) -> None:
-        self.world.advance(minutes)
+        self.simulation.advance(minutes)
 
     @rule(index=_SOME)
     def report_late_failure(self, index: int) -> None:
-        self.do(self.world.fail_late(index))
+        self.do(self.simulation.fail_late(index))
 
     @rule(index=_SOME, was_sent=st.booleans())
     def settle_unknown(self, index: int, was_sent: bool) -> None:
-        self.do(self.world.settle(index, was_sent=was_sent))
+        self.do(self.simulation.settle(index, was_sent=was_sent))
 
     @rule(channel=st.sampled_from(["EMAIL", "SMS"]), answer=st.sampled_from(_ANSWERS))
     def prepare_answer(self, channel: Any, answer: Any) -> None:
-        self.world.post.answers.setdefault(channel, []).append(answer)
+        self.simulation.sent_messages.answers.setdefault(channel, []).append(answer)
 
     @rule(which=_DESKS)
     def run_engine(self, which: int) -> None:
-        self.do(self.world.run_engine(which))
+        self.do(self.simulation.run_engine(which))
 
     @rule(which=_DESKS)
     def begin_dispatch(self, which: int) -> None:
-        self.do(self.world.begin_dispatch(which))
+        self.do(self.simulation.begin_dispatch(which))
 
     @rule(which=_DESKS, minutes=st.sampled_from(_PAUSES))
     def bounce_all_while_others_leave(self, which: int, minutes: int) -> None:
-        self.do(self.world.run_all())
-        self.world.advance(minutes)
-        self.do(self.world.run_engine(which))
-        self.do(self.world.begin_dispatch(which))
-        self.do(self.world.fail_all_late())
+        self.do(self.simulation.run_all())
+        self.simulation.advance(minutes)
+        self.do(self.simulation.run_engine(which))
+        self.do(self.simulation.begin_dispatch(which))
+        self.do(self.simulation.fail_all_late())
 
     @rule(which=_DESKS)
     def finish_dispatch(self, which: int) -> None:
-        self.do(self.world.finish_dispatch(which))
+        self.do(self.simulation.finish_dispatch(which))
 
     @rule()
     def run_all(self) -> None:
-        self.do(self.world.run_all())
+        self.do(self.simulation.run_all())
 
     @rule(name=_WORKFLOWS, variant=st.integers(0, VARIANTS - 1))
     def run_all_while_publishing_a_minor(self, name: str, variant: int) -> None:
-        publishing = self.world.publish(name, self.world.shapes[name], variant)
-        self.do(self.world.run_all(publishing))
+        publishing = self.simulation.publish(name, self.simulation.shapes[name], variant)
+        self.do(self.simulation.run_all(publishing))
 
     @rule(index=_SOME, what=st.sampled_from(["pay", "hold", "assign"]))
     def run_all_while_a_claim_changes(self, index: int, what: str) -> None:
-        claim_id, world = self.claim(index), self.world
+        claim_id, world = self.claim(index), self.simulation
         if what == "pay":
             changing = world.pay(claim_id)
         elif what == "hold":
@@ -222,9 +227,9 @@ class ProcessMachine(RuleBasedStateMachine):
     def pass_time(self, index: int, minutes: int) -> None:
         """The most frequent action: time passes and all due work is done."""
         for _ in range(2):
-            self.do(self.world.run_all())
-        self.world.advance(minutes)
-        self.do(self.world.run_all())
+            self.do(self.simulation.run_all())
+        self.simulation.advance(minutes)
+        self.do(self.simulation.run_all())
 
     @invariant()
     def all_is_true(self) -> None:
@@ -232,19 +237,19 @@ class ProcessMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
-            if self.world.claim_ids:
-                self.do(run_to_the_end(self.world))
+            if self.simulation.claim_ids:
+                self.do(run_to_the_end(self.simulation))
                 self.do(self.truths.check())
-                assert self.do(list_active(self.world)) == []
+                assert self.do(list_active(self.simulation)) == []
         finally:
-            self.do(self.world.close())
+            self.do(self.simulation.close())
 
 
 @pytest.fixture
-def ground(postgres: EmbeddedPostgres, settings: Settings) -> Iterator[Ground]:
+def environment(postgres: EmbeddedPostgres, settings: Settings) -> Iterator[MachineEnvironment]:
     loop = asyncio.new_event_loop()
     database = loop.run_until_complete(Database.open(postgres.url, size=8))
-    made = Ground(loop, database, settings)
+    made = MachineEnvironment(loop, database, settings)
     loop.run_until_complete(made.prepare())
     with capture_logs():  # Failing channels log a lot.
         yield made
@@ -252,7 +257,9 @@ def ground(postgres: EmbeddedPostgres, settings: Settings) -> Iterator[Ground]:
     loop.close()
 
 
-def test_no_step_is_skipped_or_repeated_in_any_order_of_actions(ground: Ground) -> None:
+def test_no_step_is_skipped_or_repeated_in_any_order_of_actions(
+    environment: MachineEnvironment,
+) -> None:
     effort = hypothesis_settings(
         max_examples=EXAMPLES * len(ROUNDS),
         stateful_step_count=STEPS,
@@ -260,5 +267,5 @@ def test_no_step_is_skipped_or_repeated_in_any_order_of_actions(ground: Ground) 
         # The order of tasks is not drawn, so that a stored example might not be reproducible.
         database=None,
     )
-    ProcessMachine.ground = ground
+    ProcessMachine.environment = environment
     run_state_machine_as_test(ProcessMachine, settings=effort)

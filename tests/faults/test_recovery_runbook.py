@@ -193,9 +193,9 @@ async def test_a_recovery_time_after_the_archives_end_is_removed_as_documented(
         assert own_server.copy.server is not None
         await asyncio.to_thread(own_server.copy.server.wait, 30)
     text = " ".join(read_section(_OWN_SERVER, "recovery.md").split())
-    [said] = re.findall(r"`(recovery ended [^`]+)`", text)
+    [log_line] = re.findall(r"`(recovery ended [^`]+)`", text)
     logs = own_server.copy.postgres.folder.rglob("*.log")
-    assert any(said in path.read_text(errors="replace") for path in logs)
+    assert any(log_line in path.read_text(errors="replace") for path in logs)
     await own_server.run(4)
     await own_server.copy.start()
     restored = await own_server.hold()
@@ -314,7 +314,7 @@ def test_the_documented_delivery_providers_are_valid() -> None:
         read_blocks(section, "channels.md", "yaml")[0] for section in ("E-mail", "SMS")
     ).replace("deliveryProviders:\n", "")
     given = check_installation(parse_yaml(f"deliveryProviders:\n{blocks}"))
-    assert list(given.delivery_providers or {}) == ["post", "sms-kannel"]
+    assert list(given.delivery_providers or {}) == ["mail", "sms-kannel"]
 
 
 def test_the_production_files_name_the_same_host() -> None:

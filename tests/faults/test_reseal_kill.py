@@ -48,7 +48,7 @@ async def test_secrets_can_be_decrypted_after_a_kill_and_their_encryption_contin
         assert await count_sealed(connection, "webhook_endpoints") == {2: ENDPOINTS}
 
 
-def _die_half_way(resources: Resources, chance: random.Random) -> None:
+def _die_half_way(resources: Resources, rng: random.Random) -> None:
     environment = {
         **os.environ,
         "DUNWELL_DATA_DIR": str(resources.settings.data_dir),
@@ -58,5 +58,5 @@ def _die_half_way(resources: Resources, chance: random.Random) -> None:
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "part\n"
-        time.sleep(chance.random() * 0.05)
+        time.sleep(rng.random() * 0.05)
         process.kill()

@@ -18,7 +18,7 @@ from dunwell.platform.database.migrate import migrate
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.harness import a_harness
-from tests.support.merchant_ids import count_on
+from tests.support.merchant_ids import use_next_merchant_ids
 from tests.support.servers import OwnServer, an_own_server
 
 _STATES = "SELECT state FROM communications WHERE merchant_id = $1"
@@ -53,7 +53,7 @@ def server(tmp_path: Path) -> Iterator[OwnServer]:
 async def own(resources: Resources, server: OwnServer) -> AsyncIterator[Resources]:
     database = await Database.open(server.url, size=4)
     async with database.connection() as connection:
-        await count_on(connection)
+        await use_next_merchant_ids(connection)
     yield replace(resources, database=database)
     await database.close()
 

@@ -39,7 +39,7 @@ _AT_ONCE = a_definition(steps=[{**DOCUMENT["steps"][0], "send": "IMMEDIATE"}])
 STALLED = ["stall-after"] * 4 + ["stall-before"] * 2
 
 
-async def twenty_of_which_six_stall(harness: Harness) -> None:
+async def create_twenty_claims_of_which_six_stall(harness: Harness) -> None:
     """Create twenty claims, six of whose recipients stall, the stalled ones first."""
     for number in range(20):
         word = f"+{STALLED[number]}" if number < len(STALLED) else ""
@@ -62,7 +62,7 @@ async def test_answered_messages_are_recorded_within_two_seconds(
         provider = a_provider(sink.port, pace={"atOnce": at_once})
         channel: Any = SmtpChannel("post", provider, {}, resources.keys, send_seconds=6.0)
         harness = await a_harness_with_a_provider(resources, clock, channel)
-        await twenty_of_which_six_stall(harness)
+        await create_twenty_claims_of_which_six_stall(harness)
         sms = [await harness.create(f"SMS-{n}", email=None, mobileNumber=f"+4915112345{n:03}")
                for n in range(5)]  # fmt: skip
         await Engine(resources).run_once()
@@ -107,13 +107,13 @@ async def test_only_messages_without_an_answer_are_unknown_after_a_kill(
         channel: Any = SmtpChannel("post", provider, {}, resources.keys)
         harness = await a_harness_with_a_provider(resources, clock, channel)
         await harness.publish(_AT_ONCE, "At once")
-        await twenty_of_which_six_stall(harness)
+        await create_twenty_claims_of_which_six_stall(harness)
         arguments = ("0", str(sink.port), "20")
         with a_process(
             resources.settings, "tests.support.smtp_worker_process", *arguments
         ) as process:
             async with asyncio.timeout(60):
-                while len(await list_by(harness, "ACCEPTED")) < 14:  # noqa: ASYNC110 - the database tells
+                while len(await list_by(harness, "ACCEPTED")) < 14:  # noqa: ASYNC110 - no event signals this
                     await asyncio.sleep(0.005)
             assert process.pid is not None
             os.kill(process.pid, signal.SIGKILL)
@@ -149,7 +149,7 @@ async def test_a_cancelled_worker_records_the_answers_that_it_has(
     )
     await dispatcher.run_once()
     async with asyncio.timeout(20):
-        while len(hanging.sent) < 50:  # noqa: ASYNC110 - the channel tells
+        while len(hanging.sent) < 50:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.01)
     closing = asyncio.create_task(dispatcher.close())
     await asyncio.sleep(0)

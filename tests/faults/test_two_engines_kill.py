@@ -70,7 +70,7 @@ WHERE merchant_id = $1
 
 
 @dataclass
-class Yard:
+class KilledWorkerPairs:
     """Workers that start in pairs and are killed one after the other."""
 
     harness: Harness
@@ -128,14 +128,14 @@ async def test_two_repeatedly_killed_workers_send_each_contact_once(
     resources: Resources, capsys: pytest.CaptureFixture[str]
 ) -> None:
     harness = await a_harness_of_many(resources)
-    yard = Yard(harness)
+    pairs = KilledWorkerPairs(harness)
     # Low enough that no turn waits for claims leased by a killed worker, which are 200 at most.
     step = MESSAGES // (3 * TURNS)
     for turn in range(TURNS):
         if turn == TURNS // 2:
             await harness.publish(a_definition(steps=STEPS, templates={"reminder": tagged("new")}))
-        await yard.work(max(1, 2 * turn * step), (2 * turn + 1) * step)
-    await yard.work(MESSAGES + 1, MESSAGES + 1)
+        await pairs.work(max(1, 2 * turn * step), (2 * turn + 1) * step)
+    await pairs.work(MESSAGES + 1, MESSAGES + 1)
     received = await asyncio.to_thread(read_outbox, harness)
     accepted = {str(row["communication_id"]): row for row in await harness.rows(_ACCEPTED)}
     contacts = Counter((row["claim_id"], row["step_id"]) for row in accepted.values())
@@ -143,8 +143,8 @@ async def test_two_repeatedly_killed_workers_send_each_contact_once(
     skipped = MESSAGES - len(contacts) + len(accepted.keys() - received.keys())
     with capsys.disabled():
         print(
-            f"\n{CLAIMS} claims, {len(received)} messages, {yard.kills} kills: {doubled} doubled,"
-            f" {skipped} skipped, {time.monotonic() - yard.started:.0f} s"
+            f"\n{CLAIMS} claims, {len(received)} messages, {pairs.kills} kills: {doubled} doubled,"
+            f" {skipped} skipped, {time.monotonic() - pairs.started:.0f} s"
         )
     assert (doubled, skipped) == (0, 0)
     await check_texts(harness, received)

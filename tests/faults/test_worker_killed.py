@@ -43,7 +43,7 @@ async def _a_worker_with_a_contact_in_hand(harness: Harness) -> AsyncIterator[in
     """Yield the id of its process."""
     with a_process(harness.resources.settings, "tests.support.worker_process", "0") as process:
         async with asyncio.timeout(30):
-            while not await harness.rows(_HANDED_OVER):  # noqa: ASYNC110 - the database tells
+            while not await harness.rows(_HANDED_OVER):  # noqa: ASYNC110 - no event signals this
                 await asyncio.sleep(0.01)
         assert process.pid is not None
         yield process.pid

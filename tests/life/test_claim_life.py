@@ -29,7 +29,7 @@ class ClaimLife:
     harness: Harness
     claim_id: int
 
-    async def at_day(self, day: int) -> list[str]:
+    async def run_until_day(self, day: int) -> list[str]:
         """Run until the end of that day's contact hours and return the types of all events so
         far."""
         await self.harness.run_until(START + timedelta(days=day, hours=7))
@@ -53,17 +53,17 @@ async def life(resources: Resources, clock: MovableClock) -> ClaimLife:
 
 
 async def test_an_unpaid_claim_runs_through_all_steps(life: ClaimLife) -> None:
-    assert await life.at_day(0) == ["ESCALATED"]
-    assert await life.at_day(6) == ["ESCALATED"]
+    assert await life.run_until_day(0) == ["ESCALATED"]
+    assert await life.run_until_day(6) == ["ESCALATED"]
     assert await life.outstanding() == 10240
     reminded = ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
-    assert await life.at_day(7) == reminded
+    assert await life.run_until_day(7) == reminded
     assert await life.outstanding() == 10490
-    assert await life.at_day(20) == reminded
+    assert await life.run_until_day(20) == reminded
     assert await life.status() is Status.IN_PROCESS
-    assert await life.at_day(21) == [*reminded, "ARCHIVED"]
+    assert await life.run_until_day(21) == [*reminded, "ARCHIVED"]
     assert await life.status() is Status.ARCHIVED
-    assert await life.at_day(60) == [*reminded, "ARCHIVED"]
+    assert await life.run_until_day(60) == [*reminded, "ARCHIVED"]
     assert await life.sent() == 2
 
 
@@ -72,28 +72,28 @@ async def test_steps_due_during_two_disputes_run_after_both_are_resolved(
 ) -> None:
     harness, claim_id = life.harness, life.claim_id
     reminded = ["FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED"]
-    assert await life.at_day(3) == ["ESCALATED"]
+    assert await life.run_until_day(3) == ["ESCALATED"]
     amount = await dispute(harness, claim_id, "AMOUNT_WRONG")
-    assert await life.at_day(5) == ["ESCALATED", "DISPUTED"]
+    assert await life.run_until_day(5) == ["ESCALATED", "DISPUTED"]
     phoned = await dispute(harness, claim_id, "OTHER", "It is broken, she says.", actor=ERP)
-    told = ["ESCALATED", "DISPUTED", "DISPUTED"]
-    assert await life.at_day(10) == told
+    until_disputes = ["ESCALATED", "DISPUTED", "DISPUTED"]
+    assert await life.run_until_day(10) == until_disputes
     await answer(harness, amount, REJECTED)
-    assert await life.at_day(17) == told
+    assert await life.run_until_day(17) == until_disputes
     assert await life.outstanding() == 10240
     await answer(harness, phoned, ACCEPTED, end_claim=False)
     # After the answer, nothing happens for a week.
-    assert await life.at_day(23) == told
+    assert await life.run_until_day(23) == until_disputes
     assert (await life.outstanding(), await life.sent()) == (10240, 5)
     # The fee of day 7, the checkpoint and the second reminder follow in order.
-    assert await life.at_day(24) == [*told, *reminded]
+    assert await life.run_until_day(24) == [*until_disputes, *reminded]
     assert (await life.outstanding(), await life.sent()) == (10490, 6)
-    assert await life.at_day(37) == [*told, *reminded]
-    assert await life.at_day(38) == [*told, *reminded, "ARCHIVED"]
+    assert await life.run_until_day(37) == [*until_disputes, *reminded]
+    assert await life.run_until_day(38) == [*until_disputes, *reminded, "ARCHIVED"]
 
 
 async def test_events_are_in_order_and_contain_the_facts_of_each_step(life: ClaimLife) -> None:
-    await life.at_day(21)
+    await life.run_until_day(21)
     escalated, fee, checkpoint, _, archived = await life.harness.events(life.claim_id)
     assert escalated["date"] == "2026-03-02T09:00:00Z"
     assert escalated["actionStep"] == {"id": 1, "name": "First reminder"}

@@ -23,7 +23,7 @@ class ModalityLife:
 
     arrangement: Arrangement
 
-    async def at_day(self, day: int) -> list[str]:
+    async def run_until_day(self, day: int) -> list[str]:
         """Run until the end of that day's contact hours, a few times a day, and return the types of
         all events so far."""
         harness = self.arrangement.harness
@@ -55,42 +55,42 @@ CHANGE = "PAYMENT_MODALITY_STATE_CHANGE"
 
 
 async def test_a_plan_ends_when_its_third_instalment_is_missed(life: ModalityLife) -> None:
-    assert await life.at_day(3) == ["ESCALATED"]
+    assert await life.run_until_day(3) == ["ESCALATED"]
     # 5 March: three instalments on 10 March, 10 April and 10 May.
     asked = await life.arrangement.ask(PlanTerms(3, date(2026, 3, 10)))
-    assert await life.at_day(4) == ["ESCALATED", CHANGE]
+    assert await life.run_until_day(4) == ["ESCALATED", CHANGE]
     await life.arrangement.approve(asked.modality_id)
     agreed = ["ESCALATED", CHANGE, CHANGE]
     # On 9 March the week of waiting is over, but no fee is charged.
-    assert await life.at_day(7) == agreed
+    assert await life.run_until_day(7) == agreed
     await life.pay(3414, "tx-1")
     # 17 April is the last day of grace for the second instalment.
-    assert await life.at_day(46) == agreed
+    assert await life.run_until_day(46) == agreed
     await life.pay(3413, "tx-2")
     # 17 May is the last day of grace for the third instalment.
-    assert await life.at_day(76) == agreed
+    assert await life.run_until_day(76) == agreed
     assert await life.ended() == [None]
     # The debtor is informed the day after at nine. A day later the process continues with its next
     # step: the fee, the checkpoint, the last wait.
-    assert await life.at_day(77) == agreed
+    assert await life.run_until_day(77) == agreed
     assert await life.ended() == [ModalityEndReason.BROKEN]
     reminded = [*agreed, "FEE_ADDED", "CHECKPOINT_REACHED"]
-    assert await life.at_day(78) == reminded
-    assert await life.at_day(91) == reminded
-    assert await life.at_day(92) == [*reminded, "ARCHIVED"]
+    assert await life.run_until_day(78) == reminded
+    assert await life.run_until_day(91) == reminded
+    assert await life.run_until_day(92) == [*reminded, "ARCHIVED"]
 
 
 async def test_the_process_continues_after_a_deferment(life: ModalityLife) -> None:
-    await life.at_day(3)
+    await life.run_until_day(3)
     await life.arrangement.agree(DeferralTerms(date(2026, 3, 25)))
-    assert await life.at_day(23) == ["ESCALATED", CHANGE, CHANGE]
-    assert (await life.at_day(24))[3:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]
+    assert await life.run_until_day(23) == ["ESCALATED", CHANGE, CHANGE]
+    assert (await life.run_until_day(24))[3:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]
     assert await life.ended() == [ModalityEndReason.PASSED]
 
 
 async def test_a_short_deferment_does_not_delay_later_steps(life: ModalityLife) -> None:
-    await life.at_day(1)
+    await life.run_until_day(1)
     # 4 March: the week of waiting still ends on the 9th.
     await life.arrangement.agree(DeferralTerms(date(2026, 3, 4)))
-    assert await life.at_day(6) == ["ESCALATED", CHANGE, CHANGE]
-    assert (await life.at_day(7))[3:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]
+    assert await life.run_until_day(6) == ["ESCALATED", CHANGE, CHANGE]
+    assert (await life.run_until_day(7))[3:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]

@@ -67,7 +67,7 @@ async def a_merchant_on_a_scenario(
 
 
 @pytest.fixture
-async def twins(
+async def both_merchants(
     resources: Resources, clock: MovableClock
 ) -> tuple[ObservedMerchant, ObservedMerchant]:
     """The merchant that will be switched, and the one that will not."""
@@ -75,37 +75,37 @@ async def twins(
     return switched, await a_merchant_on_a_scenario(resources, clock, "hansen")
 
 
-async def run_until(twins: tuple[ObservedMerchant, ObservedMerchant], day: int) -> None:
+async def run_until(both_merchants: tuple[ObservedMerchant, ObservedMerchant], day: int) -> None:
     """Run engines and dispatchers for both merchants."""
-    await twins[0].harness.run_until(START + timedelta(days=day))
+    await both_merchants[0].harness.run_until(START + timedelta(days=day))
 
 
-async def dispute(twins: tuple[ObservedMerchant, ObservedMerchant]) -> None:
-    for each in twins:
+async def dispute(both_merchants: tuple[ObservedMerchant, ObservedMerchant]) -> None:
+    for each in both_merchants:
         async with each.harness.work() as work:
             await open_hold(work, each.disputed, HoldKind.DISPUTE)
 
 
-async def lift_dispute(twins: tuple[ObservedMerchant, ObservedMerchant]) -> None:
-    for each in twins:
+async def lift_dispute(both_merchants: tuple[ObservedMerchant, ObservedMerchant]) -> None:
+    for each in both_merchants:
         async with each.harness.work() as work:
             await lift_hold(work, each.disputed, HoldKind.DISPUTE)
 
 
 @pytest.mark.parametrize("day", [0, 3, 7], ids=["day 0", "day 3", "day 7"])
 async def test_claims_continue_unchanged_after_the_switch_to_workflows(
-    twins: tuple[ObservedMerchant, ObservedMerchant], day: int
+    both_merchants: tuple[ObservedMerchant, ObservedMerchant], day: int
 ) -> None:
-    switched, stayed = twins
-    await run_until(twins, day)
-    await dispute(twins)
+    switched, stayed = both_merchants
+    await run_until(both_merchants, day)
+    await dispute(both_merchants)
     position = await switched.harness.rows(_POSITION, switched.plain)
     report = await switched.harness.switch()
     assert [each.active_claims for each in report.scenarios] == [2]
     assert await switched.harness.rows(_POSITION, switched.plain) == position
-    await run_until(twins, day + 2)
-    await lift_dispute(twins)
-    await run_until(twins, day + 24)
+    await run_until(both_merchants, day + 2)
+    await lift_dispute(both_merchants)
+    await run_until(both_merchants, day + 24)
     assert await switched.list_history() == await stayed.list_history()
     types = [event["type"] for event in await switched.harness.events(switched.plain)]
     assert types == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED", "ARCHIVED"]

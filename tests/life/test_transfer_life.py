@@ -8,14 +8,14 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.payments import DEBTOR, PaymentHarness, a_payment_harness
-from tests.support.transfers import taking
+from tests.support.transfers import nordwind_with_account
 
 # A Monday, 10:00 in Berlin.
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 TOLD = "PAYMENT_IN_PROGRESS"
 
 
-async def at_day(payments: PaymentHarness, day: int) -> list[str]:
+async def run_until_day(payments: PaymentHarness, day: int) -> list[str]:
     """Run until the end of that day's contact hours and return the types of all events so far."""
     await payments.harness.run_until(START + timedelta(days=day, hours=7))
     return await payments.events()
@@ -31,12 +31,12 @@ async def test_an_announced_transfer_that_never_arrives_delays_the_fee_by_bankin
     resources: Resources, clock: MovableClock
 ) -> None:
     payments = await a_payment_harness(
-        resources, clock, configuration=taking(), definition=a_definition()
+        resources, clock, configuration=nordwind_with_account(), definition=a_definition()
     )
-    assert await at_day(payments, 0) == ["ESCALATED"]
+    assert await run_until_day(payments, 0) == ["ESCALATED"]
     # The fee is due on Monday, 9 March. On Friday the debtor says that the transfer is sent.
-    assert await at_day(payments, 4) == ["ESCALATED"]
+    assert await run_until_day(payments, 4) == ["ESCALATED"]
     await send(payments, date(2026, 3, 6))
     # Nothing happens until the end of Wednesday.
-    assert await at_day(payments, 9) == ["ESCALATED", TOLD]
-    assert (await at_day(payments, 10))[:3] == ["ESCALATED", TOLD, "FEE_ADDED"]
+    assert await run_until_day(payments, 9) == ["ESCALATED", TOLD]
+    assert (await run_until_day(payments, 10))[:3] == ["ESCALATED", TOLD, "FEE_ADDED"]

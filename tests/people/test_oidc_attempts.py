@@ -105,10 +105,11 @@ async def test_a_wrong_state_is_refused_and_does_not_use_up_the_attempt(
 async def test_another_browser_cannot_use_the_code_of_an_attempt(
     harness: SingleSignOnHarness,
 ) -> None:
-    """An attacker who makes a victim open the attacker's return address signs in nobody."""
+    """An attacker who makes a victim open the attacker's return address does not sign in the
+    victim."""
     sent, victims = await harness.start(), await harness.start(visitor=AWAY)
-    brought = harness.scripted.consent(sent.url)
-    planted = build_return(victims, brought, AWAY)
+    callback_query = harness.scripted.consent(sent.url)
+    planted = build_return(victims, callback_query, AWAY)
     assert await harness.finish(planted) is SignOnFailure.GONE
     assert await harness.finish(change_returned(planted, secret="")) is SignOnFailure.GONE
     assert await harness.count("portal_sessions") == 0
@@ -138,11 +139,11 @@ async def test_an_attempt_works_once(harness: SingleSignOnHarness) -> None:
 async def test_a_replayed_code_is_refused(harness: SingleSignOnHarness) -> None:
     """The code of one attempt is sent in another: the provider answers that it was used."""
     sent = await harness.start()
-    brought = harness.scripted.consent(sent.url)
-    assert isinstance(await harness.finish(build_return(sent, brought)), SignOnCompleted)
+    callback_query = harness.scripted.consent(sent.url)
+    assert isinstance(await harness.finish(build_return(sent, callback_query)), SignOnCompleted)
     again = await harness.start()
     own = harness.scripted.consent(again.url)
-    replayed = build_return(again, {**own, "code": brought["code"]})
+    replayed = build_return(again, {**own, "code": callback_query["code"]})
     assert await harness.finish(replayed) is SignOnFailure.REJECTED
     acts = await harness.list_audit_entries("session.refuse")
     assert acts[-1][2] == {"provider": "kontor", "reason": "CODE"}
@@ -155,9 +156,9 @@ async def test_an_attempt_lasts_ten_minutes(
     harness: SingleSignOnHarness, late: timedelta, expected: type
 ) -> None:
     sent = await harness.start()
-    brought = harness.scripted.consent(sent.url)
+    callback_query = harness.scripted.consent(sent.url)
     harness.clock.advance(timedelta(minutes=10) + late)
-    assert isinstance(await harness.finish(build_return(sent, brought)), expected)
+    assert isinstance(await harness.finish(build_return(sent, callback_query)), expected)
 
 
 async def test_expired_attempts_are_deleted(harness: SingleSignOnHarness) -> None:
@@ -171,12 +172,12 @@ async def test_a_response_with_another_issuer_is_refused(harness: SingleSignOnHa
     """Mix-up attack: the response names its issuer."""
     for issuer in ("https://evil.example", "", harness.scripted.issuer + "/"):
         sent = await harness.start()
-        brought = {**harness.scripted.consent(sent.url), "iss": issuer}
-        assert await harness.finish(build_return(sent, brought)) is SignOnFailure.REJECTED
+        callback_query = {**harness.scripted.consent(sent.url), "iss": issuer}
+        assert await harness.finish(build_return(sent, callback_query)) is SignOnFailure.REJECTED
     assert harness.scripted.asked["/token"] == 0
     sent = await harness.start()
-    brought = {**harness.scripted.consent(sent.url), "iss": harness.scripted.issuer}
-    assert isinstance(await harness.finish(build_return(sent, brought)), SignOnCompleted)
+    callback_query = {**harness.scripted.consent(sent.url), "iss": harness.scripted.issuer}
+    assert isinstance(await harness.finish(build_return(sent, callback_query)), SignOnCompleted)
 
 
 async def test_a_response_must_name_its_issuer_when_the_provider_supports_it(
@@ -204,14 +205,16 @@ async def test_an_attempt_at_one_provider_cannot_be_finished_at_another(
     assert isinstance(await harness.finish(returned), SignOnCompleted)
 
 
-@pytest.mark.parametrize("brought", [{"error": "access_denied"}, {"error": "server_error"}, {}])
+@pytest.mark.parametrize(
+    "callback_query", [{"error": "access_denied"}, {"error": "server_error"}, {}]
+)
 async def test_a_user_whom_the_provider_refused_is_not_signed_in(
-    harness: SingleSignOnHarness, brought: dict[str, str]
+    harness: SingleSignOnHarness, callback_query: dict[str, str]
 ) -> None:
     sent = await harness.start()
     state = read(sent.url)["state"]
     assert (
-        await harness.finish(build_return(sent, {"state": state, **brought}))
+        await harness.finish(build_return(sent, {"state": state, **callback_query}))
         is SignOnFailure.DENIED
     )
     assert await harness.count("single_sign_on_attempts") == 0

@@ -147,8 +147,8 @@ async def test_a_sign_in_attempt_does_not_confirm_a_session(harness: SingleSignO
     opened = await harness.complete_sign_in()
     harness.scripted.claims = {"auth_time": int(harness.clock.now().timestamp())}
     sent = await harness.start()
-    brought = build_return(sent, harness.scripted.consent(sent.url))
-    returned = change_returned(brought, session=opened.secret)
+    callback_query = build_return(sent, harness.scripted.consent(sent.url))
+    returned = change_returned(callback_query, session=opened.secret)
     assert isinstance(await harness.finish(returned), SignOnCompleted)
     assert not await is_session_confirmed(harness, opened)
 
@@ -159,9 +159,12 @@ async def test_a_refusal_at_the_provider_ends_the_confirmation(
     opened = await harness.complete_sign_in()
     person = await require(harness.services, opened)
     sent = await go_there(harness, person)
-    brought = {"error": "access_denied", "state": harness.scripted.consent(sent.url)["state"]}
+    callback_query = {
+        "error": "access_denied",
+        "state": harness.scripted.consent(sent.url)["state"],
+    }
     ended = await harness.finish(
-        change_returned(build_return(sent, brought), session=opened.secret)
+        change_returned(build_return(sent, callback_query), session=opened.secret)
     )
     assert ended == ConfirmationEnded(ConfirmationFailure.DENIED)
 

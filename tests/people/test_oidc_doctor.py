@@ -9,9 +9,9 @@ from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Sig
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.interfaces.cli.findings.installation import (
-    check_file,
     check_provider,
     check_sign_in,
+    check_sign_in_settings,
     describe_identity_provider,
 )
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
@@ -33,14 +33,14 @@ async def harness(services: SignInServices) -> AsyncIterator[SingleSignOnHarness
         yield harness
 
 
-async def look(harness: SingleSignOnHarness) -> DoctorFinding:
+async def list_findings(harness: SingleSignOnHarness) -> DoctorFinding:
     return await check_provider(harness.adapter.settings, SECRETS)
 
 
 async def test_a_provider_that_matches_its_configuration_is_ok(
     harness: SingleSignOnHarness,
 ) -> None:
-    finding = await look(harness)
+    finding = await list_findings(harness)
     assert (finding.subject, finding.mark) == ("sign-in kontor", "ok")
 
 
@@ -48,19 +48,19 @@ async def test_a_provider_that_does_not_answer_is_a_fault_with_the_reason(
     harness: SingleSignOnHarness,
 ) -> None:
     harness.scripted.answers[DISCOVERY] = (503, b"")
-    finding = await look(harness)
+    finding = await list_findings(harness)
     assert (finding.mark, finding.words) == ("FAULT", "sign-in does not work: it answers 503")
 
 
 async def test_another_issuer_is_a_fault(harness: SingleSignOnHarness) -> None:
     harness.scripted.metadata = {"issuer": "https://login.example.com"}
-    finding = await look(harness)
+    finding = await list_findings(harness)
     assert finding.words == "sign-in does not work: its metadata names another issuer"
 
 
 async def test_keys_that_cannot_be_read_are_a_fault(harness: SingleSignOnHarness) -> None:
     harness.scripted.answers["/keys"] = (200, b'{"keys": []}')
-    finding = await look(harness)
+    finding = await list_findings(harness)
     assert finding.words == "sign-in does not work: its keys cannot be read"
 
 
@@ -79,7 +79,7 @@ def test_clocks_may_differ_by_half_a_minute(skew: float | None, mark: str) -> No
 
 def test_a_file_that_lets_no_user_sign_in_is_a_fault() -> None:
     sign_in = SignInSettings(oidc=(a_provider("https://login.example.com"),))
-    assert [each.mark for each in check_file(sign_in, [], 0)] == ["FAULT"]
+    assert [each.mark for each in check_sign_in_settings(sign_in, [], 0)] == ["FAULT"]
 
 
 async def test_unknown_merchants_in_groups_are_noted(

@@ -124,5 +124,7 @@ async def test_a_provider_outside_its_configured_networks_is_not_reached(
     harness: SingleSignOnHarness,
 ) -> None:
     await harness.change_provider(networks=("10.0.0.0/24",))
-    assert await harness.adapter.read_logout("x", harness.clock.now()) == ProviderUnavailable()
+    assert (
+        await harness.adapter.parse_logout_token("x", harness.clock.now()) == ProviderUnavailable()
+    )
     assert not harness.scripted.asked

@@ -28,11 +28,13 @@ async def harness(services: SignInServices) -> AsyncIterator[SingleSignOnHarness
         yield harness
 
 
-async def tell(harness: SingleSignOnHarness, **changed: Any) -> bool:
+async def log_out(harness: SingleSignOnHarness, **changed: Any) -> bool:
     """Return whether the logout token was accepted."""
     token = harness.scripted.build_logout(**changed)
-    told = await harness.adapter.read_logout(token, harness.clock.now())
-    return isinstance(told, LogoutToken) and await process_logout(harness.services, "kontor", told)
+    parsed = await harness.adapter.parse_logout_token(token, harness.clock.now())
+    return isinstance(parsed, LogoutToken) and await process_logout(
+        harness.services, "kontor", parsed
+    )
 
 
 async def list_open(harness: SingleSignOnHarness, *sessions: OpenedSession) -> list[bool]:
@@ -48,7 +50,7 @@ async def test_the_end_of_a_provider_session_ends_the_sessions_started_with_it(
 ) -> None:
     one = await harness.complete_sign_in(sid="session-1")
     other = await harness.complete_sign_in(AWAY, sid="session-2")
-    assert await tell(harness)
+    assert await log_out(harness)
     assert await list_open(harness, one, other) == [False, True]
     [act] = await harness.list_audit_entries("session.end_by_provider")
     assert act[2] == {"provider": "kontor", "sessionsEnded": 1}
@@ -58,7 +60,7 @@ async def test_a_logout_token_with_only_a_session_ends_that_session(
     harness: SingleSignOnHarness,
 ) -> None:
     one = await harness.complete_sign_in()
-    assert await tell(harness, sub=None)
+    assert await log_out(harness, sub=None)
     assert await list_open(harness, one) == [False]
 
 
@@ -68,7 +70,7 @@ async def test_a_logout_token_with_only_a_subject_ends_all_sessions_of_the_user(
     sessions = [await harness.complete_sign_in(), await harness.complete_sign_in(AWAY, sid=None)]
     theirs = await harness.complete_sign_in(sub="paul", email="paul@example.org", sid="session-1")
     local = (await join(harness.services, a_new_user("local@example.org"))).session
-    assert await tell(harness, sid=None)
+    assert await log_out(harness, sid=None)
     assert await list_open(harness, *sessions, theirs, local) == [False, False, True, True]
 
 
@@ -76,30 +78,30 @@ async def test_a_session_without_a_provider_session_id_ends_with_its_subject(
     harness: SingleSignOnHarness,
 ) -> None:
     unnamed = await harness.complete_sign_in(sid=None)
-    assert await tell(harness, sub="paul", jti="j-0")
+    assert await log_out(harness, sub="paul", jti="j-0")
     assert await list_open(harness, unnamed) == [True]
-    assert await tell(harness)
+    assert await log_out(harness)
     assert await list_open(harness, unnamed) == [False]
 
 
 async def test_a_session_of_another_subject_does_not_end(harness: SingleSignOnHarness) -> None:
     paul = await harness.complete_sign_in(sub="paul", email="paul@example.org")
-    assert await tell(harness, sub="erika-0001")
+    assert await log_out(harness, sub="erika-0001")
     assert await list_open(harness, paul) == [True]
 
 
 async def test_a_logout_of_an_unknown_user_is_accepted_without_effect(
     harness: SingleSignOnHarness,
 ) -> None:
-    assert await tell(harness, sub="nobody", sid="none")
+    assert await log_out(harness, sub="nobody", sid="none")
     assert await harness.list_audit_entries("session.%") == []
 
 
 async def test_a_logout_token_works_once(harness: SingleSignOnHarness) -> None:
     await harness.complete_sign_in()
-    assert await tell(harness)
+    assert await log_out(harness)
     again = await harness.complete_sign_in(sid="session-2")
-    assert not await tell(harness, sid=None)
+    assert not await log_out(harness, sid=None)
     assert await list_open(harness, again) == [True]
 
 
@@ -118,7 +120,7 @@ async def test_an_invalid_logout_token_ends_no_session(
     harness: SingleSignOnHarness, changed: dict[str, Any]
 ) -> None:
     opened = await harness.complete_sign_in()
-    assert not await tell(harness, **changed)
+    assert not await log_out(harness, **changed)
     assert await list_open(harness, opened) == [True]
     assert await harness.count("provider_logouts") == 0
 
@@ -130,14 +132,16 @@ async def test_a_logout_token_not_signed_by_the_provider_ends_no_session(
     opened = await harness.complete_sign_in()
     harness.scripted.signing = signing
     token = harness.scripted.build_logout()
-    told = await harness.adapter.read_logout(token, harness.clock.now())
-    assert isinstance(told, TokenRejected)
+    parsed = await harness.adapter.parse_logout_token(token, harness.clock.now())
+    assert isinstance(parsed, TokenRejected)
     assert await list_open(harness, opened) == [True]
 
 
 async def test_an_id_token_is_not_accepted_as_logout(harness: SingleSignOnHarness) -> None:
     token = harness.scripted.signing(harness.scripted.build_claims("n"), harness.scripted.keys[0])
-    assert isinstance(await harness.adapter.read_logout(token, harness.clock.now()), TokenRejected)
+    assert isinstance(
+        await harness.adapter.parse_logout_token(token, harness.clock.now()), TokenRejected
+    )
     assert CLIENT_ID in harness.scripted.build_claims("n")["aud"]
 
 
@@ -147,14 +151,14 @@ async def test_a_logout_token_is_valid_for_ten_minutes(
 ) -> None:
     await harness.complete_sign_in()
     issued = int(harness.clock.now().timestamp()) - age
-    assert await tell(harness, iat=issued, exp=None) == is_locked
+    assert await log_out(harness, iat=issued, exp=None) == is_locked
 
 
 async def test_a_logout_during_a_sign_in_prevents_it(harness: SingleSignOnHarness) -> None:
     sent = await harness.start()
-    brought = harness.scripted.consent(sent.url)
-    assert await tell(harness)
-    outcome = await harness.finish(build_return(sent, brought))
+    returned = harness.scripted.consent(sent.url)
+    assert await log_out(harness)
+    outcome = await harness.finish(build_return(sent, returned))
     assert isinstance(outcome, SignOnRefused)
     assert outcome.reason is RefusalReason.OVER
     assert await harness.count("portal_sessions") == 0
@@ -165,7 +169,7 @@ async def test_after_a_logout_everywhere_only_a_later_token_signs_in(
     harness: SingleSignOnHarness,
 ) -> None:
     now = int(harness.clock.now().timestamp())
-    assert await tell(harness, sid=None)
+    assert await log_out(harness, sid=None)
     early = await harness.sign_in_at_provider(iat=now)
     assert isinstance(early, SignOnRefused)
     assert early.reason is RefusalReason.OVER
@@ -173,7 +177,7 @@ async def test_after_a_logout_everywhere_only_a_later_token_signs_in(
 
 
 async def test_a_received_logout_is_kept_for_an_hour(harness: SingleSignOnHarness) -> None:
-    await tell(harness)
+    await log_out(harness)
     harness.clock.advance(timedelta(hours=1))
     await sweep_user_rows(harness.resources)
     assert await harness.count("provider_logouts") == 1

@@ -39,13 +39,13 @@ class Site:
         await self.harness.change(**changed)
         await self.installation.read()
 
-    async def come(self, visitor: SignInVisitor, to: str = "", **claims: Any) -> Any:
+    async def sign_in_by_provider(self, visitor: SignInVisitor, to: str = "", **claims: Any) -> Any:
         """Follow the button to the provider and return."""
         self.harness.scripted.claims = claims
         sent = await visitor.get(START + (f"?next={to}" if to else ""))
         assert sent.status_code == 303, sent.text
-        brought = self.harness.scripted.consent(sent.headers["Location"])
-        return await visitor.get(f"{BACK}?{urlencode(brought)}")
+        returned = self.harness.scripted.consent(sent.headers["Location"])
+        return await visitor.get(f"{BACK}?{urlencode(returned)}")
 
 
 @pytest.fixture
@@ -72,25 +72,25 @@ def count_forged() -> float:
     return REGISTRY.get_sample_value("dunwell_security_events_total", labels) or 0.0
 
 
-def read_words(page: str) -> str:
+def get_variable(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
 async def test_the_sign_in_page_has_a_button_for_each_provider(site: Site) -> None:
     page = await site.pages.visitor().get("/portal/sign-in?next=/portal/people")
     assert 'href="/portal/sign-in/with/kontor?next=%2Fportal%2Fpeople"' in page.text
-    words = read_words(page.text)
+    words = get_variable(page.text)
     assert "Sign in with Kontor Login" in words
     assert "Sign in with a password" in words
     german = await site.pages.visitor().get("/portal/sign-in", **{"Accept-Language": "de"})
-    assert "Mit Kontor Login anmelden" in read_words(german.text)
+    assert "Mit Kontor Login anmelden" in get_variable(german.text)
 
 
 async def test_a_completed_sign_in_redirects_to_the_requested_page_without_the_code(
     site: Site,
 ) -> None:
     visitor = site.pages.visitor()
-    answer = await site.come(visitor, "/portal/people")
+    answer = await site.sign_in_by_provider(visitor, "/portal/people")
     assert (answer.status_code, answer.headers["Location"]) == (303, "/portal/people")
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["Referrer-Policy"] == "no-referrer"
@@ -116,26 +116,26 @@ async def test_the_host_header_does_not_change_the_redirect_uri(site: Site) -> N
 
 @pytest.mark.parametrize("to", ["https://evil.example/", "//evil.example", "/portal\\@evil", "/q"])
 async def test_the_next_page_cannot_lead_to_another_site(site: Site, to: str) -> None:
-    answer = await site.come(site.pages.visitor(), to)
+    answer = await site.sign_in_by_provider(site.pages.visitor(), to)
     assert answer.headers["Location"] == "/portal"
 
 
 async def test_a_planted_session_cookie_is_replaced_at_sign_in(site: Site) -> None:
     visitor = site.pages.visitor()
     visitor.http.cookies.set(SESSION, "A" * 43, domain="pay.example.org")
-    await site.come(visitor)
+    await site.sign_in_by_provider(visitor)
     assert visitor.session not in (None, "A" * 43)
 
 
 async def test_the_code_of_another_browser_does_not_sign_in(site: Site) -> None:
     mallory, victim = site.pages.visitor("198.51.100.9"), site.pages.visitor()
     sent = await mallory.get(START)
-    brought = site.harness.scripted.consent(sent.headers["Location"])
-    answer = await victim.get(f"{BACK}?{urlencode(brought)}")
+    returned = site.harness.scripted.consent(sent.headers["Location"])
+    answer = await victim.get(f"{BACK}?{urlencode(returned)}")
     assert answer.headers["Location"] == "/portal/sign-in?fault=SSO_GONE&provider=kontor"
     assert victim.session is None
     shown = await victim.get(answer.headers["Location"])
-    assert "started too long ago, in another tab" in read_words(shown.text)
+    assert "started too long ago, in another tab" in get_variable(shown.text)
 
 
 async def test_an_unavailable_provider_does_not_prevent_sign_in_by_password(site: Site) -> None:
@@ -144,16 +144,16 @@ async def test_an_unavailable_provider_does_not_prevent_sign_in_by_password(site
     visitor = site.pages.visitor()
     page = await visitor.get(START)
     assert page.status_code == 503
-    assert "Kontor Login does not respond." in read_words(page.text)
+    assert "Kontor Login does not respond." in get_variable(page.text)
     assert (await visitor.sign_in(erika)).status_code == 303
 
 
 async def test_a_user_without_a_configured_group_is_refused_with_the_reason(site: Site) -> None:
     visitor = site.pages.visitor()
-    await site.come(visitor)
-    answer = await site.come(visitor, groups=["cooks"])
+    await site.sign_in_by_provider(visitor)
+    answer = await site.sign_in_by_provider(visitor, groups=["cooks"])
     assert answer.status_code == 403
-    assert "none of your groups there has access to Dunwell" in read_words(answer.text)
+    assert "none of your groups there has access to Dunwell" in get_variable(answer.text)
     assert (await visitor.get("/portal/account")).status_code == 303
 
 
@@ -161,7 +161,7 @@ async def test_a_taken_address_shows_the_safely_quoted_link_command(
     site: Site,
 ) -> None:
     await join(site.pages.services, a_new_user())
-    answer = await site.come(site.pages.visitor(), sub="x'; rm -rf / #")
+    answer = await site.sign_in_by_provider(site.pages.visitor(), sub="x'; rm -rf / #")
     assert answer.status_code == 403
     command = html.unescape(re.findall(r"<code>(.*?)</code>", answer.text)[0])
     assert command == (
@@ -182,7 +182,7 @@ async def test_a_taken_address_shows_the_safely_quoted_link_command(
 async def test_failures_are_shown_in_our_own_words(site: Site, query: str, words: str) -> None:
     page = await site.pages.visitor().get(f"/portal/sign-in?{query}")
     assert page.status_code == 200
-    assert words in read_words(page.text)
+    assert words in get_variable(page.text)
 
 
 @pytest.mark.parametrize("path", [START, BACK, LEAVE])
@@ -196,7 +196,7 @@ async def test_with_required_single_sign_on_the_password_form_is_for_emergencies
 ) -> None:
     await site.apply(required=True)
     page = await site.pages.visitor().get("/portal/sign-in")
-    words = read_words(page.text)
+    words = get_variable(page.text)
     assert "Emergency access for admins" in words
     assert "Sign in with a password" not in words
     assert "Have you forgotten your password" not in words
@@ -204,10 +204,10 @@ async def test_with_required_single_sign_on_the_password_form_is_for_emergencies
 
 async def test_signing_out_offers_to_sign_out_at_the_provider(site: Site) -> None:
     visitor = site.pages.visitor()
-    await site.come(visitor)
+    await site.sign_in_by_provider(visitor)
     answer = await visitor.send("/portal/account", "/portal/sign-out")
     shown = await visitor.get(answer.headers["Location"])
-    assert "still signed in with Kontor Login" in read_words(shown.text)
+    assert "still signed in with Kontor Login" in get_variable(shown.text)
     there = await visitor.get(LEAVE)
     address = urlsplit(there.headers["Location"])
     assert there.headers["Location"].startswith(f"{site.harness.scripted.issuer}/end?")
@@ -219,8 +219,8 @@ async def test_signing_out_offers_to_sign_out_at_the_provider(site: Site) -> Non
 
 async def test_the_account_page_says_that_the_provider_has_password_and_factor(site: Site) -> None:
     visitor = site.pages.visitor()
-    await site.come(visitor, locale="en")
-    words = read_words((await visitor.get("/portal/account")).text)
+    await site.sign_in_by_provider(visitor, locale="en")
+    words = get_variable((await visitor.get("/portal/account")).text)
     assert "by single sign-on (kontor)" in words
     assert "Second factors" not in words
     assert "Add passkey" not in words
@@ -228,7 +228,7 @@ async def test_the_account_page_says_that_the_provider_has_password_and_factor(s
 
 async def test_a_user_of_a_provider_cannot_set_up_a_password_or_app(site: Site) -> None:
     visitor = site.pages.visitor()
-    await site.come(visitor)
+    await site.sign_in_by_provider(visitor)
     answer = await visitor.send(
         "/portal/account/password", password="", password_new="basalt harp 2 river",
         password_again="basalt harp 2 river",
@@ -241,7 +241,7 @@ async def test_a_user_of_a_provider_cannot_set_up_a_password_or_app(site: Site) 
 
 async def test_a_logout_by_the_provider_over_http_ends_the_session_once(site: Site) -> None:
     visitor = site.pages.visitor()
-    await site.come(visitor)
+    await site.sign_in_by_provider(visitor)
     token = site.harness.scripted.build_logout()
     provider = site.pages.visitor("192.0.2.1").http
     answer = await provider.post(LOGOUT, data={"logout_token": token})
@@ -260,7 +260,7 @@ async def test_a_logout_by_the_provider_over_http_ends_the_session_once(site: Si
 )
 async def test_an_invalid_logout_request_is_refused(site: Site, body: bytes) -> None:
     visitor = site.pages.visitor()
-    await site.come(visitor)
+    await site.sign_in_by_provider(visitor)
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     answer = await site.pages.visitor().http.post(LOGOUT, content=body, headers=form)
     assert answer.status_code == 400

@@ -260,9 +260,9 @@ async def test_a_deactivated_user_cannot_sign_in_by_the_provider(
         await deactivate_user(work, opened.user_id)
     expect(await harness.sign_in_at_provider(), RefusalReason.ENDED)
     assert not await is_open(harness, opened)
-    anew = await join(harness.services, a_new_user())
-    await link(harness, anew.user_id, "erika-0001")
-    assert (await harness.complete_sign_in()).user_id == anew.user_id
+    new_user = await join(harness.services, a_new_user())
+    await link(harness, new_user.user_id, "erika-0001")
+    assert (await harness.complete_sign_in()).user_id == new_user.user_id
 
 
 @pytest.mark.parametrize("email", [None, "", "erika", 7, "a@b\n@c"])

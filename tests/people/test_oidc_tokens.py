@@ -1,4 +1,4 @@
-"""Validation of ID tokens: a token with any fault signs in nobody."""
+"""Validation of ID tokens: a token with any fault is refused."""
 
 import base64
 import json
@@ -28,7 +28,7 @@ async def harness(services: SignInServices) -> AsyncIterator[SingleSignOnHarness
         yield harness
 
 
-async def expect_nobody(harness: SingleSignOnHarness, outcome: object) -> None:
+async def expect_refusal(harness: SingleSignOnHarness, outcome: object) -> None:
     assert outcome is SignOnFailure.REJECTED
     assert await harness.count("users") == 0
     assert await harness.count("portal_sessions") == 0
@@ -62,13 +62,13 @@ def by_an_unknown_key(claims: Claims, _key: ECKey) -> str:
     return sign(claims, a_key("second"))
 
 
-def with_a_key_of_its_own(claims: Claims, _key: ECKey) -> str:
+def with_embedded_key(claims: Claims, _key: ECKey) -> str:
     own = a_key("own")
     header = {"alg": "ES256", "jwk": own.as_dict(private=False)}
     return jwt.encode(header, claims, own, algorithms=["ES256"])
 
 
-def changed_behind_its_signature(claims: Claims, key: ECKey) -> str:
+def changed_after_signing(claims: Claims, key: ECKey) -> str:
     head, _, end = sign(claims, key).split(".")
     changed = base64.urlsafe_b64encode(json.dumps({**claims, "sub": "boss"}).encode())
     return f"{head}.{changed.rstrip(b'=').decode()}.{end}"
@@ -90,7 +90,7 @@ def too_long(claims: Claims, key: ECKey) -> str:
     "signing",
     [
         unsigned, keyed_by_the_secret, keyed_by_the_public_key, by_another_key, by_an_unknown_key,
-        with_a_key_of_its_own, changed_behind_its_signature, no_token, none_at_all, too_long,
+        with_embedded_key, changed_after_signing, no_token, none_at_all, too_long,
     ],
     ids=lambda each: each.__name__,
 )  # fmt: skip
@@ -98,7 +98,7 @@ async def test_a_token_not_signed_by_the_provider_is_refused(
     harness: SingleSignOnHarness, signing: Any
 ) -> None:
     harness.scripted.signing = signing
-    await expect_nobody(harness, await harness.sign_in_at_provider())
+    await expect_refusal(harness, await harness.sign_in_at_provider())
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ async def test_a_token_not_signed_by_the_provider_is_refused(
 async def test_a_token_with_wrong_claims_is_refused(
     harness: SingleSignOnHarness, claims: Claims
 ) -> None:
-    await expect_nobody(harness, await harness.sign_in_at_provider(**claims))
+    await expect_refusal(harness, await harness.sign_in_at_provider(**claims))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ async def test_clocks_may_differ_by_a_minute(
 
 async def test_a_logout_token_is_not_accepted_as_id_token(harness: SingleSignOnHarness) -> None:
     claims: Claims = {"events": {LOGOUT_EVENT: {}}, "jti": "j", "nonce": None}
-    await expect_nobody(harness, await harness.sign_in_at_provider(**claims))
+    await expect_refusal(harness, await harness.sign_in_at_provider(**claims))
 
 
 async def test_a_token_with_several_audiences_needs_us_as_authorized_party(
@@ -153,7 +153,7 @@ async def test_a_token_with_several_audiences_needs_us_as_authorized_party(
 
 async def test_userinfo_of_another_subject_is_refused(harness: SingleSignOnHarness) -> None:
     harness.scripted.userinfo = {"sub": "somebody else", "groups": ["dunwell-admins"]}
-    await expect_nobody(harness, await harness.sign_in_at_provider(groups=None))
+    await expect_refusal(harness, await harness.sign_in_at_provider(groups=None))
 
 
 async def test_groups_and_address_may_come_from_userinfo(harness: SingleSignOnHarness) -> None:

@@ -114,20 +114,20 @@ async def test_a_user_without_a_password_is_asked_to_sign_in_again(
     options = await visitor.post("/portal/sign-in/passkey/ask")
     await visitor.post("/portal/sign-in/passkey", answer=passkey.get(options.text).decode())
     clock.advance(timedelta(minutes=5))
-    said = {"en": "within five minutes", "de": "innerhalb von fünf Minuten"}[language]
+    expected = {"en": "within five minutes", "de": "innerhalb von fünf Minuten"}[language]
     shown = await visitor.get(f"/portal/account?lang={language}")
     hidden = read_hidden(shown.text)
-    assert said in shown.text
+    assert expected in shown.text
     for page in ("app", "recovery-codes"):
         refused = await visitor.post(f"/portal/account/{page}", token=hidden["token"])
-        assert (refused.status_code, said in refused.text) == (400, True)
+        assert (refused.status_code, expected in refused.text) == (400, True)
     new = {"password_new": NEW, "password_again": NEW, "token": hidden["token"]}
     refused = await visitor.post("/portal/account/password", **new)
-    assert (refused.status_code, said in refused.text) == (400, True)
+    assert (refused.status_code, expected in refused.text) == (400, True)
     asked = await visitor.post("/portal/account/passkey/ask", token=hidden["token"])
     assert (asked.status_code, asked.json()) == (403, {"fault": "TOO_LONG_AGO"})
     refused = await visitor.post("/portal/account/factor", **hidden)
-    assert said in (await visitor.get(refused.headers["Location"])).text
+    assert expected in (await visitor.get(refused.headers["Location"])).text
 
 
 async def test_adding_a_passkey_requires_the_password(

@@ -236,11 +236,11 @@ async def test_the_code_page_requires_a_password_first(visitor: SignInVisitor) -
 
 
 @pytest.mark.parametrize(
-    ("language", "said"),
+    ("language", "expected"),
     [("en", "Sign-in to this account is restricted"), ("de", "Die Anmeldung bei diesem Konto ist")],
 )
 async def test_a_locked_account_is_shown_only_after_the_right_password(
-    pages: SignInPages, language: str, said: str
+    pages: SignInPages, language: str, expected: str
 ) -> None:
     erika = await join(pages.services, a_new_user())
     known, stranger = pages.visitor(), pages.visitor("198.51.100.9")
@@ -251,7 +251,7 @@ async def test_a_locked_account_is_shown_only_after_the_right_password(
     code = await stranger.send(f"/portal/sign-in/code?lang={language}", code="123456")
     right = await stranger.submit_password(erika)
     wrong = await stranger.submit_password(erika, "not the password")
-    assert [(each.status_code, said in each.text) for each in (code, right, wrong)] == [
+    assert [(each.status_code, expected in each.text) for each in (code, right, wrong)] == [
         (403, True), (403, True), (400, False),
     ]  # fmt: skip
     known.http.cookies.delete(SESSION)

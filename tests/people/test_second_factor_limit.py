@@ -66,7 +66,7 @@ _ACTS = "SELECT action, after FROM installation_audit WHERE action = 'second_fac
 
 def elsewhere(number: int, device: str = "") -> Visitor:
     """Return a visitor in a network of their own."""
-    return Visitor(f"10.{number // 250}.{number % 250}.1", device=device)
+    return Visitor(f"10.{number // 250}.{number % 250}.1", browser_cookie=device)
 
 
 async def rows(services: SignInServices, statement: str) -> Sequence[tuple[Any, ...]]:
@@ -171,7 +171,7 @@ async def test_fifty_concurrent_guesses_in_four_processes_count_as_ten(
 async def test_concurrent_wrong_codes_of_ten_known_browsers_lock_the_account(
     services: SignInServices, erika: JoinedUser
 ) -> None:
-    visitors = [elsewhere(n, (await sign_in(services, erika)).device) for n in range(10)]
+    visitors = [elsewhere(n, (await sign_in(services, erika)).browser_cookie) for n in range(10)]
     entries = [await start_sign_in(services, erika, visitor=visitor) for visitor in visitors]
     outcomes = await asyncio.gather(*(
         check_totp_code(services, build_submitted_code(entry, "12345x", visitor))
@@ -226,10 +226,10 @@ async def test_a_browser_of_the_last_30_days_still_signs_in(
     expected: type,
 ) -> None:
     await lock(services, erika)
-    opened = await sign_in(services, erika, visitor=elsewhere(60, erika.session.device))
+    opened = await sign_in(services, erika, visitor=elsewhere(60, erika.session.browser_cookie))
     assert opened.is_second_factor_locked
     clock.advance(timedelta(days=30) + late)
-    outcome = await guess(services, erika, 99, device=opened.device)
+    outcome = await guess(services, erika, 99, device=opened.browser_cookie)
     assert isinstance(outcome, expected)
 
 
@@ -238,14 +238,16 @@ async def test_a_browser_is_known_only_for_its_own_user(
 ) -> None:
     paul = await join(services, a_new_user("paul@example.org", name="Paul"))
     await lock(services, erika)
-    assert await guess(services, erika, 70, device=paul.session.device) == SecondFactorLocked()
+    assert (
+        await guess(services, erika, 70, device=paul.session.browser_cookie) == SecondFactorLocked()
+    )
 
 
 async def test_wrong_codes_of_a_known_browser_are_counted_separately(
     services: SignInServices, erika: JoinedUser, clock: MovableClock
 ) -> None:
     """A stolen cookie does not bypass the limit."""
-    device = erika.session.device
+    device = erika.session.browser_cookie
     await lock(services, erika)
     for number in range(10):
         if number == 5:
@@ -261,7 +263,7 @@ async def test_a_forged_browser_cookie_is_not_recognised(
     services: SignInServices, erika: JoinedUser, change: str
 ) -> None:
     await lock(services, erika)
-    secret, signature = erika.session.device.split(".")
+    secret, signature = erika.session.browser_cookie.split(".")
     foreign = KeyRing({1: b"x" * 32})
     forged = {
         "signature": f"{secret}.{'A' * len(signature)}",
@@ -279,7 +281,7 @@ async def test_a_browser_cookie_survives_a_key_rotation(
     old = services.resources.keys
     both = KeyRing({2: b"second" * 8, **{each: old._secret_key[each] for each in old.versions}})
     after = replace(services, resources=replace(services.resources, keys=both))
-    visitor = elsewhere(60, erika.session.device)
+    visitor = elsewhere(60, erika.session.browser_cookie)
     entry = await check_password(after, erika.email, PASSWORD, visitor, randomness())
     assert isinstance(entry, PendingSignIn)
     gone = replace(services, resources=replace(services.resources, keys=KeyRing({2: b"s" * 48})))
@@ -300,7 +302,7 @@ async def test_a_new_password_lifts_the_lock_and_forgets_known_browsers(
     services: SignInServices, erika: JoinedUser
 ) -> None:
     await lock(services, erika)
-    known = await sign_in(services, erika, visitor=elsewhere(60, erika.session.device))
+    known = await sign_in(services, erika, visitor=elsewhere(60, erika.session.browser_cookie))
     asking = PasswordConfirmation(await require(services, known), PASSWORD, HOME)
     new = "kettle pebbles orchid 32"
     assert isinstance(await change_password(services, asking, new, randomness()), OpenedSession)
@@ -308,7 +310,7 @@ async def test_a_new_password_lifts_the_lock_and_forgets_known_browsers(
     assert (await sign_in(services, erika, password=new, visitor=elsewhere(44))).by == "TOTP"
     async with services.resources.database.connection() as connection:
         now = services.now()
-        for device in (erika.session.device, known.device):
+        for device in (erika.session.browser_cookie, known.browser_cookie):
             found = await find_known_browser(
                 connection, services.resources.keys, device, erika.email, since=now - DAY
             )
@@ -375,10 +377,10 @@ async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
     provider = ScriptedDeliveryProvider()
     assert await check_for_alerts(resources, lambda _: provider, "") == 1
     await send_alert_emails(resources, lambda _: provider)
-    told = {each.recipient: (each.language, each.subject) for each in provider.sent}
-    assert told["karl@example.org"] == ("de", subject)
-    assert "entered ten wrong codes" in (told["ops@example.com"][1] or "")
-    assert "karl" not in str(told["ops@example.com"]).lower()
+    emails = {each.recipient: (each.language, each.subject) for each in provider.sent}
+    assert emails["karl@example.org"] == ("de", subject)
+    assert "entered ten wrong codes" in (emails["ops@example.com"][1] or "")
+    assert "karl" not in str(emails["ops@example.com"]).lower()
 
 
 async def test_without_a_mail_server_the_lock_applies_and_no_e_mail_is_queued(

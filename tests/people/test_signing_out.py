@@ -84,11 +84,11 @@ async def test_a_new_factor_is_notified_by_e_mail_in_the_users_language(
     await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
     erika = await join(services, a_new_user(language=language))
     await set_up_app(services, erika)
-    [(recipient, subject, told)] = await fetch(
+    [(recipient, subject, email_language)] = await fetch(
         services, "SELECT recipient, subject, language FROM staff_emails"
     )
     words = {"en": "a new authenticator app", "de": "eine neue Authentifizierungs-App"}[language]
-    assert (recipient, told, words in subject) == ("erika@example.org", language, True)
+    assert (recipient, email_language, words in subject) == ("erika@example.org", language, True)
 
 
 async def test_a_new_passkey_ends_all_other_sessions_and_is_notified(

@@ -65,7 +65,7 @@ SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 
 def elsewhere(number: int, device: str = "") -> Visitor:
     """Return a visitor in a network of their own."""
-    return Visitor(f"10.{number // 250}.{number % 250}.1", device=device)
+    return Visitor(f"10.{number // 250}.{number % 250}.1", browser_cookie=device)
 
 
 async def try_password(
@@ -87,7 +87,7 @@ async def test_strangers_do_not_lock_out_a_browser_that_signed_in_before(
     erika = await join(services, a_new_user())
     await lock(services)
     assert isinstance(await try_password(services, AWAY), TooManyAttempts)
-    at_home = elsewhere(99, erika.session.device)
+    at_home = elsewhere(99, erika.session.browser_cookie)
     entry = await try_password(services, at_home)
     assert isinstance(entry, PendingSignIn)
     clock.advance(timedelta(seconds=30))
@@ -102,7 +102,7 @@ async def test_strangers_in_the_same_network_do_not_lock_out_a_known_browser(
     for _ in range(MAX_ATTEMPTS):
         await try_password(services, HOME, "no")
     assert isinstance(await try_password(services, HOME), TooManyAttempts)
-    known = replace(HOME, device=erika.session.device)
+    known = replace(HOME, browser_cookie=erika.session.browser_cookie)
     assert isinstance(await try_password(services, known), PendingSignIn)
 
 
@@ -120,9 +120,9 @@ async def test_attempts_of_a_known_browser_are_counted_separately(
 ) -> None:
     erika = await join(services, a_new_user())
     for number in range(MAX_ATTEMPTS):
-        known = elsewhere(number, erika.session.device)
+        known = elsewhere(number, erika.session.browser_cookie)
         assert await try_password(services, known, "no") == WrongSignIn()
-    known = elsewhere(99, erika.session.device)
+    known = elsewhere(99, erika.session.browser_cookie)
     assert isinstance(await try_password(services, known), TooManyAttempts)
     assert isinstance(await try_password(services, AWAY), PendingSignIn)
     clock.advance(timedelta(minutes=15))
@@ -133,7 +133,7 @@ async def test_a_browser_is_known_only_for_its_own_user(services: SignInServices
     await join(services, a_new_user())
     mallory = await join(services, a_new_user("mallory@example.org", name="Mallory"))
     await lock(services)
-    known = await try_password(services, elsewhere(99, mallory.session.device))
+    known = await try_password(services, elsewhere(99, mallory.session.browser_cookie))
     assert isinstance(known, TooManyAttempts)
 
 
@@ -153,7 +153,7 @@ async def test_a_browser_is_known_for_ninety_days(
     erika = await join(services, a_new_user())
     clock.advance(after)
     await lock(services)
-    outcome = await try_password(services, elsewhere(99, erika.session.device))
+    outcome = await try_password(services, elsewhere(99, erika.session.browser_cookie))
     assert isinstance(outcome, PendingSignIn if is_known else TooManyAttempts)
 
 
@@ -181,7 +181,7 @@ async def test_a_browser_whose_session_was_ended_is_no_longer_known(
     erika = await join(services, a_new_user())
     await end(services, erika)  # type: ignore[operator]
     await lock(services)
-    outcome = await try_password(services, elsewhere(99, erika.session.device))
+    outcome = await try_password(services, elsewhere(99, erika.session.browser_cookie))
     assert isinstance(outcome, TooManyAttempts)
 
 
@@ -193,9 +193,9 @@ async def test_a_sign_in_from_a_new_network_stays_on_the_account_page(
     await sign_in(services, erika, visitor=AWAY)
     person = await require(services, erika.session)
     async with services.work(person.actor) as work:
-        other = (await load_account(work, person)).new_networks[0].session_id
+        other = (await load_account(work, person)).new_network_sign_ins[0].session_id
         await end_own_session(work, person, other)
-        [found] = (await load_account(work, person)).new_networks
+        [found] = (await load_account(work, person)).new_network_sign_ins
     assert (found.session_id, found.network) == (other, "198.51.100.0/24")
 
 

@@ -18,7 +18,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 from tests.support.harness import Harness, a_harness
-from tests.support.plans import Explaining, fill, undone
+from tests.support.plans import Explaining, fill, rolled_back_transaction
 
 COUNT, MOST = 20_000, 500
 _FILL = f"""
@@ -71,7 +71,7 @@ async def test_the_check_for_alerts_reads_few_rows(harness: Harness) -> None:
         explaining = Explaining(connection)
         await load_observations(
             explaining, now,
-            late_before=now, unseen_before=now, strange_since=now - timedelta(days=1),
+            late_before=now, unseen_before=now, unmatched_since=now - timedelta(days=1),
         )  # fmt: skip
         await list_backlogs(explaining, ["post"], now, MOST)
     large = {"communications", "claims"}
@@ -82,7 +82,7 @@ async def test_the_check_for_alerts_reads_few_rows(harness: Harness) -> None:
 async def test_withdrawn_contacts_count_neither_as_sent_nor_as_failed(harness: Harness) -> None:
     """Otherwise prompt payments would raise an alert."""
     now = harness.clock.now()
-    async with undone(harness.resources.database) as tx:
+    async with rolled_back_transaction(harness.resources.database) as tx:
         await tx.execute(
             "UPDATE communications SET provider = 'print', failure = $2"
             " WHERE merchant_id = $1 AND state = 'FAILED'",

@@ -23,7 +23,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.resources import Resources
 from tests.support.crowded_claim import PARTS
-from tests.support.plans import Explaining, undone
+from tests.support.plans import Explaining, rolled_back_transaction
 from tests.support.webhooks import Outbox, an_outbox
 
 COUNT, PARTS_OF_ONE, PAGE = 100_000, 3000, 50
@@ -165,7 +165,7 @@ async def test_a_page_of_one_claims_details_reads_no_more_than_a_few_pages(
 
 async def test_due_deliveries_are_found_and_leased_by_an_index(many_deliveries: Outbox) -> None:
     outbox = many_deliveries
-    async with undone(outbox.resources.database) as tx:
+    async with rolled_back_transaction(outbox.resources.database) as tx:
         explaining = Explaining(tx)
         endpoints = await list_due_endpoints(explaining, outbox.now, (0, UUID(int=0)), 400)
         assert len(endpoints) == 10

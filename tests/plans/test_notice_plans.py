@@ -17,7 +17,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.resources import Resources
 from tests.support.notices import NoticeHarness, a_notice_harness
-from tests.support.plans import Explaining, fill, undone
+from tests.support.plans import Explaining, fill, rolled_back_transaction
 
 COUNT, FEW = 50_000, 5
 # The notices ended over a year; all but a few are erased.
@@ -33,45 +33,45 @@ FROM generate_series(1, {COUNT}) n, LATERAL (SELECT $3::timestamptz - n * interv
 
 
 @pytest.fixture(scope="module")
-async def asker(module_resources: Resources, lasting_clock: MovableClock) -> NoticeHarness:
-    asker = await a_notice_harness(module_resources, lasting_clock)
+async def notice_harness(module_resources: Resources, lasting_clock: MovableClock) -> NoticeHarness:
+    notice_harness = await a_notice_harness(module_resources, lasting_clock)
     for _ in range(FEW):
-        await asker.request()
+        await notice_harness.request()
     long_ago = lasting_clock.now() - timedelta(days=8)
-    given = asker.harness.merchant.merchant_id, asker.claim_id, long_ago
+    given = notice_harness.harness.merchant.merchant_id, notice_harness.claim_id, long_ago
     await fill(module_resources.database, _FILL, *given, tables="debtor_notices")
-    return asker
+    return notice_harness
 
 
-async def test_due_notices_are_leased_by_an_index(asker: NoticeHarness) -> None:
-    resources = asker.harness.resources
+async def test_due_notices_are_leased_by_an_index(notice_harness: NoticeHarness) -> None:
+    resources = notice_harness.harness.resources
     now = resources.clock.now()
     lease = Lease(resources.ids.new(now), now + timedelta(seconds=90))
-    async with undone(resources.database) as tx:
+    async with rolled_back_transaction(resources.database) as tx:
         explaining = Explaining(tx)
-        busy: dict[MerchantChannel, int] = {(asker.harness.merchant.merchant_id, "SMS"): 1}
+        busy: dict[MerchantChannel, int] = {(notice_harness.harness.merchant.merchant_id, "SMS"): 1}
         leased = await lease_notices(explaining, now, lease, busy, channel_limit=8, limit=64)
     assert len(leased) == FEW
     assert "debtor_notices_due" in explaining.indexes, explaining.plans
     assert explaining.tables_read_whole == set(), explaining.plans
 
 
-async def test_recent_requests_of_a_claim_use_an_index(asker: NoticeHarness) -> None:
-    resources = asker.harness.resources
+async def test_recent_requests_of_a_claim_use_an_index(notice_harness: NoticeHarness) -> None:
+    resources = notice_harness.harness.resources
     since = resources.clock.now() - timedelta(hours=1)
     async with resources.database.connection() as connection:
         explaining = Explaining(connection)
-        merchant_id = asker.harness.merchant.merchant_id
+        merchant_id = notice_harness.harness.merchant.merchant_id
         asked = await list_request_times(
-            explaining, merchant_id, asker.claim_id, NoticeKind.CODE, since
+            explaining, merchant_id, notice_harness.claim_id, NoticeKind.CODE, since
         )
     assert len(asked) == FEW
     assert explaining.indexes == {"debtor_notices_claim"}, explaining.plans
     assert explaining.rows_read == FEW, explaining.plans
 
 
-async def test_recent_requests_for_an_address_use_an_index(asker: NoticeHarness) -> None:
-    resources = asker.harness.resources
+async def test_recent_requests_for_an_address_use_an_index(notice_harness: NoticeHarness) -> None:
+    resources = notice_harness.harness.resources
     digests = digest_recipient(resources.keys, "EMAIL", "erika@example.org")
     since = resources.clock.now() - timedelta(days=1)
     async with resources.database.transaction() as tx:
@@ -82,9 +82,9 @@ async def test_recent_requests_for_an_address_use_an_index(asker: NoticeHarness)
     assert explaining.rows_read == FEW, explaining.plans
 
 
-async def test_notices_to_erase_are_found_by_an_index(asker: NoticeHarness) -> None:
-    resources = asker.harness.resources
-    async with undone(resources.database) as tx:
+async def test_notices_to_erase_are_found_by_an_index(notice_harness: NoticeHarness) -> None:
+    resources = notice_harness.harness.resources
+    async with rolled_back_transaction(resources.database) as tx:
         explaining = Explaining(tx)
         assert await erase_notices(explaining, resources.clock.now(), 100) == FEW
     assert "debtor_notices_settled" in explaining.indexes, explaining.plans

@@ -94,8 +94,10 @@ async def test_given_up_deliveries_are_counted_by_an_index(outbox: Outbox) -> No
     place = await find_place(outbox)
     async with outbox.resources.database.connection() as connection:
         explaining = Explaining(connection)
-        least = UUID(int=0)
-        await count_given_up(explaining, *place, least=least, since=outbox.now, most=50_001)
+        first_event_id = UUID(int=0)
+        await count_given_up(
+            explaining, *place, first_event_id=first_event_id, since=outbox.now, limit=50_001
+        )
 
     assert "deliveries_given_up" in explaining.indexes, explaining.plans
     assert explaining.rows_read <= 300, explaining.plans

@@ -33,7 +33,7 @@ async def _find_user(harness: Harness, clerk: Clerk) -> UUID:
     return found
 
 
-async def _give(clerk: Clerk, path: str, to: UUID | None, known: UUID | None = None) -> str:
+async def _assign(clerk: Clerk, path: str, to: UUID | None, known: UUID | None = None) -> str:
     shown = await clerk.get(path)
     token = shown.text.partition('name="token" value="')[2].partition('"')[0]
     fields = {
@@ -54,19 +54,19 @@ async def test_a_dispute_is_assigned_to_oneself_then_to_a_colleague_then_to_no_o
     opened = await dispute(harness, claim_id)
     me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
 
-    assert "Assigned." in await _give(clerk, _path(opened), me)
+    assert "Assigned." in await _assign(clerk, _path(opened), me)
     assert await _whose(harness) == me
-    await _give(clerk, _path(opened), colleague, me)
+    await _assign(clerk, _path(opened), colleague, me)
     assert await _whose(harness) == colleague
-    await _give(clerk, _path(opened), None, colleague)
+    await _assign(clerk, _path(opened), None, colleague)
     assert await _whose(harness) is None
 
     rows = await harness.rows(
         "SELECT subject, before, after, details FROM audit_log WHERE merchant_id = $1"
         " AND action = 'dispute.assign' ORDER BY audit_id"
     )
-    told: list[Any] = [(row["before"]["assignee"], row["after"]["assignee"]) for row in rows]
-    assert told == [(None, str(me)), (str(me), str(colleague)), (str(colleague), None)]
+    changes: list[Any] = [(row["before"]["assignee"], row["after"]["assignee"]) for row in rows]
+    assert changes == [(None, str(me)), (str(me), str(colleague)), (str(colleague), None)]
     assert rows[0]["subject"] == f"claim:{claim_id}"
 
 
@@ -75,9 +75,9 @@ async def test_the_second_of_two_simultaneous_assignments_gets_a_conflict(
 ) -> None:
     opened = await dispute(harness, claim_id)
     me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
-    await _give(staff, _path(opened), colleague)
+    await _assign(staff, _path(opened), colleague)
 
-    page = await _give(clerk, _path(opened), me)
+    page = await _assign(clerk, _path(opened), me)
 
     assert "someone else has assigned the case" in page
     assert await _whose(harness) == colleague
@@ -90,8 +90,8 @@ async def test_the_inbox_filters_by_own_and_unassigned_disputes(
     mine, theirs = await dispute(harness, claim_id), await dispute(harness, second)
     await dispute(harness, third)
     me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
-    await _give(clerk, _path(mine), me)
-    await _give(clerk, _path(theirs), colleague)
+    await _assign(clerk, _path(mine), me)
+    await _assign(clerk, _path(theirs), colleague)
 
     async def list_shown(whose: str) -> list[str]:
         page = (await clerk.get(f"/disputes?whose={whose}")).text
@@ -108,7 +108,7 @@ async def test_disputes_of_a_deactivated_user_count_as_unassigned(
 ) -> None:
     opened = await dispute(harness, claim_id)
     gone = await _find_user(harness, staff)
-    await _give(clerk, _path(opened), gone)
+    await _assign(clerk, _path(opened), gone)
     assert "INV-1001" not in (await clerk.get("/disputes?whose=nobodys")).text
 
     statement = (
@@ -124,7 +124,7 @@ async def test_disputes_of_a_deactivated_user_count_as_unassigned(
     assert "This user can no longer respond here." in page
     assert ">deactivated</span>" in page
     me = await _find_user(harness, clerk)
-    await _give(clerk, _path(opened), me, gone)
+    await _assign(clerk, _path(opened), me, gone)
     assert await _whose(harness) == me
 
 
@@ -146,8 +146,8 @@ async def test_only_users_who_may_answer_disputes_can_be_assigned(
     for person in (stranger, reader):
         user_id = await _find_user(harness, person)
         assert str(user_id) not in page
-        assert "this user cannot respond here" in await _give(clerk, _path(opened), user_id)
-    assert "this user cannot respond here" in await _give(clerk, _path(opened), UUID(int=5))
+        assert "this user cannot respond here" in await _assign(clerk, _path(opened), user_id)
+    assert "this user cannot respond here" in await _assign(clerk, _path(opened), UUID(int=5))
     assert await _whose(harness) is None
     # Users who may only read see the assignee but no form.
     assert "/assignee" not in (await reader.get(_path(opened))).text
@@ -175,67 +175,78 @@ async def test_an_answered_dispute_cannot_be_assigned(
 
 
 @pytest.fixture
-async def world(resources: Resources, harness: Harness) -> PortalData:
+async def portal_data(resources: Resources, harness: Harness) -> PortalData:
     return await create_portal_data(await a_harness(resources, harness.clock, key="world"))
 
 
 async def test_a_plan_request_is_assigned_and_filtered_like_a_dispute(
-    resources: Resources, world: PortalData
+    resources: Resources, portal_data: PortalData
 ) -> None:
-    harness, path = world.harness, f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
+    harness, path = (
+        portal_data.harness,
+        f"/claims/{portal_data.plan_claim_id}/plans/{portal_data.plan_id}",
+    )
     app = an_application(resources).app
     clerk, staff = await sign_in(resources, app, harness), await sign_in(resources, app, harness)
     me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
     reference = "RE-2026-1004"
 
-    assert "Assigned." in await _give(clerk, path, me)
+    assert "Assigned." in await _assign(clerk, path, me)
     assert reference in (await clerk.get("/plans?whose=mine")).text
     assert reference not in (await clerk.get("/plans?whose=nobodys")).text
     assert reference not in (await staff.get("/plans?whose=mine")).text
-    assert "someone else has assigned the case" in await _give(staff, path, colleague)
+    assert "someone else has assigned the case" in await _assign(staff, path, colleague)
     [row] = await harness.rows("SELECT assignee_id FROM payment_modalities WHERE merchant_id = $1")
     assert row["assignee_id"] == me
-    [told] = await harness.rows(
+    [entry] = await harness.rows(
         "SELECT before, after FROM audit_log WHERE merchant_id = $1 AND action = 'modality.assign'"
     )
-    assert (told["before"], told["after"]) == ({"assignee": None}, {"assignee": str(me)})
+    assert (entry["before"], entry["after"]) == ({"assignee": None}, {"assignee": str(me)})
 
     async with harness.resources.database.connection() as connection:
         await connection.execute("UPDATE users SET ended_at = now() WHERE user_id = $1", me)
     assert reference in (await staff.get("/plans?whose=nobodys")).text
 
 
-async def test_assigning_needs_the_permission_and_access_to_the_claim(world: PortalData) -> None:
-    harness, opened = world.harness, world.disputed
+async def test_assigning_needs_the_permission_and_access_to_the_claim(
+    portal_data: PortalData,
+) -> None:
+    harness, opened = portal_data.harness, portal_data.disputed
     origin = Origin(Interface.PORTAL)
     actor = user_actor(str(UUID(int=1)), ROLE_RIGHTS[Role.AUDITOR], origin)
     async with harness.work(actor) as work:
         with pytest.raises(InsufficientScope):
             await assign_dispute(work, opened.claim_id, opened.dispute_id, None, expected_id=None)
         with pytest.raises(InsufficientScope):
-            await assign_modality(work, world.plan_claim_id, world.plan_id, None, expected_id=None)
+            await assign_modality(
+                work, portal_data.plan_claim_id, portal_data.plan_id, None, expected_id=None
+            )
     async with harness.work() as work:
         with pytest.raises(NotFound):
             await assign_dispute(
-                work, world.plan_claim_id, opened.dispute_id, None, expected_id=None
+                work, portal_data.plan_claim_id, opened.dispute_id, None, expected_id=None
             )
         with pytest.raises(NotFound):
-            await assign_modality(work, opened.claim_id, world.plan_id, None, expected_id=None)
+            await assign_modality(
+                work, opened.claim_id, portal_data.plan_id, None, expected_id=None
+            )
         with pytest.raises(ValidationError):
             await assign_modality(
-                work, world.plan_claim_id, world.plan_id, UUID(int=9), expected_id=None
+                work, portal_data.plan_claim_id, portal_data.plan_id, UUID(int=9), expected_id=None
             )
 
 
 async def test_a_reason_with_control_characters_is_not_sent_to_the_debtor(
-    resources: Resources, world: PortalData
+    resources: Resources, portal_data: PortalData
 ) -> None:
-    path = f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
-    clerk = await sign_in(resources, an_application(resources).app, world.harness)
+    path = f"/claims/{portal_data.plan_claim_id}/plans/{portal_data.plan_id}"
+    clerk = await sign_in(resources, an_application(resources).app, portal_data.harness)
     fields = {**read_fields((await clerk.get(path)).text), "outcome": "reject"}
     refused = await clerk.post(path, {**fields, "reason": "Three rates\x85 at most"})
     assert refused.status_code == 422
     assert "This text contains a character that cannot be printed." in refused.text
     assert "Three rates" in refused.text
-    [row] = await world.harness.rows("SELECT state FROM payment_modalities WHERE merchant_id = $1")
+    [row] = await portal_data.harness.rows(
+        "SELECT state FROM payment_modalities WHERE merchant_id = $1"
+    )
     assert row["state"] == "REQUESTED"

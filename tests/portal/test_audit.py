@@ -82,8 +82,8 @@ async def test_the_next_page_continues_after_the_last_entry(
     link = re.findall(r'rel="next" href="([^"]+)"', first)[0].replace("&amp;", "&")
     second = (await clerk.get(link)).text
 
-    told = [each for each in _list_actions(first + second) if each.startswith("try.")]
-    assert told == [f"try.n{number}" for number in reversed(range(60))]
+    actions = [each for each in _list_actions(first + second) if each.startswith("try.")]
+    assert actions == [f"try.n{number}" for number in reversed(range(60))]
     assert (await clerk.get("/audit?after=nonsense")).status_code == 303
 
 

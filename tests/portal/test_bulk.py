@@ -46,14 +46,14 @@ async def test_a_bulk_pause_asks_for_the_number_and_runs_as_a_job(
     assert refused.status_code == 422
     assert "Enter the number of claims to confirm." in refused.text
 
-    begun = await clerk.follow(
+    started = await clerk.follow(
         await clerk.send(
             "/bulk", do="start", count="2", claim=[str(each) for each in claim_ids[:2]]
         )
     )
-    assert "Background job started." in begun.text
+    assert "Background job started." in started.text
     await run_jobs(resources)
-    job = await clerk.get(begun.url.path)
+    job = await clerk.get(started.url.path)
     assert "2 of 2" in job.text
     held = [len((await harness.read(each)).holds) for each in claim_ids]
     assert held == [1, 1, 0]
@@ -74,7 +74,7 @@ async def test_a_changed_selection_is_shown_again(clerk: Clerk, harness: Harness
 async def test_a_selection_is_searched_in_a_limited_number_of_pages(
     clerk: Clerk, harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(routes_bulk, "_PAGE", 1)
+    monkeypatch.setattr(routes_bulk, "_PAGE_SIZE", 1)
     monkeypatch.setattr(routes_bulk, "_MAX_PAGES", 3)
     await harness.create("INV-1", "INV-2", "INV-3")
     assert "<strong>3 of 3</strong>" in await _begin(clerk, "pause", which="all")
@@ -137,8 +137,8 @@ async def test_an_empty_selection_is_reported(clerk: Clerk, harness: Harness) ->
 async def test_an_unchanged_job_is_answered_with_its_etag(clerk: Clerk, harness: Harness) -> None:
     [claim_id] = await harness.create("INV-1")
     await _begin(clerk, "pause", which="ticked", claim=str(claim_id))
-    begun = await clerk.send("/bulk", do="start", count="1", claim=str(claim_id))
-    path = begun.headers["Location"].partition("?")[0]
+    started = await clerk.send("/bulk", do="start", count="1", claim=str(claim_id))
+    path = started.headers["Location"].partition("?")[0]
     first = await clerk.get(path)
 
     again = await clerk.get(path, headers={"If-None-Match": first.headers["ETag"]})

@@ -273,8 +273,8 @@ async def test_each_guarded_form_asks_for_confirmation_before_it_changes_anythin
     before = await fetch(admin, "SELECT count(*) FROM installation_audit")
     do = {"settings_changes": "apply", "settings_section": "save"}.get(page, "rotate")
     asked = await admin.post(f"{address}?lang={language}", token=token, do=do, name="a 'name'")
-    said = {"en": "Confirm it is you", "de": "Bestätigen Sie, dass Sie es sind"}[language]
-    assert (asked.status_code, said in asked.text) == (403, True)
+    expected = {"en": "Confirm it is you", "de": "Bestätigen Sie, dass Sie es sind"}[language]
+    assert (asked.status_code, expected in asked.text) == (403, True)
     assert read_hidden(asked.text)["name"] == "a 'name'"
     assert await fetch(admin, "SELECT count(*) FROM installation_audit") == before
 

@@ -26,7 +26,7 @@ _LINE: dict[str, Any] = {
 }  # fmt: skip
 
 
-async def a_world(
+async def a_harness_with_messages(
     resources: Resources, clock: MovableClock
 ) -> tuple[Harness, ScriptedDeliveryProvider]:
     """Twelve messages that were sent through the delivery provider."""
@@ -42,7 +42,7 @@ async def a_world(
 async def test_sent_messages_and_delivery_reports_are_shown(
     resources: Resources, clock: MovableClock, language: str
 ) -> None:
-    harness, provider = await a_world(resources, clock)
+    harness, provider = await a_harness_with_messages(resources, clock)
     clerk = await sign_in(resources, an_application(resources).app, harness)
     await clerk.get(f"?lang={language}")
     quiet = await clerk.get("/portal/delivery-providers")
@@ -83,7 +83,7 @@ async def test_sent_messages_and_delivery_reports_are_shown(
 
 
 async def test_queued_messages_are_counted(resources: Resources, clock: MovableClock) -> None:
-    harness, _ = await a_world(resources, clock)
+    harness, _ = await a_harness_with_messages(resources, clock)
     harness.delivery_providers.clear()
     await harness.create(*(f"INV-9{number}" for number in range(3)))
     await harness.run()
@@ -97,23 +97,23 @@ async def test_queued_messages_are_counted(resources: Resources, clock: MovableC
 async def test_alerts_are_listed_with_links_to_the_pages_that_resolve_them(
     resources: Resources, clock: MovableClock, language: str
 ) -> None:
-    harness, provider = await a_world(resources, clock)
+    harness, provider = await a_harness_with_messages(resources, clock)
     provider.answers = [ConnectionError()]
     await harness.create("INV-99")
     await harness.run()
     clerk = await sign_in(resources, an_application(resources).app, harness)
     await clerk.get(f"?lang={language}")
-    start, nobody = (
+    start, without_provider = (
         (await clerk.get("")).text,
         {"en": "Check that a worker is running.", "de": "Prüfen Sie, ob ein Worker läuft."},
     )
-    assert nobody[language] in start
+    assert without_provider[language] in start
     clock.advance(timedelta(days=1))
     await check_for_alerts(resources, harness.delivery_providers.get, "")
     clerk = await sign_in(resources, an_application(resources).app, harness)
     await clerk.get(f"?lang={language}")
     start = (await clerk.get("")).text
-    assert nobody[language] not in start
+    assert without_provider[language] not in start
     one = {"en": "1 active alert of the installation", "de": "1 aktiver Alarm der Installation"}
     assert one[language] in start
     shown = (await clerk.get("/portal/delivery-providers")).text
@@ -140,7 +140,7 @@ def test_each_kind_of_alert_links_to_a_page_of_the_portal() -> None:
 async def test_the_page_is_only_for_operators_of_all_merchants(
     resources: Resources, clock: MovableClock, role: Role
 ) -> None:
-    harness, _ = await a_world(resources, clock)
+    harness, _ = await a_harness_with_messages(resources, clock)
     place = UserRoles(memberships={harness.merchant.merchant_id: role})
     clerk = await sign_in(resources, an_application(resources).app, harness, place)
     refused = await clerk.get("/portal/delivery-providers")

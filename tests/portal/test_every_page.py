@@ -5,7 +5,7 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
-from dunwell.interfaces.portal.render.addresses import is_ours
+from dunwell.interfaces.portal.render.addresses import is_portal_address
 from dunwell.interfaces.portal.web.site import POLICY
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application, connect
@@ -33,7 +33,7 @@ async def test_signed_out_users_are_redirected_to_the_sign_in_page_and_back(
     ],
 )  # fmt: skip
 def test_the_redirect_after_signing_in_stays_in_the_portal(address: str) -> None:
-    assert not is_ours(address)
+    assert not is_portal_address(address)
 
 
 @pytest.mark.parametrize("token", ["", "x" * 43])

@@ -21,7 +21,7 @@ async def _give(harness: Harness, claim_id: int, content: bytes | None = None) -
     return f"/claims/{claim_id}/disputes/{opened.dispute_id}/files/{file_id}"
 
 
-async def _spoil(resources: Resources, harness: Harness, content: bytes | None) -> None:
+async def _damage_content(resources: Resources, harness: Harness, content: bytes | None) -> None:
     """Replace the content of the only stored file; None deletes it."""
     [row] = await harness.rows("SELECT storage_key FROM uploads WHERE merchant_id = $1")
     storage = Storage.open(resources.settings.files_url)
@@ -88,7 +88,7 @@ async def test_a_broken_file_is_explained_in_words(
         (b"\x01dunwell sealed\nnot by us", "was changed in the file storage"),
     ):
         at = await _give(harness, claim_id)
-        await _spoil(resources, harness, content)
+        await _damage_content(resources, harness, content)
 
         page = await clerk.get(f"{at}/pages")
 

@@ -27,7 +27,7 @@ _FORM = re.compile(r"<form[^>]*method=\"post\".*?</form>", re.DOTALL)
 _BANNER = "are back in this form"
 
 
-class Typist(Clerk):
+class ReturningClerk(Clerk):
     """A clerk who can sign in again."""
 
     person: users.JoinedUser
@@ -52,20 +52,20 @@ class Typist(Clerk):
         return answer.text
 
 
-async def a_typist(
+async def a_returning_clerk(
     resources: Resources, harness: Harness, email: str = "ada@example.org"
-) -> Typist:
+) -> ReturningClerk:
     person = await users.join(users.build_sign_in_services(resources), users.a_new_user(email))
     http = connect(an_application(resources).app, "203.0.113.7")
-    typist = Typist(http, harness.merchant.merchant_id)
-    typist.person, typist.resources = person, resources
+    returning_clerk = ReturningClerk(http, harness.merchant.merchant_id)
+    returning_clerk.person, returning_clerk.resources = person, resources
     http.cookies.set(COOKIE, person.session.secret)
-    return typist
+    return returning_clerk
 
 
 @pytest.fixture
-async def typist(resources: Resources, harness: Harness) -> Typist:
-    return await a_typist(resources, harness)
+async def returning_clerk(resources: Resources, harness: Harness) -> ReturningClerk:
+    return await a_returning_clerk(resources, harness)
 
 
 async def count_kept(resources: Resources) -> int:
@@ -75,90 +75,94 @@ async def count_kept(resources: Resources) -> int:
 
 
 async def test_every_value_is_shown_and_restored_to_the_form_after_signing_in(
-    typist: Typist, claim_id: int, resources: Resources
+    returning_clerk: ReturningClerk, claim_id: int, resources: Resources
 ) -> None:
     path = f"/claims/{claim_id}/payment"
-    shown = await typist.send_too_late(path, _PAYMENT)
+    shown = await returning_clerk.send_too_late(path, _PAYMENT)
     for value in _PAYMENT.values():
         assert f'<p class="words">{value}</p>' in shown
-    assert f"/portal/sign-in?next=%2Fportal%2Fm%2F{typist.merchant_id}" in shown
+    assert f"/portal/sign-in?next=%2Fportal%2Fm%2F{returning_clerk.merchant_id}" in shown
 
-    await typist.sign_in_again()
-    page = await typist.get(path)
+    await returning_clerk.sign_in_again()
+    page = await returning_clerk.get(path)
     fields = read_fields(page.text)
     assert _BANNER in page.text
     assert {name: fields[name] for name in _PAYMENT} == _PAYMENT
 
-    sent = await typist.post(path, fields)
+    sent = await returning_clerk.post(path, fields)
     assert sent.status_code == 303, sent.text
     assert await count_kept(resources) == 0
-    assert _BANNER not in (await typist.get(path)).text
+    assert _BANNER not in (await returning_clerk.get(path)).text
 
 
-async def test_hidden_ids_and_tokens_are_not_shown(typist: Typist, claim_id: int) -> None:
+async def test_hidden_ids_and_tokens_are_not_shown(
+    returning_clerk: ReturningClerk, claim_id: int
+) -> None:
     path = f"/claims/{claim_id}/contact"
-    fields = read_fields((await typist.get(path)).text)
-    shown = await typist.send_too_late(path, {"city": "Kiel"})
+    fields = read_fields((await returning_clerk.get(path)).text)
+    shown = await returning_clerk.send_too_late(path, {"city": "Kiel"})
     assert ">Kiel</p>" in shown
     assert fields["token"] not in shown
     assert fields["revision"] not in shown
 
 
 async def test_the_text_editor_restores_the_text_of_its_own_address(
-    typist: Typist, harness: Harness, claim_id: int
+    returning_clerk: ReturningClerk, harness: Harness, claim_id: int
 ) -> None:
     assert claim_id
     [row] = await harness.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
     path = f"/workflows/{row['workflow_id']}/texts/edit?template=reminder&channel=EMAIL&language=de"
     body = 'Guten Tag,\n\n"bitte" <zahlen> & antworten'
-    await typist.send_too_late(path, {"body": body, "subject": "Neu"})
-    await typist.sign_in_again()
-    fields = read_fields((await typist.get(path)).text)
+    await returning_clerk.send_too_late(path, {"body": body, "subject": "Neu"})
+    await returning_clerk.sign_in_again()
+    fields = read_fields((await returning_clerk.get(path)).text)
     assert (fields["body"], fields["subject"]) == (body, "Neu")
-    other = read_fields((await typist.get(path.replace("=de", "=en"))).text)
+    other = read_fields((await returning_clerk.get(path.replace("=de", "=en"))).text)
     assert other["subject"] != "Neu"
 
 
 async def test_signing_in_in_another_tab_also_restores_the_values(
-    typist: Typist, claim_id: int
+    returning_clerk: ReturningClerk, claim_id: int
 ) -> None:
     path = f"/claims/{claim_id}/payment"
-    fields = {**read_fields((await typist.get(path)).text), **_PAYMENT}
-    await typist.end_session()
-    await typist.sign_in_again()
-    stale = await typist.post(path, fields)
+    fields = {**read_fields((await returning_clerk.get(path)).text), **_PAYMENT}
+    await returning_clerk.end_session()
+    await returning_clerk.sign_in_again()
+    stale = await returning_clerk.post(path, fields)
     assert stale.status_code == 403
     assert "You signed in again after opening this form." in stale.text
-    assert read_fields((await typist.get(path)).text)["amount"] == "40,50"
+    assert read_fields((await returning_clerk.get(path)).text)["amount"] == "40,50"
 
 
 async def test_another_user_never_gets_the_values(
-    typist: Typist, harness: Harness, claim_id: int, resources: Resources
+    returning_clerk: ReturningClerk, harness: Harness, claim_id: int, resources: Resources
 ) -> None:
     path = f"/claims/{claim_id}/payment"
-    fields = {**read_fields((await typist.get(path)).text), **_PAYMENT}
-    other = await a_typist(resources, harness, "eve@example.org")
+    fields = {**read_fields((await returning_clerk.get(path)).text), **_PAYMENT}
+    other = await a_returning_clerk(resources, harness, "eve@example.org")
     # In the browser of another user, and in one without a session.
     for cookies in ({COOKIE: other.person.session.secret}, {}):
-        typist.http.cookies.clear()
+        returning_clerk.http.cookies.clear()
         for name, value in cookies.items():
-            typist.http.cookies.set(name, value)
-        assert (await typist.post(path, fields)).status_code == 403
+            returning_clerk.http.cookies.set(name, value)
+        assert (await returning_clerk.post(path, fields)).status_code == 403
         assert await count_kept(resources) == 0
-    typist.http.cookies.set(COOKIE, typist.person.session.secret)
-    await typist.send_too_late(path, _PAYMENT)
+    returning_clerk.http.cookies.set(COOKIE, returning_clerk.person.session.secret)
+    await returning_clerk.send_too_late(path, _PAYMENT)
     assert await count_kept(resources) == 1
     page = await other.get(path)
     assert _BANNER not in page.text
     assert "40,50" not in page.text
 
 
-async def test_no_secret_is_shown_or_stored(typist: Typist, resources: Resources) -> None:
+async def test_no_secret_is_shown_or_stored(
+    returning_clerk: ReturningClerk, resources: Resources
+) -> None:
     secrets = {
         "password": "correct horse", "password_new": "battery", "confirm_password": "staple",
         "code": "123456", "authorization": "Bearer abc", "answer": "passkey",
     }  # fmt: skip
-    shown = await typist.send_too_late(
+    shown = await returning_clerk.send_too_late(
         "/settings/webhooks", {"url": "https://a.example", **secrets}
     )
     assert "https://a.example" in shown
@@ -170,12 +174,12 @@ async def test_no_secret_is_shown_or_stored(typist: Typist, resources: Resources
 
 
 async def test_a_merchant_file_is_shown_and_not_stored(
-    typist: Typist, resources: Resources
+    returning_clerk: ReturningClerk, resources: Resources
 ) -> None:
-    fields = read_fields((await typist.get("/settings/file")).text)
-    await typist.end_session()
+    fields = read_fields((await returning_clerk.get("/settings/file")).text)
+    await returning_clerk.end_session()
     fields["text"] = "authorization: Bearer abc"
-    shown = (await typist.post("/settings/changes", fields)).text
+    shown = (await returning_clerk.post("/settings/changes", fields)).text
     assert "authorization: Bearer abc" in shown
     async with resources.database.connection() as connection:
         assert "Bearer" not in await connection.fetchval(
@@ -184,41 +188,43 @@ async def test_a_merchant_file_is_shown_and_not_stored(
 
 
 async def test_the_values_are_kept_for_a_day_and_for_ten_minutes_after_they_were_restored(
-    typist: Typist, claim_id: int, clock: MovableClock, resources: Resources
+    returning_clerk: ReturningClerk, claim_id: int, clock: MovableClock, resources: Resources
 ) -> None:
     path = f"/claims/{claim_id}/payment"
-    await typist.send_too_late(path, _PAYMENT)
+    await returning_clerk.send_too_late(path, _PAYMENT)
     clock.advance(timedelta(hours=23, minutes=59))
-    await typist.sign_in_again()
+    await returning_clerk.sign_in_again()
     for _ in range(2):  # The page may be loaded again.
-        assert _BANNER in (await typist.get(path)).text
+        assert _BANNER in (await returning_clerk.get(path)).text
     clock.advance(timedelta(minutes=10))
-    assert _BANNER not in (await typist.get(path)).text
+    assert _BANNER not in (await returning_clerk.get(path)).text
     await sweep_user_rows(resources)
     assert await count_kept(resources) == 0
 
-    await typist.send_too_late(path, _PAYMENT)
+    await returning_clerk.send_too_late(path, _PAYMENT)
     clock.advance(timedelta(hours=24))
-    await typist.sign_in_again()
-    assert _BANNER not in (await typist.get(path)).text
+    await returning_clerk.sign_in_again()
+    assert _BANNER not in (await returning_clerk.get(path)).text
 
 
 async def test_the_number_and_the_size_of_a_users_kept_forms_are_limited(
-    typist: Typist, harness: Harness, resources: Resources
+    returning_clerk: ReturningClerk, harness: Harness, resources: Resources
 ) -> None:
     claims = await harness.create(*(f"INV-{number}" for number in range(MAX_FORMS + 2)))
     paths = [f"/claims/{each}/note" for each in claims]
-    forms = [read_fields((await typist.get(path)).text) for path in paths]
-    await typist.end_session()
+    forms = [read_fields((await returning_clerk.get(path)).text) for path in paths]
+    await returning_clerk.end_session()
     for path, fields in zip(paths, forms, strict=True):
-        await typist.post(path, {**fields, "text": "Called"})
+        await returning_clerk.post(path, {**fields, "text": "Called"})
         harness.clock.advance(timedelta(seconds=1))
     assert await count_kept(resources) == MAX_FORMS
-    await typist.sign_in_again()
-    assert _BANNER not in (await typist.get(paths[0])).text
-    assert _BANNER in (await typist.get(paths[-1])).text
+    await returning_clerk.sign_in_again()
+    assert _BANNER not in (await returning_clerk.get(paths[0])).text
+    assert _BANNER in (await returning_clerk.get(paths[-1])).text
 
-    large = await typist.send_too_late(paths[0], {"text": "\N{EURO SIGN}" * 20_000, "a": "b" * 9})
+    large = await returning_clerk.send_too_late(
+        paths[0], {"text": "\N{EURO SIGN}" * 20_000, "a": "b" * 9}
+    )
     assert "visible only to you" in large
 
 

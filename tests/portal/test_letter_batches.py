@@ -28,51 +28,55 @@ _NOON = "2026-03-04T12:00:00Z"
 
 
 @pytest.fixture
-async def post(
+async def letter_harness(
     resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> AsyncIterator[LetterHarness]:
     folder = tmp_path / "letters"
     line = FolderProvider(channel="LETTER", folder=str(folder))
     await apply_installation(resources, Installation(delivery_providers={"post": line}))
-    post = await a_harness_with_a_folder(
+    letter_harness = await a_harness_with_a_folder(
         resources, clock, folder, BatchSettings(every_minutes=60, most=3)
     )
-    yield post
-    await post.adapter.close()
+    yield letter_harness
+    await letter_harness.adapter.close()
 
 
-async def a_clerk(post: LetterHarness, roles: UserRoles | None = None) -> Clerk:
-    app = an_application(post.harness.resources).app
-    return await sign_in(post.harness.resources, app, post.harness, *([roles] if roles else []))
+async def a_clerk(letter_harness: LetterHarness, roles: UserRoles | None = None) -> Clerk:
+    app = an_application(letter_harness.harness.resources).app
+    return await sign_in(
+        letter_harness.harness.resources, app, letter_harness.harness, *([roles] if roles else [])
+    )
 
 
-async def release(post: LetterHarness, *references: str) -> None:
-    await post.create(*references)
-    post.harness.clock.advance(timedelta(hours=1))
-    assert await post.release() == len(references)
-    post.harness.clock.advance(timedelta(days=1))
+async def release(letter_harness: LetterHarness, *references: str) -> None:
+    await letter_harness.create(*references)
+    letter_harness.harness.clock.advance(timedelta(hours=1))
+    assert await letter_harness.release() == len(references)
+    letter_harness.harness.clock.advance(timedelta(days=1))
 
 
-async def lose(post: LetterHarness, *references: str) -> None:
+async def lose(letter_harness: LetterHarness, *references: str) -> None:
     """Simulate a restore: the letters were waiting at the time of the backup, and no other copy
     records what became of them."""
-    await post.create(*references)
-    backup = await back_up(post.harness.resources)
-    post.harness.clock.advance(timedelta(hours=1))
-    await restore(post.harness.resources, backup)
-    await post.release()
+    await letter_harness.create(*references)
+    backup = await back_up(letter_harness.harness.resources)
+    letter_harness.harness.clock.advance(timedelta(hours=1))
+    await restore(letter_harness.harness.resources, backup)
+    await letter_harness.release()
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_a_batch_is_shown_with_the_outcome_of_its_letters(
-    post: LetterHarness, language: str
+    letter_harness: LetterHarness, language: str
 ) -> None:
-    await release(post, "A-1", "A-2", "A-3")
-    first, second, _ = post.references()
-    post.say("monday.csv", write_status((first, "returned", _NOON), (second, "posted", _NOON)))
-    post.say("broken.csv", "a;b\n")
-    await post.read_statuses()
-    clerk = await a_clerk(post)
+    await release(letter_harness, "A-1", "A-2", "A-3")
+    first, second, _ = letter_harness.references()
+    letter_harness.write_status_file(
+        "monday.csv", write_status((first, "returned", _NOON), (second, "posted", _NOON))
+    )
+    letter_harness.write_status_file("broken.csv", "a;b\n")
+    await letter_harness.read_statuses()
+    clerk = await a_clerk(letter_harness)
     await clerk.get(f"?lang={language}")
     shown = (await clerk.get(_LIST)).text
     words = {
@@ -81,10 +85,10 @@ async def test_a_batch_is_shown_with_the_outcome_of_its_letters(
     }
     for word in words[language]:
         assert word in shown
-    [row] = await post.harness.rows(_BATCHES)
+    [row] = await letter_harness.harness.rows(_BATCHES)
     page = f"{_LIST}/{row['batch_id']}"
-    told = {"en": "1 not delivered", "de": "1 nicht zugestellt"}[language]
-    assert f'href="{page}?show=failed">{told}</a>' in shown
+    failed_text = {"en": "1 not delivered", "de": "1 nicht zugestellt"}[language]
+    assert f'href="{page}?show=failed">{failed_text}</a>' in shown
     whole = (await clerk.get(page)).text
     for reference in ("A-1", "A-2", "A-3"):
         assert f">{reference}</bdi>" in whole
@@ -93,12 +97,12 @@ async def test_a_batch_is_shown_with_the_outcome_of_its_letters(
     assert failed.count(".pdf</td>") == 1
 
 
-async def test_the_letters_of_a_batch_link_to_their_claims(post: LetterHarness) -> None:
-    (claim,) = await post.create("A-1")
-    post.harness.clock.advance(timedelta(hours=1))
-    await post.release()
-    clerk = await a_clerk(post)
-    [row] = await post.harness.rows(_BATCHES)
+async def test_the_letters_of_a_batch_link_to_their_claims(letter_harness: LetterHarness) -> None:
+    (claim,) = await letter_harness.create("A-1")
+    letter_harness.harness.clock.advance(timedelta(hours=1))
+    await letter_harness.release()
+    clerk = await a_clerk(letter_harness)
+    [row] = await letter_harness.harness.rows(_BATCHES)
     shown = (await clerk.get(f"{_LIST}/{row['batch_id']}")).text
     assert f'href="{clerk.at(f"/claims/{claim}")}"' in shown
     letter = clerk.at(f"/claims/{claim}/messages/") + shown.partition("/messages/")[2][:36]
@@ -107,13 +111,13 @@ async def test_the_letters_of_a_batch_link_to_their_claims(post: LetterHarness) 
 
 
 async def test_lists_continue_on_the_next_page(
-    post: LetterHarness, monkeypatch: pytest.MonkeyPatch
+    letter_harness: LetterHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(routes, "PAGE_SIZE", 1)
-    await release(post, "A-1", "A-2")
-    await release(post, "A-3")
-    clerk = await a_clerk(post)
-    newest, oldest = (str(row["batch_id"]) for row in await post.harness.rows(_BATCHES))
+    await release(letter_harness, "A-1", "A-2")
+    await release(letter_harness, "A-3")
+    clerk = await a_clerk(letter_harness)
+    newest, oldest = (str(row["batch_id"]) for row in await letter_harness.harness.rows(_BATCHES))
     first = await clerk.get(_LIST)
     assert newest in first.text
     assert oldest not in first.text
@@ -130,16 +134,18 @@ async def test_lists_continue_on_the_next_page(
     assert "No entries" in (await clerk.get(f"{_LIST}?provider=other")).text
 
 
-async def test_waiting_letters_are_counted(post: LetterHarness) -> None:
-    await post.create("A-1", "A-2")
-    clerk = await a_clerk(post)
+async def test_waiting_letters_are_counted(letter_harness: LetterHarness) -> None:
+    await letter_harness.create("A-1", "A-2")
+    clerk = await a_clerk(letter_harness)
     assert "2 letters" in (await clerk.get(_LIST)).text
     assert _LIST in (await clerk.get("/portal/delivery-providers")).text
 
 
-async def test_an_operator_resolves_letters_whose_release_is_unknown(post: LetterHarness) -> None:
-    await lose(post, "A-1", "A-2")
-    clerk = await a_clerk(post)
+async def test_an_operator_resolves_letters_whose_release_is_unknown(
+    letter_harness: LetterHarness,
+) -> None:
+    await lose(letter_harness, "A-1", "A-2")
+    clerk = await a_clerk(letter_harness)
     assert f'<a href="{_ASKED}">Resolve 2 letters</a>' in (await clerk.get(_LIST)).text
     page = (await clerk.get(_ASKED)).text
     first, second = _find_boxes(page)
@@ -151,20 +157,22 @@ async def test_an_operator_resolves_letters_whose_release_is_unknown(post: Lette
     again = await clerk.post(_ASKED, {"token": token, "letter": first, "outcome": "not_released"})
     assert "Someone else has already resolved this." in (await clerk.follow(again)).text
     await clerk.post(_ASKED, {"token": token, "letter": second, "outcome": "not_released"})
-    states = sorted((row["state"], row["doubt"]) for row in await post.harness.rows(_ITEMS))
+    states = sorted(
+        (row["state"], row["doubt"]) for row in await letter_harness.harness.rows(_ITEMS)
+    )
     assert states == [("RELEASED", None), ("WAITING", None)]
-    told = [row["after"] for row in await post.harness.rows(_AUDIT)]
-    assert sorted(told, key=str) == [
+    audited = [row["after"] for row in await letter_harness.harness.rows(_AUDIT)]
+    assert sorted(audited, key=str) == [
         {"letters": 1, "released": False}, {"letters": 1, "released": True},
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("given", ["letter", "outcome", "strange"])
 async def test_an_incomplete_form_resolves_nothing_and_keeps_its_values(
-    post: LetterHarness, given: str
+    letter_harness: LetterHarness, given: str
 ) -> None:
-    await lose(post, "A-1")
-    clerk = await a_clerk(post)
+    await lose(letter_harness, "A-1")
+    clerk = await a_clerk(letter_harness)
     page = (await clerk.get(_ASKED)).text
     [box] = _find_boxes(page)
     fields = {
@@ -174,16 +182,18 @@ async def test_an_incomplete_form_resolves_nothing_and_keeps_its_values(
     refused = await clerk.post(_ASKED, {"token": _find_token(page), **fields})
     assert refused.status_code == 422
     assert ("checked" in refused.text) is True
-    assert [tuple(row) for row in await post.harness.rows(_ITEMS)] == [("WAITING", "UNCONFIRMED")]
+    assert [tuple(row) for row in await letter_harness.harness.rows(_ITEMS)] == [
+        ("WAITING", "UNCONFIRMED")
+    ]
 
 
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.MERCHANT_USER])
 async def test_the_page_is_only_for_operators_of_all_merchants(
-    post: LetterHarness, role: Role
+    letter_harness: LetterHarness, role: Role
 ) -> None:
-    await lose(post, "A-1")
-    roles = UserRoles(memberships={post.harness.merchant.merchant_id: role})
-    clerk = await a_clerk(post, roles)
+    await lose(letter_harness, "A-1")
+    roles = UserRoles(memberships={letter_harness.harness.merchant.merchant_id: role})
+    clerk = await a_clerk(letter_harness, roles)
     for path in (_LIST, _ASKED, f"{_LIST}/0190a0a0-0000-7000-8000-000000000000"):
         refused = await clerk.get(path)
         assert refused.status_code in (403, 404)
@@ -191,7 +201,9 @@ async def test_the_page_is_only_for_operators_of_all_merchants(
     own = (await clerk.get("/portal/account")).text
     fields = {"token": _find_token(own), "letter": "1.x", "outcome": "released"}
     assert (await clerk.post(_ASKED, fields)).status_code in (403, 404, 422)
-    assert [tuple(row) for row in await post.harness.rows(_ITEMS)] == [("WAITING", "UNCONFIRMED")]
+    assert [tuple(row) for row in await letter_harness.harness.rows(_ITEMS)] == [
+        ("WAITING", "UNCONFIRMED")
+    ]
 
 
 def _find_next(page: str) -> str:

@@ -17,7 +17,7 @@ _PAGES = ("", "/debtor", "/debtor?level=link", "/why", "/account", "/contact", "
 
 
 @pytest.fixture
-async def alone(
+async def single_connection_clerk(
     postgres: EmbeddedPostgres, resources: Resources, harness: Harness
 ) -> AsyncIterator[Clerk]:
     """A user of a portal with a single connection and a short timeout for it."""
@@ -31,8 +31,8 @@ async def alone(
 
 @pytest.mark.parametrize("page", _PAGES)
 async def test_a_claims_pages_need_only_one_connection(
-    alone: Clerk, claim_id: int, page: str
+    single_connection_clerk: Clerk, claim_id: int, page: str
 ) -> None:
-    answer = await alone.get(f"/claims/{claim_id}{page}")
+    answer = await single_connection_clerk.get(f"/claims/{claim_id}{page}")
 
     assert answer.status_code == 200

@@ -33,7 +33,7 @@ from tests.support.portal import OWN_FORM, Clerk, read_fields, sign_in
 from tests.support.portal_data import create_portal_data
 from tests.support.portal_rules import add_rules
 from tests.support.texts import a_harness_with_prices, a_texts_harness
-from tests.support.transfers import taking
+from tests.support.transfers import nordwind_with_account
 
 _ALL = frozenset(Role)
 _OPERATORS = frozenset({Role.ADMIN, Role.OPERATOR})
@@ -99,7 +99,7 @@ _FOREIGN = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
 
 @pytest.fixture
 async def harness(resources: Resources, clock: MovableClock) -> Harness:
-    return await a_harness_with_prices(resources, clock, configuration=taking())
+    return await a_harness_with_prices(resources, clock, configuration=nordwind_with_account())
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ async def _edit_workflow(harness: Harness) -> Mapping[str, str]:
 
 async def _submit_forms(harness: Harness) -> Mapping[str, str]:
     """Create a shared view, a response template and a job as an administrator."""
-    admin, token = await _sit_down(harness, Role.ADMIN)
+    admin, token = await _sign_in_with_token(harness, Role.ADMIN)
     await admin.post("/views", {"token": token, "name": "Ours", "shared": "yes"})
     await admin.post("/answer-texts", {"token": token, "name": "Returned", "text": "No parcel."})
     await admin.post("/export", {"token": token, "list": "claims"})
@@ -162,7 +162,7 @@ async def _submit_forms(harness: Harness) -> Mapping[str, str]:
     return found
 
 
-async def _sit_down(harness: Harness, role: Role) -> tuple[Clerk, str]:
+async def _sign_in_with_token(harness: Harness, role: Role) -> tuple[Clerk, str]:
     """Sign in, and return the token of the forms too."""
     at_one = role in (Role.AUDITOR, Role.MERCHANT_USER)
     roles = (
@@ -202,7 +202,7 @@ def test_every_page_of_a_merchant_has_its_roles() -> None:
 async def test_each_page_is_available_to_its_roles_only(
     harness: Harness, things: Mapping[str, str], role: Role
 ) -> None:
-    clerk, token = await _sit_down(harness, role)
+    clerk, token = await _sign_in_with_token(harness, role)
     before = await digest_rows(harness)
     for (page, method), roles in _ROLES.items():
         if role not in roles:
@@ -219,7 +219,7 @@ async def test_each_page_is_available_to_its_roles_only(
 async def test_forms_from_other_origins_or_without_a_token_are_refused(
     harness: Harness, things: Mapping[str, str]
 ) -> None:
-    clerk, token = await _sit_down(harness, Role.ADMIN)
+    clerk, token = await _sign_in_with_token(harness, Role.ADMIN)
     before = await digest_rows(harness)
     for page, method in _ROLES:
         if method == "POST":
@@ -233,7 +233,7 @@ async def test_users_of_another_merchant_find_no_page(
     resources: Resources, harness: Harness, things: Mapping[str, str]
 ) -> None:
     own = await a_harness(resources, harness.clock, key="own")
-    clerk, token = await _sit_down(own, Role.MERCHANT_USER)
+    clerk, token = await _sign_in_with_token(own, Role.MERCHANT_USER)
     before = await digest_rows(harness)
     for page, method in _ROLES:
         answer = await _send(clerk, page, method, things, token)
@@ -245,7 +245,7 @@ async def test_another_merchants_objects_are_not_found_below_the_own_merchant(
     resources: Resources, harness: Harness, things: Mapping[str, str]
 ) -> None:
     own = await a_harness(resources, harness.clock, key="own")
-    clerk, token = await _sit_down(own, Role.ADMIN)
+    clerk, token = await _sign_in_with_token(own, Role.ADMIN)
     there = {**things, "merchant_id": str(own.merchant.merchant_id)}
     before = await digest_rows(harness), await digest_rows(own)
     for page, method in _ROLES:

@@ -18,14 +18,14 @@ from tests.support.application import an_application
 from tests.support.definitions import a_definition
 from tests.support.harness import Harness, a_harness
 from tests.support.portal import Clerk, read_fields, sign_in
-from tests.support.transfers import taking
+from tests.support.transfers import nordwind_with_account
 
 _AUDIT = "SELECT action, before, after FROM audit_log WHERE merchant_id = $1 AND action = $2"
 
 
 @pytest.fixture
 async def harness(resources: Resources, clock: MovableClock) -> Harness:
-    return await a_harness(resources, clock, a_definition(), configuration=taking())
+    return await a_harness(resources, clock, a_definition(), configuration=nordwind_with_account())
 
 
 async def pay(harness: Harness, claim_id: int, cents: int, number: str = "tx-1") -> UUID:
@@ -177,7 +177,7 @@ async def test_another_merchants_payment_is_not_found(
     resources: Resources, harness: Harness, claim_id: int
 ) -> None:
     other = await a_harness(resources, harness.clock, a_definition(), key="other",
-                          configuration=taking())  # fmt: skip
+                          configuration=nordwind_with_account())  # fmt: skip
     [theirs] = await other.create("INV-9", email="other@example.org")
     payment_id, request_id = await pay(other, theirs, 240), await announce_part(other, theirs)
     clerk = await sign_in(resources, an_application(resources).app, harness)

@@ -85,7 +85,7 @@ async def test_an_overlap_is_marked_with_the_name_of_the_other_rule(
 
 
 @pytest.mark.parametrize(
-    ("name", "wish", "expected"),
+    ("name", "action", "expected"),
     [
         ("Trial of letters", "up", ["Large", TRIAL["name"], ABROAD["name"]]),
         ("Large", "down", [ABROAD["name"], "Large", TRIAL["name"]]),
@@ -94,10 +94,10 @@ async def test_an_overlap_is_marked_with_the_name_of_the_other_rule(
     ],
 )
 async def test_a_rule_can_be_moved_copied_and_removed_once(
-    clerk: Clerk, harness: Harness, name: str, wish: str, expected: list[str]
+    clerk: Clerk, harness: Harness, name: str, action: str, expected: list[str]
 ) -> None:
     page = (await clerk.get("/rules")).text
-    form = {**form_of(page, name), "do": wish}
+    form = {**form_of(page, name), "do": action}
     first = await clerk.follow(await clerk.post("/rules", form))
     assert "draft." in plain(first.text.partition('role="status"')[2][:200])
     assert await names(harness) == expected

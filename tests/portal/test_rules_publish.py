@@ -185,8 +185,8 @@ async def test_errors_in_a_file_are_reported_with_line_numbers(
     clerk: Clerk, harness: Harness, text: str, words: str
 ) -> None:
     form = read_fields((await clerk.get("/rules/file")).text)
-    for wish in ("save", "check"):
-        answer = await clerk.post("/rules/file", {**form, "text": text, "do": wish})
+    for action in ("save", "check"):
+        answer = await clerk.post("/rules/file", {**form, "text": text, "do": action})
         assert answer.status_code == 422
         assert words in plain(answer.text).replace(" : ", ": ")
         assert text.strip() in unescape(answer.text)

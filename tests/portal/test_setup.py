@@ -141,7 +141,7 @@ async def test_a_new_merchant_can_be_fully_configured_with_forms(
 
 
 @pytest.mark.parametrize(
-    ("section", "typed", "field", "said"),
+    ("section", "typed", "field", "expected"),
     [
         ("creditor", {"legal__name": ""}, "legal.name", "Please fill this in."),
         ("creditor", {"legal__country": "XX"}, "legal.country", "country code"),
@@ -176,14 +176,19 @@ async def test_a_new_merchant_can_be_fully_configured_with_forms(
     ],
 )  # fmt: skip
 async def test_errors_are_shown_next_to_their_fields_and_nothing_is_saved(
-    whole: Clerk, resources: Resources, section: str, typed: dict[str, Any], field: str, said: str
+    whole: Clerk,
+    resources: Resources,
+    section: str,
+    typed: dict[str, Any],
+    field: str,
+    expected: str,
 ) -> None:
     before = await load(whole, resources)
     answer = await save(whole, section, **typed)
 
     assert answer.status_code == 422, answer.text[-3000:]
-    [told] = re.findall(rf'id="{re.escape(field)}-error">(.*?)</p>', answer.text, re.DOTALL)
-    assert said in told
+    [error] = re.findall(rf'id="{re.escape(field)}-error">(.*?)</p>', answer.text, re.DOTALL)
+    assert expected in error
     assert f'<a href="#{field}">' in answer.text
     for name, value in typed.items():
         assert value is None or str(value) in answer.text or value == "", name

@@ -45,7 +45,7 @@ async def sandbox(resources: Resources, clock: MovableClock) -> Harness:
 
 
 @pytest.fixture
-async def player(resources: Resources, sandbox: Harness) -> Clerk:
+async def sandbox_clerk(resources: Resources, sandbox: Harness) -> Clerk:
     application = an_application(resources)
     application.channels[:] = [ScriptedChannel()]
     return await sign_in(resources, application.app, sandbox)
@@ -159,14 +159,14 @@ async def test_an_endpoint_is_added_with_its_secret_and_removed_once(
 
 
 async def test_the_test_clock_advances_to_the_next_due_time_and_lists_events(
-    player: Clerk, sandbox: Harness
+    sandbox_clerk: Clerk, sandbox: Harness
 ) -> None:
     await sandbox.create("INV-1")
-    page = await player.get("/clock")
+    page = await sandbox_clerk.get("/clock")
     moved = {**read_form(page.text, "known_now"), "do": "week"}
 
-    shown = await player.follow(await send(player, "/clock", moved))
-    again = await send(player, "/clock", moved)
+    shown = await sandbox_clerk.follow(await send(sandbox_clerk, "/clock", moved))
+    again = await send(sandbox_clerk, "/clock", moved)
 
     assert "Message sent" in shown.text
     assert ">INV-1</bdi>" in shown.text
@@ -177,7 +177,7 @@ async def test_the_test_clock_advances_to_the_next_due_time_and_lists_events(
 
 
 @pytest.mark.parametrize(
-    ("to", "said"),
+    ("to", "expected"),
     [
         ("then", "Enter a valid date and time"), ("", "Enter a valid date and time"),
         ("2020-01-01T00:00", "Choose a later time"), ("2999-01-01T00:00", "at most one year ahead"),
@@ -185,13 +185,13 @@ async def test_the_test_clock_advances_to_the_next_due_time_and_lists_events(
     ],
 )  # fmt: skip
 async def test_the_test_clock_refuses_invalid_and_distant_dates(
-    player: Clerk, sandbox: Harness, to: str, said: str
+    sandbox_clerk: Clerk, sandbox: Harness, to: str, expected: str
 ) -> None:
-    form = read_form((await player.get("/clock")).text, "known_now")
+    form = read_form((await sandbox_clerk.get("/clock")).text, "known_now")
     before = await sandbox.rows(_STATE)
-    answer = await send(player, "/clock", {**form, "do": "to", "to": to})
+    answer = await send(sandbox_clerk, "/clock", {**form, "do": "to", "to": to})
     assert answer.status_code == 422
-    assert said in answer.text
+    assert expected in answer.text
     assert await sandbox.rows(_STATE) == before
 
 
@@ -297,7 +297,7 @@ async def test_a_logo_is_kept_until_it_is_removed(clerk: Clerk, harness: Harness
 
 
 @pytest.mark.parametrize(
-    ("color", "said"),
+    ("color", "expected"),
     [
         ("#1f6f5c", "contrast ratio of 6.0:1"),
         ("#808080", "white text is hard to read on this colour"),
@@ -305,12 +305,12 @@ async def test_a_logo_is_kept_until_it_is_removed(clerk: Clerk, harness: Harness
     ],
 )  # fmt: skip
 async def test_the_contrast_of_a_colour_is_shown_before_saving(
-    clerk: Clerk, color: str, said: str
+    clerk: Clerk, color: str, expected: str
 ) -> None:
     form = read_form((await clerk.get("/settings/brand")).text, "revision")
     answer = await give(clerk, "/settings/brand", {**form, "brand.color": color, "do": "look"})
     assert answer.status_code == 200
-    assert said in answer.text
+    assert expected in answer.text
     assert f'fill="{color}"' in answer.text
 
 

@@ -31,7 +31,7 @@ async def read(harness: Harness, path: str, place: TextPlace = _PLACE) -> TextCo
     return find_text(draft.definition, place)
 
 
-def said(text: str) -> str:
+def read_review(text: str) -> str:
     """Return the text of the page's review."""
     return text.partition('id="checked"')[2].partition("</aside>")[0]
 
@@ -79,9 +79,9 @@ async def test_a_text_is_checked_without_being_saved(
     page = await clerk.post(address, {**form, "do": "check", "body": body})
 
     assert page.status_code == 200
-    assert "The amount to pay is missing; add" in said(page.text)
-    assert "Messages to debtors must not contain &#34;Polizei&#34;" in said(page.text)
-    assert "1 sentence has more than 20 words." in said(page.text)
+    assert "The amount to pay is missing; add" in read_review(page.text)
+    assert "Messages to debtors must not contain &#34;Polizei&#34;" in read_review(page.text)
+    assert "1 sentence has more than 20 words." in read_review(page.text)
     assert "Die Polizei kommt." in read_fields(page.text)["body"]
     assert await read(harness, path) == before
 
@@ -93,8 +93,8 @@ async def test_the_editor_shows_the_number_of_sms_parts(clerk: Clerk, path: str)
 
     page = await clerk.post(address, {**form, "do": "check", "body": body})
 
-    assert "2 parts" in said(page.text)
-    assert "Nordwind: €104.90" in said(page.text)
+    assert "2 parts" in read_review(page.text)
+    assert "Nordwind: €104.90" in read_review(page.text)
 
 
 async def test_a_placeholder_can_be_inserted_without_scripts(clerk: Clerk, path: str) -> None:

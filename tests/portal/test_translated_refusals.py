@@ -80,44 +80,48 @@ def test_values_in_a_translated_text_are_localised_and_escaped() -> None:
 
 
 @pytest.fixture
-async def world(resources: Resources, clock: MovableClock) -> PortalData:
+async def portal_data(resources: Resources, clock: MovableClock) -> PortalData:
     return await create_portal_data(await a_harness(resources, clock))
 
 
 @pytest.fixture
-async def german(resources: Resources, world: PortalData) -> Clerk:
-    return await sign_in(resources, an_application(resources).app, world.harness, language="de")
+async def german_clerk(resources: Resources, portal_data: PortalData) -> Clerk:
+    return await sign_in(
+        resources, an_application(resources).app, portal_data.harness, language="de"
+    )
 
 
-async def test_german_explanations_contain_no_english(german: Clerk, world: PortalData) -> None:
-    for claim_id in world.claim_ids[:6]:
-        page = await german.get(f"/claims/{claim_id}/why")
+async def test_german_explanations_contain_no_english(
+    german_clerk: Clerk, portal_data: PortalData
+) -> None:
+    for claim_id in portal_data.claim_ids[:6]:
+        page = await german_clerk.get(f"/claims/{claim_id}/why")
         assert page.status_code == 200
         assert 'lang="en"' not in page.text.partition("<main")[2]
 
 
 async def test_a_plan_answered_by_a_colleague_is_reported_in_german(
-    german: Clerk, world: PortalData
+    german_clerk: Clerk, portal_data: PortalData
 ) -> None:
-    path = f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
-    form = await german.get(path)
-    async with world.harness.work() as work:
-        await approve_modality(work, world.plan_claim_id, world.plan_id)
+    path = f"/claims/{portal_data.plan_claim_id}/plans/{portal_data.plan_id}"
+    form = await german_clerk.get(path)
+    async with portal_data.harness.work() as work:
+        await approve_modality(work, portal_data.plan_claim_id, portal_data.plan_id)
 
     fields = {**read_fields(form.text), "outcome": "reject", "reason": "Zu lang."}
-    answer = await german.post(path, fields)
+    answer = await german_clerk.post(path, fields)
 
     assert "Die Anfrage ist bereits beantwortet (Genehmigt)." in answer.text
     assert "Zu lang." in answer.text
 
 
 async def test_a_duplicate_payment_number_is_refused_in_german(
-    german: Clerk, world: PortalData
+    german_clerk: Clerk, portal_data: PortalData
 ) -> None:
-    path = f"/claims/{world.claim_ids[6]}/payment"
-    await german.submit(path, amount="1,00", number="Bank-77")
+    path = f"/claims/{portal_data.claim_ids[6]}/payment"
+    await german_clerk.submit(path, amount="1,00", number="Bank-77")
 
-    answer = await german.submit(path, amount="2,00", number="Bank-77")
+    answer = await german_clerk.submit(path, amount="2,00", number="Bank-77")
 
     assert answer.status_code == 409
     assert "bereits eine Zahlung mit einem anderen Betrag erfasst" in answer.text

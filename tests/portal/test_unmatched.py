@@ -26,7 +26,9 @@ WHERE $1 > 0 AND (action = 'incoming.look' OR action = 'report.look') ORDER BY a
 """
 
 
-async def a_world(resources: Resources, clock: MovableClock, *texts: str) -> Harness:
+async def a_harness_with_unmatched(
+    resources: Resources, clock: MovableClock, *texts: str
+) -> Harness:
     harness = await a_harness(resources, clock)
     for number, text in enumerate(texts):
         incoming = ReceivedSms("sms-a", str(number), "+4915112345678", "+4930123", text)
@@ -54,7 +56,7 @@ async def save_a_report(resources: Resources, clock: MovableClock) -> None:
 async def test_an_unmatched_reply_is_marked_as_seen_once(
     resources: Resources, clock: MovableClock, language: str, word: str
 ) -> None:
-    harness = await a_world(resources, clock, "<b>Wer ist da?</b>", "Hallo")
+    harness = await a_harness_with_unmatched(resources, clock, "<b>Wer ist da?</b>", "Hallo")
     clerk, other = [await a_clerk(resources, harness) for _ in range(2)]
     await clerk.get(f"{_PATH}?lang={language}")
     shown = (await clerk.get(_PATH)).text
@@ -77,7 +79,7 @@ async def test_an_unmatched_reply_is_marked_as_seen_once(
 async def test_unmatched_delivery_reports_can_be_marked_as_seen(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_world(resources, clock)
+    harness = await a_harness_with_unmatched(resources, clock)
     await save_a_report(resources, clock)
     clerk = await a_clerk(resources, harness)
     assert _PATH in (await clerk.get("/portal/delivery-providers")).text
@@ -91,7 +93,7 @@ async def test_unmatched_delivery_reports_can_be_marked_as_seen(
 
 async def test_pages_of_the_list_have_no_gaps(resources: Resources, clock: MovableClock) -> None:
     words = [f"word-{number:03}-" for number in range(PAGE_SIZE + 2)]
-    harness = await a_world(resources, clock, *words)
+    harness = await a_harness_with_unmatched(resources, clock, *words)
     clerk = await a_clerk(resources, harness)
     first = (await clerk.get(_PATH)).text
     after = first.split("after=")[1].split('"')[0]
@@ -107,7 +109,7 @@ async def test_pages_of_the_list_have_no_gaps(resources: Resources, clock: Movab
 async def test_a_form_that_names_no_message_changes_nothing(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_world(resources, clock, "Hallo")
+    harness = await a_harness_with_unmatched(resources, clock, "Hallo")
     clerk = await a_clerk(resources, harness)
     await clerk.get(_PATH)
     assert (await clerk.send(_PATH, key="x")).status_code == 404
@@ -121,7 +123,7 @@ async def test_a_form_that_names_no_message_changes_nothing(
 async def test_the_list_is_only_for_operators_of_all_merchants(
     resources: Resources, clock: MovableClock, role: Role
 ) -> None:
-    harness = await a_world(resources, clock, "Hallo")
+    harness = await a_harness_with_unmatched(resources, clock, "Hallo")
     good = await a_clerk(resources, harness)
     await good.get(_PATH)
     roles = UserRoles(memberships={harness.merchant.merchant_id: role})

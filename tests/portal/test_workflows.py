@@ -234,19 +234,19 @@ async def test_a_new_workflow_has_one_message_or_copies_another_workflow(
 async def test_a_contact_without_a_wait_is_warned_about_before_and_after_publishing(
     clerk: Clerk, harness: Harness, at: str
 ) -> None:
-    told = 'No wait follows the last contact "First reminder"'
+    warning = 'No wait follows the last contact "First reminder"'
     steps = [DOCUMENT["steps"][0]]
-    assert told not in (await clerk.get(at)).text
+    assert warning not in (await clerk.get(at)).text
     async with harness.work() as work:
         await save_draft(work, "Standard", a_definition(steps=steps))
     for page in (at, f"{at}/publish"):
         text = (await clerk.get(page)).text
-        assert told in text
+        assert warning in text
         assert "at least 11 days" in text
-    assert told not in (await clerk.get("/workflows")).text
+    assert warning not in (await clerk.get("/workflows")).text
     async with harness.work() as work:
         await publish_workflow(work, UUID(at.rpartition("/")[2]))
-    assert told in (await clerk.get("/workflows")).text
+    assert warning in (await clerk.get("/workflows")).text
 
 
 async def test_a_workflow_can_be_renamed_and_deactivated_and_deleted_if_unused(

@@ -221,9 +221,9 @@ async def test_a_file_is_imported_after_a_preview_of_its_changes(
     assert "The file was imported into the draft." in done.text
     parts = list_parts(await draft_of(harness, at))
     assert (parts["step 2"]["days"], parts["step 5"]["days"]) == (8, 14)
-    for text, said in (("a: [", "cannot be read"), ("steps: 3", "Line 1:")):
+    for text, expected in (("a: [", "cannot be read"), ("steps: 3", "Line 1:")):
         bad = await clerk.post(path, {**fields, "text": text, "do": "look"})
-        assert (bad.status_code, said in bad.text) == (422, True)
+        assert (bad.status_code, expected in bad.text) == (422, True)
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.tools import go_without
+from tests.support.tools import skip_or_fail
 
 _FOLDER = Path(__file__).parents[2] / "var" / "bank-files"
 
@@ -44,5 +44,5 @@ class Wheels:
 
 def find_wheels() -> Wheels:
     if not (_FOLDER / "downloaded").exists():
-        go_without("the files of other projects are not there; run: make contract")
+        skip_or_fail("the files of other projects are not there; run: make contract")
     return Wheels(_FOLDER)

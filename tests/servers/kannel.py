@@ -128,7 +128,7 @@ class Kannel:
 
     async def _wait_for(self, holds: Callable[[], bool]) -> None:
         async with asyncio.timeout(_WAIT_SECONDS):
-            while not await asyncio.to_thread(holds):  # noqa: ASYNC110 - another process tells
+            while not await asyncio.to_thread(holds):  # noqa: ASYNC110 - no event signals this
                 await asyncio.sleep(0.05)
 
     def _read_status(self) -> str:

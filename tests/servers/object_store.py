@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.servers.debian import find_port, wait_for
 from tests.support.certificates import write_authority
-from tests.support.tools import find_tool, go_without
+from tests.support.tools import find_tool, skip_or_fail
 
 # The host name in its certificate. A bucket's name may also be put in front of it.
 _PARENT = "storage.internal"
@@ -43,7 +43,7 @@ class ObjectStore:
 def run_object_store(folder: Path, bucket: str, *, tls: bool = False) -> Iterator[ObjectStore]:
     folder.mkdir()
     if not _PROGRAM.exists():
-        go_without("the S3 server is not installed; run: make servers")
+        skip_or_fail("the S3 server is not installed; run: make servers")
     port = find_port()
     command = [
         find_tool("node"), str(_PROGRAM), "--directory", str(folder / "buckets"),

@@ -73,7 +73,7 @@ class SmsCentre:
     # Whether it answers link enquiries.
     answers_links: bool = True
     # Whether it accepts connections. Otherwise it tells clients to try again later.
-    lets_in: bool = True
+    accepts_clients: bool = True
     binds: int = 0
     submitted: list[Submitted] = field(default_factory=list)
     accepted: list[Submitted] = field(default_factory=list)
@@ -203,7 +203,7 @@ class SmsCentre:
     def _bind(self, writer: asyncio.StreamWriter, command: int, sequence: int, body: bytes) -> bool:
         _user, password = body.split(b"\0")[:2]
         self.binds += 1
-        is_right = password.decode() == self.password and self.lets_in
+        is_right = password.decode() == self.password and self.accepts_clients
         status = OK if is_right else BIND_FAILED
         writer.write(_write(command | RESPONSE, status, sequence, b"SIM\0"))
         if is_right:

@@ -96,7 +96,7 @@ class SmsProcess:
 
 async def wait_until(holds: Callable[[], Awaitable[bool]], seconds: float = 15) -> None:
     async with asyncio.timeout(seconds):
-        while not await holds():  # noqa: ASYNC110 - another process tells
+        while not await holds():  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.02)
 
 

@@ -94,7 +94,7 @@ class Sshd:
         """Stop all processing: connections stay open, and nothing answers."""
         self._signal(signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:

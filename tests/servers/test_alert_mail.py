@@ -13,10 +13,10 @@ from dunwell.operations.alerts.send_alert_emails import send_alert_emails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.postfix import Postfix
-from tests.servers.test_email import drain, read_line, world
+from tests.servers.test_email import drain, internet, read_provider
 from tests.support.mail_servers import MailServer
 
-__all__ = ["world"]
+__all__ = ["internet"]
 _LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "127.0.0.1:25"}
 
 
@@ -24,12 +24,12 @@ async def test_an_alert_is_mailed_to_the_address_in_the_installation_file(
     resources: Resources,
     clock: MovableClock,
     postfix: Postfix,
-    world: MailServer,
+    internet: MailServer,
 ) -> None:
     alarms = {"email": ["ops@example.org"], "from": "dunwell@example.org", "language": "de"}
     document = {"deliveryProviders": {"post": _LINE | {"encryption": "NONE"}}, "alerts": alarms}
     await apply_installation(resources, check_installation(document))
-    channel = SmtpChannel("post", read_line(postfix), {}, resources.keys)
+    channel = SmtpChannel("post", read_provider(postfix), {}, resources.keys)
     # The delivery provider is unusable during the check and works again when the alert is sent.
     assert await check_for_alerts(resources, lambda _: None, "") == 1
     for _ in range(2):
@@ -37,7 +37,7 @@ async def test_an_alert_is_mailed_to_the_address_in_the_installation_file(
         clock.advance(timedelta(minutes=10))
     await channel.close()
     drain(postfix)
-    [arrived] = world.taken
+    [arrived] = internet.taken
     assert arrived.recipient == "ops@example.org"
     message = message_from_bytes(arrived.content, policy=default)
     assert message["Subject"].startswith("Dunwell-Alarm: Versandanbieter post ist nicht")

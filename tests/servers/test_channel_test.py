@@ -21,14 +21,14 @@ from tests.servers.kannel import Kannel
 from tests.servers.postfix import Postfix
 from tests.servers.sms_world import NAME, NUMBER, SECRETS, a_provider, wait_until
 from tests.servers.sshd import Sshd
-from tests.servers.test_email import drain, read_line, world
+from tests.servers.test_email import drain, internet, read_provider
 from tests.support.command_line import CommandLine, Done
 from tests.support.mail_servers import MailServer
 from tests.support.operators import OWN
 from tests.support.print_files import list_files, read_pdf
 from tests.support.twilio import ACCOUNT, TOKEN, a_fake_twilio
 
-__all__ = ["world"]
+__all__ = ["internet"]
 _TO = "Petra Hansen, Speicherweg 12, 20457 Hamburg"
 _ROWS = """
 SELECT (SELECT count(*) FROM communications) + (SELECT count(*) FROM contact_ledger)
@@ -54,26 +54,26 @@ async def run(resources: Resources, dunwell: CommandLine, *words: str) -> Done:
 
 
 async def test_a_test_email_arrives(
-    resources: Resources, dunwell: CommandLine, postfix: Postfix, world: MailServer
+    resources: Resources, dunwell: CommandLine, postfix: Postfix, internet: MailServer
 ) -> None:
-    await apply(resources, "post", read_line(postfix))
+    await apply(resources, "post", read_provider(postfix))
     done = await run(resources, dunwell, "post", "--to", "ops@example.org")
     assert done.stdout.startswith("Provider post accepted it: 250 2.0.0")
     drain(postfix)
-    [arrived] = world.taken
+    [arrived] = internet.taken
     message = message_from_bytes(arrived.content, policy=default)
     assert (arrived.recipient, message["Subject"]) == ("ops@example.org", "Dunwell test message")
     # Each test is a separate message.
     await run(resources, dunwell, "post", "--to", "ops@example.org")
     drain(postfix)
-    ids = {message_from_bytes(each.content)["Message-ID"] for each in world.taken}
+    ids = {message_from_bytes(each.content)["Message-ID"] for each in internet.taken}
     assert len(ids) == 2
 
 
 async def test_a_refusal_of_the_mail_server_is_reported(
     resources: Resources, dunwell: CommandLine, postfix: Postfix
 ) -> None:
-    await apply(resources, "post", read_line(postfix))
+    await apply(resources, "post", read_provider(postfix))
     done = await run(resources, dunwell, "post", "--to", "ops@nowhere.example")
     assert done.returncode == 1
     assert "rejected it permanently. The mail server refused it: 550 5.1.2" in done.stderr
@@ -139,10 +139,10 @@ def read_specimen(folder: Path) -> tuple[dict[str, Any], str, bytes]:
     return read["head"], file["name"], content
 
 
-def check_specimen(folder: Path, said: str) -> None:
+def check_specimen(folder: Path, expected: str) -> None:
     head, name, content = read_specimen(folder)
     assert (head["test"], head["letters"], head["line"]) == (True, 1, "post")
-    assert name in said
+    assert name in expected
     assert read_pdf(content)[1] == 1
 
 
@@ -191,7 +191,7 @@ async def test_a_test_letter_is_written_to_a_folder(
     assert "did not accept it (FileNotFoundError). Run: dunwell doctor" in done.stderr
 
 
-async def test_with_out_a_test_letter_is_written_only_to_the_file(
+async def test_the_out_option_writes_a_test_letter_only_to_the_file(
     resources: Resources, dunwell: CommandLine, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "specimen.pdf"

@@ -21,7 +21,7 @@ from tests.servers.kannel import INCOMING_SECRET, PASSWORD, Kannel
 from tests.servers.postfix import Postfix
 from tests.servers.sms_world import NUMBER, wait_until
 from tests.servers.sshd import Sshd
-from tests.servers.test_email import drain, world
+from tests.servers.test_email import drain, internet
 from tests.support.mail_servers import MailServer
 from tests.support.operator_pages import (
     Follow,
@@ -34,7 +34,7 @@ from tests.support.operator_pages import (
 from tests.support.print_files import list_files
 from tests.support.tools import find_noto_fonts
 
-__all__ = ["follow", "run_printed", "world"]
+__all__ = ["follow", "internet", "run_printed"]
 _PAGE = "channels.md"
 
 
@@ -74,18 +74,18 @@ def read_test_command(section: str) -> str:
 
 
 async def test_the_pages_email_provider_sends_the_test_email(
-    operator: Operator, postfix: Postfix, world: MailServer
+    operator: Operator, postfix: Postfix, internet: MailServer
 ) -> None:
     await operator.apply(
         "E-mail",
         ("mail.example.com:587", f"127.0.0.1:{postfix.port}"),
         ("STARTTLS  ", "NONE  "),
-        ("    credentials: {user: dunwell, passwordFile: post.password}\n", ""),
+        ("    credentials: {user: dunwell, passwordFile: mail.password}\n", ""),
     )
     command = read_test_command("E-mail").replace("you@example.com", "you@example.org")
-    assert "Provider post accepted it: 250 2.0.0" in await operator.run(command)
+    assert "Provider mail accepted it: 250 2.0.0" in await operator.run(command)
     drain(postfix)
-    [arrived] = world.taken
+    [arrived] = internet.taken
     message = message_from_bytes(arrived.content, policy=default)
     assert (arrived.recipient, message["Subject"]) == ("you@example.org", "Dunwell test message")
 
@@ -96,8 +96,8 @@ async def test_the_pages_sms_provider_sends_the_test_sms(
     (tmp_path / "sendsms.password").write_bytes(PASSWORD)
     (tmp_path / "incoming.secret").write_bytes(INCOMING_SECRET)
     await operator.apply("Choosing a gateway", ("http://127.0.0.1:13013", kannel.address))
-    told = await operator.run(f"dunwell channel test sms-kannel --to {NUMBER} --from Nordwind")
-    assert "Provider sms-kannel accepted it" in told
+    output = await operator.run(f"dunwell channel test sms-kannel --to {NUMBER} --from Nordwind")
+    assert "Provider sms-kannel accepted it" in output
 
     async def has_arrived() -> bool:
         return len(kannel.centre.read_messages()) == 1
@@ -108,8 +108,8 @@ async def test_the_pages_sms_provider_sends_the_test_sms(
 def ask_for_host_key(sshd: Sshd) -> str:
     """Return what `ssh-keyscan` prints for the server, as the page describes."""
     asked = ["ssh-keyscan", "-t", "ed25519", "-p", str(sshd.port), "127.0.0.1"]
-    told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    _, kind, key = told.split()
+    output = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    _, kind, key = output.split()
     return f"{kind} {key}"
 
 
@@ -124,7 +124,7 @@ async def test_the_pages_letter_provider_uploads_the_test_letter(
         ("user: letters", f"user: {getpass.getuser()}"),
         ("folder: out", f"folder: {sshd.letter_folder}"),
     )
-    assert "Provider post accepted it" in await operator.run(read_test_command("Print services"))
+    assert "Provider letters accepted it" in await operator.run(read_test_command("Print services"))
     [manifest] = sshd.letter_folder.glob("test-*.json")
     made = json.loads(await asyncio.to_thread(manifest.read_text))
     assert made["head"].pop("test") is True
@@ -133,8 +133,8 @@ async def test_the_pages_letter_provider_uploads_the_test_letter(
 
     before = list_files(sshd.letter_folder)
     [more] = re.findall("add `(--out [^`]+)`", read_section("Print services", _PAGE))
-    told = await operator.run(f"{read_test_command('Print services')} {more}")
-    assert "specimen.pdf written, nothing handed over" in told
+    output = await operator.run(f"{read_test_command('Print services')} {more}")
+    assert "specimen.pdf written, nothing handed over" in output
     assert list_files(sshd.letter_folder) == before
 
 

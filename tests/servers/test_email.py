@@ -46,7 +46,7 @@ _SUPPRESSED = "SELECT reason FROM suppressions WHERE merchant_id = $1"
 
 
 @pytest.fixture
-def world(postfix: Postfix) -> Iterator[MailServer]:
+def internet(postfix: Postfix) -> Iterator[MailServer]:
     with a_threaded_mail_server(postfix.world_port) as sink:
         yield sink
         drain(postfix)
@@ -65,22 +65,24 @@ def drain(postfix: Postfix) -> None:
 
 class TestSmtpOverPostfix(ChannelContract):
     @pytest.fixture
-    async def channel(self, postfix: Postfix, world: MailServer) -> AsyncIterator[ChannelUnderTest]:
+    async def channel(
+        self, postfix: Postfix, internet: MailServer
+    ) -> AsyncIterator[ChannelUnderTest]:
         channel = SmtpChannel("post", a_provider(postfix.port), {}, KeyRing({1: b"k" * 32}))
 
         def received() -> list[str]:
             drain(postfix)
-            return [read_email(each.content) for each in world.taken]
+            return [read_email(each.content) for each in internet.taken]
 
         yield ChannelUnderTest(channel, received, "ada@example.org, x@example.org")
         await channel.close()
 
 
-def read_line(postfix: Postfix) -> SmtpProvider:
+def read_provider(postfix: Postfix) -> SmtpProvider:
     """Return the operator's example with the port replaced."""
     text = (PRODUCTION / "installation.yaml").read_text()
     document = parse_yaml(replace_in(text, [("127.0.0.1:2525", f"127.0.0.1:{postfix.port}")]))
-    provider = (check_installation(document).delivery_providers or {})["post"]
+    provider = (check_installation(document).delivery_providers or {})["mail"]
     assert isinstance(provider, SmtpProvider)
     return provider
 
@@ -90,18 +92,18 @@ async def a_harness(
     resources: Resources, clock: MovableClock, postfix: Postfix
 ) -> AsyncIterator[Harness]:
     """Run a merchant that sends through Postfix and receives what comes back."""
-    provider = read_line(postfix)
+    provider = read_provider(postfix)
     channel: Any = SmtpChannel("post", provider, {}, resources.keys)
     harness = await a_harness_with_a_provider(resources, clock, channel)
-    doorkeeper = MailHandler(resources, MAIL_READER, lambda: {"post": provider})
-    async with listen(doorkeeper, "LMTP", "127.0.0.1", postfix.lmtp_port):
+    mail_handler = MailHandler(resources, MAIL_READER, lambda: {"post": provider})
+    async with listen(mail_handler, "LMTP", "127.0.0.1", postfix.lmtp_port):
         yield harness
     await channel.close()
 
 
 async def reports(harness: Harness, count: int) -> list[tuple[str, ...]]:
     async with asyncio.timeout(60):
-        while len(await harness.rows(_REPORTS)) < count:  # noqa: ASYNC110 - the database tells
+        while len(await harness.rows(_REPORTS)) < count:  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.1)
     await process_reports(harness.resources)
     await harness.run()
@@ -109,7 +111,7 @@ async def reports(harness: Harness, count: int) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize(
-    ("word", "told", "suppressed"),
+    ("word", "expected", "suppressed"),
     [
         ("nobody", ("ADDRESS", "5.1.1"), ["BOUNCE"]),
         ("disabled", ("ADDRESS", "5.2.1"), ["BOUNCE"]),
@@ -119,8 +121,8 @@ async def reports(harness: Harness, count: int) -> list[tuple[str, ...]]:
     ],
 )
 async def test_a_bounce_fails_the_contact_and_uses_the_next_channel(  # noqa: PLR0917 - fixtures and cases
-    resources: Resources, clock: MovableClock, postfix: Postfix, world: MailServer,
-    word: str, told: tuple[str, str], suppressed: list[str],
+    resources: Resources, clock: MovableClock, postfix: Postfix, internet: MailServer,
+    word: str, expected: tuple[str, str], suppressed: list[str],
 ) -> None:  # fmt: skip
     async with a_harness(resources, clock, postfix) as harness:
         await harness.create(email=f"erika+{word}@customer.example", mobileNumber="+4915112345678")
@@ -128,15 +130,15 @@ async def test_a_bounce_fails_the_contact_and_uses_the_next_channel(  # noqa: PL
         [(channel, state, _)] = await harness.rows(_CONTACTS)
         assert (channel, state) == ("EMAIL", "ACCEPTED")
         [(reported, cause, reason, _)] = await reports(harness, 1)
-        assert (reported, (cause, reason)) == ("FAILED", told)
+        assert (reported, (cause, reason)) == ("FAILED", expected)
         contacts = [(row["channel"], row["state"]) for row in await harness.rows(_CONTACTS)]
         assert contacts == [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")]
         assert [row["reason"] for row in await harness.rows(_SUPPRESSED)] == suppressed
-    assert world.taken == []
+    assert internet.taken == []
 
 
 async def test_a_forged_bounce_suppresses_no_address(
-    resources: Resources, clock: MovableClock, postfix: Postfix, world: MailServer
+    resources: Resources, clock: MovableClock, postfix: Postfix, internet: MailServer
 ) -> None:
     """Every recipient knows the return address of a message. A forged bounce fails the contact
     once; the address is suppressed only after a second message to it bounces."""
@@ -151,48 +153,48 @@ async def test_a_forged_bounce_suppresses_no_address(
         forged = a_report(a_block("failed", "5.1.1"), original="Received: by localhost (Postfix)")
         for forged_one in (forged, b"Received: by mail.example.com (Postfix)\r\n" + forged):
             async with aiosmtplib.SMTP(hostname="127.0.0.1", port=postfix.port) as client:
-                taken = world.taken.pop()
+                taken = internet.taken.pop()
                 content = forged_one.replace(b"report-1", taken.recipient.encode())
                 await client.sendmail("", [taken.sender], content)
-        assert [told[:2] for told in await reports(harness, 2)] == [("FAILED", "ADDRESS")] * 2
+        assert [each[:2] for each in await reports(harness, 2)] == [("FAILED", "ADDRESS")] * 2
         assert await harness.rows(_SUPPRESSED) == []
         states = sorted((row["channel"], row["state"]) for row in await harness.rows(_CONTACTS))
         assert states == [("EMAIL", "FAILED")] * 2 + [("SMS", "ACCEPTED")] * 2
 
 
 async def test_recurring_messages_offer_one_click_unsubscribe(
-    resources: Resources, clock: MovableClock, postfix: Postfix, world: MailServer
+    resources: Resources, clock: MovableClock, postfix: Postfix, internet: MailServer
 ) -> None:
     """Reminders of a process and of a plan offer it; a requested code does not."""
     async with a_harness(resources, clock, postfix) as harness:
         [claim_id] = await harness.create(email="erika@customer.example")
         await harness.run()
-        asker = NoticeHarness(
+        notice_harness = NoticeHarness(
             harness,
             claim_id,
             NoticeWriter(load_languages(DEBTOR_CATALOGUES), "https://pay.example"),
         )
         for facts in (InstalmentDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
-            await asker.request(facts, recipient="erika@customer.example")
+            await notice_harness.request(facts, recipient="erika@customer.example")
         sender = NoticeSender(harness.resources, [], find_provider=harness.delivery_providers.get)
         while await sender.run_once() or not sender.is_idle:
             pass
         await sender.close()
         drain(postfix)
-    mails = [message_from_bytes(each.content, policy=default) for each in world.taken]
+    mails = [message_from_bytes(each.content, policy=default) for each in internet.taken]
     ended = {mail["Subject"]: mail["List-Unsubscribe-Post"] for mail in mails}
     assert ended.pop("Ihr Code für Nordwind") is None
     assert list(ended.values()) == ["List-Unsubscribe=One-Click"] * 2
 
 
 async def test_a_greylisted_email_arrives_after_a_retry(
-    resources: Resources, clock: MovableClock, postfix: Postfix, world: MailServer
+    resources: Resources, clock: MovableClock, postfix: Postfix, internet: MailServer
 ) -> None:
     async with a_harness(resources, clock, postfix) as harness:
         await harness.create(email="erika+grey@customer.example")
         await harness.run()
         drain(postfix)
-        assert [each.recipient for each in world.taken] == ["erika+grey@customer.example"]
+        assert [each.recipient for each in internet.taken] == ["erika+grey@customer.example"]
         assert await harness.rows(_REPORTS) == []
 
 

@@ -42,14 +42,14 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
     resources: Resources, postfix: Postfix
 ) -> None:
     clock = MovableClock(datetime.now(UTC))
-    chance = random.Random(19)
+    rng = random.Random(19)
     channel: Any = SmtpChannel("post", a_provider(postfix.port), {}, resources.keys)
     harness = await a_harness_with_a_provider(replace(resources, clock=clock), clock, channel)
     await harness.publish(_AT_ONCE, "At once")
     count = _KILLS * _CLAIMS_A_KILL
     names = [f"K-{number}" for number in range(count)]
     await harness.create(*names)
-    with a_threaded_mail_server(postfix.world_port) as world:
+    with a_threaded_mail_server(postfix.world_port) as internet:
         for kill in range(_KILLS):
             ahead = str(kill * _LEASE_SECONDS)
             with a_process(
@@ -60,11 +60,11 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
                 "5",
             ) as process:
                 # Wait until it has begun to send, and a moment longer.
-                target = min((kill + 1) * _CLAIMS_A_KILL - chance.randrange(5), count)
+                target = min((kill + 1) * _CLAIMS_A_KILL - rng.randrange(5), count)
                 async with asyncio.timeout(60):
                     while len(await harness.rows(_SENT)) < target:  # noqa: ASYNC110
                         await asyncio.sleep(0.002)
-                await asyncio.sleep(chance.random() * 0.08)
+                await asyncio.sleep(rng.random() * 0.08)
                 assert process.pid is not None
                 os.kill(process.pid, signal.SIGKILL)
                 await asyncio.to_thread(process.join, 10)
@@ -77,14 +77,14 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
             await dispatcher.close()
         drain(postfix)
     await channel.close()
-    print(f"{_KILLS} kills, {count} contacts: {await compare(harness, world, count)}")
+    print(f"{_KILLS} kills, {count} contacts: {await compare(harness, internet, count)}")
 
 
-async def compare(harness: Harness, world: MailServer, count: int) -> str:
+async def compare(harness: Harness, internet: MailServer, count: int) -> str:
     """Compare what arrived with the contacts and the ledger."""
     rows = await harness.rows(_STATES)
     states = Counter(row["state"] for row in rows)
-    arrived = Counter(each.recipient for each in world.taken)
+    arrived = Counter(each.recipient for each in internet.taken)
     accepted = {row["email"] for row in rows if row["state"] == "ACCEPTED"}
     unknown = {row["email"] for row in rows if row["state"] == "UNKNOWN"}
     assert set(states) <= {"ACCEPTED", "UNKNOWN"}

@@ -126,14 +126,14 @@ async def test_an_sms_sent_while_the_provider_is_down_arrives_later(
 ) -> None:
     process = an_sms_process
     centre = process.kannel.centre
-    centre.lets_in = False
+    centre.accepts_clients = False
     opened = centre.binds
     await centre.unbind()
     await wait_for(lambda: centre.binds > opened)
     await process.send()
     assert await process.contacts() == [SENT]
     assert centre.submitted == []
-    centre.lets_in = True
+    centre.accepts_clients = True
     await wait_for_taken(centre, 1)
     await has_arrived(process)
     assert len(centre.submitted) == 1

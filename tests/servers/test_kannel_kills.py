@@ -53,14 +53,14 @@ async def test_arrived_sms_match_the_ledger_after_fifty_kills(
     resources: Resources, tmp_path: Path
 ) -> None:
     real = replace(resources, clock=MovableClock(datetime.now(UTC)))
-    chance = random.Random(19)
+    rng = random.Random(19)
     async with a_kannel(tmp_path) as kannel:
         provider = a_provider(kannel.address, pace=_PACE)
         await apply_installation(real, Installation(delivery_providers={NAME: provider}), SECRETS)
         harness = await a_sending_harness(real, real.clock, ScriptedDeliveryProvider(name=NAME))  # type: ignore[arg-type]
         for kill in range(_KILLS):
             await _create(harness, kill * _CLAIMS_EACH)
-            await _kill_amid(harness, kannel.centre.submitted, chance)
+            await _kill_amid(harness, kannel.centre.submitted, rng)
         # Messages of the killed workers are taken over once their leases have expired.
         with a_process(real.settings, "tests.servers.sms_worker", "60"):
             async with asyncio.timeout(60):
@@ -77,13 +77,13 @@ async def test_arrived_sms_match_the_ledger_after_fifty_kills(
     print(f"accepted {len(accepted)}, unknown {len(unknown)}, arrived {sum(arrived.values())}")
 
 
-async def _kill_amid(harness: Harness, submitted: Sequence[object], chance: random.Random) -> None:
+async def _kill_amid(harness: Harness, submitted: Sequence[object], rng: random.Random) -> None:
     """Kill the worker shortly after its messages have begun to arrive."""
     before = len(submitted)
     with a_process(harness.resources.settings, "tests.servers.sms_worker", "0") as process:
         async with asyncio.timeout(60):
-            while len(submitted) == before:  # noqa: ASYNC110 - the SMS centre tells
+            while len(submitted) == before:  # noqa: ASYNC110 - no event signals this
                 await asyncio.sleep(0.001)
-        await asyncio.sleep(chance.random() * 0.03)
+        await asyncio.sleep(rng.random() * 0.03)
         process.kill()
         await asyncio.to_thread(process.join, 10)

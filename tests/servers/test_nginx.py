@@ -24,7 +24,7 @@ _FORGED = {"X-Forwarded-For": "203.0.113.66", "Host": HOST}
 
 
 @dataclass
-class Heard:
+class ReceivedRequests:
     """What the server behind the proxy receives."""
 
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -73,12 +73,12 @@ async def test_nginx_passes_pages_and_the_api(served: ServedApplication, tmp_pat
 
 async def test_nginx_sets_the_client_address_and_accepts_large_bodies(tmp_path: Path) -> None:
     """The server behind the proxy records the request."""
-    heard = Heard()
+    received = ReceivedRequests()
 
     async def hear(request: web.Request) -> web.Response:
-        heard.headers.append(dict(request.headers))
+        received.headers.append(dict(request.headers))
         async for piece in request.content.iter_any():
-            heard.bytes_read += len(piece)
+            received.bytes_read += len(piece)
         return web.Response(text="heard")
 
     app = web.Application(client_max_size=100 * 2**20)
@@ -92,8 +92,8 @@ async def test_nginx_sets_the_client_address_and_accepts_large_bodies(tmp_path: 
             status, _, _ = await ask(nginx, "/claim", method="POST", data=BytesIO(b"x" * size))
     finally:
         await runner.cleanup()
-    assert (status, heard.bytes_read) == (200, size)
-    [headers] = heard.headers
+    assert (status, received.bytes_read) == (200, size)
+    [headers] = received.headers
     assert (headers["Host"], headers["X-Forwarded-For"]) == (HOST, "127.0.0.1")
 
 

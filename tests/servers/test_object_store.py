@@ -64,8 +64,8 @@ def store(tmp_path: Path) -> Iterator[ObjectStore]:
 def ask_doctor(run: Follow, folder: Path, settings: Mapping[str, str], *around: str) -> str:
     """Return what `dunwell doctor` prints about the storage."""
     asked = partial(run, "dunwell doctor || true", around=around)
-    told = asked(DUNWELL_DATA_DIR=folder / "var", **settings)
-    [line] = [each for each in told.splitlines() if each[6:].startswith("storage ")]
+    output = asked(DUNWELL_DATA_DIR=folder / "var", **settings)
+    [line] = [each for each in output.splitlines() if each[6:].startswith("storage ")]
     return line
 
 
@@ -96,8 +96,8 @@ def test_doctor_writes_reads_and_removes_an_object(
 def test_doctor_reports_why_the_object_store_cannot_be_used(
     store: ObjectStore, tmp_path: Path, run_printed: Follow, changes: dict[str, str]
 ) -> None:
-    told = ask_doctor(run_printed, tmp_path, reach(store, **changes))
-    assert told.startswith(_AWAY)
+    output = ask_doctor(run_printed, tmp_path, reach(store, **changes))
+    assert output.startswith(_AWAY)
 
 
 def test_all_objects_are_stored_below_the_prefix(

@@ -32,7 +32,7 @@ async def channel(sshd: Sshd, resources: Resources) -> AsyncIterator[PrintServic
 
 
 @pytest.fixture
-async def post(
+async def letter_harness(
     sshd: Sshd, resources: Resources, clock: MovableClock
 ) -> AsyncIterator[LetterHarness]:
     line = sshd.provider(batch=BatchSettings(every_minutes=60, most=2))
@@ -150,48 +150,54 @@ async def test_a_stalled_server_is_a_temporary_failure_after_a_timeout(
     """The letter was not accepted, and a later attempt produces only one."""
     key = sshd.secrets["deliveryProviders/post/keyFile"]
     letter_folder = SftpLetterFolder(
-        sshd.provider(), password=None, key=key, statement_timeout_seconds=1
+        sshd.provider(), password=None, key=key, answer_timeout_seconds=1
     )
     adapter = PrintServiceChannel(LINE, sshd.provider(), letter_folder, resources)
     await adapter.send(channel.a_message())
     sshd.halt()
     message = channel.a_message(communication_id=_an_id())
     assert await adapter.send(message) == Temporary(60)
-    sshd.go_on()
+    sshd.resume()
     assert isinstance(await adapter.send(message), Accepted)
     assert len(channel.received()) == 2
     await adapter.close()
 
 
-async def test_a_batch_is_released_over_sftp(sshd: Sshd, post: LetterHarness) -> None:
-    await post.create("A-1", "A-2")
-    assert await post.release() == 2
-    (manifest,) = post.manifests()
-    assert sorted(each["reference"] for each in manifest["letters"]) == sorted(post.references())
+async def test_a_batch_is_released_over_sftp(sshd: Sshd, letter_harness: LetterHarness) -> None:
+    await letter_harness.create("A-1", "A-2")
+    assert await letter_harness.release() == 2
+    (manifest,) = letter_harness.manifests()
+    assert sorted(each["reference"] for each in manifest["letters"]) == sorted(
+        letter_harness.references()
+    )
 
 
 async def test_a_server_stopped_before_the_manifest_loses_no_letter(
-    sshd: Sshd, post: LetterHarness
+    sshd: Sshd, letter_harness: LetterHarness
 ) -> None:
-    await post.create("A-1", "A-2")
+    await letter_harness.create("A-1", "A-2")
     sshd.stop()
-    assert await post.release() == 0
+    assert await letter_harness.release() == 0
     sshd.start()
-    assert await post.release() == 2
-    (manifest,) = post.manifests()
+    assert await letter_harness.release() == 2
+    (manifest,) = letter_harness.manifests()
     assert manifest["head"]["letters"] == 2
 
 
-async def test_a_returned_letter_is_followed_by_an_email(sshd: Sshd, post: LetterHarness) -> None:
+async def test_a_returned_letter_is_followed_by_an_email(
+    sshd: Sshd, letter_harness: LetterHarness
+) -> None:
     """The post returned the letter, as a status file reports."""
-    await post.create("A-1")
-    (reference,) = post.references()
-    post.say("1.csv", write_status((reference, "returned", "2026-03-04T12:00:00Z")))
-    assert await post.read_statuses() == 1
-    (item,) = await post.items()
+    await letter_harness.create("A-1")
+    (reference,) = letter_harness.references()
+    letter_harness.write_status_file(
+        "1.csv", write_status((reference, "returned", "2026-03-04T12:00:00Z"))
+    )
+    assert await letter_harness.read_statuses() == 1
+    (item,) = await letter_harness.items()
     assert item[1:3] == ("FAILED", "returned by the post")
-    assert [len(each.sent) for each in post.harness.channels] == [1, 0, 0]
-    assert len(post.files("status/done")) == 1
+    assert [len(each.sent) for each in letter_harness.harness.channels] == [1, 0, 0]
+    assert len(letter_harness.files("status/done")) == 1
 
 
 def _an_id() -> UUID:

@@ -53,7 +53,7 @@ async def message_of(resources: Resources, by_password: Sshd) -> PrintServiceUnd
 
 
 @pytest.fixture
-async def post(
+async def letter_harness(
     sshd: Sshd, resources: Resources, clock: MovableClock
 ) -> AsyncIterator[LetterHarness]:
     line = sshd.provider(batch=BatchSettings(every_minutes=60, most=2))
@@ -123,27 +123,30 @@ class InterruptedLetterFolder(SftpLetterFolder):
 
 
 async def test_a_batch_is_released_once_if_the_server_stops_after_the_rename(
-    sshd: Sshd, post: LetterHarness
+    sshd: Sshd, letter_harness: LetterHarness
 ) -> None:
     letter_folder = InterruptedLetterFolder(
         sshd.provider(), password=None, key=sshd.secrets["deliveryProviders/post/keyFile"]
     )
     letter_folder.server = sshd
-    whole, post.adapter._letter_folder = post.adapter._letter_folder, letter_folder
-    await post.create("A-1", "A-2")
-    assert await post.release() == 0
-    post.adapter._letter_folder = whole
+    whole, letter_harness.adapter._letter_folder = (
+        letter_harness.adapter._letter_folder,
+        letter_folder,
+    )
+    await letter_harness.create("A-1", "A-2")
+    assert await letter_harness.release() == 0
+    letter_harness.adapter._letter_folder = whole
     sshd.start()
-    (before,) = post.manifests()
-    post.harness.clock.advance(_LEASE)
-    await post.release()
-    assert post.manifests() == [before]
-    assert [row[0] for row in await post.items()] == ["BATCHED"] * 2
+    (before,) = letter_harness.manifests()
+    letter_harness.harness.clock.advance(_LEASE)
+    await letter_harness.release()
+    assert letter_harness.manifests() == [before]
+    assert [row[0] for row in await letter_harness.items()] == ["BATCHED"] * 2
     await letter_folder.close()
 
 
 async def test_a_batch_is_released_whole_once_the_full_disk_has_space_again(
-    sshd: Sshd, post: LetterHarness
+    sshd: Sshd, letter_harness: LetterHarness
 ) -> None:
     """The print service's disk has space for the letters but not for the manifest."""
     if os.getuid() != 0:
@@ -152,49 +155,59 @@ async def test_a_batch_is_released_whole_once_the_full_disk_has_space_again(
     if subprocess.run(mount, check=False, capture_output=True).returncode:  # noqa: ASYNC221
         pytest.skip("this machine mounts nothing")
     try:
-        await post.create("A-1", "A-2")
+        await letter_harness.create("A-1", "A-2")
         full = sshd.letter_folder / "full"
         with pytest.raises(OSError, match="No space"):
             fill(full)
-        assert await post.release() == 0
-        assert [row[0] for row in await post.items()] == ["WAITING"] * 2
-        assert post.manifests() == []
+        assert await letter_harness.release() == 0
+        assert [row[0] for row in await letter_harness.items()] == ["WAITING"] * 2
+        assert letter_harness.manifests() == []
         full.unlink()
-        assert await post.release() == 2
-        (manifest,) = post.manifests()
+        assert await letter_harness.release() == 2
+        (manifest,) = letter_harness.manifests()
         assert manifest["head"]["letters"] == 2
     finally:
         subprocess.run(["umount", "-l", str(sshd.letter_folder)], check=True)  # noqa: ASYNC221
 
 
 async def test_repeated_late_and_forged_statuses_are_recorded_once(
-    post: LetterHarness,
+    letter_harness: LetterHarness,
 ) -> None:
-    await post.create("A-1", "A-2")
-    first, second = post.references()
+    await letter_harness.create("A-1", "A-2")
+    first, second = letter_harness.references()
     forged = second[:-1] + ("a" if second[-1] != "a" else "b")
-    post.say("1.csv", write_status((first, "posted", _NOON), (forged, "returned", _NOON)))
-    post.say("2.csv", write_status((first, "posted", _NOON), (first, "printed", _TEN)))
-    post.say("3.csv", write_status((first, "posted", _NOON), (forged, "returned", _NOON)))
-    assert await post.read_statuses() == 3
-    assert sorted(await post.items(), key=str) == sorted([
+    letter_harness.write_status_file(
+        "1.csv", write_status((first, "posted", _NOON), (forged, "returned", _NOON))
+    )
+    letter_harness.write_status_file(
+        "2.csv", write_status((first, "posted", _NOON), (first, "printed", _TEN))
+    )
+    letter_harness.write_status_file(
+        "3.csv", write_status((first, "posted", _NOON), (forged, "returned", _NOON))
+    )
+    assert await letter_harness.read_statuses() == 3
+    assert sorted(await letter_harness.items(), key=str) == sorted([
         ("WAITING", "ACCEPTED", None, "POSTED", True), ("WAITING", "ACCEPTED", None, None, False),
     ], key=str)  # fmt: skip
-    reports = [tuple(row) for row in await post.harness.rows(_REPORTS)]
+    reports = [tuple(row) for row in await letter_harness.harness.rows(_REPORTS)]
     assert reports == [
         ("DELAYED", "IGNORED", 1), ("DELIVERED", "DELIVERED", 1), ("RETURNED", "UNMATCHED", 1),
     ]  # fmt: skip
 
 
-async def test_the_largest_allowed_status_file_is_read_completely(post: LetterHarness) -> None:
+async def test_the_largest_allowed_status_file_is_read_completely(
+    letter_harness: LetterHarness,
+) -> None:
     """Only one of its lines is about our letter; thousands are not."""
-    await post.create("A-1")
-    (reference,) = post.references()
+    await letter_harness.create("A-1")
+    (reference,) = letter_harness.references()
     strange = [(f"X-{number}", "posted", _NOON) for number in range(MAX_STATUS_LINES - 1)]
-    post.say("1.csv", write_status(*strange, (reference, "returned", _NOON)))
-    assert await post.read_statuses() == 1
-    while await process_reports(post.harness.resources):
+    letter_harness.write_status_file(
+        "1.csv", write_status(*strange, (reference, "returned", _NOON))
+    )
+    assert await letter_harness.read_statuses() == 1
+    while await process_reports(letter_harness.harness.resources):
         pass
-    (item,) = await post.items()
+    (item,) = await letter_harness.items()
     assert item[1:3] == ("FAILED", "returned by the post")
-    assert len(post.files("status/done")) == 1
+    assert len(letter_harness.files("status/done")) == 1

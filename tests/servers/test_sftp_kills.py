@@ -41,38 +41,41 @@ async def test_every_letter_is_printed_once_despite_fifty_kills(
     real = replace(resources, clock=SystemClock())
     line = sshd.provider(batch=BatchSettings(every_minutes=1, most=20))
     adapter = SftpChannel(LINE, line, sshd.secrets, real)
-    post = await a_letter_harness(
+    letter_harness = await a_letter_harness(
         real, MovableClock(datetime.now(UTC)), adapter, sshd.letter_folder
     )
     await adapter.close()
-    await post.harness.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
+    await letter_harness.harness.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
     arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(line).decode())
-    chance = random.Random(19)
+    rng = random.Random(19)
     for number in range(_KILLS):
         ahead = str(number * _AHEAD_SECONDS)
         with a_process(resources.settings, "tests.support.letter_process", ahead, *arguments):
-            await asyncio.sleep(0.35 + chance.random() * 0.9)
+            await asyncio.sleep(0.35 + rng.random() * 0.9)
     with a_process(
         resources.settings, "tests.support.letter_process",
         str(_KILLS * _AHEAD_SECONDS), *arguments,
     ):  # fmt: skip
         async with asyncio.timeout(300):
-            while await _count_open(post):  # noqa: ASYNC110 - the database tells
+            while await _count_open(letter_harness):  # noqa: ASYNC110 - no event signals this
                 await asyncio.sleep(0.2)
-    await _compare(post)
+    await _compare(letter_harness)
 
 
-async def _count_open(post: LetterHarness) -> int:
-    (row,) = await post.harness.rows(_OPEN)
+async def _count_open(letter_harness: LetterHarness) -> int:
+    (row,) = await letter_harness.harness.rows(_OPEN)
     count: int = row["count"]
     return count
 
 
-async def _compare(post: LetterHarness) -> None:
-    states = {row["state"]: row["count"] for row in await post.harness.rows(_STATES)}
-    letters, manifests = list_letters(post.letter_folder), list_manifests(post.letter_folder)
+async def _compare(letter_harness: LetterHarness) -> None:
+    states = {row["state"]: row["count"] for row in await letter_harness.harness.rows(_STATES)}
+    letters, manifests = (
+        list_letters(letter_harness.letter_folder),
+        list_manifests(letter_harness.letter_folder),
+    )
     named = [each for manifest in manifests for each in manifest["letters"]]
-    accepted = {row["provider_response"] for row in await post.harness.rows(_ACCEPTED)}
+    accepted = {row["provider_response"] for row in await letter_harness.harness.rows(_ACCEPTED)}
     print(f"\nkills: {_KILLS}, letters: {len(letters)}, manifests: {len(manifests)}, {states}")
     assert states == {"ACCEPTED": _LETTERS}
     assert Counter(each["reference"] for each in named) == Counter(accepted)
@@ -80,4 +83,6 @@ async def _compare(post: LetterHarness) -> None:
     proofs = {file["name"]: file["sha256"] for each in named for file in each["files"]}
     assert proofs == {name: digest(content) for name, content in letters.items()}
     assert len({each["head"]["batch"] for each in manifests}) == len(manifests)
-    assert [name for name in list_files(post.letter_folder) if name.endswith(".json.part")] == []
+    assert [
+        name for name in list_files(letter_harness.letter_folder) if name.endswith(".json.part")
+    ] == []

@@ -60,7 +60,7 @@ class Installation:
     expired."""
 
     resources: Resources
-    post: LetterHarness
+    letter_harness: LetterHarness
     arguments: tuple[str, ...]
     starts: int = 0
 
@@ -88,7 +88,7 @@ class Installation:
                 await asyncio.sleep(0.05)
 
     async def count(self, statement: str) -> int:
-        [row] = await self.post.harness.rows(statement)
+        [row] = await self.letter_harness.harness.rows(statement)
         number: int = row["count"]
         return number
 
@@ -97,34 +97,34 @@ async def test_no_letter_is_printed_twice_after_restores(sshd: Sshd, resources: 
     real = replace(resources, clock=SystemClock())
     line = sshd.provider(batch=BatchSettings(every_minutes=1, most=10))
     adapter = SftpChannel(LINE, line, sshd.secrets, real)
-    post = await a_letter_harness(
+    letter_harness = await a_letter_harness(
         real, MovableClock(datetime.now(UTC)), adapter, sshd.letter_folder
     )
     await adapter.close()
-    await post.harness.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
+    await letter_harness.harness.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
     while await Engine(real).run_once():
         pass
     arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(line).decode())
-    installation = Installation(real, post, arguments)
-    service, chance = PrintService(sshd.letter_folder), random.Random(19)
+    installation = Installation(real, letter_harness, arguments)
+    service, rng = PrintService(sshd.letter_folder), random.Random(19)
     async with installation.a_worker():
         await installation.until_more_are_released()
     for number in range(_ROUNDS):
         async with installation.a_worker():
-            await asyncio.sleep(chance.random())
+            await asyncio.sleep(rng.random())
         service.take()
         backup = await back_up(installation.late)
         async with installation.a_worker():
             # Otherwise the restore on a slow machine would lose no released batch.
             if number % 2 == 0:
                 await installation.until_more_are_released()
-            await asyncio.sleep(chance.random())
+            await asyncio.sleep(rng.random())
         service.take()
         await restore(installation.late, backup)
-        post.harness.clock.move_to(installation.late.clock.now())
-        await resume_paused_claims(post.harness)
+        letter_harness.harness.clock.move_to(installation.late.clock.now())
+        await resume_paused_claims(letter_harness.harness)
     async with installation.a_worker(), asyncio.timeout(300):
-        while await installation.count(_OPEN):  # noqa: ASYNC110 - the database tells
+        while await installation.count(_OPEN):  # noqa: ASYNC110 - no event signals this
             await asyncio.sleep(0.2)
     service.take()
     found = await installation.count(_FOUND)

@@ -42,7 +42,7 @@ async def served(resources: Resources, database: Database) -> AsyncIterator[Serv
 
 
 @dataclass
-class Beside:
+class SignOnSetup:
     served: ServedApplication
     identity: IdentityServer
     browser: httpx.AsyncClient
@@ -64,9 +64,9 @@ class Beside:
 
 
 @asynccontextmanager
-async def beside(
+async def set_up_sign_on(
     served: ServedApplication, identity: IdentityServer, **more: Any
-) -> AsyncIterator[Beside]:
+) -> AsyncIterator[SignOnSetup]:
     provider = IdentityProviderSettings(
         name="kontor", issuer=identity.issuer, client_id=CLIENT_ID, client_secret_file="x",
         networks=("127.0.0.1",), **more,
@@ -76,29 +76,29 @@ async def beside(
     await apply_installation(served.resources, Installation(sign_in=sign_in), secrets)
     await served.installation.read()
     async with httpx.AsyncClient(headers={"Accept-Language": "en"}) as browser:
-        yield Beside(served, identity, browser)
+        yield SignOnSetup(served, identity, browser)
 
 
 @pytest.fixture
-async def mock(served: ServedApplication) -> AsyncIterator[Beside]:
-    async with run_mock() as identity, beside(served, identity) as harness:
+async def mock(served: ServedApplication) -> AsyncIterator[SignOnSetup]:
+    async with run_mock() as identity, set_up_sign_on(served, identity) as harness:
         await identity.send(claims=ERIKA)
         yield harness
 
 
 @pytest.fixture
-async def strict(served: ServedApplication) -> AsyncIterator[Beside]:
+async def strict(served: ServedApplication) -> AsyncIterator[SignOnSetup]:
     scopes = ("openid", "email", "profile", "groups")
     async with (
         run_provider(served.origin) as identity,
-        beside(served, identity, scopes=scopes) as harness,
+        set_up_sign_on(served, identity, scopes=scopes) as harness,
     ):
         await identity.send(erika=ERIKA, cook={**ERIKA, "email": "c@x.org", "groups": ["cooks"]})
         yield harness
 
 
 async def sign_in_there(
-    harness: Beside, login: str = "erika", page: httpx.Response | None = None
+    harness: SignOnSetup, login: str = "erika", page: httpx.Response | None = None
 ) -> httpx.Response:
     """Sign in on the pages of oidc-provider and give consent. `page` is its first page, if the
     browser is already there."""
@@ -112,7 +112,7 @@ async def sign_in_there(
     return page
 
 
-async def test_the_mock_signs_a_user_in(mock: Beside) -> None:
+async def test_the_mock_signs_a_user_in(mock: SignOnSetup) -> None:
     page = await mock.go(START)
     assert (page.status_code, page.url.path) == (200, "/portal/merchants")
     assert "Erika" in page.text
@@ -127,7 +127,7 @@ async def test_the_mock_signs_a_user_in(mock: Beside) -> None:
     ids=str,
 )  # fmt: skip
 async def test_an_invalid_token_of_the_mock_is_rejected(
-    mock: Beside, claims: dict[str, Any]
+    mock: SignOnSetup, claims: dict[str, Any]
 ) -> None:
     await mock.identity.send(claims={**ERIKA, **claims})
     page = await mock.go(START)
@@ -135,7 +135,7 @@ async def test_an_invalid_token_of_the_mock_is_rejected(
     assert not await mock.is_in()
 
 
-async def test_rotated_keys_of_the_mock_are_fetched(mock: Beside) -> None:
+async def test_rotated_keys_of_the_mock_are_fetched(mock: SignOnSetup) -> None:
     await mock.go(START)
     assert await mock.is_in()
     await mock.identity.send(rotate=True)
@@ -150,7 +150,7 @@ async def test_rotated_keys_of_the_mock_are_fetched(mock: Beside) -> None:
     assert await mock.is_in()
 
 
-async def test_groups_are_evaluated_at_each_sign_in(mock: Beside) -> None:
+async def test_groups_are_evaluated_at_each_sign_in(mock: SignOnSetup) -> None:
     await mock.go(START)
     assert await mock.is_in()
     await mock.identity.send(claims={**ERIKA, "groups": ["cooks"]})
@@ -159,7 +159,7 @@ async def test_groups_are_evaluated_at_each_sign_in(mock: Beside) -> None:
     assert not await mock.is_in()
 
 
-async def test_a_back_channel_logout_of_the_mock_ends_the_session(mock: Beside) -> None:
+async def test_a_back_channel_logout_of_the_mock_ends_the_session(mock: SignOnSetup) -> None:
     await mock.go(START)
     claims = {"aud": CLIENT_ID, "sub": "erika", "jti": "j-1", "events": {LOGOUT_EVENT: {}}}
     token = (await mock.identity.send(logout=claims))["token"]
@@ -171,7 +171,7 @@ async def test_a_back_channel_logout_of_the_mock_ends_the_session(mock: Beside) 
     assert not await mock.is_in()
 
 
-async def test_the_strict_provider_signs_a_user_in(strict: Beside) -> None:
+async def test_the_strict_provider_signs_a_user_in(strict: SignOnSetup) -> None:
     page = await sign_in_there(strict)
     assert (page.status_code, page.url.path) == (200, "/portal/merchants")
     async with strict.served.resources.database.connection() as connection:
@@ -179,13 +179,13 @@ async def test_the_strict_provider_signs_a_user_in(strict: Beside) -> None:
     assert tuple(row or ()) == ("erika@example.org", "ADMIN")
 
 
-async def test_a_user_without_a_permitted_group_cannot_sign_in(strict: Beside) -> None:
+async def test_a_user_without_a_permitted_group_cannot_sign_in(strict: SignOnSetup) -> None:
     page = await sign_in_there(strict, "cook")
     assert page.status_code == 403
     assert "none of your groups there has access to Dunwell" in page.text
 
 
-async def test_an_authorization_code_works_only_once(strict: Beside) -> None:
+async def test_an_authorization_code_works_only_once(strict: SignOnSetup) -> None:
     """The browser that started the sign-in sends the same code twice."""
     seen: list[str] = []
 
@@ -200,7 +200,7 @@ async def test_an_authorization_code_works_only_once(strict: Beside) -> None:
     assert again.headers["Location"].startswith("/portal/sign-in?fault=SSO_GONE")
 
 
-async def test_signing_out_at_the_provider_ends_the_session(strict: Beside) -> None:
+async def test_signing_out_at_the_provider_ends_the_session(strict: SignOnSetup) -> None:
     """Uses the displayed link, the provider's own page and its back-channel message."""
     await sign_in_there(strict)
     assert await strict.is_in()
@@ -216,7 +216,7 @@ async def test_signing_out_at_the_provider_ends_the_session(strict: Beside) -> N
     assert acts[-1]["action"] == "session.end_by_provider"
 
 
-async def ask_to_invite(harness: Beside) -> tuple[httpx.Response, dict[str, str]]:
+async def ask_to_invite(harness: SignOnSetup) -> tuple[httpx.Response, dict[str, str]]:
     """Return the response to an invitation, and the hidden fields of the confirmation page."""
     invite = f"{harness.served.origin}/portal/people/invite"
     shown = await harness.browser.get(invite)
@@ -224,7 +224,9 @@ async def ask_to_invite(harness: Beside) -> tuple[httpx.Response, dict[str, str]
     return await send(harness, {**read_hidden(shown.text), **typed})
 
 
-async def send(harness: Beside, fields: dict[str, str]) -> tuple[httpx.Response, dict[str, str]]:
+async def send(
+    harness: SignOnSetup, fields: dict[str, str]
+) -> tuple[httpx.Response, dict[str, str]]:
     answer = await harness.browser.post(
         f"{harness.served.origin}/portal/people/invite", data=fields,
         headers={"Sec-Fetch-Site": "same-origin", "Origin": harness.served.origin},
@@ -233,11 +235,11 @@ async def send(harness: Beside, fields: dict[str, str]) -> tuple[httpx.Response,
 
 
 @pytest.mark.parametrize(
-    ("age", "said"),
+    ("age", "expected"),
     [(0, "You have confirmed that it is you"), (600, "did not confirm"), (None, "did not confirm")],
 )
 async def test_a_session_is_confirmed_only_by_a_recent_auth_time(
-    mock: Beside, age: int | None, said: str
+    mock: SignOnSetup, age: int | None, expected: str
 ) -> None:
     await mock.go(START)
     asked, carried = await ask_to_invite(mock)
@@ -245,14 +247,14 @@ async def test_a_session_is_confirmed_only_by_a_recent_auth_time(
     at = None if age is None else int(datetime.now(UTC).timestamp()) - age
     await mock.identity.send(claims={**ERIKA, "auth_time": at})
     page = await mock.go("/portal/account/confirm")
-    assert said in page.text
+    assert expected in page.text
     done, _ = await send(mock, carried)
     assert ("One-time link for Paul" in done.text) is (age == 0)
     if age != 0:
         assert "You have not signed in again yet" in done.text
 
 
-async def test_the_strict_provider_asks_its_user_to_sign_in_again(strict: Beside) -> None:
+async def test_the_strict_provider_asks_its_user_to_sign_in_again(strict: SignOnSetup) -> None:
     """The provider's own session would allow the user in without asking."""
     await sign_in_there(strict)
     _, carried = await ask_to_invite(strict)
@@ -265,7 +267,7 @@ async def test_the_strict_provider_asks_its_user_to_sign_in_again(strict: Beside
     assert "One-time link for" in done.text
 
 
-async def test_another_user_of_the_provider_cannot_confirm_a_session(mock: Beside) -> None:
+async def test_another_user_of_the_provider_cannot_confirm_a_session(mock: SignOnSetup) -> None:
     await mock.go(START)
     _, carried = await ask_to_invite(mock)
     now = int(datetime.now(UTC).timestamp())

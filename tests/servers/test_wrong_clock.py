@@ -42,7 +42,7 @@ _PROCESS = a_definition(
 )
 _FEES = "SELECT FROM items WHERE merchant_id = $1 AND type = 'DUNNING_FEE'"
 _TOKENS = "SELECT FROM access_tokens WHERE $1 > 0"
-_ALARMS = "SELECT kind, figures FROM alerts WHERE $1 > 0 AND ended_at IS NULL"
+_ALERTS = "SELECT kind, figures FROM alerts WHERE $1 > 0 AND ended_at IS NULL"
 
 
 class Running:
@@ -124,10 +124,10 @@ async def test_a_worker_eight_days_ahead_charges_no_fee_and_deletes_no_token(
         await asyncio.sleep(_LET_RUN_SECONDS)
         assert len(await harness.rows(_FEES)) == 0
         assert len(await harness.rows(_TOKENS)) == 1
-        [alarm] = await harness.rows(_ALARMS)
-    assert alarm["kind"] == "CLOCKS_APART"
+        [alert] = await harness.rows(_ALERTS)
+    assert alert["kind"] == "CLOCKS_APART"
     host, database = (
-        datetime.fromisoformat(alarm["figures"][name]) for name in ("hostClock", "databaseClock")
+        datetime.fromisoformat(alert["figures"][name]) for name in ("hostClock", "databaseClock")
     )
     assert (host - database).days in {7, 8}
     assert token
@@ -161,7 +161,7 @@ async def test_a_worker_whose_clock_jumps_while_running_charges_no_fee(
         await harness.create("INV-old", email="old@example.org")
         await harness.run()
         async with asyncio.timeout(_SECONDS):
-            while not await harness.rows(_FEES):  # noqa: ASYNC110 - the database tells
+            while not await harness.rows(_FEES):  # noqa: ASYNC110 - no event signals this
                 await asyncio.sleep(0.1)
         assert len(await harness.rows(_FEES)) == 1
     assert token

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from dunwell.accounts.users.sessions.store import (
-    KEPT_FOR,
-    MAX_BYTES,
+    FORMS_KEPT_FOR,
+    MAX_FORM_BYTES,
     KeptFields,
     delete_expired_forms,
     load_kept_form,
@@ -37,10 +37,10 @@ def a_form(size: int) -> KeptFields:
 async def test_a_form_of_256_kib_is_kept_and_a_larger_one_is_not(
     resources: Resources, user_id: UUID, clock: MovableClock
 ) -> None:
-    assert MAX_BYTES == 256 * 1024
-    largest, now = a_form(MAX_BYTES), clock.now()
+    assert MAX_FORM_BYTES == 256 * 1024
+    largest, now = a_form(MAX_FORM_BYTES), clock.now()
     async with resources.database.transaction() as tx:
-        too_large = a_form(MAX_BYTES + 1)
+        too_large = a_form(MAX_FORM_BYTES + 1)
         assert not await save_kept_form(tx, user_id, _ADDRESS, fields=too_large, now=now)
         assert await load_kept_form(tx, user_id, _ADDRESS, now) is None
         assert await save_kept_form(tx, user_id, _ADDRESS, fields=largest, now=now)
@@ -50,11 +50,13 @@ async def test_a_form_of_256_kib_is_kept_and_a_larger_one_is_not(
 async def test_a_kept_form_is_deleted_after_24_hours(
     resources: Resources, user_id: UUID, clock: MovableClock
 ) -> None:
-    assert timedelta(hours=24) == KEPT_FOR
+    assert timedelta(hours=24) == FORMS_KEPT_FOR
     fields, now = a_form(100), clock.now()
     async with resources.database.transaction() as tx:
         await save_kept_form(tx, user_id, _ADDRESS, fields=fields, now=now)
-        assert await delete_expired_forms(tx, now + KEPT_FOR - _INSTANT, 10) == 0
-        assert await load_kept_form(tx, user_id, _ADDRESS, now + KEPT_FOR - _INSTANT) == fields
-        assert await load_kept_form(tx, user_id, _ADDRESS, now + KEPT_FOR) is None
-        assert await delete_expired_forms(tx, now + KEPT_FOR + _INSTANT, 10) == 1
+        assert await delete_expired_forms(tx, now + FORMS_KEPT_FOR - _INSTANT, 10) == 0
+        assert (
+            await load_kept_form(tx, user_id, _ADDRESS, now + FORMS_KEPT_FOR - _INSTANT) == fields
+        )
+        assert await load_kept_form(tx, user_id, _ADDRESS, now + FORMS_KEPT_FOR) is None
+        assert await delete_expired_forms(tx, now + FORMS_KEPT_FOR + _INSTANT, 10) == 1

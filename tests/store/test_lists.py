@@ -49,7 +49,7 @@ def scope_of(tx: Connection, listed: ListedTable[Any, Any, Any]) -> ListScope:
     return ListScope(tx, tuple(_SCOPE_IDS[column] for column in listed.scope), now=NOW)
 
 
-async def look(
+async def load_list(
     tx: Connection, listed: ListedTable[Any, Any, Any], *, oldest_first: bool = False
 ) -> tuple[Sequence[object], int, object]:
     """Return the keys of all pages, the count, and the instant of the oldest row."""
@@ -66,11 +66,11 @@ async def look(
     return keys, count.number, await find_oldest_at(scope, listed, wanted)
 
 
-async def furnish(tx: Connection, merchant_id: int) -> None:
+async def insert_rows(tx: Connection, merchant_id: int) -> None:
     await insert_merchant_rows(tx, merchant_id, written_by="1", due_at=NOW)
 
 
-def test_there_are_as_many_lists_as_names() -> None:
+def test_each_list_has_its_own_name() -> None:
     names = [(each.name, each.table, each.scope, each.order) for each in find_lists()]
     assert len({name for name, *_ in names}) == len({*names}) >= 24
 
@@ -93,13 +93,15 @@ async def test_a_list_shows_nothing_of_another_merchant(database: Database, name
     listed = LISTS[name]
     async with rolled_back(database) as tx:
         await drop_checks(tx)
-        await furnish(tx, OWN)
-        alone = [await look(tx, listed, oldest_first=way) for way in (False, True)]
+        await insert_rows(tx, OWN)
+        alone = [await load_list(tx, listed, oldest_first=way) for way in (False, True)]
         keys, number, _ = alone[0]
         assert len(keys) == number >= 1
-        await furnish(tx, OTHER)
-        beside = [await look(tx, listed, oldest_first=way) for way in (False, True)]
-    assert beside == alone
+        await insert_rows(tx, OTHER)
+        with_other_merchant = [
+            await load_list(tx, listed, oldest_first=way) for way in (False, True)
+        ]
+    assert with_other_merchant == alone
 
 
 @pytest.mark.parametrize(
@@ -109,11 +111,11 @@ async def test_a_list_hides_rows_of_a_running_transaction(database: Database, na
     listed = LISTS[name]
     async with rolled_back(database) as tx:
         await drop_checks(tx)
-        await furnish(tx, OWN)
-        assert (await look(tx, listed))[1] >= 1
+        await insert_rows(tx, OWN)
+        assert (await load_list(tx, listed))[1] >= 1
         await tx.execute(f"UPDATE {listed.table} SET written_by = current_written_by()")
-        assert await look(tx, listed) == ([], 0, None)
-        assert await look(tx, listed, oldest_first=True) == ([], 0, None)
+        assert await load_list(tx, listed) == ([], 0, None)
+        assert await load_list(tx, listed, oldest_first=True) == ([], 0, None)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,7 @@ async def test_a_list_of_the_oldest_ends_before_running_transactions(
         return
     async with rolled_back(database) as tx:
         await drop_checks(tx)
-        await furnish(tx, OWN)
+        await insert_rows(tx, OWN)
         scope, wanted = scope_of(tx, listed), listed.filter()
         first = await list_page(scope, listed, wanted, limit=1, oldest_first=True)
         await tx.execute(

@@ -96,22 +96,28 @@ async def _compare(
     await tx.execute(_ALONE)
     tables, own = await list_tables(tx), await load_own_rows(tx)
     named = {name: find_named(tables, text) for name, text in _OWN.items()}
-    standing = await read_rows(tx, tables)
+    rows_before = await read_rows(tx, tables)
     values, alone = {}, {}
     for name, text in _OWN.items():
         for number in (1, 9) if "INSERT" in text else (1,):
             made = make_values(text, kinds[name] or (), number, own)
-            done = made and await try_statement(tx, text, made, named[name], standing[OWN])
+            done = made and await try_statement(tx, text, made, named[name], rows_before[OWN])
             if made and done:
                 values[name, number], alone[name, number] = made, done
     await insert_merchant_rows(tx, OTHER, **everywhere)
     await tx.execute(_ALONE)
-    standing = await read_rows(tx, tables)
+    rows_before = await read_rows(tx, tables)
     leaks: list[object] = []
     for (name, number), before in alone.items():
-        theirs = {table: standing[OTHER][table] for table in named[name]}
+        theirs = {table: rows_before[OTHER][table] for table in named[name]}
         given = values[name, number]
-        beside = await try_statement(tx, _OWN[name], given, named[name], standing[OWN])
-        if beside is None or beside.theirs != theirs or not beside.is_same(before):
-            leaks.append((name, before, beside))
+        with_other_merchant = await try_statement(
+            tx, _OWN[name], given, named[name], rows_before[OWN]
+        )
+        if (
+            with_other_merchant is None
+            or with_other_merchant.theirs != theirs
+            or not with_other_merchant.is_same(before)
+        ):
+            leaks.append((name, before, with_other_merchant))
     return leaks, {name for (name, _), each in alone.items() if each.does_anything}

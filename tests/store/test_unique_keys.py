@@ -193,21 +193,21 @@ async def test_a_duplicate_key_is_refused_and_another_key_is_not(
     database: Database, table: str, key: str
 ) -> None:
     columns = list_columns(key)
-    about, beside = PARTIAL_KEYS.get((table, key), ({}, {}))
+    covered, not_covered = PARTIAL_KEYS.get((table, key), ({}, {}))
     async with rolled_back(database) as tx:
         await drop_checks(tx)
         kinds = {row["name"]: row["type"] for row in await tx.fetch(_TYPES, table)}
         first = {name: make_value(kinds[name], 1) for name in columns}
-        await insert_row(tx, table, 1, **{**first, **about})
-        refused = await is_refused(tx, table, {**first, **about})
+        await insert_row(tx, table, 1, **{**first, **covered})
+        refused = await is_refused(tx, table, {**first, **covered})
         for name in columns:
             is_unique_overall = name == "merchant_id" and (table, f"! {key}") in list_keys()
             if is_unique_overall:
                 continue
-            other = {**first, **about, name: _make_other(kinds[name])}
+            other = {**first, **covered, name: _make_other(kinds[name])}
             assert not await is_refused(tx, table, other), f"refused for another {name}"
-        if beside:
-            assert not await is_refused(tx, table, {**first, **beside})
+        if not_covered:
+            assert not await is_refused(tx, table, {**first, **not_covered})
     assert refused
 
 

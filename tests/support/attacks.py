@@ -179,13 +179,13 @@ async def send_trailers(connection: Connection) -> None:
     )
 
 
-async def send_ahead(connection: Connection) -> None:
+async def send_pipelined_requests(connection: Connection) -> None:
     """Send pipelined requests and do not read the responses."""
     while True:
         await connection.send_head("GET /api/openapi.json")
 
 
-async def ask_for_previews(connection: Connection) -> None:
+async def request_previews(connection: Connection) -> None:
     """Request a page with a rendered letter repeatedly and read each response."""
     while True:
         await connection.send_head(
@@ -202,12 +202,12 @@ ATTACKS: Mapping[str, tuple[Attack, set[int]]] = {
     "a stranger's upload": (send_upload_as_a_stranger, {403}),
     "a stranger's form": (send_form_as_a_stranger, {403}),
     "a person's uploads": (send_upload_signed_in, {429}),
-    "a person's previews": (ask_for_previews, {429}),
+    "a person's previews": (request_previews, {429}),
     "claims, slowly": (send_claims_slowly, {429, 408}),
     "claims": (send_claims, {200}),
     "trailers": (send_trailers, {431}),
     # The responses are not read.
-    "requests ahead": (send_ahead, set()),
+    "requests ahead": (send_pipelined_requests, set()),
 }
 
 

@@ -16,22 +16,23 @@ from tests.support.disputes import ACCEPTED, REJECTED, dispute, resolve
 from tests.support.harness import Harness
 from tests.support.modalities import Arrangement
 
-Do = Callable[[Harness, int], Awaitable[Any]]
+ClaimOperation = Callable[[Harness, int], Awaitable[Any]]
 # What happens to a message that is not sent yet: it is sent with current values, it waits, or it is
 # never sent.
-Then = Literal["GOES", "WAITS", "NEVER"]
+MessageFate = Literal["GOES", "WAITS", "NEVER"]
 NEW_ADDRESS = "new@example.org"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change and its effect. `says` is the text that the message must contain if it is sent. The
-    claim has 102.40 EUR open in two items, and 10.00 EUR less if `before` has paid a part."""
+    """A change and its effect. `expected_text` is the text that the message must contain if it is
+    sent. The claim has 102.40 EUR open in two items, and 10.00 EUR less if `before` has paid a
+    part."""
 
-    do: Do
-    then: Then
-    says: str = "102,40"
-    before: Do | None = None
+    operation: ClaimOperation
+    message_fate: MessageFate
+    expected_text: str = "102,40"
+    before: ClaimOperation | None = None
 
 
 async def _pay_part(harness: Harness, claim_id: int) -> None:
@@ -50,7 +51,7 @@ async def _reverse(harness: Harness, claim_id: int) -> None:
         await reverse_payment(work, claim_id, row["payment_id"])
 
 
-async def _move(harness: Harness, claim_id: int) -> None:
+async def _change_address(harness: Harness, claim_id: int) -> None:
     async with harness.work() as work:
         await change_contact_data(work, claim_id, {"email": NEW_ADDRESS})
 
@@ -92,25 +93,25 @@ async def _archive(harness: Harness, claim_id: int) -> None:
         await archive_claim(work, claim_id)
 
 
-async def _object_in_vain(harness: Harness, claim_id: int) -> None:
+async def _dispute_and_reject(harness: Harness, claim_id: int) -> None:
     await resolve(harness, await dispute(harness, claim_id), REJECTED)
 
 
-async def _object_with_success(harness: Harness, claim_id: int) -> None:
+async def _dispute_and_accept(harness: Harness, claim_id: int) -> None:
     opened = await dispute(harness, claim_id)
     await resolve(harness, opened, ACCEPTED, end_claim=True)
 
 
-async def _agree(harness: Harness, claim_id: int) -> None:
+async def _agree_on_plan(harness: Harness, claim_id: int) -> None:
     await Arrangement(harness, claim_id).agree()
 
 
-async def _be_refused(harness: Harness, claim_id: int) -> None:
+async def _request_plan_and_reject(harness: Harness, claim_id: int) -> None:
     arrangement = Arrangement(harness, claim_id)
     await arrangement.reject((await arrangement.ask()).modality_id)
 
 
-async def _ask(harness: Harness, claim_id: int) -> None:
+async def _request_plan(harness: Harness, claim_id: int) -> None:
     await Arrangement(harness, claim_id).ask()
 
 
@@ -134,7 +135,7 @@ CHANGES: dict[str, Change] = {
     "recordPayment": Change(_pay_part, "GOES", "92,40"),
     "recordPayment of all": Change(_pay_all, "NEVER"),
     "reversePayment": Change(_reverse, "GOES", before=_pay_part),
-    "changeClaim": Change(_move, "GOES"),
+    "changeClaim": Change(_change_address, "GOES"),
     "addItem": Change(_add_item, "GOES", "107,40"),
     "addFee": Change(_add_fee, "GOES", "104,90"),
     "deleteItem": Change(_delete_item, "GOES", "100,00"),
@@ -144,11 +145,11 @@ CHANGES: dict[str, Change] = {
     "archiveClaim": Change(_archive, "NEVER"),
     "openDispute": Change(dispute, "WAITS"),
     # The debtor is informed of the answer and has some days before the next message.
-    "resolveDispute": Change(_object_in_vain, "WAITS"),
-    "resolveDispute and end": Change(_object_with_success, "NEVER"),
-    "asking for a plan": Change(_ask, "WAITS"),
-    "approvePaymentModality": Change(_agree, "WAITS"),
-    "rejectPaymentModality": Change(_be_refused, "GOES"),
+    "resolveDispute": Change(_dispute_and_reject, "WAITS"),
+    "resolveDispute and end": Change(_dispute_and_accept, "NEVER"),
+    "asking for a plan": Change(_request_plan, "WAITS"),
+    "approvePaymentModality": Change(_agree_on_plan, "WAITS"),
+    "rejectPaymentModality": Change(_request_plan_and_reject, "GOES"),
     "assignToWorkflow": Change(_assign, "GOES", "Anderer Ablauf"),
     "an address that is contacted no more": Change(_suppress, "NEVER"),
 }

@@ -45,7 +45,7 @@ async def end_all(module: str) -> None:
     they are needed."""
     for child in find_children(module):
         child.kill()
-    while find_children(module):  # noqa: ASYNC110 - a process tells no event
+    while find_children(module):  # noqa: ASYNC110 - no event signals this
         await asyncio.sleep(0.01)
 
 

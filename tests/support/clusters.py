@@ -251,16 +251,16 @@ async def load_rows(cluster: Cluster, table: str) -> set[str]:
         await connection.close()
 
 
-async def write_until_cancelled(served: ClusterMerchant, told: dict[str, datetime]) -> None:
-    """Write events until cancelled. `told` records what was acknowledged, and when."""
+async def write_until_cancelled(served: ClusterMerchant, written_at: dict[str, datetime]) -> None:
+    """Write events until cancelled. `written_at` records what was acknowledged, and when."""
     while True:
         for body in await served.work(events=1, claims=1):
-            told[json.loads(body)["eventId"]] = datetime.now(UTC)
+            written_at[json.loads(body)["eventId"]] = datetime.now(UTC)
 
 
 async def wait_until_written(
-    told: dict[str, datetime], size: int, working: asyncio.Task[None]
+    written_at: dict[str, datetime], size: int, working: asyncio.Task[None]
 ) -> None:
     async with asyncio.timeout(60):
-        while len(told) < size:
+        while len(written_at) < size:
             await asyncio.wait([working], timeout=0.01)

@@ -35,7 +35,7 @@ class CommandLine:
         with _replaced_environment(variables), _kept_umask(), ThreadPoolExecutor(1) as thread:
             return thread.submit(_run, words, stdin).result(_TIMEOUT_SECONDS)
 
-    def run_anew(self, *words: str) -> Done:
+    def run_in_new_process(self, *words: str) -> Done:
         """Run the command in a Python process that has imported nothing yet."""
         return subprocess.run(
             [sys.executable, "-m", "dunwell", *words],

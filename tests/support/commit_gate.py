@@ -35,7 +35,7 @@ class CommitGate:
     url: str
     point: CrashPoint
     # A part of a statement that identifies the transaction.
-    sign_of_it: bytes = _OF_KEYS
+    transaction_sign: bytes = _OF_KEYS
     crash: Callable[[], None] = lambda: None
     is_shut: bool = field(default=False, init=False)
 
@@ -45,7 +45,7 @@ class CommitGate:
     ) -> None:  # fmt: skip
         """Forward bytes until either side closes the connection, or until `sign` is seen."""
         while data := await reader.read(65536):
-            connection.has_key = connection.has_key or self.sign_of_it in data
+            connection.has_key = connection.has_key or self.transaction_sign in data
             if sign is not None and sign in data and connection.has_key:
                 self.is_shut = True
                 self.crash()
@@ -65,14 +65,14 @@ class _Connection:
 
 @asynccontextmanager
 async def a_commit_gate(
-    postgres: EmbeddedPostgres, folder: Path, point: CrashPoint, sign_of_it: bytes = _OF_KEYS
+    postgres: EmbeddedPostgres, folder: Path, point: CrashPoint, transaction_sign: bytes = _OF_KEYS
 ) -> AsyncIterator[CommitGate]:
     """Run the proxy. Its socket is created in `folder`, which must be near the root because the
     address of a socket is limited in length."""
     address = urlsplit(postgres.url)
     upstream = f"{parse_qs(address.query)['host'][0]}/{_SOCKET}"
     gate = CommitGate(
-        address._replace(query=f"host={quote(str(folder))}").geturl(), point, sign_of_it
+        address._replace(query=f"host={quote(str(folder))}").geturl(), point, transaction_sign
     )
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -30,7 +30,7 @@ class DurationBoundary:
     after: object = False
     just: timedelta = JUST
 
-    def see(self) -> tuple[object, object]:
+    def observe(self) -> tuple[object, object]:
         return self.look(self.lasts - self.just), self.look(self.lasts)
 
 
@@ -46,11 +46,11 @@ def list_durations(source: Path = SOURCE) -> Mapping[str, FoundDuration]:
     found: dict[str, FoundDuration] = {}
     for path in sorted(source.rglob("*.py")):
         file = path.relative_to(source).as_posix()
-        for name, said in _find_in(ast.parse(path.read_text("utf-8"))):
-            if not said:
+        for name, expressions in _find_in(ast.parse(path.read_text("utf-8"))):
+            if not expressions:
                 continue
             before = found.get(f"{file} {name}", FoundDuration(file, ()))
-            found[f"{file} {name}"] = FoundDuration(file, (*before.expressions, *said))
+            found[f"{file} {name}"] = FoundDuration(file, (*before.expressions, *expressions))
     return found
 
 

@@ -19,7 +19,7 @@ _KEPT_FORMS = (
     "::test_the_values_are_kept_for_a_day_and_for_ten_minutes_after_they_were_restored"
 )
 ELSEWHERE: Mapping[str, Sequence[str]] = {
-    "accounts/users/sessions/store.py KEPT_FOR": (_KEPT_FORMS,),
+    "accounts/users/sessions/store.py FORMS_KEPT_FOR": (_KEPT_FORMS,),
     "accounts/users/sessions/store.py RESTORABLE_FOR": (_KEPT_FORMS,),
     "platform/watched_clock.py COMPARE_SECONDS": (_COMPARED,),
     "platform/watched_clock.py _COMPARE_SUSPENDED_SECONDS": (_COMPARED,),
@@ -129,7 +129,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/engine/test_reports.py::test_a_message_in_doubt_is_queried_after_two_minutes",
     ),
     "contact/escalation/reports/delivery_reports.py KEPT_FOR": (_AGES,),
-    "contact/escalation/reports/delivery_reports.py _AGAIN_AFTER": (
+    "contact/escalation/reports/delivery_reports.py _RETRY_AFTER": (
         "tests/engine/test_reports.py::test_a_report_waits_until_the_answer_is_recorded",
     ),
     "contact/escalation/reports/delivery_reports.py _GIVE_UP_AFTER": (
@@ -146,7 +146,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/sending/batches/release_batches.py _LEASE": (
         "tests/engine/test_letter_batches.py::test_the_lease_of_a_batch_lasts_three_minutes",
     ),
-    "contact/sending/batches/release_batches.py _LEFT_AFTER": (
+    "contact/sending/batches/release_batches.py _ABANDONED_AFTER": (
         "tests/engine/test_letter_batches.py::test_letters_that_were_never_completely_uploaded_are_deleted_after_two_days",
     ),
     "adapters/channels/smtp/channel.py LOGIN_RETRY_SECONDS": (
@@ -189,7 +189,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "core/events/webhooks/endpoints.py OVERLAP": (
         "tests/engine/test_deliver_signed.py::test_after_a_day_only_the_new_secret_signs",
     ),
-    "core/events/webhooks/retry.py _SET_SECONDS": (
+    "core/events/webhooks/retry.py _BATCH_SECONDS": (
         "tests/domain/test_events_pacing.py::test_a_batch_is_sized_to_finish_in_two_seconds",
     ),
     "core/events/webhooks/retry.py DELAYS": (
@@ -209,7 +209,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_AGES}[attempts]",
         "tests/api/test_landing_openings.py::test_one_visitor_can_open_a_link_ten_times_an_hour",
     ),
-    "interfaces/landing/claim_page/recent_answers.py _NEWS": (
+    "interfaces/landing/claim_page/recent_answers.py _NEWS_PERIOD": (
         "tests/api/test_landing_dispute_answers.py::test_the_answer_is_shown_for_thirty_days",
     ),
     "interfaces/landing/sign_in/requested_links.py MIN_INTERVAL": (
@@ -251,13 +251,13 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "interfaces/landing/session/session.py EXPIRY_WARNING": (
         "tests/api/test_landing_claim.py::test_a_warning_is_shown_in_the_last_five_minutes",
     ),
-    "interfaces/landing/disputes/receive_form.py _UNTAKEN": (
+    "interfaces/landing/disputes/receive_form.py _MIN_LIFETIME": (
         (
             "tests/faults/test_api_storage_away.py"
             "::test_remaining_content_of_a_debtors_file_is_removed_after_an_hour"
         ),
     ),
-    "operations/keys/versions.py _GUARDS_LAST": (
+    "operations/keys/versions.py _GUARDS_COVERED_AFTER": (
         "tests/usecases/test_key_versions.py::test_a_version_can_be_removed_nine_days_after_the_next",
     ),
     "accounts/merchants/credentials/credentials.py OLD_SECRET_LIFETIME": (
@@ -266,7 +266,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_the_old_secret_works_for_a_day_after_a_rotation"
         ),
     ),
-    "accounts/merchants/store.py KEPT_FOR": (
+    "accounts/merchants/store.py RESPONSES_KEPT_FOR": (
         f"{_AGES}[idempotency_keys]",
         "tests/api/test_api_idempotency.py::test_a_key_is_kept_for_thirty_days",
     ),
@@ -364,7 +364,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "operations/recovery/archive.py KEPT_FOR": (
         "tests/domain/test_archive_bases.py::test_a_base_backup_is_deleted_once_the_next_is_two_weeks_old",
     ),
-    "operations/dashboards/overview.py MONEY_DAYS": (
+    "operations/dashboards/overview.py PAYMENT_DAYS": (
         "tests/usecases/test_read_overview.py::test_the_overview_sums_payments_of_fourteen_days",
     ),
     "operations/dashboards/overview.py RECENT": (
@@ -436,7 +436,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/sign_in/limits.py WINDOW": (
         "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_an_address_whether_or_not_it_exists",
     ),
-    "operations/dashboards/overview.py _BOUNCES_FOR": (
+    "operations/dashboards/overview.py _FAILED_PERIOD": (
         (
             "tests/usecases/test_open_tasks.py"
             "::test_a_message_that_did_not_arrive_waits_for_seven_days"

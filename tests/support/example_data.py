@@ -2,7 +2,7 @@
 fee, a file and a message. Every operation gets its own claim, so that no operation sees the effects
 of another.
 
-The examples use fixed ids; `Scene.real` maps them to the ids in the test.
+The examples use fixed ids; `ExampleClaim.real` maps them to the ids in the test.
 """
 
 from collections.abc import Awaitable, Callable
@@ -128,7 +128,8 @@ class ExampleData:
     unused: list[tuple[int, str]] = field(default_factory=list)
 
     async def prepare(self, operation_id: str) -> ExampleClaim:
-        """Return two new claims with the data that this operation's example needs."""
+        """Return an unused claim with everything that this operation's example needs, and the id
+        of a second one."""
         (claim_id, reference), (other_id, _) = self.unused.pop(0), self.unused.pop(0)
         own = {
             REFERENCE_NUMBER: reference,

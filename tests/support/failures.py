@@ -52,7 +52,7 @@ async def _use_bare_merchant(api: Api) -> httpx.Response:
     return await api.nordwind.post("/claims", [a_claim()])
 
 
-async def _hand_over_twice(api: Api) -> httpx.Response:
+async def _submit_twice(api: Api) -> httpx.Response:
     await api.nordwind.create("INV-2026-0815")
     return await api.nordwind.post("/claims", [a_claim("INV-2026-0815")])
 
@@ -142,7 +142,7 @@ async def _ask_for_token_without_table(api: Api) -> httpx.Response:
     return await _without(api, "access_tokens", lambda: _ask_for_token(api))
 
 
-async def _say(api: Api, words: bytes) -> httpx.Response:
+async def _send_bytes(api: Api, words: bytes) -> httpx.Response:
     """Send bytes to the server itself, which rejects them before any operation is called."""
     resources = api.harness.resources
     limits = ServerLimits(head_seconds=0.2, examine_seconds=0.1)
@@ -165,13 +165,13 @@ PROVOCATIONS: dict[str, Callable[[Api], Awaitable[httpx.Response]]] = {
     "InsufficientScope": _lack_a_right,
     "MethodNotAllowed": _use_another_method,
     "MerchantNotConfigured": _use_bare_merchant,
-    "DuplicateReferenceNumber": _hand_over_twice,
+    "DuplicateReferenceNumber": _submit_twice,
     "IdempotencyConflict": _reuse_key,
     "InvalidState": _withdraw_archived,
     "PayloadTooLarge": _send_too_much,
-    "TooSlow": lambda api: _say(api, b"GET /api"),
-    "AddressTooLong": lambda api: _say(api, b"GET /" + b"a" * 70_000),
-    "HeadTooLarge": lambda api: _say(api, b"GET / HTTP/1.1\r\nX: " + b"a" * 70_000),
+    "TooSlow": lambda api: _send_bytes(api, b"GET /api"),
+    "AddressTooLong": lambda api: _send_bytes(api, b"GET /" + b"a" * 70_000),
+    "HeadTooLarge": lambda api: _send_bytes(api, b"GET / HTTP/1.1\r\nX: " + b"a" * 70_000),
     "UnsupportedMediaType": _send_text,
     "ValidationError": _send_faults,
     "UnknownTicket": _use_unknown_ticket,

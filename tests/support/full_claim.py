@@ -34,7 +34,7 @@ from tests.support.guarded_landing import BOTH_CHANNELS, NUMBER, ON_FILE, read_s
 from tests.support.harness import ERP
 from tests.support.landing import Browser, LandingHarness, a_landing
 from tests.support.modalities import Arrangement
-from tests.support.transfers import ACCOUNT, taking
+from tests.support.transfers import ACCOUNT, nordwind_with_account
 
 # Returns the text with a given name.
 Texts = Callable[[str], str]
@@ -77,7 +77,7 @@ class FullClaim:
         """Return an address of the interface with the claim's ids."""
         return re.sub(r"\{(\w+)\}", lambda found: str(self.ids[found[1]]), address)
 
-    def look_at(self, address: str) -> str:
+    def build_link(self, address: str) -> str:
         """Return the same address as a link on a page would have it."""
         return self.fill(address) + QUERIES.get(address, "")
 
@@ -117,7 +117,7 @@ def configuration_with_everything(texts: Texts = use_name_as_text) -> Configurat
     """Return a merchant's configuration with every optional feature."""
     account = msgspec.structs.replace(ACCOUNT, holder=texts("holder"))
     return msgspec.structs.replace(
-        taking(PartialPaymentSettings("500", items=True), account=account),
+        nordwind_with_account(PartialPaymentSettings("500", items=True), account=account),
         legal=LegalDetails(
             texts("legal-name"), f"{texts('street')}\n{texts('town')}", texts("register"),
             texts("authority"), texts("vat-id"), (texts("representative"),),

@@ -22,16 +22,16 @@ class SentMessages:
     sent: list[Message] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     # Messages that a channel received and did not certainly reject.
-    left: set[UUID] = field(default_factory=set)
+    possibly_sent: set[UUID] = field(default_factory=set)
     calls: Counter[UUID] = field(default_factory=Counter)
     # Set by each message.
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
 
     def take(self, message: Message, *, may_repeat: bool) -> None:
         key = message.communication_id
-        if key in self.left and not may_repeat:
+        if key in self.possibly_sent and not may_repeat:
             self.faults.append(f"sent again: {key}")
-        self.left.add(key)
+        self.possibly_sent.add(key)
         self.sent.append(message)
         self.calls[key] += 1
         self.arrived.set()
@@ -42,7 +42,7 @@ class SentMessages:
         waiting = self.answers.get(message.channel)
         answer = waiting.pop(0) if waiting else Accepted()
         if isinstance(answer, Temporary | Permanent):
-            self.left.discard(message.communication_id)
+            self.possibly_sent.discard(message.communication_id)
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -52,7 +52,7 @@ class SentMessages:
 class GatedChannel:
     """A channel that can repeat e-mails by their id, but not SMS."""
 
-    post: SentMessages
+    sent_messages: SentMessages
     channel: Channel
     gate: asyncio.Event
     # Claims that were paid before the dispatcher began its current pass.
@@ -65,7 +65,7 @@ class GatedChannel:
 
     async def send(self, message: Message) -> Outcome:
         if message.claim_id in self.closed:
-            self.post.faults.append(f"sent though paid: claim {message.claim_id}")
-        self.post.take(message, may_repeat=self.is_repeatable)
+            self.sent_messages.faults.append(f"sent though paid: claim {message.claim_id}")
+        self.sent_messages.take(message, may_repeat=self.is_repeatable)
         await self.gate.wait()
-        return self.post.answer(message)
+        return self.sent_messages.answer(message)

@@ -78,11 +78,11 @@ class ScriptedDeliveryProvider(ScriptedChannel):
 
 
 @dataclass
-class AskableDeliveryProvider(ScriptedDeliveryProvider):
-    became: dict[UUID, bool] = field(default_factory=dict)
+class QueryableDeliveryProvider(ScriptedDeliveryProvider):
+    outcomes: dict[UUID, bool] = field(default_factory=dict)
 
     async def look_up_outcomes(self, communication_ids: Sequence[UUID]) -> dict[UUID, bool]:
-        return {each: self.became[each] for each in communication_ids if each in self.became}
+        return {each: self.outcomes[each] for each in communication_ids if each in self.outcomes}
 
 
 @dataclass

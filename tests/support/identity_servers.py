@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.scripted_identity_provider import CLIENT_SECRET
-from tests.support.tools import find_tool, go_without
+from tests.support.tools import find_tool, skip_or_fail
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SUPPORT = _ROOT / "tests/support"
@@ -61,7 +61,7 @@ async def run_provider(origin: str) -> AsyncIterator[IdentityServer]:
 async def _run(program: str, module: str, *more: str) -> AsyncIterator[IdentityServer]:
     node, path = find_tool("node"), _MODULES / module
     if not path.exists():
-        go_without("the servers of single sign-on are not installed; run: make servers")
+        skip_or_fail("the servers of single sign-on are not installed; run: make servers")
     process = await asyncio.create_subprocess_exec(
         node, str(_SUPPORT / program), str(path), *more,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,

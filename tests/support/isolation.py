@@ -207,7 +207,7 @@ async def create_isolation_data(
         merchant_sides.append(merchant_side)
     await merchant_sides[0].harness.run()
     for merchant_side in merchant_sides:
-        await _furnish(merchant_side)
+        await _create_listed_objects(merchant_side)
         if is_switched:
             await merchant_side.harness.switch()
     return IsolationData(application.app, *merchant_sides)
@@ -228,7 +228,7 @@ async def _create(merchant_side: MerchantSide, key: str) -> None:
     things["claim_id"] = answer.json()["result"][0]["id"]
 
 
-async def _furnish(merchant_side: MerchantSide) -> None:
+async def _create_listed_objects(merchant_side: MerchantSide) -> None:
     """Create two of everything that is listed, so that each list has a cursor."""
     client, things, claim = (
         merchant_side.client,
@@ -258,11 +258,11 @@ async def _furnish(merchant_side: MerchantSide) -> None:
     raised = (await client.get("/events")).json()["result"]["items"]
     things["event_id"] = raised[0]["eventId"]
     things["scenario_id"] = (await client.get("/scenarios")).json()["result"][0]["id"]
-    await _furnish_lists(merchant_side)
+    await _create_objects_of_lists(merchant_side)
     things["cursors"] = {name: cursor async for name, cursor in _cursors(merchant_side)}
 
 
-async def _furnish_lists(merchant_side: MerchantSide) -> None:
+async def _create_objects_of_lists(merchant_side: MerchantSide) -> None:
     """Create the objects that are listed only across all claims."""
     keys = merchant_side.harness.resources.keys
     requests = await merchant_side.harness.rows(_REQUESTS, merchant_side.things["claim_id"])

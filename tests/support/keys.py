@@ -28,7 +28,7 @@ def harness_with_versions(harness: Harness, *versions: int) -> Harness:
     return dataclasses.replace(harness, resources=with_versions(harness.resources, *versions))
 
 
-async def admit(resources: Resources) -> None:
+async def open_first_connection(resources: Resources) -> None:
     """Do what the first connection of a process does. Raises SecretKeyMismatch."""
     assert resources.settings.database_url is not None
     await register_keys_at(resources.settings.database_url, resources.keys)

@@ -45,7 +45,7 @@ async def modalities(landing: LandingHarness) -> list[Any]:
     return list(await landing.payments.harness.rows(_MODALITIES))
 
 
-async def told_states(landing: LandingHarness) -> list[str]:
+async def list_event_states(landing: LandingHarness) -> list[str]:
     """Return the states of modalities in the claim's events."""
     return [row["state"] for row in await landing.payments.harness.rows(_STATES)]
 

@@ -79,7 +79,7 @@ class LetterHarness:
     def references(self) -> list[str]:
         return [name.removesuffix(".pdf") for name in self.letters()]
 
-    def say(self, name: str, content: str | bytes) -> None:
+    def write_status_file(self, name: str, content: str | bytes) -> None:
         """Write a status file as the print service does."""
         folder = self.letter_folder / "status"
         folder.mkdir(exist_ok=True)

@@ -35,7 +35,7 @@ def a_letter(body: str | None = None, language: str = "de", **changes: Any) -> R
     are passed to some_facts."""
     names = ("address", "enclosures", "color", "logo", "layout")
     given = {name: changes.pop(name) for name in names if name in changes}
-    post = LetterPost(**{"address": ADDRESS, "entrance": "pay.example/q"} | given)
+    post = LetterPost(**{"address": ADDRESS, "code_page_address": "pay.example/q"} | given)
     template = TEMPLATE
     if body is not None:
         template = LetterTemplate(subject=TEMPLATE.subject, body={"de": body})
@@ -55,8 +55,8 @@ class PrintedWord:
 
     def is_within(self, left: float, top: float, width: float, height: float) -> bool:
         """Return whether any part of the word is within the box."""
-        beside = self.right <= left or self.left >= left + width
-        return not beside and not (self.bottom <= top or self.top >= top + height)
+        is_outside_horizontally = self.right <= left or self.left >= left + width
+        return not is_outside_horizontally and not (self.bottom <= top or self.top >= top + height)
 
 
 @dataclass(frozen=True)

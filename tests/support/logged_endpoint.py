@@ -39,9 +39,9 @@ async def an_endpoint(harness: Harness, url: str = NO_ONE) -> NewEndpointSecret:
 
 
 async def a_logged_endpoint(
-    harness: Harness, claim_id: int, said: str = "said", url: str = NO_ONE
+    harness: Harness, claim_id: int, response_text: str = "said", url: str = NO_ONE
 ) -> LoggedEndpoint:
-    """Return such an endpoint. `said` is the beginning of the endpoint's response when it
+    """Return such an endpoint. `response_text` is the beginning of the endpoint's response when it
     refuses."""
     new = await an_endpoint(harness, url)
     now, merchant_id = harness.clock.now(), harness.merchant.merchant_id
@@ -65,7 +65,7 @@ async def a_logged_endpoint(
                 "INSERT INTO delivery_attempts (merchant_id, endpoint_id, event_id, attempt, at,"
                 " duration_ms, status, response) VALUES ($1, $2, $3, $4, $5, 1240, $6, $7)",
                 new.endpoint_id, ids[place], number, now + timedelta(seconds=number), status,
-                said if status >= 300 else None,
+                response_text if status >= 300 else None,
             )  # fmt: skip
         await harness.rows(
             "UPDATE deliveries SET state = $3, attempts = $4,"

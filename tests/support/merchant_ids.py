@@ -9,7 +9,7 @@ from dunwell.platform.database.database import Connection
 FIRST_MERCHANT_IDS = count(10_000, 10_000)
 
 
-async def count_on(connection: Connection) -> None:
+async def use_next_merchant_ids(connection: Connection) -> None:
     """Give the next merchants of this database unused ids."""
     await connection.execute(
         f"ALTER TABLE merchants ALTER merchant_id RESTART WITH {next(FIRST_MERCHANT_IDS)}"

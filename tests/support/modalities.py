@@ -49,6 +49,8 @@ DEFERMENT = DeferralTerms(date(2026, 3, 31))
 
 @dataclass
 class Arrangement:
+    """A claim of a merchant that offers plans and deferments, and the operations on them."""
+
     harness: Harness
     claim_id: int
 

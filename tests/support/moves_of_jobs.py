@@ -49,7 +49,7 @@ MOVES_OF_JOBS = [
         )
     ),
     MovingStatement(
-        jobs_store._FIND_OLD, (NOW, 10), {"jobs": _ENDED}, "jobs", "job_id",
+        jobs_store._LIST_EXPIRED, (NOW, 10), {"jobs": _ENDED}, "jobs", "job_id",
         {"not old enough": f"UPDATE jobs SET kept_until = {JUST_LATER}"}, answers="job_id",
         whose="ALL",
     ),

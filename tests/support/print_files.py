@@ -49,7 +49,7 @@ def remove_all(folder: Path) -> None:
 
 
 @contextmanager
-def that_is_away(folder: Path) -> Iterator[None]:
+def folder_unavailable(folder: Path) -> Iterator[None]:
     """Make the folder unavailable, as if its disk were not mounted."""
     away = folder.rename(folder.with_name("away"))
     yield

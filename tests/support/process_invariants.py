@@ -49,18 +49,20 @@ Run = tuple[int, int]
 
 @dataclass
 class ClaimInvariants:
-    world: ProcessSimulation
+    simulation: ProcessSimulation
     # The process of each run, and the steps of its events in the order in which they were first
     # seen.
     runs: dict[Run, tuple[UUID, int]] = field(default_factory=dict)
-    told: dict[Run, list[tuple[str, int]]] = field(default_factory=lambda: defaultdict(list))
+    events_by_run: dict[Run, list[tuple[str, int]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     history: dict[tuple[int, int, int], Any] = field(default_factory=dict)
     seen_events: Counter[int] = field(default_factory=Counter)
     seen_messages: int = 0
     seen_ids: set[UUID] = field(default_factory=set)
 
     async def check(self) -> None:
-        harness = self.world.harness
+        harness = self.simulation.harness
         claims = {row["claim_id"]: row for row in await harness.rows(_CLAIMS)}
         history = await harness.rows(_HISTORY)
         contacts = await harness.rows(_CONTACTS)
@@ -70,7 +72,7 @@ class ClaimInvariants:
             self.runs.setdefault(
                 (row["claim_id"], row["run"]), (row["workflow_id"], row["workflow_major"])
             )
-        assert self.world.post.faults == []
+        assert self.simulation.sent_messages.faults == []
         self._check_versions(history, contacts)
         self._check_places(claims, history)
         self._check_events(claims, events, history, ledger)
@@ -85,7 +87,7 @@ class ClaimInvariants:
         workflow_id, major = self.runs[run]
         return next(
             version.definition.steps
-            for version in self.world.versions.values()
+            for version in self.simulation.versions.values()
             if (version.workflow_id, version.major) == (workflow_id, major)
         )
 
@@ -102,18 +104,18 @@ class ClaimInvariants:
             key = (row["claim_id"], row["run"], row["step_id"])
             if self.history.get(key) != row:
                 self.history[key] = row
-                newest = self.world.current[self.runs[key[:2]]]
+                newest = self.simulation.current[self.runs[key[:2]]]
                 sent = sent_under.get(key, newest)
                 newest = sent | newest if row["outcome"] == "SKIPPED" else sent
                 assert row["version_id"] in newest, f"{key} ran under an old version"
         self._check_texts()
 
     def _check_texts(self) -> None:
-        sent = self.world.post.sent
+        sent = self.simulation.sent_messages.sent
         for message in sent[self.seen_messages :]:
-            version = self.world.versions[read_tag(message.body_text)]
+            version = self.simulation.versions[read_tag(message.body_text)]
             if message.communication_id not in self.seen_ids:
-                newest = self.world.current[version.workflow_id, version.major]
+                newest = self.simulation.current[version.workflow_id, version.major]
                 assert version.version_id in newest, f"{message.claim_id} got an old text"
             self.seen_ids.add(message.communication_id)
         self.seen_messages = len(sent)
@@ -135,8 +137,8 @@ class ClaimInvariants:
             if ARCHIVING in done:
                 assert (count, claim["status"]) == (len(ids), "ARCHIVED")
             place = ids.index(claim["next_step_id"]) if claim["next_step_id"] else len(ids)
-            is_anew = place == count - 1 and isinstance(steps[place], WaitStep)
-            assert place == count or is_anew, f"claim {claim_id} stands at {place}, ran {count}"
+            starts_again = place == count - 1 and isinstance(steps[place], WaitStep)
+            assert place == count or starts_again, f"claim {claim_id} is at {place}, ran {count}"
 
     def _check_events(
         self,
@@ -152,27 +154,29 @@ class ClaimInvariants:
             by_claim[row["claim_id"]].append(row)
         steps_of = {row["communication_id"]: (row["run"], row["step_id"]) for row in ledger}
         for claim_id, claim in claims.items():
-            told = by_claim[claim_id]
-            assert [row["sequence"] for row in told] == list(range(1, len(told) + 1))
-            assert claim["event_sequence"] == len(told)
-            for row in told[self.seen_events[claim_id] :]:
+            claim_events = by_claim[claim_id]
+            assert [row["sequence"] for row in claim_events] == list(
+                range(1, len(claim_events) + 1)
+            )
+            assert claim["event_sequence"] == len(claim_events)
+            for row in claim_events[self.seen_events[claim_id] :]:
                 self._note(claim, row, steps_of)
-            self.seen_events[claim_id] = len(told)
-        for run, told in self.told.items():
-            _check_order(run, told)
+            self.seen_events[claim_id] = len(claim_events)
+        for run, claim_events in self.events_by_run.items():
+            _check_order(run, claim_events)
         assert Counter(row["type"] for row in events) == self._expected(history, ledger)
 
     def _note(self, claim: Any, row: Any, steps_of: dict[UUID, tuple[int, int]]) -> None:
         body = msgspec.json.decode(row["body"])
         run = claim["run"]
         if row["type"] == "ARCHIVED":
-            self.told[claim["claim_id"], run].append(("ARCHIVED", 10**6))
+            self.events_by_run[claim["claim_id"], run].append(("ARCHIVED", 10**6))
             return
         step_id = body["actionStep"]["id"]
         if row["type"] == "ESCALATED":
             run, of_ledger = steps_of[UUID(body["claim"]["communication"]["reference"])]
             assert step_id == of_ledger
-        self.told[claim["claim_id"], run].append((row["type"], step_id))
+        self.events_by_run[claim["claim_id"], run].append((row["type"], step_id))
 
     def _expected(self, history: Iterable[Any], ledger: Iterable[Any]) -> Counter[str]:
         expected: Counter[str] = Counter()
@@ -192,27 +196,29 @@ class ClaimInvariants:
 
     def _check_received(self, contacts: Iterable[Any], ledger: Iterable[Any]) -> None:
         """Check that every contact recorded as made was given to a channel."""
-        received = self.world.post.calls
+        received = self.simulation.sent_messages.calls
         for row in contacts:
             if row["state"] == "ACCEPTED":
                 assert received[row["communication_id"]] > 0
         for row in ledger:
-            assert received[row["communication_id"]] > 0, "the ledger tells of nothing"
+            assert received[row["communication_id"]] > 0, (
+                "the ledger has a contact that no channel received"
+            )
 
     def _forget_old_versions(self) -> None:
-        numbers = {v.version_id: v.minor for v in self.world.versions.values()}
-        for key, versions in self.world.current.items():
-            self.world.current[key] = {max(versions, key=lambda each: numbers[each])}
+        numbers = {v.version_id: v.minor for v in self.simulation.versions.values()}
+        for key, versions in self.simulation.current.items():
+            self.simulation.current[key] = {max(versions, key=lambda each: numbers[each])}
 
 
-def _check_order(run: Run, told: list[tuple[str, int]]) -> None:
+def _check_order(run: Run, events: list[tuple[str, int]]) -> None:
     """Check that steps ascend. The only exception is a second contact of a step: the fallback of
     one that failed later."""
-    firsts = list(dict.fromkeys(told))
-    repeated = [kind for (kind, _), times in Counter(told).items() if times > 1]
+    firsts = list(dict.fromkeys(events))
+    repeated = [kind for (kind, _), times in Counter(events).items() if times > 1]
     assert set(repeated) <= {"ESCALATED"}, f"{run} repeats {repeated}"
     steps = [step_id for _, step_id in firsts]
-    assert steps == sorted(steps), f"{run} told {told}"
+    assert steps == sorted(steps), f"{run}: {events}"
 
 
 def _check_open(claims: dict[int, Any], contacts: Iterable[Any]) -> None:

@@ -51,7 +51,7 @@ class SimulatedDispatcher:
 @dataclass
 class ProcessSimulation:
     harness: Harness
-    post: SentMessages
+    sent_messages: SentMessages
     engines: list[Engine]
     dispatchers: list[SimulatedDispatcher]
     claim_ids: list[int] = field(default_factory=list)
@@ -163,7 +163,7 @@ class ProcessSimulation:
     async def settle(self, index: int, *, was_sent: bool) -> None:
         for key in (await self.list_contacts("UNKNOWN"))[index:][:1]:
             if not was_sent:
-                self.post.left.discard(key)
+                self.sent_messages.possibly_sent.discard(key)
             async with self.harness.work() as work:
                 await resolve_unknown_contact(work, key, was_sent=was_sent)
 
@@ -177,29 +177,29 @@ class ProcessSimulation:
 
     async def begin_dispatch(self, which: int) -> None:
         """Start a pass: its messages are sent, but no result arrives yet."""
-        desk = self.dispatchers[which]
-        if desk.task is not None:
+        simulated = self.dispatchers[which]
+        if simulated.task is not None:
             return
-        desk.gate.clear()
-        self.post.arrived.clear()
-        desk.task = self._start(desk)
-        arrival = asyncio.create_task(self.post.arrived.wait())
-        await asyncio.wait([desk.task, arrival], return_when=asyncio.FIRST_COMPLETED)
+        simulated.gate.clear()
+        self.sent_messages.arrived.clear()
+        simulated.task = self._start(simulated)
+        arrival = asyncio.create_task(self.sent_messages.arrived.wait())
+        await asyncio.wait([simulated.task, arrival], return_when=asyncio.FIRST_COMPLETED)
         arrival.cancel()
-        if desk.task.done():
+        if simulated.task.done():
             await self.finish_dispatch(which)
 
     async def finish_dispatch(self, which: int) -> None:
-        desk = self.dispatchers[which]
-        desk.gate.set()
-        if desk.task is not None:
-            task, desk.task = desk.task, None
+        simulated = self.dispatchers[which]
+        simulated.gate.set()
+        if simulated.task is not None:
+            task, simulated.task = simulated.task, None
             await task
 
-    def _start(self, desk: SimulatedDispatcher) -> "asyncio.Task[int]":
-        for channel in desk.channels:
+    def _start(self, simulated: SimulatedDispatcher) -> "asyncio.Task[int]":
+        for channel in simulated.channels:
             channel.closed = set(self.paid)
-        return asyncio.create_task(desk.dispatcher.run_merchant(self.merchant_id))
+        return asyncio.create_task(simulated.dispatcher.run_merchant(self.merchant_id))
 
     async def run_engine(self, which: int) -> int:
         await expire_holds(self.harness.resources, self.merchant_id)
@@ -208,16 +208,16 @@ class ProcessSimulation:
     async def run_all(self, *others: Coroutine[Any, Any, None]) -> None:
         """Run both engines, the idle dispatchers and the other coroutines at the same time."""
         rounds: list[Any] = [self.run_engine(0), self.run_engine(1), *others]
-        for desk in self.dispatchers:
-            if desk.task is None:
-                desk.gate.set()
-                rounds.append(self._start(desk))
+        for simulated in self.dispatchers:
+            if simulated.task is None:
+                simulated.gate.set()
+                rounds.append(self._start(simulated))
         await asyncio.gather(*rounds)
 
     def advance(self, minutes: int) -> None:
         self.harness.clock.advance(timedelta(minutes=minutes))
 
     async def close(self) -> None:
-        for which, desk in enumerate(self.dispatchers):
+        for which, simulated in enumerate(self.dispatchers):
             await self.finish_dispatch(which)
-            await desk.dispatcher.close()
+            await simulated.dispatcher.close()

@@ -127,14 +127,14 @@ class SingleSignOnHarness:
 
 
 def build_return(
-    sent: StartedSignOn, brought: dict[str, str], visitor: Visitor = HOME
+    sent: StartedSignOn, callback_query: dict[str, str], visitor: Visitor = HOME
 ) -> ProviderReturn:
     return ProviderReturn(
         secret=sent.secret,
-        state=brought.get("state", ""),
-        code=brought.get("code", ""),
-        error=brought.get("error", ""),
-        issuer=brought.get("iss"),
+        state=callback_query.get("state", ""),
+        code=callback_query.get("code", ""),
+        error=callback_query.get("error", ""),
+        issuer=callback_query.get("iss"),
         visitor=visitor,
         randomness=randomness(),
     )

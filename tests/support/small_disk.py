@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.support.tools import go_without
+from tests.support.tools import skip_or_fail
 
 _CHUNK = 64 * 1024
 
@@ -45,7 +45,7 @@ def a_small_disk(folder: Path, megabytes: int) -> Iterator[SmallDisk]:
     command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        go_without(f"a small disk is mounted by root: {done.stderr}")
+        skip_or_fail(f"a small disk is mounted by root: {done.stderr}")
     try:
         yield SmallDisk(folder)
     finally:

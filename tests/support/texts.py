@@ -91,7 +91,7 @@ def sending_by_providers(configuration: Configuration = CONFIGURATION) -> Config
     return msgspec.structs.replace(configuration, channels=_CHANNELS)
 
 
-async def apply_lines(tx: Connection, now: datetime) -> None:
+async def apply_delivery_providers(tx: Connection, now: datetime) -> None:
     """Apply delivery providers, each with a price."""
     installation = msgspec.convert({"deliveryProviders": _LINES}, Installation)
     revision = InstallationRevision(1, installation)
@@ -107,7 +107,7 @@ async def a_harness_with_prices(
     """Return a merchant that uses delivery providers on all three channels. `provider` sends
     the e-mails."""
     async with resources.database.transaction() as tx:
-        await apply_lines(tx, clock.now())
+        await apply_delivery_providers(tx, clock.now())
     providers = {"post": provider or ScriptedDeliveryProvider()}
     configuration = sending_by_providers(given.pop("configuration", CONFIGURATION))
     return await a_harness(

@@ -29,7 +29,7 @@ def find_tool(name: str) -> str:
     # Programs of servers are in a folder that is not in every user's PATH.
     program = shutil.which(name) or shutil.which(name, path="/usr/sbin")
     if program is None:
-        go_without(f"{name} is not installed; see .ci/run")
+        skip_or_fail(f"{name} is not installed; see .ci/run")
     return program
 
 
@@ -37,11 +37,11 @@ def find_noto_fonts() -> tuple[Path, ...]:
     """Return the folders of the fonts that cover every script."""
     for package, file in _NOTO.items():
         if not file.exists():
-            go_without(f"{package} is not installed; see .ci/run")
+            skip_or_fail(f"{package} is not installed; see .ci/run")
     return tuple(dict.fromkeys(file.parent for file in _NOTO.values()))
 
 
-def go_without(reason: str) -> NoReturn:
+def skip_or_fail(reason: str) -> NoReturn:
     """Skip the test if this host lacks a program; on CI, fail."""
     if os.environ.get("CI") == "true":
         pytest.fail(reason)

@@ -22,7 +22,7 @@ THREE_ITEMS: dict[str, Any] = {
 }
 
 
-def taking(
+def nordwind_with_account(
     partial: PartialPaymentSettings | None = None, *, account: BankAccount | None = ACCOUNT
 ) -> Configuration:
     """Return Nordwind with the sandbox payment provider and a bank account."""

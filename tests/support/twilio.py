@@ -22,7 +22,7 @@ class FakeTwilio:
     # Status and error code of the next responses. After these, messages are accepted.
     refusals: list[tuple[int, int]] = field(default_factory=list)
     # Whether to close the connection after accepting a message.
-    hangs_up: bool = False
+    closes_connection: bool = False
 
     async def take(self, request: web.Request) -> web.StreamResponse:
         words = b64encode(ACCOUNT.encode() + b":" + TOKEN).decode()
@@ -34,7 +34,7 @@ class FakeTwilio:
         form = await request.post()
         taken = {name: str(value) for name, value in form.items()}
         self.messages.append(taken)
-        if self.hangs_up:
+        if self.closes_connection:
             assert request.transport is not None
             request.transport.close()
         sid = f"SM{len(self.messages):032d}"

@@ -240,18 +240,18 @@ def _plain(rows: str) -> Sequence[str]:
 
 
 async def try_statement(
-    tx: Connection, text: str, values: Sequence[Any], names: Sequence[str], standing: Rows
+    tx: Connection, text: str, values: Sequence[Any], names: Sequence[str], rows_before: Rows
 ) -> StatementResult | None:
     """Run the statement in a transaction that is rolled back. Return None if the database rejects
-    it. `names` are the tables to compare; `standing` holds the rows of the own merchant before the
-    statement."""
+    it. `names` are the tables to compare; `rows_before` holds the rows of the own merchant before
+    the statement."""
     trial = tx.transaction()
     await trial.start()
     try:
         answer = sorted(str(tuple(row)) for row in await tx.fetch(text, *values))
         rows = await read_rows(tx, names)
         own = rows[OWN]
-        changed = any(own[name] != standing[name] for name in names)
+        changed = any(own[name] != rows_before[name] for name in names)
         return StatementResult(answer, own, rows[OTHER], bool(answer) or changed)
     except asyncpg.PostgresError:
         return None

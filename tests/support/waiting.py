@@ -13,7 +13,7 @@ WHERE wait_event_type = 'Lock' AND datname = current_database()
 _TIMEOUT_SECONDS = 60
 
 
-async def until_held_back(database: Database, task: "asyncio.Task[Any]") -> None:
+async def wait_until_blocked(database: Database, task: "asyncio.Task[Any]") -> None:
     """Wait until the task is blocked by a lock of another transaction. Fail if the task ends
     instead."""
     async with asyncio.timeout(_TIMEOUT_SECONDS), database.connection() as connection:

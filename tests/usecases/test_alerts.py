@@ -88,9 +88,9 @@ async def test_a_provider_backlog_is_alerted_once_repeated_and_ended(
     assert await alert_harness.check() == 0
     assert await alert_harness.check(HOUR) == 1
     assert await alert_harness.list_active() == [("PROVIDER_BACKLOG", "post")]
-    [told, other] = await alert_harness.send()
-    assert told == other
-    assert told.startswith("Dunwell alert: Delivery provider post: unsent messages: 1, ")
+    [subject, other] = await alert_harness.send()
+    assert subject == other
+    assert subject.startswith("Dunwell alert: Delivery provider post: unsent messages: 1, ")
     assert [await alert_harness.check() for _ in range(3)] == [0, 0, 0]
     assert await alert_harness.send() == []
     assert await alert_harness.check(DAY) == 1
@@ -115,10 +115,10 @@ async def test_an_alert_contains_no_personal_data(alert_harness: AlertHarness) -
     await alert_harness.send()
     kinds = {kind for kind, _ in await alert_harness.list_active()}
     assert kinds == {AlertKind.PROVIDER_FAILING, AlertKind.DESTINATION_FAILING}
-    told = " ".join(str(tuple(row)) for row in await alert_harness.harness.rows(_MAILS))
+    emails = " ".join(str(tuple(row)) for row in await alert_harness.harness.rows(_MAILS))
     for personal in ("Mustermann", "Erika", "inv-1@", "INV-1"):
-        assert personal not in told
-    assert "post/example.org: 12 of 12 messages to this destination failed" in told
+        assert personal not in emails
+    assert "post/example.org: 12 of 12 messages to this destination failed" in emails
 
 
 async def test_only_one_of_many_workers_checks_in_a_minute(alert_harness: AlertHarness) -> None:

@@ -17,7 +17,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.payments import DEBTOR, PAYING, PaymentHarness, a_payment_harness
-from tests.support.transfers import taking
+from tests.support.transfers import nordwind_with_account
 
 # The test clock shows Monday, 2 March 2026, 10:00 in Berlin.
 MONDAY = date(2026, 3, 2)
@@ -27,7 +27,7 @@ WHOLE = PaymentChoice(PaymentChoiceKind.WHOLE, 10240)
 @pytest.fixture
 async def payments(resources: Resources, clock: MovableClock) -> PaymentHarness:
     return await a_payment_harness(
-        resources, clock, configuration=taking(PartialPaymentSettings("500"))
+        resources, clock, configuration=nordwind_with_account(PartialPaymentSettings("500"))
     )
 
 

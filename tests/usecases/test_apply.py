@@ -151,8 +151,8 @@ async def test_a_plan_lists_all_changes_and_makes_none(applying: Applying) -> No
     plan = await applying.plan()
     assert (plan.merchant_id, plan.credentials, plan.webhooks) == (None, [], [])
     assert await applying.rows() == before
-    said = [line.replace("would be published", "published") for line in plan.changes]
-    assert said == (await applying.apply()).changes
+    expected = [line.replace("would be published", "published") for line in plan.changes]
+    assert expected == (await applying.apply()).changes
 
 
 async def test_only_differences_are_applied_and_reported(applying: Applying) -> None:
@@ -276,8 +276,8 @@ async def test_a_draft_is_published_later_or_discarded_when_its_change_is_revert
 
 
 async def test_a_definition_can_be_in_its_own_file(applying: Applying) -> None:
-    beside = applying.path.parent / "standard.yaml"
-    beside.write_text(yaml.safe_dump(a_document(), allow_unicode=True))
+    definition_path = applying.path.parent / "standard.yaml"
+    definition_path.write_text(yaml.safe_dump(a_document(), allow_unicode=True))
     await applying.apply()
     applying.document["workflows"] = [{"name": "Standard", "file": "standard.yaml"}]
     assert (await applying.apply()).changes == []

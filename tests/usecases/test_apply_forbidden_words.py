@@ -16,7 +16,7 @@ def applying(resources: Resources, tmp_path: Path) -> Applying:
     return Applying(resources, tmp_path)
 
 
-def say(applying: Applying, words: str) -> None:
+def set_text(applying: Applying, words: str) -> None:
     applying.definition["templates"]["reminder"]["EMAIL"]["body"]["en"] += f" {words}"
 
 
@@ -29,15 +29,15 @@ async def find_faults(applying: Applying) -> list[tuple[str, str]]:
 
 
 async def test_a_file_with_a_threat_is_refused(applying: Applying) -> None:
-    say(applying, "or we sue")
+    set_text(applying, "or we sue")
     assert await find_faults(applying) == [(_PLACE, "FORBIDDEN_WORD")]
 
 
 async def test_the_merchants_list_replaces_the_standard_one(applying: Applying) -> None:
-    say(applying, "or we sue")
+    set_text(applying, "or we sue")
     applying.document["forbiddenWords"] = {"en": ["kindly"]}
     await applying.apply()
-    say(applying, "kindly")
+    set_text(applying, "kindly")
     assert await find_faults(applying) == [(_PLACE, "FORBIDDEN_WORD")]
 
 
@@ -45,5 +45,5 @@ async def test_an_applied_list_stays_when_the_key_is_absent(applying: Applying) 
     applying.document["forbiddenWords"] = {"en": []}
     await applying.apply()
     del applying.document["forbiddenWords"]
-    say(applying, "or we sue")
+    set_text(applying, "or we sue")
     await applying.apply()

@@ -92,9 +92,9 @@ async def test_a_workflow_whose_contact_hours_are_all_quiet_is_refused(
     standing = [{"name": "Standard", "definition": a_document(settings=at_any_hour)}]
     await apply(resources, tmp_path, guards=quiet, workflows=standing)
     (tmp_path / "standard.yaml").write_bytes(msgspec.json.encode(a_document()))
-    said = {"definition": a_document()} if is_inline else {"file": "standard.yaml"}
+    workflow = {"definition": a_document()} if is_inline else {"file": "standard.yaml"}
     with pytest.raises(ValidationError) as refusal:
-        await apply(resources, tmp_path, workflows=[{"name": "Standard", **said}])
+        await apply(resources, tmp_path, workflows=[{"name": "Standard", **workflow}])
     path = "/workflows/0/definition/settings/contactHours" if is_inline else "/workflows/0/file"
     assert [(fault.path, fault.code) for fault in refusal.value.faults] == [(path, "EMPTY_HOURS")]
     async with resources.database.connection() as tx:

@@ -63,19 +63,19 @@ async def test_changed_rules_become_a_draft_once_and_a_version_when_published(
 ) -> None:
     await applying.apply()
     with_rules(applying, GERMAN, LARGE, default=None)
-    told = [
+    changes = [
         'rule "German" added',
         "no default workflow; new claims that no rule matches stay unassigned",
     ]
     plan = await applying.plan()
     assert await stored(applying) == (1, 0)
     draft = "saved as draft; --publish makes them version 2"
-    assert plan.changes == [f"assignment rules would be {draft}", *told]
-    assert (await applying.apply()).changes == [f"assignment rules {draft}", *told]
+    assert plan.changes == [f"assignment rules would be {draft}", *changes]
+    assert (await applying.apply()).changes == [f"assignment rules {draft}", *changes]
     assert await stored(applying) == (1, 1)
     assert (await applying.apply()).changes == []
     published = await applying.apply(publish=True)
-    assert published.changes == ["assignment rules published as version 2", *told]
+    assert published.changes == ["assignment rules published as version 2", *changes]
     assert await stored(applying) == (2, 0)
 
 

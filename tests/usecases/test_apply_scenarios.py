@@ -80,15 +80,15 @@ async def test_a_changed_definition_is_edited_in_place(
     await harness.create()
     await harness.run()
     del first_of(applying)["definition"]["steps"][2]
-    goes_on = '1 claim at step 3 "Dunning fee" continues at step 4 "Ask the ERP"'
-    told = [
+    continuation = '1 claim at step 3 "Dunning fee" continues at step 4 "Ask the ERP"'
+    changes = [
         'scenario "Standard": step 3 "Dunning fee" removed',
-        f'scenario "Standard": {goes_on}',
+        f'scenario "Standard": {continuation}',
     ]
     heading = "changed in place; claims in process follow it with their next step: 1"
     plan = await applying.plan()
-    assert plan.changes == [f'scenario "Standard" would be {heading}', *told]
-    assert (await applying.apply()).changes == [f'scenario "Standard" {heading}', *told]
+    assert plan.changes == [f'scenario "Standard" would be {heading}', *changes]
+    assert (await applying.apply()).changes == [f'scenario "Standard" {heading}', *changes]
     assert (await applying.apply()).changes == []
 
 

@@ -99,7 +99,7 @@ async def lease_one(harness: Harness) -> tuple[Lease, PlannedContact]:
     return lease, leased
 
 
-async def let_wait(harness: Harness, lease: Lease, leased: PlannedContact) -> None:
+async def hold_for_attachment(harness: Harness, lease: Lease, leased: PlannedContact) -> None:
     """Hold the contact as a dispatcher does that has seen no attachment."""
     async with harness.work() as work:
         until = harness.clock.now() + 7 * _DAY
@@ -115,7 +115,7 @@ async def test_a_contact_does_not_wait_for_a_file_attached_since_its_check(
     lease, leased = await lease_one(harness)
 
     await attach(harness, claim_id, ticket_id)
-    await let_wait(harness, lease, leased)
+    await hold_for_attachment(harness, lease, leased)
 
     assert await contacts(harness) == [("PLANNED", clock.now())]
     await harness.run()
@@ -132,7 +132,7 @@ async def test_a_contact_does_not_wait_for_a_file_that_is_being_attached(
 
     async with harness.work() as work:
         await attach_file(work, claim_id, ticket_id)
-        await let_wait(harness, lease, leased)
+        await hold_for_attachment(harness, lease, leased)
 
     assert await contacts(harness) == [("PLANNED", clock.now())]
 
@@ -141,7 +141,7 @@ async def test_a_claim_without_a_change_waits(resources: Resources, clock: Movab
     harness = await a_harness_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
     await harness.create(**REACHABLE)
 
-    await let_wait(harness, *await lease_one(harness))
+    await hold_for_attachment(harness, *await lease_one(harness))
 
     assert await contacts(harness) == [("ATTACHMENT_MISSING", clock.now() + 7 * _DAY)]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from dunwell.interfaces.cli.findings.backups import check_backups, describe_verifying
+from dunwell.interfaces.cli.findings.backups import check_backups, describe_verification
 from dunwell.platform.config import Settings
 from dunwell.platform.database.database import Database
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder
@@ -89,13 +89,13 @@ def test_the_doctor_says_whether_a_backup_can_be_verified_here(
     settings: Settings, tmp_path: Path
 ) -> None:
     bare = replace(settings, pg_bin=str(tmp_path))
-    found = describe_verifying(bare, _GIB, tmp_path, free=2 * _GIB)
+    found = describe_verification(bare, _GIB, tmp_path, free=2 * _GIB)
     assert found.mark == "note"
     assert found.words.endswith(f"{tmp_path} has no initdb and no postgres")
     assert "DUNWELL_PG_BIN" in str(found.remedy)
     usual = replace(settings, pg_bin=str(get_binaries_folder(None)))
-    assert describe_verifying(usual, _GIB, tmp_path, free=2 * _GIB).mark == "ok"
-    found = describe_verifying(usual, _GIB, tmp_path, free=_GIB - 1)
+    assert describe_verification(usual, _GIB, tmp_path, free=2 * _GIB).mark == "ok"
+    found = describe_verification(usual, _GIB, tmp_path, free=_GIB - 1)
     assert (found.mark, found.remedy) == ("note", "Set TMPDIR to a folder with enough space.")
 
 

@@ -31,11 +31,11 @@ async def test_delivery_counts_are_shown_by_domain_with_reasons(
     await harness.run()
     # The command line uses real time.
     await harness.rows("UPDATE communications SET settled_at = now() WHERE merchant_id = $1")
-    told = dunwell.run("channel", "deliveries").stdout.splitlines()
-    assert told[1].split() == [
+    lines = dunwell.run("channel", "deliveries").stdout.splitlines()
+    assert lines[1].split() == [
         "post", "example.org", "4", "0", "3", "75.0", "%", "1", "too", "many",
     ]  # fmt: skip
-    assert told[-2:] == [
+    assert lines[-2:] == [
         "Reasons", "  post example.org: 3 x The mail server refused it: 550 5.7.1.",
     ]  # fmt: skip
     [seen] = msgspec.json.decode(dunwell.run("channel", "deliveries", "--json").stdout)

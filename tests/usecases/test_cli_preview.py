@@ -101,11 +101,11 @@ async def test_a_preview_prints_json_and_writes_every_claim_to_a_file(
     await save(harness, 3, value="300")
     file = tmp_path / "claims.csv"
     done = run(dunwell, "--json", "--list", str(file), "--days", "10")
-    told = json.loads(done.stdout)
-    assert (told["verdict"], told["claimsReached"], told["currency"]) == ("MINOR", 4, "EUR")
-    assert told["nextContacts"]["kinds"]["UNCHANGED"] == 4
-    assert [day["contacts"] for day in told["outlook"]["days"]] == [{"EMAIL": 2}, {"EMAIL": 1}]
-    assert (told["outlook"]["archived"], told["outlook"]["fees"]) == (0, 3)
+    output = json.loads(done.stdout)
+    assert (output["verdict"], output["claimsReached"], output["currency"]) == ("MINOR", 4, "EUR")
+    assert output["nextContacts"]["kinds"]["UNCHANGED"] == 4
+    assert [day["contacts"] for day in output["outlook"]["days"]] == [{"EMAIL": 2}, {"EMAIL": 1}]
+    assert (output["outlook"]["archived"], output["outlook"]["fees"]) == (0, 3)
     assert done.stderr == f"4 claims written to {file}\n"
     with file.open(newline="", encoding="utf-8") as rows:
         listed = list(csv.DictReader(rows))

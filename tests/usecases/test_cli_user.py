@@ -63,7 +63,7 @@ async def test_users_are_created_listed_reset_and_deactivated(
 async def test_each_refusal_is_one_line(dunwell: CommandLine, resources: Resources) -> None:
     await join(build_sign_in_services(resources), a_new_user())
     name = ("--name", "X", "--role")
-    for words, told in (
+    for words, expected in (
         (("end", "erika@example.org", "--yes"), "This is the last administrator."),
         (("end", "nobody@example.org", "--yes"), "There is no user nobody@example.org."),
         (("reset", "nobody@example.org"), "There is no user nobody@example.org."),
@@ -73,7 +73,7 @@ async def test_each_refusal_is_one_line(dunwell: CommandLine, resources: Resourc
     ):
         done = dunwell.run("user", *words)
         assert (done.returncode, done.stdout) == (1, "")
-        assert told in done.stderr
+        assert expected in done.stderr
         assert done.stderr.count("\n") == 1
 
 

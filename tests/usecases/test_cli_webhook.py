@@ -110,13 +110,13 @@ async def test_the_proof_lists_missing_events_and_exits_with_1(
     )
 
     done = dunwell.run("webhook", "proof", "nordwind", url, "--from", "2")
-    [told] = json.loads(dunwell.run("webhook", "proof", "nordwind", url, "--json").stdout)["gaps"][
+    [gap] = json.loads(dunwell.run("webhook", "proof", "nordwind", url, "--json").stdout)["gaps"][
         1:
     ]
 
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == "Sent 2 to 2, acknowledged all but 1."
-    assert (told["number"], told["why"], told["claimId"]) == (2, "GIVEN_UP", outbox.claim_id)
+    assert (gap["number"], gap["why"], gap["claimId"]) == (2, "GIVEN_UP", outbox.claim_id)
 
 
 async def test_an_endpoint_is_enabled(dunwell: CommandLine, outbox: Outbox) -> None:

@@ -44,7 +44,7 @@ def test_wrong_usage_is_reported_in_one_line_and_exits_with_2(
 
 
 def test_help_lists_every_command(dunwell: CommandLine) -> None:
-    done = dunwell.run_anew("--help")
+    done = dunwell.run_in_new_process("--help")
     words = ["up", "web", "worker", "mail", "channel", "migrate", "apply", "workflow"]
     words += ["rules", "scenario"]
     words += [
@@ -72,12 +72,12 @@ def test_help_lists_every_command(dunwell: CommandLine) -> None:
 def test_doctor_finds_no_fault_in_a_complete_installation(dunwell: CommandLine) -> None:
     done = dunwell.run("doctor")
     # The remedy of a note is below it.
-    told = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
-    subjects = [line.split()[:2] for line in told]
+    lines = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
+    subjects = [line.split()[:2] for line in lines]
     assert subjects == [
         ["ok", "settings"],
         ["ok", "database"],
-        ["ok", "figures"],
+        ["ok", "metrics"],
         ["ok", "database"],
         ["ok", "pooler"],
         ["ok", "clock"],

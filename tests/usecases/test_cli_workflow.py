@@ -230,9 +230,9 @@ def test_faults_of_fields_and_texts_are_reported_at_once(
     file = tmp_path / "definition.yaml"
     file.write_text(render_yaml(document))
 
-    told = json.loads(run(dunwell, "check", str(file), "--json").stdout)
+    output = json.loads(run(dunwell, "check", str(file), "--json").stdout)
 
-    paths = {(each["path"], each["code"]) for each in told}
+    paths = {(each["path"], each["code"]) for each in output}
     assert paths >= {
         ("/steps/1/days", "WRONG_TYPE"),
         ("/snippets/greeting/en", "WRONG_TYPE"),

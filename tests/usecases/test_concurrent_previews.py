@@ -76,10 +76,12 @@ async def test_one_draft_is_previewed_at_a_time(
 async def test_concurrent_starts_create_one_preview(harness: Harness) -> None:
     drafts = [await a_draft(harness, name) for name in ("One", "Two", "One", "Two")]
 
-    begun = await asyncio.gather(*(start(harness, each) for each in drafts), return_exceptions=True)
+    outcomes = await asyncio.gather(
+        *(start(harness, each) for each in drafts), return_exceptions=True
+    )
 
-    jobs = {each.job_id for each in begun if isinstance(each, BackgroundJob)}
-    refused = [each for each in begun if isinstance(each, InvalidState)]
+    jobs = {each.job_id for each in outcomes if isinstance(each, BackgroundJob)}
+    refused = [each for each in outcomes if isinstance(each, InvalidState)]
     assert (len(jobs), len(refused)) == (1, 2)
     assert await count_live(harness) == 1
 

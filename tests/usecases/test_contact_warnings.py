@@ -52,15 +52,15 @@ async def test_the_command_line_warns_when_a_file_is_checked_saved_and_published
     dunwell: CommandLine, resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> None:
     await a_harness(resources, clock, a_definition(steps=[EMAIL, WAIT]))
-    file, told = tmp_path / "definition.yaml", f"warning: {NO_WAIT}\n"
+    file, warning = tmp_path / "definition.yaml", f"warning: {NO_WAIT}\n"
     file.write_text(render_yaml(a_document(steps=[EMAIL])))
 
     def run(*words: str) -> tuple[int, str]:
         done = dunwell.run("workflow", *words)
         return done.returncode, done.stderr
 
-    assert run("check", str(file)) == (0, told)
-    assert run("draft", "nordwind", "Standard", str(file)) == (0, told)
+    assert run("check", str(file)) == (0, warning)
+    assert run("draft", "nordwind", "Standard", str(file)) == (0, warning)
     published = dunwell.run("workflow", "publish", "nordwind", "Standard", "--yes", "--json")
     assert json.loads(published.stdout)["warnings"] == [NO_WAIT]
     file.write_text(render_yaml(a_document(steps=[EMAIL, WAIT])))
@@ -68,7 +68,7 @@ async def test_the_command_line_warns_when_a_file_is_checked_saved_and_published
     assert run("publish", "nordwind", "Standard", "--yes") == (0, "")
     file.write_text(render_yaml(a_document(steps=[EMAIL])))
     run("draft", "nordwind", "Standard", str(file))
-    assert run("publish", "nordwind", "Standard", "--yes") == (0, told)
+    assert run("publish", "nordwind", "Standard", "--yes") == (0, warning)
 
 
 async def test_saving_a_scenario_warns(resources: Resources, clock: MovableClock) -> None:

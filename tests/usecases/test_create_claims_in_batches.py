@@ -39,20 +39,20 @@ SELECT (SELECT count(*) FROM debtors WHERE merchant_id = $1) AS debtors,
 """
 
 
-class Counter:
+class ClaimSubmitter:
     """Sends requests as a web process does."""
 
     def __init__(self, harness: Harness, intake: ClaimIntake) -> None:
         self.harness = harness
         self.intake = intake
 
-    async def hand_over(self, *references: str, actor: Actor = ERP) -> list[CreationResult]:
+    async def submit(self, *references: str, actor: Actor = ERP) -> list[CreationResult]:
         """Send one request."""
         claims = [a_submission(each) for each in references]
         return await self.intake.create(self.harness.merchant, actor, claims)
 
-    async def at_once(self, *requests: Sequence[str]) -> list[list[CreationResult]]:
-        return await asyncio.gather(*(self.hand_over(*each) for each in requests))
+    async def submit_at_once(self, *requests: Sequence[str]) -> list[list[CreationResult]]:
+        return await asyncio.gather(*(self.submit(*each) for each in requests))
 
     async def stored(self) -> dict[str, int]:
         rows = await self.harness.rows(_STORED)
@@ -66,8 +66,8 @@ def ids_of(*answers: Sequence[CreationResult]) -> dict[str | None, int | None]:
 
 
 @pytest.fixture
-async def counter(resources: Resources, clock: MovableClock) -> Counter:
-    return Counter(await a_harness(resources, clock, a_definition()), ClaimIntake(resources))
+async def submitter(resources: Resources, clock: MovableClock) -> ClaimSubmitter:
+    return ClaimSubmitter(await a_harness(resources, clock, a_definition()), ClaimIntake(resources))
 
 
 async def test_requests_that_arrive_together_share_one_statement(
@@ -75,40 +75,42 @@ async def test_requests_that_arrive_together_share_one_statement(
 ) -> None:
     harness = await a_harness(resources, clock, a_definition())
     async with a_counted_database(resources, clock) as (over, statements):
-        counter = Counter(harness, ClaimIntake(over))
-        await counter.hand_over("A-0")
+        submitter = ClaimSubmitter(harness, ClaimIntake(over))
+        await submitter.submit("A-0")
         await statements.take()
 
-        answers = await counter.at_once(["A-1"], ["A-2", "A-3"], ["A-4"])
+        answers = await submitter.submit_at_once(["A-1"], ["A-2", "A-3"], ["A-4"])
         sent = await statements.take()
 
     assert [len(each) for each in answers] == [1, 2, 1]
-    assert ids_of(*answers).items() <= (await counter.stored()).items()
+    assert ids_of(*answers).items() <= (await submitter.stored()).items()
     assert len(sent) == 1, sent
-    assert (await harness.read((await counter.stored())["A-4"])).next_step_at == clock.now()
+    assert (await harness.read((await submitter.stored())["A-4"])).next_step_at == clock.now()
 
 
 async def test_each_request_gets_an_audit_entry_with_its_actor(
-    counter: Counter,
+    submitter: ClaimSubmitter,
 ) -> None:
     await asyncio.gather(
-        counter.hand_over("A-1", "A-2"), counter.hand_over("A-3", actor=SHOP), counter.at_once()
+        submitter.submit("A-1", "A-2"),
+        submitter.submit("A-3", actor=SHOP),
+        submitter.submit_at_once(),
     )
-    await counter.hand_over("A-3")
+    await submitter.submit("A-3")
 
-    stored = await counter.stored()
-    assert [tuple(row) for row in await counter.harness.rows(_AUDITS)] == [
+    stored = await submitter.stored()
+    assert [tuple(row) for row in await submitter.harness.rows(_AUDITS)] == [
         ("erp", [stored["A-1"], stored["A-2"]]),
         ("shop", [stored["A-3"]]),
     ]
 
 
 async def test_a_reference_of_two_requests_goes_to_the_first_and_the_second_names_its_claim(
-    counter: Counter,
+    submitter: ClaimSubmitter,
 ) -> None:
-    first, second, other = await counter.at_once(["A"], ["A", "B"], ["C"])
+    first, second, other = await submitter.submit_at_once(["A"], ["A", "B"], ["C"])
 
-    stored = await counter.stored()
+    stored = await submitter.stored()
     assert ids_of(first, other, second[1:]) == stored
     assert isinstance(second[0].error, DuplicateReferenceNumber)
     assert second[0].error.details == {"claimId": stored["A"]}
@@ -119,17 +121,17 @@ async def test_large_requests_run_alone_and_delay_no_others(
 ) -> None:
     harness = await a_harness(resources, clock, a_definition())
     async with a_counted_database(resources, clock, connections=3) as (over, statements):
-        counter = Counter(harness, ClaimIntake(over))
-        await counter.hand_over(*(f"A-{n}" for n in range(21)))
+        submitter = ClaimSubmitter(harness, ClaimIntake(over))
+        await submitter.submit(*(f"A-{n}" for n in range(21)))
         await statements.take()
         done: list[str] = []
 
-        async def hand_over(*references: str) -> None:
-            ids_of(await counter.hand_over(*references))
+        async def submit(*references: str) -> None:
+            ids_of(await submitter.submit(*references))
             done.append(references[0])
 
         many = [f"B-{n}" for n in range(1000)]
-        await asyncio.gather(hand_over(*many), *(hand_over(f"C-{n}") for n in range(20)))
+        await asyncio.gather(submit(*many), *(submit(f"C-{n}") for n in range(20)))
         sent = [each for each in await statements.take() if "INSERT" in each]
 
     assert done[-1] == "B-0"
@@ -137,39 +139,39 @@ async def test_large_requests_run_alone_and_delay_no_others(
 
 
 async def test_requests_at_other_times_of_a_sandbox_each_start_at_their_own(
-    counter: Counter, clock: MovableClock
+    submitter: ClaimSubmitter, clock: MovableClock
 ) -> None:
-    now = counter.harness.merchant
+    now = submitter.harness.merchant
     later = msgspec.structs.replace(now, sandbox_now=clock.now() + timedelta(days=3))
 
     answers = await asyncio.gather(
         *(
-            counter.intake.create(merchant, ERP, [a_submission(f"A-{n}")])
+            submitter.intake.create(merchant, ERP, [a_submission(f"A-{n}")])
             for n, merchant in enumerate((now, later, now))
         )
     )
 
     ids = ids_of(*answers)
-    starts = [(await counter.harness.read(ids[f"A-{n}"] or 0)).next_step_at for n in range(3)]
+    starts = [(await submitter.harness.read(ids[f"A-{n}"] or 0)).next_step_at for n in range(3)]
     assert starts == [clock.now(), later.sandbox_now, clock.now()]
 
 
 async def test_an_unconfigured_merchant_gets_an_error_and_delays_no_others(
-    counter: Counter, resources: Resources, clock: MovableClock
+    submitter: ClaimSubmitter, resources: Resources, clock: MovableClock
 ) -> None:
     incomplete = msgspec.structs.replace(CONFIGURATION, channels={})
     bare = (await a_harness(resources, clock, key="bare", configuration=incomplete)).merchant
     asked = [
-        counter.intake.create(bare, ERP, [a_submission("A-1")]),
-        counter.hand_over("A-1"),
-        counter.intake.create(bare, ERP, [a_submission("A-2")]),
+        submitter.intake.create(bare, ERP, [a_submission("A-1")]),
+        submitter.submit("A-1"),
+        submitter.intake.create(bare, ERP, [a_submission("A-2")]),
     ]
     answers = await asyncio.gather(*asked, return_exceptions=True)
     assert [isinstance(each, MerchantNotConfigured) for each in answers] == [True, False, True]
 
 
 async def test_one_request_that_cannot_be_written_does_not_harm_the_others(
-    counter: Counter, database: Database
+    submitter: ClaimSubmitter, database: Database
 ) -> None:
     async with database.connection() as connection:
         await connection.execute(
@@ -177,25 +179,27 @@ async def test_one_request_that_cannot_be_written_does_not_harm_the_others(
         )
         try:
             answers = await asyncio.gather(
-                *(counter.hand_over(each) for each in "ABC"), return_exceptions=True
+                *(submitter.submit(each) for each in "ABC"), return_exceptions=True
             )
         finally:
             await connection.execute("ALTER TABLE claims DROP CONSTRAINT no_b")
 
     assert isinstance(answers[1], Exception)
-    assert ids_of(answers[0], answers[2]) == await counter.stored()  # type: ignore[arg-type]
-    assert len(await counter.harness.rows(_AUDITS)) == 2
+    assert ids_of(answers[0], answers[2]) == await submitter.stored()  # type: ignore[arg-type]
+    assert len(await submitter.harness.rows(_AUDITS)) == 2
 
 
 async def test_two_processes_create_a_reference_once_and_share_no_id(
-    counter: Counter, resources: Resources
+    submitter: ClaimSubmitter, resources: Resources
 ) -> None:
-    other = Counter(counter.harness, ClaimIntake(resources))
+    other = ClaimSubmitter(submitter.harness, ClaimIntake(resources))
     references = [[f"A-{n}"] for n in range(250)]
 
-    answers = await asyncio.gather(counter.at_once(*references), other.at_once(*references))
+    answers = await asyncio.gather(
+        submitter.submit_at_once(*references), other.submit_at_once(*references)
+    )
 
-    stored = await counter.stored()
+    stored = await submitter.stored()
     assert len(stored) == len(set(stored.values())) == 250
     for pair in zip(*answers, strict=True):
         results = [result for [result] in pair]
@@ -206,18 +210,18 @@ async def test_two_processes_create_a_reference_once_and_share_no_id(
 
 
 async def test_ids_that_are_already_used_are_reserved_again(
-    counter: Counter, database: Database
+    submitter: ClaimSubmitter, database: Database
 ) -> None:
     """Like after a restore of the database to an earlier time."""
-    await counter.hand_over("A-1")
+    await submitter.submit("A-1")
     async with database.connection() as connection:
         await connection.execute("SELECT setval('claims_claim_id_seq', 10_000_000)")
-        other = Counter(counter.harness, ClaimIntake(counter.harness.resources))
-        await other.hand_over("B-1")
+        other = ClaimSubmitter(submitter.harness, ClaimIntake(submitter.harness.resources))
+        await other.submit("B-1")
         await connection.execute("SELECT setval('claims_claim_id_seq', 10_000_000)")
-        again = Counter(counter.harness, ClaimIntake(counter.harness.resources))
-        answers = await again.at_once(["C-1"], ["C-2"])
-    assert ids_of(*answers).items() <= (await counter.stored()).items()
+        again = ClaimSubmitter(submitter.harness, ClaimIntake(submitter.harness.resources))
+        answers = await again.submit_at_once(["C-1"], ["C-2"])
+    assert ids_of(*answers).items() <= (await submitter.stored()).items()
 
 
 @pytest.fixture
@@ -228,50 +232,57 @@ async def losses(postgres: EmbeddedPostgres) -> AsyncIterator[Losses]:
 
 
 @pytest.fixture
-async def far(counter: Counter, losses: Losses) -> AsyncIterator[Counter]:
+async def submitter_with_losses(
+    submitter: ClaimSubmitter, losses: Losses
+) -> AsyncIterator[ClaimSubmitter]:
     """The same service over a connection that loses results."""
-    resources = counter.harness.resources
+    resources = submitter.harness.resources
     over = await Database.open(losses.url, size=3)
-    yield Counter(counter.harness, ClaimIntake(replace(resources, database=over)))
+    yield ClaimSubmitter(submitter.harness, ClaimIntake(replace(resources, database=over)))
     await over.close()
 
 
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("number", [1, 3])
 async def test_a_claim_from_a_lost_commit_is_not_reported_as_duplicate(
-    far: Counter, losses: Losses, number: int, times: int
+    submitter_with_losses: ClaimSubmitter, losses: Losses, number: int, times: int
 ) -> None:
     losses.sign, losses.left = b"LOST-0", times
-    asked = [far.hand_over(f"LOST-{n}", f"M-{n}") for n in range(number)]
+    asked = [submitter_with_losses.submit(f"LOST-{n}", f"M-{n}") for n in range(number)]
 
     answers = await asyncio.gather(*asked, return_exceptions=True)
 
     assert losses.lost == times
-    stored = await far.stored()
+    stored = await submitter_with_losses.stored()
     assert len(stored) == 2 * number
-    away, told = (answers[:1], answers[1:]) if times == 2 else ([], answers)
+    away, returned = (answers[:1], answers[1:]) if times == 2 else ([], answers)
     assert [getattr(each, "type", None) for each in away] == ["DatabaseAway"] * len(away)
-    assert ids_of(*told).items() <= stored.items()  # type: ignore[arg-type]
-    assert sum(len(row["claim_ids"]) for row in await far.harness.rows(_AUDITS)) == 2 * number
-    assert len(await far.harness.rows(_AUDITS)) == number
-    assert [tuple(row) for row in await far.harness.rows(_PARTS)] == [(2 * number, 2 * number)]
+    assert ids_of(*returned).items() <= stored.items()  # type: ignore[arg-type]
+    assert (
+        sum(len(row["claim_ids"]) for row in await submitter_with_losses.harness.rows(_AUDITS))
+        == 2 * number
+    )
+    assert len(await submitter_with_losses.harness.rows(_AUDITS)) == number
+    assert [tuple(row) for row in await submitter_with_losses.harness.rows(_PARTS)] == [
+        (2 * number, 2 * number)
+    ]
 
 
 async def test_a_repeated_large_request_finds_the_claims_it_created(
-    far: Counter, losses: Losses
+    submitter_with_losses: ClaimSubmitter, losses: Losses
 ) -> None:
     losses.sign, losses.left = b"A-20", 1
-    answers = await far.hand_over(*(f"A-{n}" for n in range(21)))
+    answers = await submitter_with_losses.submit(*(f"A-{n}" for n in range(21)))
     assert losses.lost == 1
-    assert ids_of(answers) == await far.stored()
+    assert ids_of(answers) == await submitter_with_losses.stored()
 
 
 async def test_a_repeated_request_is_still_a_duplicate_of_an_earlier_claim(
-    far: Counter, counter: Counter, losses: Losses
+    submitter_with_losses: ClaimSubmitter, submitter: ClaimSubmitter, losses: Losses
 ) -> None:
-    [first] = await counter.hand_over("A")
+    [first] = await submitter.submit("A")
     losses.sign, losses.left = b"LOST-0", 1
-    _, [again] = await far.at_once(["LOST-0"], ["A"])
+    _, [again] = await submitter_with_losses.submit_at_once(["LOST-0"], ["A"])
     assert losses.lost == 1
     assert again.error is not None
     assert again.error.details == {"claimId": first.claim_id}

@@ -114,10 +114,10 @@ async def test_after_a_rejection_the_workflow_continues_after_the_quiet_days(
     [claim_id] = await harness.create()
     opened = await dispute(harness, claim_id)
     await answer(harness, opened, outcome, end_claim=end_claim)
-    confirmed, told = harness.channels[0].sent
+    confirmed, answered = harness.channels[0].sent
     assert await holds(harness, claim_id) == [HoldKind.DISPUTE]
     await harness.run_until(harness.clock.now() + 7 * DAY - timedelta(hours=1))
-    assert harness.channels[0].sent == [confirmed, told]
+    assert harness.channels[0].sent == [confirmed, answered]
     await harness.run_until(harness.clock.now() + timedelta(hours=1))
     assert await holds(harness, claim_id) == []
     assert len(harness.channels[0].sent) == 3
@@ -218,9 +218,9 @@ async def test_a_reversed_payment_leaves_the_claim_disputed(harness: Harness) ->
     await answer(harness, opened, REJECTED)
     await harness.run_until(harness.clock.now() + 7 * DAY)
     # The three messages before the reminder are sent at once, in any order.
-    *told, last = [each.subject or "" for each in harness.channels[0].sent]
+    *subjects, last = [each.subject or "" for each in harness.channels[0].sent]
     assert last == "Erinnerung INV-1001"
-    assert sorted(told) == [
+    assert sorted(subjects) == [
         "Die Antwort von Nordwind auf Ihren Einwand", "Ihr Einwand ist bei Nordwind eingegangen",
         "Quittung über Ihre Zahlung an Nordwind",
     ]  # fmt: skip
@@ -263,8 +263,8 @@ async def test_no_audit_entry_contains_the_debtors_message(harness: Harness) -> 
     await answer(harness, opened, REJECTED, message=SECRET)
     rows = await harness.rows("SELECT action, details::text, subject, actor_kind FROM audit_log"
                             " WHERE merchant_id = $1 ORDER BY audit_id")  # fmt: skip
-    told = {row["action"] for row in rows}
-    assert {"dispute.open", "dispute.resolve", "hold.open", "dispute.tell"} <= told
+    actions = {row["action"] for row in rows}
+    assert {"dispute.open", "dispute.resolve", "hold.open", "dispute.tell"} <= actions
     assert not [row for row in rows if "Kunigunde" in str(row)]
     [opening] = [row for row in rows if row["action"] == "dispute.open"]
     assert opening["actor_kind"] == DEBTOR.kind

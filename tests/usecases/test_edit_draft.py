@@ -27,11 +27,11 @@ FIRST = a_definition()
 PARTS = list_parts(FIRST)
 
 
-def somebody() -> Actor:
+def a_user() -> Actor:
     return user_actor(str(uuid4()), ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
 
 
-ADA, BEN = somebody(), somebody()
+ADA, BEN = a_user(), a_user()
 
 
 @pytest.fixture
@@ -180,14 +180,14 @@ async def test_another_users_change_is_published_only_when_it_is_selected(
     await edit(harness, workflow_id, BEN, "step 5", {**PARTS["step 5"], "days": 20})
     mine, theirs = await open_changes(harness, workflow_id)
     seen = frozenset({mine.change_id, theirs.change_id})
-    for ticks in (None, ReviewedChanges(seen, frozenset())):
+    for reviewed in (None, ReviewedChanges(seen, frozenset())):
         async with harness.work(ADA) as work:
             with pytest.raises(ChangesNotReviewed) as refusal:
-                await publish_workflow(work, workflow_id, ticks=ticks)
-        assert [each.change_id for each in refusal.value.unticked] == [theirs.change_id]
+                await publish_workflow(work, workflow_id, reviewed=reviewed)
+        assert [each.change_id for each in refusal.value.unapproved] == [theirs.change_id]
     async with harness.work(ADA) as work:
-        ticks = ReviewedChanges(seen, frozenset({theirs.change_id}))
-        version = await publish_workflow(work, workflow_id, ticks=ticks)
+        reviewed = ReviewedChanges(seen, frozenset({theirs.change_id}))
+        version = await publish_workflow(work, workflow_id, reviewed=reviewed)
         stamped = await load_published_changes(work.tx, work.merchant_id, version.version_id)
     assert stamped == [mine, theirs]
     assert await open_changes(harness, workflow_id) == []
@@ -199,11 +199,11 @@ async def test_a_change_after_the_page_was_loaded_is_reported(
     await edit(harness, workflow_id, ADA, "step 2", wait_of(10))
     [shown] = await open_changes(harness, workflow_id)
     await edit(harness, workflow_id, ADA, "step 2", wait_of(11), seen=wait_of(10))
-    ticks = ReviewedChanges(frozenset({shown.change_id}), frozenset())
+    reviewed = ReviewedChanges(frozenset({shown.change_id}), frozenset())
     async with harness.work(ADA) as work:
         with pytest.raises(ChangesNotReviewed) as refusal:
-            await publish_workflow(work, workflow_id, ticks=ticks)
-    assert [each.after for each in refusal.value.came] == [wait_of(11)]
+            await publish_workflow(work, workflow_id, reviewed=reviewed)
+    assert [each.after for each in refusal.value.new_changes] == [wait_of(11)]
     assert await draft_of(harness, workflow_id) is not None
 
 

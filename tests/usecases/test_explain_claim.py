@@ -56,17 +56,17 @@ async def test_the_explanation_of_a_waiting_claim_has_past_and_coming_steps(
 ) -> None:
     [claim_id] = await harness.create()
     await harness.run()
-    told = await explain(harness, claim_id)
-    assert [(step.name, step.reason) for step in told.history] == [
+    explanation = await explain(harness, claim_id)
+    assert [(step.name, step.reason) for step in explanation.history] == [
         ("First reminder", "sent by EMAIL"),
         ("Wait a week", "started"),
     ]
-    assert told.next_step is not None
-    assert (told.next_step.name, told.next_step.at) == (
+    assert explanation.next_step is not None
+    assert (explanation.next_step.name, explanation.next_step.at) == (
         "Dunning fee", render_instant(clock.now() + timedelta(days=7)),
     )  # fmt: skip
-    assert told.next_step.reason == 'The wait "Wait a week" ends at this time.'
-    assert told.next_contacts == (
+    assert explanation.next_step.reason == 'The wait "Wait a week" ends at this time.'
+    assert explanation.next_contacts == (
         # Twenty-one days later at the same local time, after the change to summer time.
         ExplainedNextContact("2026-03-23T09:00:00.000Z", "EMAIL", 7, "Last reminder"),
     )
@@ -97,13 +97,13 @@ async def test_a_hold_without_an_end_is_named_and_nothing_is_forecast(harness: H
     await harness.run()
     async with harness.work() as work:
         await open_hold(work, claim_id, HoldKind.DISPUTE)
-    told = await explain(harness, claim_id)
-    [hold] = told.holds
+    explanation = await explain(harness, claim_id)
+    [hold] = explanation.holds
     assert (hold.kind, hold.by) == ("DISPUTE", "CREDENTIAL")
     assert hold.reason == "the claim is disputed, since 2026-03-02 10:00 Europe/Berlin"
-    assert told.next_step is not None
-    assert told.next_step.at is None
-    assert told.next_contacts == ()
+    assert explanation.next_step is not None
+    assert explanation.next_step.at is None
+    assert explanation.next_contacts == ()
 
 
 @pytest.mark.parametrize("kind", [HoldKind.DISPUTE, HoldKind.PAYMENT_PENDING, HoldKind.PAUSE])
@@ -115,32 +115,35 @@ async def test_a_contact_of_a_claim_on_hold_is_not_announced(
     before = await explain(harness, claim_id)
     async with harness.work() as work:
         await open_hold(work, claim_id, kind, until=work.now + timedelta(days=3))
-    told = await explain(harness, claim_id)
+    explanation = await explain(harness, claim_id)
     assert before.contact is not None
     assert before.contact.reason == "it is about to be sent"
-    assert told.contact is not None
-    assert (told.contact.state, told.contact.until) == ("PLANNED", None)
-    assert told.contact.reason == (
+    assert explanation.contact is not None
+    assert (explanation.contact.state, explanation.contact.until) == ("PLANNED", None)
+    assert explanation.contact.reason == (
         "not sent while the claim is on hold; sending continues when no hold is left"
     )
-    assert told.next_step is not None
-    assert (told.next_step.at, told.next_step.reason) == (None, told.contact.reason)
-    assert "about to be sent" not in str(told)
+    assert explanation.next_step is not None
+    assert (explanation.next_step.at, explanation.next_step.reason) == (
+        None,
+        explanation.contact.reason,
+    )
+    assert "about to be sent" not in str(explanation)
 
 
 async def test_a_contact_of_an_ended_claim_is_not_announced(harness: Harness) -> None:
     [claim_id] = await harness.create()
     await Engine(harness.resources).run_once()
     await harness.pay(claim_id, 10240)
-    told = await explain(harness, claim_id)
-    assert "about to be sent" not in str(told)
+    explanation = await explain(harness, claim_id)
+    assert "about to be sent" not in str(explanation)
 
 
 async def test_the_explanation_names_the_guard_that_holds_a_contact(harness: Harness) -> None:
     first, second = await harness.create("A", "B", email="same@example.org")
     await harness.run()
-    told = [await explain(harness, each) for each in (first, second)]
-    held = next(each for each in told if each.contact)
+    explanation = [await explain(harness, each) for each in (first, second)]
+    held = next(each for each in explanation if each.contact)
     assert held.contact is not None
     assert held.contact.held_by == "GUARD_DAY"
     assert held.contact.until == "2026-03-03T08:00:00.000Z"
@@ -155,9 +158,9 @@ async def test_the_explanation_of_an_ended_claim_has_only_its_end(harness: Harne
     [claim_id] = await harness.create()
     await harness.run()
     await harness.pay(claim_id, 10240)
-    told = await explain(harness, claim_id)
-    assert told.reason == "The claim is collected. The debtor is no longer contacted."
-    assert (told.next_step, told.next_contacts) == (None, ())
+    explanation = await explain(harness, claim_id)
+    assert explanation.reason == "The claim is collected. The debtor is no longer contacted."
+    assert (explanation.next_step, explanation.next_contacts) == (None, ())
 
 
 async def test_the_explanation_of_an_unassigned_claim_says_that_no_workflow_runs(
@@ -166,17 +169,17 @@ async def test_the_explanation_of_an_unassigned_claim_says_that_no_workflow_runs
     async with harness.work() as work:
         await publish_rules(work, RuleSet(default=None))
     [claim_id] = await harness.create()
-    told = await explain(harness, claim_id)
-    assert told.assignment is None
-    assert told.reason == "No workflow is running because the claim is not assigned."
+    explanation = await explain(harness, claim_id)
+    assert explanation.assignment is None
+    assert explanation.reason == "No workflow is running because the claim is not assigned."
 
 
 async def test_the_command_prints_the_explanation(harness: Harness, dunwell: CommandLine) -> None:
     [claim_id] = await harness.create()
     await harness.run()
-    said = dunwell.run("explain", "nordwind", str(claim_id)).stdout
+    printed = dunwell.run("explain", "nordwind", str(claim_id)).stdout
     # The command uses the real clock, so only the format of future steps is known.
-    assert re.sub(r"\w{3} [-0-9]+ [0-9:]+(?=  EMAIL)", "THEN", said) == (
+    assert re.sub(r"\w{3} [-0-9]+ [0-9:]+(?=  EMAIL)", "THEN", printed) == (
         f"Claim {claim_id}: IN_PROCESS\n"
         'Workflow: "Standard" v1.0, chosen by rules 1\n'
         "Rules 1, for the claim as it is now:\n"
@@ -196,11 +199,11 @@ async def test_the_json_of_the_command_has_the_names_of_the_api(
 ) -> None:
     [claim_id] = await harness.create()
     await harness.run()
-    said = json.loads(dunwell.run("explain", "nordwind", str(claim_id), "--json").stdout)
-    told = convert_to_json(render_explanation(await explain(harness, claim_id)))
+    printed = json.loads(dunwell.run("explain", "nordwind", str(claim_id), "--json").stdout)
+    explanation = convert_to_json(render_explanation(await explain(harness, claim_id)))
     # The command uses the real clock.
-    del said["nextContacts"][0]["at"], told["nextContacts"][0]["at"]
-    assert said == told
+    del printed["nextContacts"][0]["at"], explanation["nextContacts"][0]["at"]
+    assert printed == explanation
 
 
 async def test_the_explanation_shows_when_a_contact_stops_waiting_for_an_attachment(
@@ -209,8 +212,8 @@ async def test_the_explanation_shows_when_a_contact_stops_waiting_for_an_attachm
     harness = await a_harness_with_channels(resources, clock, "EMAIL", attachments="REQUIRED")
     [claim_id] = await harness.create()
     await harness.run()
-    told = await explain(harness, claim_id)
-    assert told.contact is not None
-    assert told.contact.state == "ATTACHMENT_MISSING"
-    assert told.contact.until == render_instant(clock.now() + timedelta(days=7))
-    assert told.next_contacts == ()
+    explanation = await explain(harness, claim_id)
+    assert explanation.contact is not None
+    assert explanation.contact.state == "ATTACHMENT_MISSING"
+    assert explanation.contact.until == render_instant(clock.now() + timedelta(days=7))
+    assert explanation.next_contacts == ()

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.core.files.storage import ContentMissing, SealedFiles, upload_key
+from dunwell.core.files.storage import ContentMissing, SealedFiles, build_upload_key
 from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
@@ -44,7 +44,7 @@ def storage(resources: Resources) -> SealedFiles:
 async def an_upload(
     tx: Connection, storage: SealedFiles, merchant_id: int, ticket_id: UUID
 ) -> None:
-    key = upload_key(merchant_id, ticket_id)
+    key = build_upload_key(merchant_id, ticket_id)
     await storage.save(key, b"%PDF")
     await tx.execute(_USED, merchant_id)
     await tx.execute(_UPLOAD, merchant_id, ticket_id, key, MONDAY_MORNING)
@@ -70,9 +70,9 @@ async def test_only_unused_uploads_are_deleted_with_their_content(
     clock.advance(timedelta(days=7, hours=2))
     assert await housekeeping.run_once() == 1
     assert await load_tickets(resources) == [USED]
-    assert await storage.load(upload_key(merchant_id, USED)) == b"%PDF"
+    assert await storage.load(build_upload_key(merchant_id, USED)) == b"%PDF"
     with pytest.raises(ContentMissing):
-        await storage.load(upload_key(merchant_id, UNUSED))
+        await storage.load(build_upload_key(merchant_id, UNUSED))
     assert await housekeeping.run_once() == 0
 
 
@@ -93,7 +93,7 @@ async def test_an_interrupted_removal_is_completed(
     async with resources.database.transaction() as tx:
         merchant = await a_merchant(tx, now=MONDAY_MORNING)
         await an_upload(tx, storage, merchant.merchant_id, UNUSED)
-    await storage.remove(upload_key(merchant.merchant_id, UNUSED))
+    await storage.remove(build_upload_key(merchant.merchant_id, UNUSED))
     clock.advance(timedelta(days=8))
     assert await Housekeeping(resources, storage).run_once() == 1
     assert await load_tickets(resources) == []

@@ -154,7 +154,7 @@ async def test_an_export_of_a_dead_worker_continues_after_its_last_complete_part
     references = [f"A-{n}" for n in range(6)]
     await harness.create(*references)
     job = await start(harness, ExportedList.CLAIMS)
-    monkeypatch.setattr(running, "_PAGE", 2)
+    monkeypatch.setattr(running, "_PAGE_SIZE", 2)
     real, saved = storage.save, 0
 
     async def die_after_two(key: str, content: bytes) -> None:

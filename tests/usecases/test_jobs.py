@@ -80,7 +80,7 @@ async def run(harness: Harness, batch: int = 2) -> None:
         pass
 
 
-async def mixed(harness: Harness) -> list[int]:
+async def create_mixed_claims(harness: Harness) -> list[int]:
     """Create a claim in process, a disputed and an ended one; return them with an unknown id."""
     [running_, disputed, ended] = await harness.create("A-1", "A-2", "A-3")
     async with harness.work(STARTER) as work:
@@ -101,15 +101,15 @@ async def mixed(harness: Harness) -> list[int]:
 async def test_the_dry_run_predicts_the_result_of_the_job(
     harness: Harness, action: Action, done: int, skipped: dict[RowReason, int]
 ) -> None:
-    claim_ids = await mixed(harness)
-    foreseen = await dry_run(harness, action, claim_ids)
-    assert foreseen == DryRun(Progress(4, done, 4 - done), skipped)
+    claim_ids = await create_mixed_claims(harness)
+    predicted = await dry_run(harness, action, claim_ids)
+    assert predicted == DryRun(Progress(4, done, 4 - done), skipped)
     assert await harness.rows(HOLDS) == []
 
     job = await start(harness, action, claim_ids)
     await run(harness)
     view = await load_view(harness, job.job_id)
-    assert view.job.progress == foreseen.progress
+    assert view.job.progress == predicted.progress
     assert view.job.state is JobState.DONE
     assert view.reasons == {(RowOutcome.SKIPPED, each): n for each, n in skipped.items()}
 
@@ -135,7 +135,7 @@ async def test_a_job_assigns_claims_and_skips_another_currency(harness: Harness)
 
 
 async def test_a_finished_job_has_an_outcome_for_each_row(harness: Harness) -> None:
-    claim_ids = await mixed(harness)
+    claim_ids = await create_mixed_claims(harness)
     job = await start(harness, Pause(reason="In talks"), claim_ids)
     await run(harness)
     async with harness.work(STARTER) as work:

@@ -33,9 +33,9 @@ from dunwell.platform.resources import Resources
 from tests.support.keys import (
     SECOND,
     THIRD,
-    admit,
     count_sealed,
     list_columns,
+    open_first_connection,
     reseal_table,
     with_versions,
 )
@@ -87,7 +87,7 @@ def test_a_retired_version_can_be_removed_and_not_used_again() -> None:
 async def test_a_process_with_another_key_is_refused_before_its_first_statement(
     resources: Resources,
 ) -> None:
-    await admit(resources)
+    await open_first_connection(resources)
     url = resources.settings.database_url
     assert url is not None
     database = await Database.open(url, on_connect=build_key_check(KeyRing({1: SECOND})))
@@ -98,16 +98,16 @@ async def test_a_process_with_another_key_is_refused_before_its_first_statement(
 
 
 async def test_a_new_version_is_recorded_and_required_afterwards(resources: Resources) -> None:
-    await admit(resources)
-    await admit(with_versions(resources, 1, 2))
-    await admit(with_versions(resources, 2, 1))
+    await open_first_connection(resources)
+    await open_first_connection(with_versions(resources, 1, 2))
+    await open_first_connection(with_versions(resources, 2, 1))
     with pytest.raises(SecretKeyMismatch, match="Version 2 of the secret key is missing"):
-        await admit(resources)
+        await open_first_connection(resources)
 
 
 async def test_the_first_of_two_keys_with_the_same_version_is_kept(resources: Resources) -> None:
-    await admit(resources)
-    await admit(with_versions(resources, 1, 2))
+    await open_first_connection(resources)
+    await open_first_connection(with_versions(resources, 1, 2))
     keys = KeyRing({2: THIRD, 1: resources.settings.secret_key[1]})
     async with resources.database.connection() as connection:
         on_connect = build_key_check(keys)
@@ -202,8 +202,8 @@ async def test_a_version_is_retired_when_nothing_needs_it(resources: Resources) 
     outbox = await an_outbox(resources)
     await add_endpoints(outbox, 1)
     rotated = with_versions(resources, 2, 1)
-    await admit(resources)
-    await admit(rotated)
+    await open_first_connection(resources)
+    await open_first_connection(rotated)
     for version, words in [(2, "is in use"), (1, "still encrypts 2 webhook secrets")]:
         with pytest.raises(InvalidState, match=words):
             await retire(rotated, version)
@@ -217,15 +217,15 @@ async def test_a_version_is_retired_when_nothing_needs_it(resources: Resources) 
     await retire(rotated, 1)
     await retire(rotated, 1)
     assert await state_of(rotated, 1) == "RETIRED"
-    await admit(with_versions(resources, 2))
+    await open_first_connection(with_versions(resources, 2))
     with pytest.raises(SecretKeyMismatch, match="is retired"):
-        await admit(with_versions(resources, 1, 2))
+        await open_first_connection(with_versions(resources, 1, 2))
 
 
 async def test_a_version_can_be_removed_nine_days_after_the_next(resources: Resources) -> None:
     rotated = with_versions(resources, 2, 1)
-    await admit(resources)
-    await admit(rotated)
+    await open_first_connection(resources)
+    await open_first_connection(rotated)
     age = "UPDATE key_versions SET recorded_at = now() - $1::interval"
     async with resources.database.transaction() as tx:
         await tx.execute(age, timedelta(days=9, microseconds=-1))
@@ -248,8 +248,8 @@ async def test_a_version_that_digests_use_cannot_be_removed(
 ) -> None:
     outbox = await an_outbox(resources)
     rotated = with_versions(resources, 2, 1)
-    await admit(resources)
-    await admit(rotated)
+    await open_first_connection(resources)
+    await open_first_connection(rotated)
     async with resources.database.connection() as connection:
         await connection.execute(_AGE)
         await connection.execute(statement, outbox.merchant.merchant_id)
@@ -259,12 +259,12 @@ async def test_a_version_that_digests_use_cannot_be_removed(
 
 
 async def test_only_a_missing_version_can_be_given_up(resources: Resources) -> None:
-    await admit(resources)
+    await open_first_connection(resources)
     both, second = with_versions(resources, 2, 1), with_versions(resources, 2)
     async with resources.database.transaction() as tx:
         with pytest.raises(InvalidState, match="is in the settings"):
             await abandon_version(tx, both.keys, kinds(resources), 1, stamp(both))
         await abandon_version(tx, second.keys, kinds(resources), 1, stamp(second))
-        told = await list_installation_audit(tx, COMMAND_LINE, limit=10)
-    assert [(each.action, each.subject) for each in told.items] == [("key.give-up", "key:1")]
-    await admit(second)
+        audited = await list_installation_audit(tx, COMMAND_LINE, limit=10)
+    assert [(each.action, each.subject) for each in audited.items] == [("key.give-up", "key:1")]
+    await open_first_connection(second)

@@ -125,7 +125,7 @@ async def test_withdrawing_a_modality_raises_no_event(
     arrangement: Arrangement, approved: bool
 ) -> None:
     modality = await (arrangement.agree() if approved else arrangement.ask())
-    told = await arrangement.states()
+    states = await arrangement.states()
 
     withdrawn = await arrangement.withdraw(modality.modality_id)
 
@@ -135,7 +135,7 @@ async def test_withdrawing_a_modality_raises_no_event(
         ModalityEndReason.WITHDRAWN,
     )
     assert await arrangement.holds() == []
-    assert await arrangement.states() == told
+    assert await arrangement.states() == states
     assert await arrangement.withdraw(modality.modality_id) == withdrawn
     for answer in (arrangement.approve, arrangement.reject):
         with pytest.raises(InvalidState) as refusal:

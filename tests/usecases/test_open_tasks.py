@@ -65,13 +65,13 @@ async def test_a_new_merchant_has_no_open_tasks(harness: Harness) -> None:
 async def test_each_kind_of_task_is_counted_with_its_oldest(
     harness: Harness, resources: Resources, clock: MovableClock
 ) -> None:
-    begun = clock.now()
+    started_at = clock.now()
     [claim_id, other] = await harness.create("A-1", "A-2")
     await Arrangement(harness, claim_id).ask()
     await add_endpoints(harness)
-    await harness.rows(_SENT, claim_id, begun)
-    await harness.rows(_PENDING, claim_id, begun)
-    await harness.rows(_FAILING, begun)
+    await harness.rows(_SENT, claim_id, started_at)
+    await harness.rows(_PENDING, claim_id, started_at)
+    await harness.rows(_FAILING, started_at)
     await dispute(harness, claim_id, actor=ERP)
     answered = await dispute(harness, other, actor=ERP)
     await resolve(harness, answered, REJECTED)
@@ -80,21 +80,21 @@ async def test_each_kind_of_task_is_counted_with_its_oldest(
 
     found = await load_tasks(harness)
     assert found == {
-        AttentionKind.OPEN_DISPUTES: AttentionItem(Count(2, is_more=False), begun),
+        AttentionKind.OPEN_DISPUTES: AttentionItem(Count(2, is_more=False), started_at),
         AttentionKind.OVERDUE_DISPUTES: AttentionItem(Count(0, is_more=False), None),
         AttentionKind.OVERDUE_MODALITIES: AttentionItem(Count(0, is_more=False), None),
-        AttentionKind.REQUESTED_MODALITIES: AttentionItem(Count(1, is_more=False), begun),
-        AttentionKind.UNKNOWN_SENDS: AttentionItem(Count(1, is_more=False), begun),
-        AttentionKind.FAILING_ENDPOINTS: AttentionItem(Count(2, is_more=False), begun),
-        AttentionKind.BOUNCED_CONTACTS: AttentionItem(Count(1, is_more=False), begun),
+        AttentionKind.REQUESTED_MODALITIES: AttentionItem(Count(1, is_more=False), started_at),
+        AttentionKind.UNKNOWN_SENDS: AttentionItem(Count(1, is_more=False), started_at),
+        AttentionKind.FAILING_ENDPOINTS: AttentionItem(Count(2, is_more=False), started_at),
+        AttentionKind.BOUNCED_CONTACTS: AttentionItem(Count(1, is_more=False), started_at),
         AttentionKind.UNSEEN_REPLIES: AttentionItem(Count(0, is_more=False), None),
-        AttentionKind.PENDING_PAYMENTS: AttentionItem(Count(1, is_more=False), begun),
+        AttentionKind.PENDING_PAYMENTS: AttentionItem(Count(1, is_more=False), started_at),
     }
     clock.advance(30 * DAY)
     overdue = (await load_tasks(harness))[AttentionKind.OVERDUE_DISPUTES]
-    assert (overdue.count, overdue.oldest_at) == (Count(2, is_more=False), begun)
+    assert (overdue.count, overdue.oldest_at) == (Count(2, is_more=False), started_at)
     overdue = (await load_tasks(harness))[AttentionKind.OVERDUE_MODALITIES]
-    assert (overdue.count, overdue.oldest_at) == (Count(1, is_more=False), begun)
+    assert (overdue.count, overdue.oldest_at) == (Count(1, is_more=False), started_at)
     assert await load_tasks(await a_harness(resources, clock, key="hansen")) == NOTHING
 
 

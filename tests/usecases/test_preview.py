@@ -113,10 +113,10 @@ async def test_each_claim_has_one_kind_and_the_callback_gets_all_claims(harness:
     await harness.create("INV-4", email=None, mobileNumber="+4915112345679", customerNumber="K-4")
     # Only the first reminder becomes an SMS.
     await save(harness, steps=[{**EMAIL, "channel": "SMS"}, WAIT, FEE, AGAIN, LAST])
-    told: list[ClaimContactChange] = []
-    seen = await preview(harness, PreviewScope(listed=2, sink=told.append))
+    received: list[ClaimContactChange] = []
+    seen = await preview(harness, PreviewScope(listed=2, sink=received.append))
     later = datetime(2026, 3, 9, 9, tzinfo=UTC)
-    assert [read(claim) for claim in told] == [
+    assert [read(claim) for claim in received] == [
         ("INV-1", ContactChangeKind.CHANGED, (MONDAY, "EMAIL", 1), (MONDAY, "SMS", 1)),
         ("INV-2", ContactChangeKind.CHANGED, (MONDAY, "EMAIL", 1), (later, "EMAIL", 4)),
         ("INV-3", ContactChangeKind.UNCHANGED, None, None),
@@ -132,7 +132,7 @@ async def test_each_claim_has_one_kind_and_the_callback_gets_all_claims(harness:
         ContactAspect.CHANNEL: 1,
         ContactAspect.STEP: 1,
     }
-    assert seen.effects.listed == told[:2]
+    assert seen.effects.listed == received[:2]
 
 
 async def test_a_changed_text_changes_the_contacts_that_would_send_it(harness: Harness) -> None:
@@ -166,9 +166,9 @@ async def test_claims_on_hold_continue_at_its_end_or_are_counted_separately(
         await open_hold(work, first, HoldKind.PAUSE, until=friday)
         await open_hold(work, second, HoldKind.DISPUTE)
     await save(harness, steps=with_step(FEE, value="300"))
-    told: list[ClaimContactChange] = []
-    seen = await preview(harness, PreviewScope(sink=told.append))
-    assert [read(claim)[1:3] for claim in told] == [
+    received: list[ClaimContactChange] = []
+    seen = await preview(harness, PreviewScope(sink=received.append))
+    assert [read(claim)[1:3] for claim in received] == [
         (ContactChangeKind.UNCHANGED, (friday, "EMAIL", 1)), (ContactChangeKind.HELD, None),
         (ContactChangeKind.UNCHANGED, (MONDAY, "EMAIL", 1)),
     ]  # fmt: skip

@@ -109,12 +109,12 @@ async def foresee(
 def show(costs: PreviewCosts | None) -> list[tuple[Any, ...]]:
     assert costs is not None
     return [
-        (each.channel, each.provider, each.country, _tell(each.before), _tell(each.after))
+        (each.channel, each.provider, each.country, _describe(each.before), _describe(each.after))
         for each in costs.rows
     ]
 
 
-def _tell(spent: MessageCost) -> tuple[int, int, str]:
+def _describe(spent: MessageCost) -> tuple[int, int, str]:
     return spent.messages, spent.unpriced, f"{spent.cents.normalize():f}"
 
 
@@ -173,14 +173,14 @@ async def test_no_costs_are_shown_without_prices_or_days(
 
 async def test_the_command_line_shows_the_costs(dunwell: CommandLine, harness: Harness) -> None:
     await save(harness, steps=steps("SMS"))
-    told = dunwell.run("workflow", "preview", "nordwind", "Standard").stdout
-    [_, costs] = told.split("The costs of these messages by the prices of their providers")
+    output = dunwell.run("workflow", "preview", "nordwind", "Standard").stdout
+    [_, costs] = output.split("The costs of these messages by the prices of their providers")
     lines = [line.split() for line in costs.splitlines()]
     assert ["SMS", "sms", "DE", "-", "€0.00", "1", "€0.08"] in lines
     assert ["SMS", "sms", "US", "-", "€0.00", "1", "no", "price"] in lines
     assert ["total", "3", "€0.02", "3", "€0.16"] in lines
     assert ["Without", "a", "price:", "0", "before,", "1", "after"] in lines
-    told = dunwell.run("workflow", "preview", "nordwind", "Standard", "--json").stdout
-    seen = msgspec.json.decode(told)["costs"]
+    output = dunwell.run("workflow", "preview", "nordwind", "Standard", "--json").stdout
+    seen = msgspec.json.decode(output)["costs"]
     assert seen["after"] == {"messages": 3, "unpriced": 1, "cents": "15.5"}
     assert seen["rows"][0]["provider"] == "post"

@@ -126,18 +126,18 @@ async def test_a_stored_claim_is_previewed_in_its_present_state(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "expected"),
     [
         (WantedMessage("frist", "EMAIL"), 'There is no template "frist". Did you mean "first"?'),
         (WantedMessage("first", "EMAIL", claim_id=999), "There is no claim 999."),
     ],
 )
 async def test_a_missing_template_or_claim_is_reported(
-    harness: Harness, printer: LetterPrinter, wanted: WantedMessage, said: str
+    harness: Harness, printer: LetterPrinter, wanted: WantedMessage, expected: str
 ) -> None:
     with pytest.raises(NotFound) as refusal:
         await show(harness, printer, wanted)
-    assert str(refusal.value) == said
+    assert str(refusal.value) == expected
 
 
 async def test_a_language_without_texts_is_refused(

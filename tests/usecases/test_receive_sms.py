@@ -44,26 +44,26 @@ async def a_harness(
     return harness, claim_id
 
 
-async def an_asker_with_a_provider(
+async def a_notice_harness_with_a_provider(
     resources: Resources, clock: MovableClock, provider: str = "sms-a", *,
     key: str = "one", is_sent: bool = True,
 ) -> NoticeHarness:  # fmt: skip
     """Send a code to +4915100000009 and a link to +4915100000008, the only number on file."""
     channels: Any = {"SMS": ChannelSetup(provider=provider, sender="Nordwind")}
     configuration = msgspec.structs.replace(CONFIGURATION, channels=channels)
-    asker = await a_notice_harness(resources, clock, configuration=configuration, key=key)
-    async with asker.harness.work() as work:
-        await change_contact_data(work, asker.claim_id, {"mobileNumber": "+4915100000008"})
+    notice_harness = await a_notice_harness(resources, clock, configuration=configuration, key=key)
+    async with notice_harness.harness.work() as work:
+        await change_contact_data(work, notice_harness.claim_id, {"mobileNumber": "+4915100000008"})
     for facts, number in ((CodeFacts(), 9), (LinkFacts(), 8)):
-        await asker.request(facts, channel="SMS", recipient=f"+491510000000{number}")
+        await notice_harness.request(facts, channel="SMS", recipient=f"+491510000000{number}")
     adapter = ScriptedDeliveryProvider(channel="SMS", name=provider)
     find_provider = {provider: adapter}.get if is_sent else find_no_provider
-    sender = NoticeSender(asker.harness.resources, [], find_provider=find_provider)
+    sender = NoticeSender(notice_harness.harness.resources, [], find_provider=find_provider)
     while await sender.run_once() or not sender.is_idle:
         pass
     await sender.close()
     assert len(adapter.sent) == (2 if is_sent else 0)
-    return asker
+    return notice_harness
 
 
 class BreakingClock(MovableClock):
@@ -113,14 +113,15 @@ async def test_stop_in_reply_to_a_notice_suppresses_the_number(
     """In reply to a code for a number that is not on file, and after its address was deleted."""
     lines = (("one", "sms-a"), ("two", "sms-a"), ("other", "sms-b"))
     typed, later, other = [
-        await an_asker_with_a_provider(resources, clock, line, key=key) for key, line in lines
+        await a_notice_harness_with_a_provider(resources, clock, line, key=key)
+        for key, line in lines
     ]
     real = typed.harness.resources
     assert await receive_sms(real, an_sms("STOP", sender="+4915100000009"))
     assert await suppressed(typed.harness) == await suppressed(later.harness) == [("SMS", "DEBTOR")]
     assert await suppressed(other.harness) == []
-    for asker in (typed, later):
-        async with asker.harness.work() as work:
+    for notice_harness in (typed, later):
+        async with notice_harness.harness.work() as work:
             await lift_suppression(work, real.keys, "SMS", "+4915100000009")
     clock.advance(timedelta(days=8))
     await sweep_notices(real)
@@ -133,19 +134,22 @@ async def test_stop_in_reply_to_a_notice_suppresses_the_number(
 async def test_a_reply_to_a_notice_is_stored_at_its_claim(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker_with_a_provider(resources, clock)
-    real = asker.harness.resources
+    notice_harness = await a_notice_harness_with_a_provider(resources, clock)
+    real = notice_harness.harness.resources
     await receive_sms(real, an_sms("Danke", sender="+4915100000009"))
     await receive_sms(real, an_sms("Wer?", "2", sender="+4915100000009", provider="sms-b"))
-    assert await kinds(asker.harness) == [("REPLY", asker.claim_id), ("UNMATCHED", None)]
+    assert await kinds(notice_harness.harness) == [
+        ("REPLY", notice_harness.claim_id),
+        ("UNMATCHED", None),
+    ]
 
 
 async def test_a_notice_that_was_not_sent_does_not_count_as_contact(
     resources: Resources, clock: MovableClock
 ) -> None:
-    asker = await an_asker_with_a_provider(resources, clock, is_sent=False)
-    await receive_sms(asker.harness.resources, an_sms("STOP", sender="+4915100000009"))
-    assert await suppressed(asker.harness) == []
+    notice_harness = await a_notice_harness_with_a_provider(resources, clock, is_sent=False)
+    await receive_sms(notice_harness.harness.resources, an_sms("STOP", sender="+4915100000009"))
+    assert await suppressed(notice_harness.harness) == []
 
 
 async def test_stop_reaches_all_merchants_however_many_claims_there_are(

@@ -82,8 +82,8 @@ async def test_a_reply_is_stored_and_pauses_the_claim_for_three_business_days(
     claim_id, _ = await contact(harness)
     async with harness.work() as work:
         life = await list_timeline(work, claim_id)
-    [told] = [each for each in life if each.kind == "REPLY"]
-    assert (told.word, told.text) == ("UNSEEN", "I paid last week.")
+    [entry] = [each for each in life if each.kind == "REPLY"]
+    assert (entry.word, entry.text) == ("UNSEEN", "I paid last week.")
 
 
 async def test_a_reply_is_stored_sealed_as_it_was_received(harness: Harness) -> None:

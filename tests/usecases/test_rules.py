@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from dunwell.cases.assignment.assign_claims import start_assignment
-from dunwell.cases.assignment.matching import RuleOutcome, compute_split_place
+from dunwell.cases.assignment.matching import RuleOutcome, compute_split_position
 from dunwell.cases.assignment.rulebook import load_draft_rulebook, load_rulebook
 from dunwell.cases.assignment.rules import parse_rules
 from dunwell.cases.assignment.rules_draft import (
@@ -70,7 +70,7 @@ async def read(harness: Harness) -> RulesView:
         return await get_rules(work)
 
 
-async def given(harness: Harness) -> list[tuple[Any, ...]]:
+async def list_assignments(harness: Harness) -> list[tuple[Any, ...]]:
     """Return reference number, workflow, rules version and run of each claim."""
     return [tuple(row) for row in await harness.rows(CLAIMS)]
 
@@ -93,7 +93,7 @@ async def test_a_draft_has_no_effect_until_it_is_published(harness: Harness) -> 
     publication = await publish(harness)
     assert (publication.version, publication.review) == (4, review)
     await harness.create("B")
-    assert await given(harness) == [("A", "Standard", 3, 1), ("B", "Letters", 4, 1)]
+    assert await list_assignments(harness) == [("A", "Standard", 3, 1), ("B", "Letters", 4, 1)]
     view = await read(harness)
     assert (view.version, view.draft) == (4, None)
     assert view.published == parse_rules({"rules": [LARGE], "default": "Texts"})
@@ -105,14 +105,14 @@ async def test_a_claim_gets_the_workflow_of_the_first_matching_rule(harness: Har
     cheap = [{"reference": "x", "type": "PRIMARY", "value": "500"}]
     await harness.create("A")
     await harness.create("B", items=cheap)
-    assert await given(harness) == [("A", "Letters", 4, 1), ("B", "Texts", 4, 1)]
+    assert await list_assignments(harness) == [("A", "Letters", 4, 1), ("B", "Texts", 4, 1)]
 
 
 async def test_a_claim_that_no_rule_matches_has_no_rules_version(harness: Harness) -> None:
     await draft(harness, SMALL)
     await publish(harness)
     await harness.create("A")
-    assert await given(harness) == [("A", None, None, 0)]
+    assert await list_assignments(harness) == [("A", None, None, 0)]
 
 
 async def test_a_skipped_workflow_leaves_the_claim_to_the_next_rule(harness: Harness) -> None:
@@ -124,7 +124,7 @@ async def test_a_skipped_workflow_leaves_the_claim_to_the_next_rule(harness: Har
     await harness.create("after all")
     await set_enabled(harness, "Letters", is_enabled=True)
     await harness.create("again")
-    assert [row[1] for row in await given(harness)] == [
+    assert [row[1] for row in await list_assignments(harness)] == [
         "Letters", "Texts", "Standard", None, "Letters",
     ]  # fmt: skip
 
@@ -137,7 +137,7 @@ async def test_a_workflow_in_another_currency_is_skipped_with_a_remark(harness: 
     async with harness.work() as work:
         [dollars] = await create_claims(work, [a_submission("B", currency="USD")])
     assert [remark.code for remark in dollars.remarks] == ["OTHER_CURRENCY"]
-    assert [row[:2] for row in await given(harness)] == [("A", "Swiss"), ("B", None)]
+    assert [row[:2] for row in await list_assignments(harness)] == [("A", "Swiss"), ("B", None)]
 
 
 async def test_a_split_depends_on_the_claim_id_also_in_start_assignment(harness: Harness) -> None:
@@ -145,8 +145,8 @@ async def test_a_split_depends_on_the_claim_id_also_in_start_assignment(harness:
     await publish(harness)
     ids = await harness.create(*(f"R-{n:03}" for n in range(200)))
     assert ids == sorted(ids)
-    names = {row[0]: row[1] for row in await given(harness)}
-    expected = ["Letters" if compute_split_place(claim_id) < 60 else "Texts" for claim_id in ids]
+    names = {row[0]: row[1] for row in await list_assignments(harness)}
+    expected = ["Letters" if compute_split_position(claim_id) < 60 else "Texts" for claim_id in ids]
     assert [names[f"R-{n:03}"] for n in range(200)] == expected
     assert min(Counter(expected).values()) > 50
     await harness.rows(
@@ -156,7 +156,7 @@ async def test_a_split_depends_on_the_claim_id_also_in_start_assignment(harness:
     for claim_id in ids[:5]:
         async with harness.work() as work:
             await start_assignment(work, claim_id)
-    again = {row[0]: row[1] for row in await given(harness)}
+    again = {row[0]: row[1] for row in await list_assignments(harness)}
     assert [again[f"R-{n:03}"] for n in range(5)] == expected[:5]
 
 
@@ -170,7 +170,7 @@ async def test_start_assignment_uses_the_present_state_of_the_claim(harness: Har
     for claim_id in (paid, unpaid):
         async with harness.work() as work:
             await start_assignment(work, claim_id)
-    assert await given(harness) == [("A", "Texts", 5, 1), ("B", "Letters", 5, 1)]
+    assert await list_assignments(harness) == [("A", "Texts", 5, 1), ("B", "Letters", 5, 1)]
     [audited] = await harness.rows(
         "SELECT details FROM audit_log WHERE merchant_id = $1 AND action = 'claim.assign'"
         " AND subject = $2",
@@ -258,7 +258,7 @@ async def test_trying_rules_returns_each_result_and_changes_nothing(harness: Har
     ]  # fmt: skip
     names, [found] = await try_on(harness, claim_id)
     assert (found.match.rule, found.match.default) == (None, RuleOutcome.MATCHED)
-    assert await given(harness) == [("A", "Standard", 3, 1)]
+    assert await list_assignments(harness) == [("A", "Standard", 3, 1)]
     with pytest.raises(NotFound):
         await try_on(harness, claim_id + 1)
 

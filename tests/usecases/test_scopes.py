@@ -160,8 +160,8 @@ async def test_audit_shows_what_changed_by_merchant_and_for_the_installation(
     path = tmp_path / "installation.yaml"
     path.write_text("trustedProxies: [10.0.0.7]\n")
     assert dunwell.run("apply", str(path)).returncode == 0
-    told = dunwell.run("audit", "--action", "installation.apply").stdout.splitlines()
-    assert told[1] == '    trustedProxies: null -> ["10.0.0.7"]'
+    entries = dunwell.run("audit", "--action", "installation.apply").stdout.splitlines()
+    assert entries[1] == '    trustedProxies: null -> ["10.0.0.7"]'
     verified = dunwell.run("verify-ledger", "--installation")
     assert verified.stdout.startswith("(installation)  sound  0 rows sealed, 1 not yet\n")
     everything = dunwell.run("verify-ledger", "--json")

@@ -31,7 +31,7 @@ async def seals(harness: Harness) -> list[tuple[int, int, int, datetime]]:
     return [tuple(row) for row in await harness.rows(_SEALS)]
 
 
-async def note(harness: Harness, count: int) -> None:
+async def write_audit_rows(harness: Harness, count: int) -> None:
     """Write audit rows."""
     async with harness.work(SYSTEM) as work:
         for number in range(count):
@@ -50,7 +50,7 @@ async def test_a_seal_has_its_number_of_rows_and_real_time(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_harness(resources, clock, sandbox=True)
-    await note(harness, 2)
+    await write_audit_rows(harness, 2)
     clock.move_to(datetime(2026, 5, 1, tzinfo=clock.now().tzinfo))
     await seal_ledger(resources)
     assert await seals(harness) == [(1, 0, 2, clock.now())]
@@ -87,7 +87,7 @@ async def test_more_rows_than_a_batch_get_several_seals(
 async def test_concurrent_sealers_make_one_chain(resources: Resources, clock: MovableClock) -> None:
     harness = await a_harness(resources, clock)
     for _ in range(5):
-        await note(harness, 3)
+        await write_audit_rows(harness, 3)
         await asyncio.gather(*(seal_ledger(resources) for _ in range(6)))
     assert [row[0] for row in await seals(harness)] == [1, 2, 3, 4, 5]
     assert sum(row[2] for row in await seals(harness)) == 15
@@ -101,8 +101,8 @@ async def test_a_merchant_that_another_process_is_sealing_is_skipped(
         await a_harness(resources, clock),
         await a_harness(resources, clock, key="hansen"),
     )
-    await note(harness, 1)
-    await note(other, 1)
+    await write_audit_rows(harness, 1)
+    await write_audit_rows(other, 1)
     async with resources.database.transaction() as tx:
         await tx.execute(
             "SELECT FROM merchants WHERE merchant_id = $1 FOR NO KEY UPDATE",
@@ -118,7 +118,7 @@ async def test_rows_written_while_a_seal_is_made_wait_for_the_next(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_harness(resources, clock)
-    await note(harness, 1)
+    await write_audit_rows(harness, 1)
     async with harness.work(SYSTEM) as work:
         await save_audit(work, "test.note", "note:late")
         await seal_ledger(resources)
@@ -134,8 +134,8 @@ async def test_a_broken_chain_of_one_merchant_does_not_affect_others(
         await a_harness(resources, clock),
         await a_harness(resources, clock, key="hansen"),
     )
-    await note(harness, 1)
-    await note(other, 1)
+    await write_audit_rows(harness, 1)
+    await write_audit_rows(other, 1)
     async with resources.database.transaction() as tx:
         await tx.execute(
             "INSERT INTO ledger_seals VALUES ($1, 9223372036854775807, 0, 0, '', now())",

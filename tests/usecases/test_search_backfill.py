@@ -20,7 +20,7 @@ from dunwell.platform.database.database import check_epoch_of
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.harness import ERP, Harness, a_harness
-from tests.support.waiting import until_held_back
+from tests.support.waiting import wait_until_blocked
 
 _QUEUE = "SELECT count(*) AS rows FROM claim_search_queue WHERE merchant_id = $1"
 # The state that a process of a release without the queue leaves.
@@ -180,10 +180,10 @@ async def test_a_change_waits_for_the_terms_that_it_replaces(harness: Harness) -
             pass
 
     async with harness.resources.database.transaction() as tx:
-        queued = await searching_store.take_queued(tx, 10)
+        queued = await searching_store.dequeue_claims(tx, 10)
         [(_, claim)] = await searching_store.load_claims_without_terms(tx, queued, 10)
         changing = asyncio.create_task(change())
-        await until_held_back(harness.resources.database, changing)
+        await wait_until_blocked(harness.resources.database, changing)
         terms = [(merchant_id, claim_id, each) for each in list_terms(claim)]
         await searching_store.save_terms(tx, terms)
         await searching_store.requeue_rest(tx, queued)
@@ -195,7 +195,7 @@ async def test_claims_that_another_worker_has_locked_are_skipped(harness: Harnes
     await harness.create("A-1")
     with suppress(UndoneError):
         async with harness.resources.database.transaction() as other:
-            assert len(await searching_store.take_queued(other, 10)) == 1
+            assert len(await searching_store.dequeue_claims(other, 10)) == 1
             await harness.create("A-2")
             assert await run_round(harness) == 1
             assert await search(harness, "a-") == ["A-2"]

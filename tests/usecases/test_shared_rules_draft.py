@@ -79,7 +79,7 @@ async def edit(harness: Harness, who: Actor, change: RulesEdit, known: str = "")
         await edit_rules_draft(work, change, expected_revision=known)
 
 
-async def see(harness: Harness, name: str, /, **changes: Any) -> PutRule:
+async def build_change(harness: Harness, name: str, /, **changes: Any) -> PutRule:
     """Build a change of the rule as it is now."""
     rule = find_rule((await read(harness)).edited, name)
     assert rule is not None
@@ -94,7 +94,7 @@ async def test_a_draft_starts_from_the_published_rules_and_records_authors(
     harness: Harness,
 ) -> None:
     await edit(harness, ANNA, CopyRule("Large"), (await read(harness)).revision)
-    await edit(harness, KIM, await see(harness, "Austria", active=False))
+    await edit(harness, KIM, await build_change(harness, "Austria", active=False))
 
     view = await read(harness)
     assert names(view) == ["Large", "Large (2)", "Austria"]
@@ -107,8 +107,8 @@ async def test_a_draft_starts_from_the_published_rules_and_records_authors(
 
 async def test_two_users_can_change_different_rules(harness: Harness) -> None:
     annas, kims = (
-        await see(harness, "Large", active=False),
-        await see(harness, "Austria", active=False),
+        await build_change(harness, "Large", active=False),
+        await build_change(harness, "Austria", active=False),
     )
     await edit(harness, ANNA, annas)
     await edit(harness, KIM, kims)
@@ -118,7 +118,10 @@ async def test_two_users_can_change_different_rules(harness: Harness) -> None:
 async def test_the_second_of_two_changes_of_one_rule_gets_a_conflict_with_the_first(
     harness: Harness,
 ) -> None:
-    annas, kims = await see(harness, "Large", active=False), await see(harness, "Large", name="Big")
+    annas, kims = (
+        await build_change(harness, "Large", active=False),
+        await build_change(harness, "Large", name="Big"),
+    )
     await edit(harness, ANNA, annas)
     with pytest.raises(EditConflict) as refusal:
         await edit(harness, KIM, kims)
@@ -138,7 +141,7 @@ async def test_the_order_can_only_be_changed_with_the_present_revision(
     harness: Harness, change: RulesEdit
 ) -> None:
     seen = (await read(harness)).revision
-    await edit(harness, ANNA, await see(harness, "Large", active=False))
+    await edit(harness, ANNA, await build_change(harness, "Large", active=False))
     with pytest.raises(EditConflict):
         await edit(harness, KIM, change, seen)
     assert names(await read(harness)) == ["Large", "Austria"]
@@ -170,19 +173,19 @@ async def _publish(work: Any, expected_revision: str) -> None:
 
 
 async def test_another_users_changes_are_published_only_when_selected(harness: Harness) -> None:
-    await edit(harness, ANNA, await see(harness, "Large", active=False))
-    await edit(harness, KIM, await see(harness, "Austria", active=False))
-    wish = RulesConfirmation((await read(harness)).revision, comment="Spring cleaning")
+    await edit(harness, ANNA, await build_change(harness, "Large", active=False))
+    await edit(harness, KIM, await build_change(harness, "Austria", active=False))
+    confirmation = RulesConfirmation((await read(harness)).revision, comment="Spring cleaning")
     async with harness.work(KIM) as work:
         with pytest.raises(ValidationError) as refusal:
-            await publish_rules_draft(work, replace(wish, comment="x" * 501))
+            await publish_rules_draft(work, replace(confirmation, comment="x" * 501))
     annas = f"USER:{UUID(int=1)}"
     assert [(each.path, each.code) for each in refusal.value.faults] == [
         ("/comment", "TOO_LONG"), (f"/agreed/{annas}", "NOT_AGREED"),
     ]  # fmt: skip
     assert (await read(harness)).version == 3
     async with harness.work(KIM) as work:
-        made = await publish_rules_draft(work, replace(wish, agreed=[annas]))
+        made = await publish_rules_draft(work, replace(confirmation, agreed=[annas]))
     async with harness.work(KIM) as work:
         versions = await list_rules_versions(work, limit=2)
         older = await list_rules_versions(work, up_to=versions[-1].version - 1, limit=9)
@@ -200,7 +203,7 @@ async def test_another_users_changes_are_published_only_when_selected(harness: H
 
 
 async def test_a_second_rule_with_the_same_name_is_refused(harness: Harness) -> None:
-    mine = PutRule(Rule("Austria", (await see(harness, "Large")).rule.target))
+    mine = PutRule(Rule("Austria", (await build_change(harness, "Large")).rule.target))
     with pytest.raises(ValidationError) as refusal:
         await edit(harness, KIM, mine)
     assert [(fault.path, fault.code) for fault in refusal.value.faults] == [("/name", "REPEATED")]

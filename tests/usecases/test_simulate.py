@@ -197,13 +197,15 @@ async def test_the_engine_behaves_as_simulated(resources: Resources, clock: Mova
     simulation = await play(harness, SimulationScope(claim_id), definition)
     await harness.run_until(clock.now() + timedelta(days=20))
 
-    foreseen = [(each.outcome.step.id, each.event.at) for each in simulation.steps if each.channel]
+    simulated_contacts = [
+        (each.outcome.step.id, each.event.at) for each in simulation.steps if each.channel
+    ]
     rows = await harness.rows(
         "SELECT step_id, handed_over_at FROM communications WHERE merchant_id = $1"
         " AND state = 'ACCEPTED' ORDER BY handed_over_at"
     )
-    assert [(row["step_id"], row["handed_over_at"]) for row in rows] == foreseen
-    assert [step_id for step_id, _ in foreseen] == [1, 5, 6]
+    assert [(row["step_id"], row["handed_over_at"]) for row in rows] == simulated_contacts
+    assert [step_id for step_id, _ in simulated_contacts] == [1, 5, 6]
     view = await harness.read(claim_id)
     assert view.balance.outstanding_cents == 10490 - 250 + simulation.fees_cents
     assert (view.status, view.updated_at) == ("ARCHIVED", simulation.ends_at)

@@ -9,7 +9,7 @@ import pytest
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.core.files.storage import SealedFiles, upload_key
+from dunwell.core.files.storage import SealedFiles, build_upload_key
 from dunwell.core.files.store import list_near_limit, load_storage_use
 from dunwell.core.files.upload import PreparedUpload, StorageFull, StorageUse
 from dunwell.core.files.uploads import (
@@ -51,7 +51,7 @@ class _MerchantFiles:
         merchant_id, ticket_id = self.merchant.merchant_id, UUID(int=number)
         prepared = PreparedUpload(
             merchant_id, ticket_id, "a", "a.pdf", "application/pdf", size_bytes, b"-",
-            upload_key(merchant_id, ticket_id),
+            build_upload_key(merchant_id, ticket_id),
         )  # fmt: skip
         return CheckedUpload(prepared, b"x")
 
@@ -189,6 +189,6 @@ async def test_merchants_near_their_limit_are_listed(
 
 
 def test_users_are_warned_from_four_fifths_of_the_limit() -> None:
-    told = [StorageUse(used, 1000).is_near_limit for used in (0, 799, 800, 1000, 1200)]
-    assert told == [False, False, True, True, True]
+    near_limit = [StorageUse(used, 1000).is_near_limit for used in (0, 799, 800, 1000, 1200)]
+    assert near_limit == [False, False, True, True, True]
     assert [StorageUse(used, 1000).percent for used in (999, 1000)] == [99, 100]

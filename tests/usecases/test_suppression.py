@@ -30,12 +30,12 @@ SELECT channel, state, failure FROM communications WHERE merchant_id = $1 ORDER 
 """
 
 
-async def stop(harness: Harness, channel: Channel, address: str) -> bool:
+async def add_suppression(harness: Harness, channel: Channel, address: str) -> bool:
     async with harness.work() as work:
         return await suppress(work, harness.resources.keys, channel, address, "DEBTOR")
 
 
-async def lift(harness: Harness, channel: Channel, address: str) -> None:
+async def remove_suppression(harness: Harness, channel: Channel, address: str) -> None:
     async with harness.work() as work:
         await lift_suppression(work, harness.resources.keys, channel, address)
 
@@ -57,10 +57,10 @@ async def test_the_list_shows_who_suppressed_what_with_masked_addresses(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_three_channel_harness(resources, clock)
-    assert await stop(harness, "EMAIL", " Erika@Example.org ")
-    assert not await stop(harness, "EMAIL", EMAIL)
-    assert await stop(harness, "SMS", "+49 151 12345678")
-    assert await stop(harness, "LETTER", HOME)
+    assert await add_suppression(harness, "EMAIL", " Erika@Example.org ")
+    assert not await add_suppression(harness, "EMAIL", EMAIL)
+    assert await add_suppression(harness, "SMS", "+49 151 12345678")
+    assert await add_suppression(harness, "LETTER", HOME)
     async with harness.work() as work:
         listed = await load_suppressions(work.tx, work.merchant_id)
     by = (clock.now(), "CREDENTIAL", "erp")
@@ -84,9 +84,9 @@ async def test_an_invalid_address_is_refused(
 ) -> None:
     harness = await a_three_channel_harness(resources, clock)
     with pytest.raises(ValidationError):
-        await stop(harness, channel, address)
+        await add_suppression(harness, channel, address)
     with pytest.raises(ValidationError):
-        await lift(harness, channel, address)
+        await remove_suppression(harness, channel, address)
     assert await harness.rows("SELECT FROM suppressions WHERE merchant_id = $1") == []
 
 
@@ -95,11 +95,11 @@ async def test_only_a_suppressed_address_can_be_lifted_and_is_contacted_again(
 ) -> None:
     harness = await a_three_channel_harness(resources, clock)
     with pytest.raises(NotFound):
-        await lift(harness, "EMAIL", EMAIL)
-    await stop(harness, "EMAIL", EMAIL)
+        await remove_suppression(harness, "EMAIL", EMAIL)
+    await add_suppression(harness, "EMAIL", EMAIL)
     with pytest.raises(NotFound):
-        await lift(harness, "EMAIL", "other@example.org")
-    await lift(harness, "EMAIL", EMAIL.upper())
+        await remove_suppression(harness, "EMAIL", "other@example.org")
+    await remove_suppression(harness, "EMAIL", EMAIL.upper())
     await harness.create(**REACHABLE)
     await harness.run()
     assert await sent_by(harness) == {"EMAIL": 1}
@@ -110,7 +110,7 @@ async def test_suppressions_apply_to_one_merchant(
 ) -> None:
     harness = await a_three_channel_harness(resources, clock)
     other = await a_three_channel_harness(resources, clock, key="hansen")
-    await stop(other, "EMAIL", EMAIL)
+    await add_suppression(other, "EMAIL", EMAIL)
     asked: list[tuple[Channel, str]] = [("EMAIL", EMAIL), ("SMS", NUMBER)]
     for each, found in ((harness, set()), (other, {("EMAIL", EMAIL)})):
         async with each.work() as work:
@@ -124,20 +124,20 @@ async def test_a_suppressed_address_is_skipped_when_the_contact_is_planned(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_three_channel_harness(resources, clock)
-    await stop(harness, "EMAIL", EMAIL)
-    await stop(harness, "SMS", NUMBER)
+    await add_suppression(harness, "EMAIL", EMAIL)
+    await add_suppression(harness, "SMS", NUMBER)
     await harness.create(**REACHABLE)
     await harness.run()
     assert await contacts(harness) == [("LETTER", "ACCEPTED", None)]
 
 
-async def test_nobody_is_reachable_when_every_address_is_suppressed(
+async def test_a_debtor_is_unreachable_when_every_address_is_suppressed(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_three_channel_harness(resources, clock)
-    await stop(harness, "EMAIL", EMAIL)
-    await stop(harness, "SMS", NUMBER)
-    await stop(harness, "LETTER", "HEIDESTRASSE 17,51147 Köln")
+    await add_suppression(harness, "EMAIL", EMAIL)
+    await add_suppression(harness, "SMS", NUMBER)
+    await add_suppression(harness, "LETTER", "HEIDESTRASSE 17,51147 Köln")
     await harness.create(**REACHABLE)
     await harness.run()
     history = await harness.rows(
@@ -153,7 +153,7 @@ async def test_a_suppressed_address_is_skipped_by_a_fallback(
     channels = three_channels()
     channels[0].answers = [Permanent("mailbox unknown")]
     harness = await a_three_channel_harness(resources, clock, channels=channels)
-    await stop(harness, "SMS", NUMBER)
+    await add_suppression(harness, "SMS", NUMBER)
     await harness.create(**REACHABLE)
     await harness.run()
     assert await contacts(harness) == [
@@ -167,7 +167,7 @@ async def test_a_suppressed_address_is_skipped_after_a_late_failure(
     harness = await a_three_channel_harness(resources, clock)
     await harness.create(**REACHABLE)
     await harness.run()
-    await stop(harness, "SMS", NUMBER)
+    await add_suppression(harness, "SMS", NUMBER)
     [message] = harness.channels[0].sent
     async with harness.work(SYSTEM) as work:
         await report_failure(work, resources.keys, message.communication_id, "bounced")
@@ -181,7 +181,7 @@ async def test_an_address_suppressed_after_planning_is_refused_at_sending(
     harness = await a_three_channel_harness(resources, clock)
     await harness.create(**REACHABLE)
     await Engine(resources).run_once()
-    await stop(harness, "EMAIL", EMAIL)
+    await add_suppression(harness, "EMAIL", EMAIL)
     await harness.run()
     assert await contacts(harness) == [
         ("EMAIL", "FAILED", "suppressed"), ("SMS", "ACCEPTED", None),

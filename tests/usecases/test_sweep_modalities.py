@@ -178,19 +178,19 @@ async def test_an_unanswered_request_ends_with_its_first_date(
 
 
 @pytest.mark.parametrize(
-    ("deed", "reason"),
+    ("action", "reason"),
     [
         (withdraw_claim, ModalityEndReason.CLAIM_ENDED),
         (archive_claim, ModalityEndReason.CLAIM_ENDED),
     ],
 )
 async def test_ending_a_claim_schedules_a_check_of_its_modality(
-    arrangement: Arrangement, deed: Any, reason: ModalityEndReason
+    arrangement: Arrangement, action: Any, reason: ModalityEndReason
 ) -> None:
     plan = await arrangement.agree()
     await sweep_modalities(arrangement.harness.resources)
     async with arrangement.harness.work() as work:
-        await deed(work, arrangement.claim_id)
+        await action(work, arrangement.claim_id)
     assert await sweep_modalities(arrangement.harness.resources) == 1
     assert await ended(arrangement, plan) is reason
     assert await arrangement.holds() == []

@@ -14,13 +14,13 @@ from dunwell.interfaces.api.edge import Edge
 from dunwell.platform.resources import Resources
 
 
-async def _tell_client(scope: Scope, receive: Receive, send: Send) -> None:
+async def _send_client_address(scope: Scope, receive: Receive, send: Send) -> None:
     client = Request(scope).client
     await PlainTextResponse(client.host if client else "")(scope, receive, send)
 
 
-async def _ask(resources: Resources, standing: CurrentInstallation, peer: str) -> str:
-    app = Edge(_tell_client, resources, standing.find_visitor)
+async def _ask(resources: Resources, installation: CurrentInstallation, peer: str) -> str:
+    app = Edge(_send_client_address, resources, installation.find_visitor)
     transport = ASGITransport(app, client=(peer, 4711))
     async with AsyncClient(transport=transport, base_url="http://dunwell") as client:
         headers = [("X-Forwarded-For", "1.2.3.4"), ("X-Forwarded-For", "203.0.113.5")]
@@ -28,13 +28,13 @@ async def _ask(resources: Resources, standing: CurrentInstallation, peer: str) -
 
 
 async def test_a_proxy_is_trusted_after_it_was_configured(resources: Resources) -> None:
-    standing = CurrentInstallation(resources)
-    await standing.read()
-    assert await _ask(resources, standing, "10.0.0.7") == "10.0.0.7"
+    installation = CurrentInstallation(resources)
+    await installation.read()
+    assert await _ask(resources, installation, "10.0.0.7") == "10.0.0.7"
     await apply_installation(resources, Installation(trusted_proxies=["10.0.0.7"]))
-    await standing.read()
-    assert await _ask(resources, standing, "10.0.0.7") == "203.0.113.5"
-    assert await _ask(resources, standing, "127.0.0.1") == "127.0.0.1"
+    await installation.read()
+    assert await _ask(resources, installation, "10.0.0.7") == "203.0.113.5"
+    assert await _ask(resources, installation, "127.0.0.1") == "127.0.0.1"
 
 
 async def _seen(resources: Resources) -> list[str]:
@@ -45,29 +45,29 @@ async def _seen(resources: Resources) -> list[str]:
 async def test_an_unconfigured_proxy_is_reported_and_a_visitor_is_not(
     resources: Resources, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    standing = CurrentInstallation(resources)
+    installation = CurrentInstallation(resources)
     for peer in ("10.0.0.7", "10.0.0.7", "203.0.115.9"):
-        await _ask(resources, standing, peer)
-    await standing.read()
+        await _ask(resources, installation, peer)
+    await installation.read()
     assert await _seen(resources) == ["10.0.0.7"]
     assert capsys.readouterr().out.count("untrusted proxy forwards") == 1
 
 
 async def test_trust_ends_with_the_next_revision(resources: Resources) -> None:
-    standing = CurrentInstallation(resources)
+    installation = CurrentInstallation(resources)
     for networks in (["10.0.0.7"], []):
         await apply_installation(resources, Installation(trusted_proxies=networks))
-    await standing.read()
-    assert await _ask(resources, standing, "10.0.0.7") == "10.0.0.7"
+    await installation.read()
+    assert await _ask(resources, installation, "10.0.0.7") == "10.0.0.7"
 
 
 async def test_no_proxy_is_trusted_before_the_migration(resources: Resources) -> None:
-    standing = CurrentInstallation(resources)
+    installation = CurrentInstallation(resources)
     async with resources.database.transaction() as tx:
         await tx.execute("ALTER TABLE installation_revisions RENAME TO away")
     try:
-        await standing.read()
+        await installation.read()
     finally:
         async with resources.database.transaction() as tx:
             await tx.execute("ALTER TABLE away RENAME TO installation_revisions")
-    assert not standing.is_proxy("10.0.0.7")
+    assert not installation.is_proxy("10.0.0.7")

@@ -81,7 +81,7 @@ def inspector() -> Inspector:
     return INSPECTOR
 
 
-async def _keep(
+async def _upload(
     resources: Resources, storage: SealedFiles, inspector: Inspector, merchant_id: int
 ) -> None:
     upload = NewUpload("a.pdf", "a.pdf", a_pdf())
@@ -92,13 +92,13 @@ async def _keep(
     )
 
 
-async def _live_and_die(
+async def _upload_until_death(
     resources: Resources, storage: DyingStorage, inspector: Inspector, merchant_id: int
 ) -> None:
     """Store a file and discard it, until the process dies."""
     mortal: Any = storage
     try:
-        await _keep(resources, mortal, inspector, merchant_id)
+        await _upload(resources, mortal, inspector, merchant_id)
         await discard_uploads(resources.database, mortal, merchant_id, [_TICKET])
     except ProcessDied:
         return
@@ -120,7 +120,7 @@ async def test_files_left_by_a_dead_process_are_removed(
     resources: Resources, clock: MovableClock, storage: SealedFiles, merchant_id: int,
     inspector: Inspector, point: DeathPoint,
 ) -> None:  # fmt: skip
-    await _live_and_die(resources, DyingStorage(storage, point), inspector, merchant_id)
+    await _upload_until_death(resources, DyingStorage(storage, point), inspector, merchant_id)
     left = (await _count_rows(resources), len(_contents(resources)))
     housekeeping = Housekeeping(resources, storage)
     clock.advance(timedelta(hours=1, minutes=59))
@@ -139,7 +139,7 @@ async def test_content_written_despite_a_storage_error_is_removed(
 ) -> None:  # fmt: skip
     absent: Any = UnavailableStorage(storage, DeathPoint.AFTER_CONTENT)
     with pytest.raises(Unavailable):
-        await _keep(resources, absent, inspector, merchant_id)
+        await _upload(resources, absent, inspector, merchant_id)
     assert len(_contents(resources)) == 1
     clock.advance(timedelta(hours=3))
 
@@ -151,7 +151,7 @@ async def test_content_written_despite_a_storage_error_is_removed(
 async def test_discarded_uploads_are_deleted_at_once(
     resources: Resources, storage: SealedFiles, merchant_id: int, inspector: Inspector
 ) -> None:
-    await _keep(resources, storage, inspector, merchant_id)
+    await _upload(resources, storage, inspector, merchant_id)
     assert (await _count_rows(resources), len(_contents(resources))) == (1, 1)
 
     await discard_uploads(resources.database, storage, merchant_id, [_TICKET])

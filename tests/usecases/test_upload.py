@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.core.files.cleaning import clean_file
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.storage import ContentMissing, SealedFiles, upload_key
+from dunwell.core.files.storage import ContentMissing, SealedFiles, build_upload_key
 from dunwell.core.files.store import load_usable_tickets
 from dunwell.core.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.core.files.uploads import accept_upload
@@ -48,7 +48,7 @@ async def _work(resources: Resources, tx: Connection, key: str = "nordwind") -> 
 def _prepared(work: Work, ticket_id: UUID = _TICKET) -> PreparedUpload:
     return PreparedUpload(
         work.merchant_id, ticket_id, "Your invoice", "RE-1.pdf", "application/pdf", len(_PDF),
-        hashlib.sha256(_PDF).digest(), upload_key(work.merchant_id, ticket_id),
+        hashlib.sha256(_PDF).digest(), build_upload_key(work.merchant_id, ticket_id),
     )  # fmt: skip
 
 

@@ -164,8 +164,8 @@ async def test_an_export_creates_the_same_merchant_elsewhere_and_changes_nothing
     assert len(made.changes) > 20
     assert [each.name for each in made.credentials] == ["erp"]
     assert (await elsewhere.plan(exported)).changes == []
-    said, again = parse_yaml(exported), parse_yaml(await elsewhere.export())
-    assert {**said, "key": "", "brand": 0} == {**again, "key": "", "brand": 0}
+    expected, again = parse_yaml(exported), parse_yaml(await elsewhere.export())
+    assert {**expected, "key": "", "brand": 0} == {**again, "key": "", "brand": 0}
     assert again["brand"]["color"] == "#1f6f5c"
 
 

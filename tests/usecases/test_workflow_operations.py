@@ -224,11 +224,11 @@ async def test_deactivating_and_activating_are_audited_once(
     harness = await a_harness(resources, clock)
     workflow_id = (await publish(harness, FIRST)).workflow_id
     async with harness.work() as work:
-        told = [await deactivate_workflow(work, workflow_id) for _ in range(2)]
+        results = [await deactivate_workflow(work, workflow_id) for _ in range(2)]
         assert [each.assignment_enabled for each in await list_workflows(work)] == [False]
-        told += [await activate_workflow(work, workflow_id) for _ in range(2)]
+        results += [await activate_workflow(work, workflow_id) for _ in range(2)]
         assert [each.assignment_enabled for each in await list_workflows(work)] == [True]
-    assert told == [True, False, True, False]
+    assert results == [True, False, True, False]
     assert (await audits(harness))[2:] == ["workflow.deactivate", "workflow.activate"]
 
 

@@ -79,7 +79,8 @@ class DeliveryProviderAdapters:
         return self._adapters.get(name)
 
     def list_print_providers(self) -> Mapping[str, PrintProvider]:
-        """Return those whose letters are released in batches. Raises Unavailable like `find`."""
+        """Return the providers whose letters are released in batches, by name. Raises Unavailable
+        like `find`."""
         self.find("")
         return {
             name: adapter.print_provider
@@ -97,7 +98,7 @@ class DeliveryProviderAdapters:
                     name, provider, installation.secrets, self._resources
                 )
             except DeliveryProviderUnusable as error:
-                log.error("delivery provider unusable", provider=name, reason=str(error))  # noqa: TRY400 - told whole
+                log.error("delivery provider unusable", provider=name, reason=str(error))  # noqa: TRY400 - the reason is enough
         if replaced:
             task = asyncio.create_task(_close_later(replaced))
             self._closing.add(task)

@@ -80,7 +80,7 @@ class IdentityProviderAdapters:
             try:
                 built = build_identity_provider(provider, installation.secrets)
             except IdentityProviderUnusable as error:
-                log.error("provider unusable", provider=provider.name, reason=str(error))  # noqa: TRY400 - told whole
+                log.error("provider unusable", provider=provider.name, reason=str(error))  # noqa: TRY400 - the reason is enough
                 continue
             self._known[provider.name] = provider, secret, built
         self._replaced += [built for _, _, built in before.values()]

@@ -114,7 +114,7 @@ class WebService:
 
 @dataclass(frozen=True, slots=True)
 class OperatorService:
-    """What a process serves to operators at a separate address, and the limits on its
+    """The application for operators, which has a separate address, and the limits on its
     connections."""
 
     app: Starlette
@@ -122,12 +122,12 @@ class OperatorService:
 
 
 def build_operator_service(
-    resources: Resources, figures: RequestMetrics | None = None
+    resources: Resources, request_metrics: RequestMetrics | None = None
 ) -> OperatorService:
-    """Build what operators can see. `figures` are the API's metrics if this process serves the
-    API."""
+    """Build the application for operators. `request_metrics` are those of the API if this process
+    serves the API."""
     set_build_info(resources.settings.commit)
-    app = build_operators_app(resources, figures or RequestMetrics())
+    app = build_operators_app(resources, request_metrics or RequestMetrics())
     return OperatorService(
         app, ConnectionBounds(build_server_refusal_renderer(resources), lambda _host: False)
     )
@@ -158,7 +158,7 @@ async def open_web(resources: Resources) -> AsyncIterator[WebService]:
             adapters=Adapters(channels, delivery_providers.find),
             documents=documents, preview_printer=preview_printer,
         )  # fmt: skip
-        debtors = build_site(
+        debtor_site = build_site(
             resources, providers, providers.page_sources,
             inspector=inspector, printer=printer, find_operator=installation.find_operator,
         )  # fmt: skip
@@ -167,16 +167,18 @@ async def open_web(resources: Resources) -> AsyncIterator[WebService]:
             *callback_routes(resources, providers),
             *channel_callback_routes(resources, installation),
             *sandbox_provider_routes(resources),
-            *build_portal_routes(resources, debtors, services),
-            *list_routes(debtors),
+            *build_portal_routes(resources, debtor_site, services),
+            *list_routes(debtor_site),
         ]
-        figures = RequestMetrics()
+        request_metrics = RequestMetrics()
         app = build_app(
             resources, channels, inspector, routes,
-            find_visitor=installation.find_visitor, figures=figures,
+            find_visitor=installation.find_visitor, request_metrics=request_metrics,
         )  # fmt: skip
         bounds = ConnectionBounds(build_server_refusal_renderer(resources), installation.is_proxy)
-        yield WebService(app, bounds, build_operator_service(resources, figures), installation)
+        yield WebService(
+            app, bounds, build_operator_service(resources, request_metrics), installation
+        )
 
 
 @asynccontextmanager
@@ -235,7 +237,7 @@ def open_mail_loops(
 
 
 def _list_report_loops(resources: Resources, adapters: Adapters) -> Sequence[Loop]:
-    """Return the loops for what is reported about messages after they were sent."""
+    """Return the loops that process delivery reports and resolve messages with unknown outcome."""
     return [
         Loop("late failures", lambda: report_late_failures(resources), idle_seconds=1.0),
         Loop("reports", lambda: process_reports(resources), idle_seconds=REPORTS_SECONDS),
@@ -338,6 +340,7 @@ def _list_ledger_loops(resources: Resources) -> Sequence[Loop]:
 
 
 def _list_sweeping_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop]:
+    """Return the loops that delete expired data."""
     housekeeping = Housekeeping(resources, storage)
     return [
         Loop(
@@ -358,8 +361,8 @@ def _webhook_loop(resources: Resources, sender: WebhookSender, stop: asyncio.Eve
     name = "webhooks"
 
     async def deliver() -> int:
-        # Use a new dispatcher each time. The deliveries of a failed one are found again by their
-        # leases.
+        # Use a new dispatcher in each round. The deliveries that a failed one had leased are leased
+        # again when their leases expire.
         await WebhookDispatcher(resources, sender).run(stop, lambda: record_success(name))
         return 0
 

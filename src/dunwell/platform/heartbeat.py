@@ -35,16 +35,17 @@ def start_lease(resources: Resources, duration: timedelta = LEASE) -> Lease:
 
 
 class LeaseRenewals:
-    """When each leased message was last renewed. A row that another transaction has locked misses a
-    renewal that the other rows get. A process that was suspended can tell that it may have lost all
-    of its leases."""
+    """When the lease of each message was last renewed. A row that another transaction has locked
+    misses a renewal that the other rows get. A process that was suspended notices here that it may
+    have lost all of its leases."""
 
     def __init__(self, lease: Lease) -> None:
-        self._begun_at = lease.started_at
+        self._started_at = lease.started_at
         self._renewed_at: dict[UUID, float] = {}
 
     def is_surely_held(self, message_id: UUID) -> bool:
-        renewed_at = self._renewed_at.get(message_id, self._begun_at)
+        """Return whether the message's lease was renewed recently enough to rely on it."""
+        renewed_at = self._renewed_at.get(message_id, self._started_at)
         return time.monotonic() - renewed_at < _TRUSTED_SECONDS
 
     def record_renewal(self, message_ids: Collection[UUID], at: float) -> None:

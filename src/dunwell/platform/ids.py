@@ -28,8 +28,8 @@ class RandomIds:
         self._last = 0
 
     def new(self, at: datetime) -> UUID:
-        drawn = uuid7(at, secrets.token_bytes(10)).int
-        if drawn >> 80 == self._last >> 80 and drawn <= self._last:
-            drawn = self._last + 1 + secrets.randbits(32)
-        self._last = drawn
-        return UUID(int=drawn)
+        value = uuid7(at, secrets.token_bytes(10)).int
+        if value >> 80 == self._last >> 80 and value <= self._last:
+            value = self._last + 1 + secrets.randbits(32)
+        self._last = value
+        return UUID(int=value)

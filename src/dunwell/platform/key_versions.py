@@ -48,14 +48,16 @@ async def register_keys(tx: Connection, keys: KeyRing) -> None:
     nothing."""
     known = await load_versions(tx)
     _check(keys, known)
-    new = [each for each in keys.versions if each not in {one.version for one in known}]
+    recorded = {each.version for each in known}
+    new = [each for each in keys.versions if each not in recorded]
     if new:
         await tx.execute(_RECORD, new, [keys.fingerprint(each) for each in new])
         _check(keys, await load_versions(tx))
 
 
 async def register_keys_at(url: str, keys: KeyRing) -> None:
-    """Do the same with a new connection to a database that is available and migrated."""
+    """Do what `register_keys` does over a new connection to a database that is available and
+    migrated."""
     connection = await connect(url, OpenConnection)
     try:
         await register_keys(connection, keys)
@@ -67,24 +69,24 @@ def build_key_check(keys: KeyRing) -> Callable[[Connection], Awaitable[None]]:
     """Return a check for `Database.open`: it raises SecretKeyMismatch if the keys do not fit the
     database. It runs once, or again on the next connection as long as the database is not migrated.
     """
-    has_answered = False
+    is_registered = False
 
     async def check_once(connection: Connection) -> None:
-        nonlocal has_answered
-        if has_answered:
+        nonlocal is_registered
+        if is_registered:
             return
         try:
             await register_keys(connection, keys)
         except asyncpg.UndefinedTableError:
             return
-        has_answered = True
+        is_registered = True
 
     return check_once
 
 
 def find_key_mismatch(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> str | None:
-    """Return what is wrong with the keys for a database with these versions and what to do, or
-    None."""
+    """Compare the keys with the versions that a database knows. Return what is wrong and what to
+    do, or None if they fit."""
     by_version = {each.version: each for each in known}
     by_fingerprint = {each.fingerprint: each.version for each in known}
     newest = max(by_version, default=0)
@@ -92,7 +94,7 @@ def find_key_mismatch(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> str | 
         number = by_fingerprint.get(keys.fingerprint(version))
         if number is not None and number != version:
             words = f"Version {version} of the secret key is known here as version {number};"
-            return f"{words} number it so."
+            return f"{words} give it that number."
         if number is None and version in by_version:
             return (
                 f"Version {version} of the secret key is not the key with which this database was "

@@ -37,10 +37,10 @@ def _find_installed() -> tuple[str, str | None]:
         installed = distribution("dunwell")
     except PackageNotFoundError:
         return UNKNOWN, None
-    return installed.version, read_commit(installed.read_text("direct_url.json"))
+    return installed.version, parse_commit(installed.read_text("direct_url.json"))
 
 
-def read_commit(direct_url: str | None) -> str | None:
+def parse_commit(direct_url: str | None) -> str | None:
     origin = json.loads(direct_url or "{}")
     commit: str | None = origin.get("vcs_info", {}).get("commit_id")
     return commit

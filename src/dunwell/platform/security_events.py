@@ -29,7 +29,7 @@ SecurityEvent: TypeAlias = Literal[
     "PORTAL_LOCKED",
     # Someone knows a user's password and entered ten wrong codes within 24 hours.
     "PORTAL_SECOND_FACTOR_LOCKED",
-    # A break-glass admin signed in, which is not normal while single sign-on works.
+    # An admin with emergency access signed in, which is not normal while single sign-on works.
     "BREAK_GLASS_USED",
     # A sign-out notification that the identity provider did not sign, or had already sent.
     "LOGOUT_FORGED",

@@ -1,9 +1,10 @@
 """The clock of this host, which is used only while it agrees with the database's clock.
 
 When two clocks differ, a process cannot know which one is wrong, so it stops using the time.
-`WatchedClock.now` then raises, and nothing anywhere in the code is judged due, expired or old by a
-wrong time. A comparison costs one statement. It is made on each new connection, once a minute, and
-as soon as the host's clock is set, which is detected with the monotonic clock.
+`WatchedClock.now` then raises, so that no part of the code decides by a wrong time whether
+something is due, expired or old. A comparison costs one statement. It is made on each new
+connection, once a minute, and as soon as the host's clock is set, which is detected with the
+monotonic clock.
 """
 
 import asyncio
@@ -29,7 +30,8 @@ WARN_BEYOND = timedelta(seconds=2)
 # fail with a smaller one.
 STOP_BEYOND = timedelta(seconds=30)
 COMPARE_SECONDS = 60.0
-# While the clocks differ by too much, so that work continues soon after one was corrected.
+# The interval while the clocks differ by too much. It is short, so that work continues soon after
+# one of them was corrected.
 _COMPARE_SUSPENDED_SECONDS = 5.0
 _CHECK_SECONDS = 1.0
 # A smaller change of the host's clock does no harm until the next comparison.
@@ -171,8 +173,9 @@ class WatchedClock:
         return self._monotonic() - comparison.monotonic >= interval
 
     def _was_set(self, now: datetime, comparison: ClockComparison) -> bool:
-        """Return whether the host's clock moved by more or less than the elapsed time. That is also
-        true after the machine was suspended, because the monotonic clock stops in the meantime."""
+        """Return whether the host's clock moved by another amount than the elapsed time. That is
+        also true after the machine was suspended, because the monotonic clock stops in the
+        meantime."""
         elapsed = timedelta(seconds=self._monotonic() - comparison.monotonic)
         return abs(now - comparison.host - elapsed) > _SMALLEST_STEP
 

@@ -88,12 +88,12 @@ async def plan_installation(
 ) -> AppliedInstallation:
     """Return what applying the file would change. Raises ValidationError."""
     async with resources.database.connection() as connection:
-        present = await load_installation(connection)
-        after = merge_installations(present.installation, new)
-        await _check_used_providers(connection, present.installation, after)
-        changes = list_changes(present.installation, after)
+        current = await load_installation(connection)
+        after = merge_installations(current.installation, new)
+        await _check_used_providers(connection, current.installation, after)
+        changes = list_changes(current.installation, after)
         changes += await _list_changed_secrets(resources, connection, secrets)
-    return AppliedInstallation(present.number, changes)
+    return AppliedInstallation(current.number, changes)
 
 
 async def apply_installation(
@@ -106,14 +106,14 @@ async def apply_installation(
     is in use would disappear.
     """
     async with resources.database.transaction() as tx:
-        present = await lock_installation(tx)
-        after = merge_installations(present.installation, new)
-        await _check_used_providers(tx, present.installation, after)
-        changes = list_changes(present.installation, after)
+        current = await lock_installation(tx)
+        after = merge_installations(current.installation, new)
+        await _check_used_providers(tx, current.installation, after)
+        changes = list_changes(current.installation, after)
         changes += await _list_changed_secrets(resources, tx, secrets)
         if not changes:
-            return AppliedInstallation(present.number, changes)
-        revision = InstallationRevision(present.number + 1, after)
+            return AppliedInstallation(current.number, changes)
+        revision = InstallationRevision(current.number + 1, after)
         is_saved = await save_installation(
             tx, revision, applied_at=resources.clock.now(), applied_by=_APPLIED_BY
         )
@@ -124,7 +124,7 @@ async def apply_installation(
             )
         await save_secrets(tx, resources.keys, secrets, resources.clock.now())
         await delete_other_secrets(tx, list(list_secret_files(after)))
-        act = _build_audit_row(present.installation, revision)
+        act = _build_audit_row(current.installation, revision)
         await save_installation_audit(tx, act, resources.clock.now(), resources.ids)
     return AppliedInstallation(revision.number, changes)
 
@@ -150,8 +150,10 @@ async def _check_used_providers(tx: Connection, before: Installation, after: Ins
     ]
     used = await list_merchants_by_provider(tx, gone) if gone else {}
     faults = [_build_used_fault(name, keys) for name, keys in sorted(used.items())]
-    left = {*gone, *moved}
-    waiting = await list_providers_with_letters(tx, sorted(left)) if left else ()
+    removed_or_moved = {*gone, *moved}
+    waiting = (
+        await list_providers_with_letters(tx, sorted(removed_or_moved)) if removed_or_moved else ()
+    )
     faults += [
         _build_waiting_letters_fault(name, providers)
         for name in sorted(waiting)

@@ -33,7 +33,7 @@ class InstallationAction:
     subject: str
     before: Mapping[str, Any] | None = None
     after: Mapping[str, Any] | None = None
-    # The value of `merchants.actor.Origin.as_json`.
+    # What `merchants.actor.Origin.as_json` returns.
     origin: Mapping[str, str] | None = None
 
 

@@ -1,4 +1,4 @@
-"""The current installation file in a running process, reloaded every few seconds."""
+"""The current installation file in a running process, which is reloaded every few seconds."""
 
 import asyncio
 import contextlib
@@ -21,8 +21,8 @@ from dunwell.platform.http.addresses import Proxies, is_forbidden
 from dunwell.platform.resources import Resources
 
 _RELOAD_SECONDS = 5.0
-# Limit of untrusted proxies that are logged until the next revision.
-_MAX_NOTED_PROXIES = 20
+# The largest number of untrusted proxies that are logged for one revision of the file.
+_MAX_LOGGED_PROXIES = 20
 _log = structlog.get_logger("dunwell.accounts.installation")
 
 
@@ -32,8 +32,8 @@ class CurrentInstallation:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._revision = -1
-        self._noted: set[str] = set()
-        self._to_note: set[str] = set()
+        self._logged_proxies: set[str] = set()
+        self._unsaved_proxies: set[str] = set()
         self.proxies = Proxies(())
         # The operator that debtors are shown. None if the file names none.
         self.operator: Operator | None = None
@@ -59,13 +59,13 @@ class CurrentInstallation:
         """Return the visitor's address (`Proxies.find_visitor`). Log a proxy in a private network
         that forwards requests without being trusted, because all its visitors count as one."""
         if forwarded and peer not in self.proxies and is_forbidden(peer, allow_loopback=False):
-            self._note(peer)
+            self._log_untrusted_proxy(peer)
         return self.proxies.find_visitor(peer, forwarded)
 
-    def _note(self, peer: str) -> None:
-        if peer not in self._noted and len(self._noted) < _MAX_NOTED_PROXIES:
-            self._noted.add(peer)
-            self._to_note.add(peer)
+    def _log_untrusted_proxy(self, peer: str) -> None:
+        if peer not in self._logged_proxies and len(self._logged_proxies) < _MAX_LOGGED_PROXIES:
+            self._logged_proxies.add(peer)
+            self._unsaved_proxies.add(peer)
             _log.warning("untrusted proxy forwards", proxy=peer)
 
     async def read(self) -> None:
@@ -76,10 +76,10 @@ class CurrentInstallation:
                 revision = await load_installation(connection)
                 if revision.number != self._revision:
                     self.secrets = await load_secrets(connection, self._resources.keys)
-                if self._to_note:
-                    noted = sorted(self._to_note)
-                    await save_untrusted_proxies(connection, noted, self._resources.clock.now())
-                    self._to_note.clear()
+                if self._unsaved_proxies:
+                    addresses = sorted(self._unsaved_proxies)
+                    await save_untrusted_proxies(connection, addresses, self._resources.clock.now())
+                    self._unsaved_proxies.clear()
         except Unavailable:
             return
         if revision.number != self._revision:
@@ -89,8 +89,8 @@ class CurrentInstallation:
             self.delivery_providers = revision.installation.delivery_providers or {}
             self.payment_providers = revision.installation.payment_providers or {}
             self.sign_in = revision.installation.sign_in or SignInSettings()
-            # Log a proxy that is still untrusted once more after each revision.
-            self._noted.clear()
+            # Log proxies that are still untrusted once more for the new revision.
+            self._logged_proxies.clear()
 
 
 @asynccontextmanager

@@ -76,7 +76,7 @@ class ReturnMailbox(ProviderPart, frozen=True):
 
 
 class Dkim(ProviderPart, frozen=True):
-    """DKIM keys with which Dunwell signs messages. Leave it out if the mail server signs."""
+    """The DKIM key with which Dunwell signs messages. None if the mail server signs them."""
 
     domain: Domain
     selector: Text
@@ -103,7 +103,7 @@ Path = Annotated[str, Meta(min_length=1, max_length=1_000)]
 
 
 class BatchSettings(ProviderPart, frozen=True):
-    """Letters are handed over to the print service and released in batches, by a manifest."""
+    """How letters are collected in batches, which a manifest releases to the print service."""
 
     every_minutes: Annotated[int, Meta(ge=1, le=1_440)] = 60
     most: Annotated[int, Meta(ge=1, le=10_000)] = 1_000
@@ -168,8 +168,8 @@ BaseUrl = Annotated[
     ),
 ]
 Network = Annotated[str, Meta(min_length=1, max_length=50)]
-# The only networks that are connected to, for a gateway in the operator's own network. If empty,
-# every public address is allowed and no private one.
+# For a gateway in the operator's own network: the only networks to which connections are made. If
+# empty, every public address is allowed and no private one.
 Networks = tuple[Network, ...]
 # The SMS that confirms a STOP once to its sender. Without it there is no answer.
 Confirmation = Annotated[str, Meta(min_length=1, max_length=160)]
@@ -221,10 +221,10 @@ def find_network_faults(path: Sequence[str], networks: Networks) -> Iterator[Fau
     """Yield the faults of the "networks" of the provider at this path."""
     for index, network in enumerate(networks):
         try:
-            is_everybody = ip_network(network).prefixlen == 0
+            is_unusable = ip_network(network).prefixlen == 0
         except ValueError:
-            is_everybody = True
-        if is_everybody:
+            is_unusable = True
+        if is_unusable:
             message = (
                 f'"{network}" is not one of your networks. Write it as 127.0.0.1 or 10.0.0.0/24.'
             )
@@ -253,7 +253,7 @@ def _collect(value: Any, path: str, found: dict[str, str]) -> None:
 
 
 def find_delivery_provider_faults(providers: Mapping[str, DeliveryProvider]) -> Iterator[Fault]:
-    """Yield the faults that the shape does not show, with pointers into the file."""
+    """Yield the faults other than wrong keys and types, with pointers into the file."""
     for name, provider in providers.items():
         if isinstance(provider, SmtpProvider):
             yield from _find_smtp_faults(name, provider)

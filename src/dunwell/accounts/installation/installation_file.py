@@ -103,7 +103,7 @@ class WebhookNetworks(ProviderPart, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class WebhookReach:
-    """Where a merchant's webhooks may be sent: only to `networks`, or, if that is empty, to every
+    """Where a merchant's webhooks may be sent: only to `networks` or, if there are none, to every
     public address and no private one."""
 
     networks: tuple[Network, ...] = ()
@@ -128,16 +128,16 @@ def parse_reach(document: object, merchant_key: str) -> WebhookReach:
 
 
 def find_webhook_network_faults(entries: Sequence[WebhookNetworks]) -> Iterator[Fault]:
-    """Yield the faults that the shape does not show, with pointers into the file."""
+    """Yield the faults other than wrong keys and types, with pointers into the file."""
     keys = [each.merchant for each in entries]
     for index, entry in enumerate(entries):
         if entry.merchant in keys[:index]:
             message = f'"{entry.merchant}" appears twice. Put its networks into one entry.'
             yield Fault(render_pointer(["webhookNetworks", index, "merchant"]), message, "REPEATED")
-        for place, network in enumerate(entry.networks):
+        for position, network in enumerate(entry.networks):
             message = _describe_network_fault(network)
             if message:
-                pointer = render_pointer(["webhookNetworks", index, "networks", place])
+                pointer = render_pointer(["webhookNetworks", index, "networks", position])
                 yield Fault(pointer, message, "INVALID")
 
 
@@ -226,7 +226,7 @@ def _find_network_faults(document: Any) -> Iterator[Fault]:
     networks = document.get("trustedProxies") if isinstance(document, dict) else None
     for index, network in enumerate(networks if isinstance(networks, list) else []):
         if not isinstance(network, str):
-            continue  # The shape check reports it.
+            continue  # `find_faults` reports it.
         pointer = render_pointer(["trustedProxies", index])
         try:
             parsed = ip_network(network)

@@ -55,7 +55,8 @@ class IdentityProviderSettings(_Part, frozen=True):
     acr_values: Annotated[tuple[Text, ...], Meta(max_length=20)] = ()
     # Each sign-in must have all of these authentication methods.
     amr_values: Annotated[tuple[Text, ...], Meta(max_length=20)] = ()
-    # The only networks in which the provider may be. If empty: any public address.
+    # The only networks in which the provider may be. If there are none, it may have any public
+    # address.
     networks: Networks = ()
 
     @property
@@ -82,7 +83,7 @@ class GroupRule(_Part, frozen=True):
 class SignInSettings(_Part, frozen=True):
     oidc: Annotated[tuple[IdentityProviderSettings, ...], Meta(max_length=10)] = ()
     groups: Annotated[tuple[GroupRule, ...], Meta(max_length=1_000)] = ()
-    # Only break-glass admins can sign in with Dunwell's own passwords and passkeys.
+    # Only admins with emergency access can sign in with a password or passkey of Dunwell.
     required: bool = field(default=False)
 
     def find(self, name: str) -> IdentityProviderSettings | None:
@@ -90,7 +91,7 @@ class SignInSettings(_Part, frozen=True):
 
 
 def find_sign_in_faults(sign_in: SignInSettings) -> Iterator[Fault]:
-    """Yield the faults that the shape does not show, with pointers into the file."""
+    """Yield the faults other than wrong keys and types, with pointers into the file."""
     names = [each.name for each in sign_in.oidc]
     for index, provider in enumerate(sign_in.oidc):
         yield from _find_provider_faults(provider, ["signIn", "oidc", index])
@@ -113,10 +114,10 @@ def _find_provider_faults(
 ) -> Iterator[Fault]:
     for index, network in enumerate(provider.networks):
         try:
-            is_everybody = ip_network(network).prefixlen == 0
+            is_unusable = ip_network(network).prefixlen == 0
         except ValueError:
-            is_everybody = True
-        if is_everybody:
+            is_unusable = True
+        if is_unusable:
             message = (
                 f'"{network}" is not one of your networks. Write it as 127.0.0.1 or 10.0.0.0/24.'
             )
@@ -136,7 +137,7 @@ def _find_rule_faults(
     rule: GroupRule, providers: Sequence[str], at: Sequence[str | int]
 ) -> Iterator[Fault]:
     if rule.role == "ADMIN" and rule.merchants is not None:
-        message = 'An admin is one everywhere, not at one merchant. Leave "merchants" out.'
+        message = 'An admin has this role at all merchants. Leave "merchants" out.'
         yield Fault(render_pointer([*at, "merchants"]), message, "INVALID")
     if rule.role == "MERCHANT_USER" and rule.merchants is None:
         message = "A merchant's user works for single merchants. Name them by their keys."

@@ -21,7 +21,8 @@ VALUES ($1, $2, $3, $4)
 ON CONFLICT (revision) DO NOTHING
 RETURNING revision
 """
-# Rare and few: only addresses in private networks are recorded.
+# There are few rows, because only addresses in private networks are recorded, and at most a
+# hundred.
 _SAVE_UNTRUSTED_PROXIES = """
 INSERT INTO unconfigured_proxies (address, seen_at)
 SELECT address, $2 FROM unnest($1::text[]) AS given (address)

@@ -63,18 +63,16 @@ class Actor:
 
 
 # Built once, because every request needs one of them.
-_SHELL, _PAGE, _API = (
-    Origin(Interface.COMMAND_LINE),
-    Origin(Interface.LANDING_PAGE),
-    Origin(Interface.API),
-)
+_COMMAND_LINE_ORIGIN = Origin(Interface.COMMAND_LINE)
+_LANDING_PAGE_ORIGIN = Origin(Interface.LANDING_PAGE)
+_API_ORIGIN = Origin(Interface.API)
 
 SYSTEM = Actor(ActorKind.SYSTEM, rights=SYSTEM_RIGHTS, origin=Origin(Interface.WORKER))
 
 
 def operator_actor(command: str) -> Actor:
     """Return the actor of the operator's command line."""
-    return Actor(ActorKind.OPERATOR, command, rights=ALL_RIGHTS, origin=_SHELL)
+    return Actor(ActorKind.OPERATOR, command, rights=ALL_RIGHTS, origin=_COMMAND_LINE_ORIGIN)
 
 
 COMMAND_LINE = operator_actor("command line")
@@ -82,12 +80,12 @@ COMMAND_LINE = operator_actor("command line")
 
 def debtor_actor(session: str) -> Actor:
     """Return the actor of a debtor who opened a claim's page. The session identifies the claim."""
-    return Actor(ActorKind.DEBTOR, session, rights=DEBTOR_RIGHTS, origin=_PAGE)
+    return Actor(ActorKind.DEBTOR, session, rights=DEBTOR_RIGHTS, origin=_LANDING_PAGE_ORIGIN)
 
 
 def credential_actor(client_id: str, rights: frozenset[Right]) -> Actor:
     """Return the actor of an API credential, with the permissions of its scopes."""
-    return Actor(ActorKind.CREDENTIAL, client_id, rights=rights, origin=_API)
+    return Actor(ActorKind.CREDENTIAL, client_id, rights=rights, origin=_API_ORIGIN)
 
 
 def user_actor(user_id: str, rights: frozenset[Right], origin: Origin) -> Actor:

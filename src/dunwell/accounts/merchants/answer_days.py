@@ -22,8 +22,7 @@ def compute_answer_day(asked_at: datetime, business_days: int, timezone: str) ->
 def compute_overdue_before(now: datetime, business_days: int, timezone: str) -> datetime:
     """Return the instant before which a request must have been made to be overdue now.
 
-    It is consistent with the date that debtors are shown (`compute_answer_day`): on that date
-    itself the answer is not late.
+    On the date that debtors are shown (`compute_answer_day`), the answer is not late yet.
     """
     zone = ZoneInfo(timezone)
     today = now.astimezone(zone).date()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-# Stands for a personal value: the log shows that it changed, but not what it was.
+# Replaces a personal value: the log shows that it changed, but not what it was.
 MASKED = "***"
 
 
@@ -62,8 +62,10 @@ def list_shown_fields(
 
 def redact(value: Any, name: str = "") -> Any:
     """Return the value as it is shown. Nested values are redacted by their own names."""
-    if value is None or (name and classify_field(name) is not FieldClass.PLAIN):
-        return None if value is None else MASKED
+    if value is None:
+        return None
+    if name and classify_field(name) is not FieldClass.PLAIN:
+        return MASKED
     if isinstance(value, Mapping):
         return {each: redact(inner, each) for each, inner in value.items()}
     if isinstance(value, list):

@@ -80,8 +80,9 @@ def _select_person_index(wanted: AuditFilter) -> Sequence[object] | None:
     return (wanted.actor_id,) if is_person else None
 
 
-# Of the given filters, the list uses the index of the one that the fewest rows match.
-_ROWS: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
+# The narrow indexes are tried in this order, which begins with the filter that matches the fewest
+# rows.
+_MERCHANT_LIST: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
     name="audit",
     table="audit_log",
     key="audit_id",
@@ -112,7 +113,7 @@ _ROWS: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
     filters={name: f"l.{name} = {{}}" for name in ("actor_kind", "actor_id", "action", "subject")},
     load=_load_entries,
 )
-_INSTALLATION: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
+_INSTALLATION_LIST: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
     name="installation audit",
     table="installation_audit",
     scope=(),
@@ -136,7 +137,7 @@ _INSTALLATION: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
     ),
     at="at",
     filter=AuditFilter,
-    filters=_ROWS.filters,
+    filters=_MERCHANT_LIST.filters,
     load=load_installation_entries,
 )
 
@@ -146,7 +147,7 @@ async def list_audit(
 ) -> ListPage[AuditEntry]:
     """List the merchant's entries. Raises ValidationError for an invalid cursor."""
     work.require(Right.AUDIT)
-    return await list_page(work.scope(), _ROWS, wanted, limit=limit, cursor=cursor)
+    return await list_page(work.scope(), _MERCHANT_LIST, wanted, limit=limit, cursor=cursor)
 
 
 async def list_installation_audit(
@@ -155,4 +156,4 @@ async def list_installation_audit(
 ) -> ListPage[AuditEntry]:  # fmt: skip
     """List the entries that belong to no merchant. Raises ValidationError for an invalid cursor."""
     check_right(actor, Right.AUDIT)
-    return await list_page(ListScope(tx), _INSTALLATION, wanted, limit=limit, cursor=cursor)
+    return await list_page(ListScope(tx), _INSTALLATION_LIST, wanted, limit=limit, cursor=cursor)

@@ -3,7 +3,7 @@
 One structure serves for checking a file, for comparing it with what is stored, for writing it back,
 and for the JSON document in `merchants.configuration`. A limit given here also applies to documents
 that are stored already, so tightening one needs a migration. Credentials, webhooks, workflows and
-assignment rules have tables of their own. Pure.
+assignment rules have their own tables. Pure.
 """
 
 from collections.abc import Sequence
@@ -81,7 +81,7 @@ class LegalDetails(_Settings, frozen=True):
     register: ShortText | None = None
     supervisory_authority: ShortText | None = None
     vat_id: ShortText | None = None
-    # Those who represent a company. For a sole trader, the owner.
+    # The people who represent a company. For a sole trader, the owner.
     representatives: tuple[ShortText, ...] = ()
     # The country of the creditor's seat, such as "DE". None: that of the merchant's time zone.
     country: ShortText | None = None
@@ -164,9 +164,9 @@ class PaymentMethod(_Settings, frozen=True):
 
 
 class PartialPaymentSettings(_Settings, frozen=True):
-    """What a debtor may pay short of the whole amount. At least one of the two is set."""
+    """The partial payments that a debtor may make. At least one of the two is set."""
 
-    # The least amount that can be chosen freely. None: no amount can be chosen.
+    # The smallest amount that a debtor may choose to pay. None: the debtor cannot choose an amount.
     min_amount: Cents | None = msgspec.field(default=None, name="min")
     # Whole items can be paid, each with the fees that were added for it.
     items: bool = False
@@ -212,8 +212,8 @@ class QuietHours(_Settings, frozen=True):
 
 
 class Guards(_Settings, frozen=True):
-    """How often a person may be contacted over all claims: on one day, and within seven days, in
-    the merchant's time zone."""
+    """How often a person may be contacted for all claims together: on one day, and within seven
+    days, in the merchant's time zone."""
 
     max_contacts_per_day: Annotated[int, Meta(ge=1)] = 1
     max_contacts_per_week: Annotated[int, Meta(ge=1)] = 3
@@ -221,8 +221,8 @@ class Guards(_Settings, frozen=True):
 
 
 class PlanSettings(_Settings, frozen=True):
-    """The payment plans that debtors can request: with one of these numbers of rates, or with any
-    number if no rate is below the minimum. If both are set, both apply."""
+    """The payment plans that debtors can request: with one of these numbers of instalments, or with
+    any number if no instalment is below the minimum. If both are set, both apply."""
 
     counts: tuple[Annotated[int, Meta(ge=2, le=36)], ...] | None = ()
     min_rate: Cents | None = None
@@ -245,7 +245,8 @@ class ModalitySettings(_Settings, frozen=True):
 
     plan: PlanSettings | None = None
     deferment: DeferralSettings | None = None
-    # How long a debtor who cannot pay at all may pause the claim; 0: not at all.
+    # For how many days a debtor who cannot pay at all may pause the claim. With 0, such a debtor
+    # cannot pause it.
     pause_days: Annotated[int, Meta(ge=0, le=60)] = 14
     # Business days within which a request is answered.
     answer_within_days: Annotated[int, Meta(ge=1, le=60)] = 3

@@ -1,11 +1,11 @@
-"""SQL that lists the merchants with due rows. While nothing is due, one index over all merchants
-answers, and no merchant is read. Pure."""
+"""SQL that lists the merchants with due rows. While nothing is due, it reads one index over all
+merchants and no merchant. Pure."""
 
 from typing import NamedTuple
 
 from dunwell.platform.database.sql import compose
 
-# Each sandbox has its own clock and is checked on its own. Uses merchants_sandbox.
+# Each sandbox has its own clock and is therefore checked separately. Uses merchants_sandbox.
 _DUE = """(
     SELECT m.merchant_id, $1::timestamptz AS now
     FROM merchants m
@@ -33,9 +33,10 @@ def render_due_merchants(*kinds: DueTable) -> str:
     """Return SQL for a table of `merchant_id` and `now`, with the merchants that have due rows in
     one of the tables. $1 is real time."""
 
-    def any_of(each: str, now: str) -> str:
+    def any_of(condition: str, now: str) -> str:
         return " OR ".join(
-            compose(each, table=kind.table, is_due=_fill_now(kind.is_due, now)) for kind in kinds
+            compose(condition, table=kind.table, is_due=_fill_now(kind.is_due, now))
+            for kind in kinds
         )
 
     return compose(

@@ -1,4 +1,4 @@
-"""What the law of the creditor's country requires in the information for debtors and the
+"""Information that the law of the creditor's country requires debtors to get and that the
 configuration lacks. Pure.
 
 Each gap names a key of the merchant file and the reason. In Germany and Austria a live merchant
@@ -44,8 +44,8 @@ class LegalGap:
 
 
 def list_legal_gaps(configuration: Configuration) -> tuple[LegalGap, ...]:
-    """Return the gaps by the law of the merchant's country, elsewhere by what most European laws
-    have in common."""
+    """Return the gaps by the law of the merchant's country. For a country without rules here, use
+    what most European laws have in common."""
     if configuration.legal is None:
         return ()  # Nothing is shown to debtors yet.
     country = find_country(configuration) or "DE"
@@ -69,7 +69,8 @@ def list_legal_notice_gaps(configuration: Configuration) -> tuple[LegalGap, ...]
 
 
 def list_blocking_gaps(merchant: Merchant) -> tuple[LegalGap, ...]:
-    """Return the gaps that block new claims of a live merchant in these countries."""
+    """Return the gaps that block new claims: those of a live merchant in one of the countries of
+    ENFORCED_IN."""
     if merchant.is_sandbox or find_country(merchant.configuration) not in ENFORCED_IN:
         return ()
     return list_legal_gaps(merchant.configuration)

@@ -14,8 +14,8 @@ Question = TypeVar("Question")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WaitingRequest(Generic[Question]):
-    """A waiting request. `size`: its share of a batch's room. `names`: two requests with a common
-    name are never in the same batch. `kind`: a batch holds one kind only."""
+    """A waiting request. `size`: how much of a batch's room it takes. `names`: two requests with a
+    common name are never in the same batch. `kind`: all requests of a batch have the same kind."""
 
     question: Question
     size: int = 1
@@ -57,7 +57,7 @@ class _PendingRequest(WaitingRequest[Question]):
 
 
 class RequestBatcher(Generic[Question, Answer]):
-    """The waiting requests of one process, in queues that are answered independently."""
+    """The waiting requests of one process. Its queues are answered independently of each other."""
 
     def __init__(self, answer_questions: AnswerBatch[Question, Answer], room: int) -> None:
         """`answer_questions` gets at least one question. If it fails, each question is answered
@@ -114,7 +114,7 @@ class RequestBatcher(Generic[Question, Answer]):
     async def _answer_batch(self, batch: Sequence[_PendingRequest[Question]]) -> None:
         try:
             answers = await self._answer_questions([each.question for each in batch])
-        except Exception as error:  # noqa: BLE001 - it is raised for each asker
+        except Exception as error:  # noqa: BLE001 - raised again for each waiting request
             if _is_in_doubt(error) or (len(batch) > 1 and not isinstance(error, Refusal)):
                 await asyncio.gather(*(self._answer_one(each) for each in batch))
             else:

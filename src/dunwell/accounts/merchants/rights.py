@@ -71,12 +71,14 @@ SCOPE_RIGHTS: Mapping[Scope, frozenset[Right]] = {
     Scope.ALL: ALL_RIGHTS - {Right.PEOPLE},
 }
 
-# At the one claim of the debtor's session. CONTACT_SETTINGS covers the debtor's own addresses.
+# A debtor's permissions, which apply only to the claim of the debtor's session. CONTACT_SETTINGS
+# covers the debtor's own addresses.
 DEBTOR_RIGHTS: frozenset[Right] = frozenset(
     {Right.READ_CLAIMS, Right.CHANGE_CLAIMS, Right.CONTACT_SETTINGS}
 )
 
-# For workers, which carry out decisions but do not decide about merchants, workflows and users.
+# The permissions of workers, which carry out decisions but do not decide about merchants, workflows
+# and users.
 SYSTEM_RIGHTS: frozenset[Right] = ALL_RIGHTS - {
     Right.CONFIGURE,
     Right.PUBLISH,
@@ -84,7 +86,7 @@ SYSTEM_RIGHTS: frozenset[Right] = ALL_RIGHTS - {
     Right.AUDIT,
 }
 
-# Completes the sentence "may not <words>".
+# Each text completes the sentence "This needs the permission to ...".
 RIGHT_WORDS: Mapping[Right, str] = {
     Right.READ_CLAIMS: "read claims",
     Right.CHANGE_CLAIMS: "change claims",

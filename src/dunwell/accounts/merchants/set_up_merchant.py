@@ -23,8 +23,8 @@ async def create_merchant(
 ) -> Work:
     """Insert the merchant and return a work for it. `now` is real time.
 
-    A sandbox merchant's clock starts at the whole second of `now`, so that a response, which shows
-    milliseconds, names exactly this time. Raises InvalidState if the key is taken.
+    A sandbox merchant's clock starts at the whole second of `now`, so that a response, which has
+    only milliseconds, shows the clock's exact time. Raises InvalidState if the key is taken.
     """
     check_right(actor, Right.CONFIGURE)
     sandbox_now = now.replace(microsecond=0) if new.is_sandbox else None

@@ -139,14 +139,14 @@ VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (merchant_id, owner_id, credential_id) DO UPDATE SET scopes = EXCLUDED.scopes
 """
 
-_ISSUE = """
+_INSERT_ISSUED = """
 INSERT INTO access_tokens (merchant_id, token_hash, credential_id, issued_at, expires_at)
 VALUES ($1, $2, $3, $4, $5)
 """
 
 # `reserved` may exceed the limit by less than one block; the excess is not granted
 # (`compute_granted`).
-_DRAW_REQUESTS = """
+_RESERVE_REQUESTS = """
 INSERT INTO request_quotas AS quota (merchant_id, credential_id, minute, reserved)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (merchant_id, credential_id, minute) DO UPDATE
@@ -163,9 +163,8 @@ async def load_merchant(tx: Connection, merchant_id: int) -> Merchant | None:
 
 
 async def load_merchants_page(tx: Connection, after: int, limit: int) -> list[Merchant]:
-    """Return merchants with greater ids, in the order of ids, for code that processes all
-    of them.
-    """
+    """Return merchants with ids above `after`, in the order of their ids, for code that processes
+    all merchants."""
     rows = await tx.fetch(_LOAD_MERCHANTS_PAGE, after, limit)
     return [build_merchant(row, CachedConfiguration()) for row in rows]
 
@@ -219,7 +218,9 @@ async def save_token(
     tx: Connection, key: CredentialKey, token_hash: bytes,
     *, issued_at: datetime, expires_at: datetime,
 ) -> None:  # fmt: skip
-    await tx.execute(_ISSUE, key.owner_id, token_hash, key.credential_id, issued_at, expires_at)
+    await tx.execute(
+        _INSERT_ISSUED, key.owner_id, token_hash, key.credential_id, issued_at, expires_at
+    )
 
 
 async def reserve_requests(
@@ -227,11 +228,11 @@ async def reserve_requests(
 ) -> int | None:
     """Reserve a block of requests in the minute. Return how many are reserved in total, or None if
     none are left."""
-    drawn: int | None = await tx.fetchval(
-        _DRAW_REQUESTS, access.owner_id, access.credential_id, minute, block,
+    reserved: int | None = await tx.fetchval(
+        _RESERVE_REQUESTS, access.owner_id, access.credential_id, minute, block,
         access.requests_per_minute,
     )  # fmt: skip
-    return drawn
+    return reserved
 
 
 def _parse_scopes(row: Row) -> tuple[Scope, ...]:
@@ -239,7 +240,7 @@ def _parse_scopes(row: Row) -> tuple[Scope, ...]:
 
 
 def build_merchant(row: Row, cached: CachedConfiguration) -> Merchant:
-    """Build a merchant from its row. `configuration` is null if `cached` is current."""
+    """Build a merchant from its row. The row's `configuration` is null if `cached` is current."""
     return Merchant(
         merchant_id=row["merchant_id"],
         key=row["key"],
@@ -267,7 +268,7 @@ SET name = $2, configuration = $3, revision = revision + 1
 WHERE merchant_id = $1
 """
 
-_RAISE_REVISION = "UPDATE merchants SET revision = revision + 1 WHERE merchant_id = $1"
+_INCREMENT_REVISION = "UPDATE merchants SET revision = revision + 1 WHERE merchant_id = $1"
 
 _LOAD_SWITCHED = "SELECT switched_to_workflows FROM merchants WHERE merchant_id = $1"
 
@@ -308,7 +309,7 @@ async def save_configuration(
 
 async def increment_revision(tx: Connection, merchant_id: int) -> None:
     """Invalidate what processes have cached of the merchant's setup."""
-    await tx.execute(_RAISE_REVISION, merchant_id)
+    await tx.execute(_INCREMENT_REVISION, merchant_id)
 
 
 async def lock_merchant(tx: Connection, merchant_id: int) -> None:
@@ -327,7 +328,8 @@ async def save_switched(tx: Connection, merchant_id: int) -> None:
     await tx.execute(_MARK_SWITCHED, merchant_id)
 
 
-KEPT_FOR = timedelta(days=30)
+# How long a response is stored under its idempotency key.
+RESPONSES_KEPT_FOR = timedelta(days=30)
 
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock($1)"
 
@@ -338,7 +340,7 @@ FROM idempotency_keys
 WHERE merchant_id = $1 AND key = $2 AND created_at > $3
 """
 
-# An expired response may still be stored until the next sweep.
+# An expired response is replaced, because it stays in the table until the next sweep.
 _SAVE = """
 INSERT INTO idempotency_keys (merchant_id, key, request_hash, status, body, created_at)
 VALUES ($1, $2, $3, $4, $5, $6)
@@ -364,9 +366,9 @@ async def try_lock_idempotency_key(tx: Connection, merchant_id: int, key: str) -
 async def find_stored_response(
     tx: Connection, merchant_id: int, key: str, now: datetime
 ) -> StoredResponse | None:
-    """Return the stored response. Run it after the lock in its own statement, so that its snapshot
-    includes what the previous holder committed."""
-    row = await tx.fetchrow(_LOAD, merchant_id, key, now - KEPT_FOR)
+    """Return the stored response. Call this after locking the key, so that the snapshot of this
+    statement includes what the previous holder of the lock committed."""
+    row = await tx.fetchrow(_LOAD, merchant_id, key, now - RESPONSES_KEPT_FOR)
     return None if row is None else StoredResponse(**row)
 
 
@@ -409,19 +411,19 @@ async def search_merchants(
 _ROWS_AT_ONCE = 5000
 
 # Uses access_tokens_expiry.
-_REMOVE_TOKENS = """
+_DELETE_TOKENS = """
 DELETE FROM access_tokens
 WHERE (merchant_id, token_hash) IN (
     SELECT merchant_id, token_hash FROM access_tokens WHERE expires_at < $1 LIMIT $2
 )
 """
 
-_REMOVE_SECRETS = "DELETE FROM credential_secrets WHERE expires_at < $1"
+_DELETE_SECRETS = "DELETE FROM credential_secrets WHERE expires_at < $1"
 
-_REMOVE_QUOTAS = "DELETE FROM request_quotas WHERE minute < $1"
+_DELETE_QUOTAS = "DELETE FROM request_quotas WHERE minute < $1"
 
 # Uses idempotency_keys_age.
-_REMOVE_KEPT_ANSWERS = """
+_DELETE_STORED_RESPONSES = """
 DELETE FROM idempotency_keys
 WHERE (merchant_id, key) IN (
     SELECT merchant_id, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2
@@ -433,10 +435,10 @@ async def sweep_merchant_rows(tx: Connection, now: datetime) -> int:
     """Delete what had expired at the real time `now` and return the number of rows. If it is
     _ROWS_AT_ONCE or more, call it again."""
     done = [
-        await tx.execute(_REMOVE_TOKENS, now, _ROWS_AT_ONCE),
-        await tx.execute(_REMOVE_SECRETS, now),
-        await tx.execute(_REMOVE_QUOTAS, now - timedelta(minutes=2)),
-        await tx.execute(_REMOVE_KEPT_ANSWERS, now - KEPT_FOR, _ROWS_AT_ONCE),
+        await tx.execute(_DELETE_TOKENS, now, _ROWS_AT_ONCE),
+        await tx.execute(_DELETE_SECRETS, now),
+        await tx.execute(_DELETE_QUOTAS, now - timedelta(minutes=2)),
+        await tx.execute(_DELETE_STORED_RESPONSES, now - RESPONSES_KEPT_FOR, _ROWS_AT_ONCE),
     ]
     removed = sum(int(tag.rpartition(" ")[2]) for tag in done)
     return removed + await remove_attempts(tx, now)

@@ -96,36 +96,36 @@ async def find_invitation(
 
 
 async def find_form_faults(
-    services: SignInServices, invited: OpenInvitation, joining: InvitationForm
+    services: SignInServices, invited: OpenInvitation, form: InvitationForm
 ) -> Mapping[str, InvitationFault | PasswordFault]:
-    """Return the faults of the form by field. The password is checked only after a right code,
+    """Return the faults of the form by field. The password is checked only if the code is right,
     because the check takes processor time."""
-    if find_step(invited.app_secret, joining.code, services.now()) is None:
+    if find_step(invited.app_secret, form.code, services.now()) is None:
         return {"code": InvitationFault.CODE}
     user, passwords = invited.user, services.passwords
-    fault = await passwords.find_fault(joining.password, name=user.name, email=user.email)
+    fault = await passwords.find_fault(form.password, name=user.name, email=user.email)
     return {} if fault is None else {"password": fault}
 
 
 async def accept_with_app(
-    services: SignInServices, joining: InvitationForm
+    services: SignInServices, form: InvitationForm
 ) -> OpenedSession | InvitationFault | Mapping[str, InvitationFault | PasswordFault]:
     """Set the password and the app, and open a session. The password is hashed before the
     transaction that uses the link."""
-    invited = await find_invitation(services, joining.link, joining.opener)
+    invited = await find_invitation(services, form.link, form.opener)
     if invited is None:
         return InvitationFault.LINK
-    faults = await find_form_faults(services, invited, joining)
+    faults = await find_form_faults(services, invited, form)
     if faults:
         return faults
     user = invited.user
-    password_hash = await services.passwords.hash(joining.password)
-    async with services.work(build_visitor_actor(user.user_id, joining.visitor.host)) as work:
-        if await _lock_invited(work, joining.link) is None:
+    password_hash = await services.passwords.hash(form.password)
+    async with services.work(build_visitor_actor(user.user_id, form.visitor.host)) as work:
+        if await _lock_invited(work, form.link) is None:
             return InvitationFault.LINK
-        await _use_invitation(work, joining.link)
-        secret = derive_invitation_secret(work.keys, user.user_id, joining.link, joining.opener)
-        step = find_step(invited.app_secret, joining.code, work.now) or 0
+        await _use_invitation(work, form.link)
+        secret = derive_invitation_secret(work.keys, user.user_id, form.link, form.opener)
+        step = find_step(invited.app_secret, form.code, work.now) or 0
         factor_id, sealed = work.ids.new(work.now), seal_secret(work.keys, user.user_id, secret)
         await save_unconfirmed_app(
             work.tx, user.user_id, factor_id=factor_id, secret_sealed=sealed, now=work.now
@@ -134,7 +134,7 @@ async def accept_with_app(
             work.tx, user.user_id, factor_id=factor_id, step=step, now=work.now
         )
         await save_password(work.tx, user.user_id, password_hash, work.now)
-        return await _open_first_session(work, user.user_id, joining, "TOTP")
+        return await _open_first_session(work, user.user_id, form, "TOTP")
 
 
 async def start_passkey_registration(
@@ -158,19 +158,19 @@ async def start_passkey_registration(
 
 
 async def accept_with_passkey(
-    services: SignInServices, joining: InvitationForm
+    services: SignInServices, form: InvitationForm
 ) -> OpenedSession | InvitationFault:
     """Register a passkey and open a session. The transaction commits even if the passkey is
     refused, so that the challenge is used up."""
-    async with services.work(build_visitor_actor(None, joining.visitor.host)) as work:
-        user_id = await _lock_invited(work, joining.link)
+    async with services.work(build_visitor_actor(None, form.visitor.host)) as work:
+        user_id = await _lock_invited(work, form.link)
         if user_id is None:
             return InvitationFault.LINK
-        if not await register_passkey(services, work, user_id, joining.passkey, name=""):
+        if not await register_passkey(services, work, user_id, form.passkey, name=""):
             return InvitationFault.PASSKEY
-        await _use_invitation(work, joining.link)
+        await _use_invitation(work, form.link)
         await save_joined(work.tx, user_id, work.now)
-        return await _open_first_session(work, user_id, joining, "PASSKEY")
+        return await _open_first_session(work, user_id, form, "PASSKEY")
 
 
 async def register_passkey(
@@ -181,45 +181,46 @@ async def register_passkey(
     unavailable."""
     party = get_relying_party(services)
     try:
-        answer = parse_passkey_response(body)
-        asked = await use_challenge(work.tx, answer.challenge, work.now)
+        response = parse_passkey_response(body)
+        challenge = await use_challenge(work.tx, response.challenge, work.now)
         if (
-            asked is None
-            or not asked.is_live
-            or (asked.purpose, asked.user_id) != (REGISTER, user_id)
+            challenge is None
+            or not challenge.is_live
+            or (challenge.purpose, challenge.user_id) != (REGISTER, user_id)
         ):
             return False
-        made = check_registration(party, answer, answer.challenge)
+        registered = check_registration(party, response, response.challenge)
     except PasskeyRefused:
         return False
     passkey = NewPasskey(
         user_id,
         name,
-        credential_id=made.credential_id,
-        public_key=made.public_key,
-        sign_count=made.sign_count,
+        credential_id=registered.credential_id,
+        public_key=registered.public_key,
+        sign_count=registered.sign_count,
     )
     return await save_new_passkey(work.tx, work.ids.new(work.now), passkey, work.now)
 
 
 async def _open_first_session(
-    work: UserWork, user_id: UUID, joining: InvitationForm, factor: str
+    work: UserWork, user_id: UUID, form: InvitationForm, factor: str
 ) -> OpenedSession:
-    work = replace(work, actor=build_visitor_actor(user_id, joining.visitor.host))
+    work = replace(work, actor=build_visitor_actor(user_id, form.visitor.host))
     await save_user_audit(work, "user.join", user_id, after={"factor": factor})
     opened = await open_session(
         work,
         user_id,
         by=OpenedBy.INVITATION,
-        visitor=joining.visitor,
-        randomness=joining.randomness,
+        visitor=form.visitor,
+        randomness=form.randomness,
     )
     await create_recovery_codes(work, user_id, opened.secret)
     return opened
 
 
 async def _find_invited(work: UserWork, link: str) -> UUID | None:
-    """Return the link's user. Also None for a user who must use single sign-on."""
+    """Return the link's user. Return None if the link is not valid or the user must use single
+    sign-on instead of a link."""
     link_hash = hash_secret(link)
     user_id = None if link_hash is None else await find_invited_user(work.tx, link_hash, work.now)
     user = None if user_id is None else await load_user(work.tx, user_id)

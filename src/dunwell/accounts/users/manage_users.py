@@ -42,8 +42,9 @@ from dunwell.accounts.users.user_work import UserWork, save_user_audit
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.translation import LazyText
 
+# How long an invitation or reset link is valid.
 INVITATION_LASTS = timedelta(hours=72)
-# How many random bytes a link's secret has.
+# The number of random bytes in a link's secret.
 RANDOM_BYTES = SECRET_BYTES
 # The first administrator of a development installation.
 FIRST_ADMIN = NewUser("admin@example.org", "Admin", "en", UserRoles(Role.ADMIN))
@@ -171,7 +172,7 @@ async def set_break_glass(work: UserWork, user_id: UUID, *, is_on: bool) -> None
             state="LINKED",
         )
     if is_on and user.roles.global_role is not Role.ADMIN:
-        raise InvalidState("Only an admin can be a break-glass admin.", state="NO_ADMIN")
+        raise InvalidState("Only an admin can have emergency access.", state="NO_ADMIN")
     await save_break_glass(work.tx, user_id, is_on=is_on)
     await save_user_audit(
         work, "user.break_glass", user_id,
@@ -238,10 +239,10 @@ async def deactivate_user(work: UserWork, user_id: UUID) -> None:
 
 
 async def sign_out_user(work: UserWork, user_id: UUID) -> int:
-    """Sign the user out everywhere, and return how many sessions ended. The user can sign in again;
-    their browsers are no longer known.
+    """Sign the user out everywhere, and return how many sessions ended. The user can sign in again,
+    but no browser is recognised any more.
 
-    Raises InsufficientScope, NotFound, InvalidState: the user was deactivated.
+    Raises InsufficientScope, NotFound, InvalidState for a deactivated user.
     """
     work.require(Right.PEOPLE)
     await lock_active_user(work, user_id)
@@ -264,9 +265,9 @@ async def reset_other_user(work: UserWork, user_id: UUID, randomness: bytes) -> 
 
 
 async def _check_another_admin_remains(work: UserWork, user_id: UUID) -> None:
-    """Check that another administrator remains, who has joined if this one has. All administrators
-    are locked, so that of two who deactivate each other, the second waits and is refused. Raises
-    InvalidState."""
+    """Check that another administrator remains. If this one has joined, one of the others must have
+    joined too. All administrators are locked, so that of two who deactivate each other, the second
+    waits and is refused. Raises InvalidState."""
     admins = {each.user_id: each.has_joined for each in await lock_admins(work.tx)}
     if user_id not in admins:
         return

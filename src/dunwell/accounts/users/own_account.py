@@ -56,12 +56,12 @@ from dunwell.platform.text.translation import LazyText
 
 @dataclass(frozen=True, slots=True)
 class UserAccount:
-    """`codes_left`: unused recovery codes. `new_networks`: sign-ins of the last 90 days from a new
-    network."""
+    """`codes_left`: the number of unused recovery codes. `new_network_sign_ins`: those of the last
+    90 days."""
 
     user: User
     sessions: Sequence[ShownSession]
-    new_networks: Sequence[SessionRow]
+    new_network_sign_ins: Sequence[SessionRow]
     factors: Sequence[SecondFactor]
     codes_left: int
 
@@ -77,7 +77,7 @@ class PasswordConfirmation:
 
 @dataclass(frozen=True, slots=True)
 class SignInTooOld:
-    """The user has no password, and the passkey sign-in is too long ago."""
+    """The user has no password to confirm, and signed in with the passkey too long ago."""
 
 
 async def load_account(work: UserWork, signed_in: SignedInUser) -> UserAccount:
@@ -86,7 +86,7 @@ async def load_account(work: UserWork, signed_in: SignedInUser) -> UserAccount:
     return UserAccount(
         user,
         await list_sessions(work.tx, signed_in, work.now),
-        new_networks=await list_sign_ins_from_new_networks(work.tx, signed_in.user_id),
+        new_network_sign_ins=await list_sign_ins_from_new_networks(work.tx, signed_in.user_id),
         factors=await load_factors(work.tx, signed_in.user_id),
         codes_left=await count_unused_codes(work.tx, signed_in.user_id),
     )
@@ -138,7 +138,7 @@ async def end_own_session(work: UserWork, signed_in: SignedInUser, session_id: U
     """End one of the user's own sessions. Raises NotFound, also for another user's session."""
     if not await end_session(work.tx, signed_in, session_id, work.now):
         raise NotFound("This session has already ended.")
-    # The session's browser is no longer known.
+    # Forget the session's browser, too.
     await forget_browsers(work.tx, signed_in.user_id, session_id)
     after = {"session": str(session_id)}
     await save_user_audit(work, "session.end", signed_in.user_id, after=after)

@@ -28,13 +28,15 @@ MAX_LENGTH = 1000
 # Enough against guessing online (10 attempts in 15 minutes, and a second factor) and against an
 # attacker who has the hashes.
 _MIN_GUESSES = 10**8
-# zxcvbn reads this many characters; further ones only make a password stronger. Its time grows with
-# the square of the length,
+# zxcvbn gets only this many characters, because its time grows with the square of the length.
+# Further characters only make a password stronger.
 _MAX_READ = 32
-# and with the number of ways to read symbols as letters: "4" and "@" for a and "$" and "5" for s
-# make four.
+# The time of zxcvbn also grows with the number of ways to read symbols as letters: "4" and "@" for
+# "a", and "$" and "5" for "s", make four ways.
 _MAX_READINGS = 32
-_LETTERS = str.maketrans({sign: letter for letter, all_ in L33T_TABLE.items() for sign in all_})
+_LETTERS = str.maketrans(
+    {symbol: letter for letter, symbols in L33T_TABLE.items() for symbol in symbols}
+)
 _MIN_WORD_LENGTH = 4
 _WORD = re.compile(r"\w+")
 
@@ -64,7 +66,9 @@ def _limit_work(password: str) -> str:
     """Return the part that zxcvbn can read in some milliseconds: the first characters, with symbols
     replaced by letters if they can be read in too many ways."""
     read = password[:_MAX_READ]
-    readings = math.prod(max(1, sum(sign in read for sign in all_)) for all_ in L33T_TABLE.values())
+    readings = math.prod(
+        max(1, sum(symbol in read for symbol in symbols)) for symbols in L33T_TABLE.values()
+    )
     return read.translate(_LETTERS) if readings > _MAX_READINGS else read
 
 
@@ -77,7 +81,7 @@ def _list_words(text: str) -> list[str]:
 MAX_WAITING = 100
 _Answer = TypeVar("_Answer")
 _SALT = base64.b64encode(bytes(16)).rstrip(b"=").decode()
-_UNMATCHABLE_HASH = base64.b64encode(bytes(32)).rstrip(b"=").decode()
+_UNMATCHABLE_DIGEST = base64.b64encode(bytes(32)).rstrip(b"=").decode()
 
 
 class Hasher(Protocol):
@@ -101,7 +105,7 @@ class Passwords:
     def __init__(self, hasher: Hasher | None = None) -> None:
         """`hasher`: by default argon2-cffi's choice (RFC 9106, low memory)."""
         self._hasher: Hasher = hasher or PasswordHasher()
-        self._turn = asyncio.Semaphore(1)
+        self._one_at_a_time = asyncio.Semaphore(1)
         self._waiting = 0
 
     async def find_fault(self, password: str, *, name: str, email: str) -> PasswordFault | None:
@@ -118,8 +122,8 @@ class Passwords:
     async def verify(self, stored: str | None, password: str) -> bool:
         """Return whether the password matches the hash. Without a hash it takes the same time and
         returns False."""
-        known = stored or self._nobodys_hash
-        is_right = await self._run(lambda: self._verify(known, password))
+        compared = stored or self._placeholder_hash
+        is_right = await self._run(lambda: self._verify(compared, password))
         return is_right and stored is not None
 
     def is_outdated(self, stored: str) -> bool:
@@ -127,15 +131,15 @@ class Passwords:
         return self._hasher.check_needs_rehash(stored)
 
     @property
-    def _nobodys_hash(self) -> str:
+    def _placeholder_hash(self) -> str:
         """A hash that matches no password and takes as long to verify as any other."""
         hasher = self._hasher
         costs = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
-        return f"$argon2id$v=19${costs}${_SALT}${_UNMATCHABLE_HASH}"
+        return f"$argon2id$v=19${costs}${_SALT}${_UNMATCHABLE_DIGEST}"
 
-    def _verify(self, known: str, password: str) -> bool:
+    def _verify(self, compared: str, password: str) -> bool:
         try:
-            return self._hasher.verify(known, _normalise(password))
+            return self._hasher.verify(compared, _normalise(password))
         except (Argon2Error, InvalidHashError):
             return False
 
@@ -144,7 +148,7 @@ class Passwords:
             raise Unavailable("Too many users are signing in at the moment. Try again shortly.")
         self._waiting += 1
         try:
-            async with self._turn:
+            async with self._one_at_a_time:
                 return await asyncio.to_thread(work)
         finally:
             self._waiting -= 1
@@ -158,6 +162,8 @@ def _normalise(password: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SignInServices:
+    """Shared services of the sign-in use cases; one per process."""
+
     resources: Resources
     passwords: Passwords
 

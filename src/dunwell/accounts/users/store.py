@@ -66,8 +66,8 @@ UPDATE users SET password_hash = NULL, second_factor_locked_at = NULL WHERE user
 """
 _SAVE_REHASHED = "UPDATE users SET password_hash = $3 WHERE user_id = $1 AND password_hash = $2"
 _SAVE_JOINED = "UPDATE users SET joined_at = coalesce(joined_at, $2) WHERE user_id = $1"
+# Another user, or the same person, can be invited with the e-mail address again.
 _END = """
--- Somebody else, or the same person, may have the address anew.
 UPDATE users
 SET ended_at = $2, password_hash = NULL, revision = revision + 1,
     email_key = concat('ended:', user_id)
@@ -229,7 +229,7 @@ def _build_user(row: Row | None) -> User | None:
 
 # The roles that may answer disputes and requests.
 ANSWERING = sorted(str(role) for role, rights in ROLE_RIGHTS.items() if Right.ANSWER in rights)
-# SQL fragments; uses the primary key of memberships. Their values are the merchant's id, then the
+# SQL fragments, which use the primary key of memberships. Their slots are the merchant's id and the
 # roles.
 _MEMBER = """
 EXISTS (SELECT FROM memberships m

@@ -17,7 +17,7 @@ from dunwell.platform.text.texts import is_email_address, is_printable
 
 Language: TypeAlias = Literal["en", "de"]
 LANGUAGES: tuple[Language, ...] = ("en", "de")
-_FORM = b"dunwell portal form"
+_FORM_PURPOSE = b"dunwell portal form"
 _NO_RIGHTS: frozenset[Right] = frozenset()
 
 
@@ -25,7 +25,7 @@ _NO_RIGHTS: frozenset[Right] = frozenset()
 class SignedInUser:
     """The signed-in user of a session.
 
-    `everywhere`: a role over all merchants, including future ones: ADMIN, OPERATOR or AUDITOR.
+    `global_role`: the role at all merchants, including future ones: ADMIN, OPERATOR or AUDITOR.
     `memberships`: roles at single merchants. `csrf`: the token in every form of the session.
     `network`: where the user signed in from, shortened.
     """
@@ -89,7 +89,7 @@ def is_form_of_user(token: str, user_id: UUID) -> bool:
 
 
 def _digest(key: bytes) -> str:
-    digest = hmac.digest(key, _FORM, "sha256")
+    digest = hmac.digest(key, _FORM_PURPOSE, "sha256")
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
@@ -137,7 +137,8 @@ class User:
     revision: int
     # An administrator who may sign in without single sign-on although it is required.
     is_break_glass: bool = False
-    # Since when codes are accepted only in known browsers. None: they are accepted everywhere.
+    # Since when codes of the second factor are accepted only in known browsers. None: they are
+    # accepted in all browsers.
     second_factor_locked_at: datetime | None = None
     # The identity provider with which the user signs in. None: without single sign-on.
     provider: str | None = None
@@ -166,7 +167,7 @@ def find_user_faults(user: NewUser) -> Iterator[Fault]:
         yield Fault("/language", f"Choose one of: {', '.join(LANGUAGES)}.", "LANGUAGE")
     yield from find_role_faults(user.roles)
     if user.is_break_glass and user.roles.global_role is not Role.ADMIN:
-        yield Fault("/role", "Only an admin can be a break-glass admin.", "ROLE")
+        yield Fault("/role", "Only an admin can have emergency access.", "ROLE")
 
 
 def find_role_faults(roles: UserRoles) -> Iterator[Fault]:
@@ -183,13 +184,13 @@ def find_role_faults(roles: UserRoles) -> Iterator[Fault]:
 def list_effective_rights(roles: UserRoles) -> Sequence[EffectiveRight]:
     """Return each permission with every role that gives it, in the order of permissions, those over
     all merchants first."""
-    reasons: list[tuple[int | None, Role]] = []
+    granting_roles: list[tuple[int | None, Role]] = []
     if roles.global_role is not None:
-        reasons.append((None, roles.global_role))
-    reasons += sorted(roles.memberships.items())
+        granting_roles.append((None, roles.global_role))
+    granting_roles += sorted(roles.memberships.items())
     return [
         EffectiveRight(right, merchant_id, role)
         for right in Right
-        for merchant_id, role in reasons
+        for merchant_id, role in granting_roles
         if right in ROLE_RIGHTS[role]
     ]

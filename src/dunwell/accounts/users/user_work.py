@@ -42,7 +42,7 @@ class UserWork:
         check_right(self.actor, right)
 
 
-_PLACE = "portal-place"
+_NETWORK_PURPOSE = "portal-place"
 # Tokens of the User-Agent header. The first match counts, because most browsers also name others.
 _BROWSERS = (
     ("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("Chrome", "Chrome"),
@@ -57,28 +57,28 @@ _MAX_READ = 500
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """`host`: the client's address. `device`: the cookie of a known browser, or ""."""
+    """`host`: the client's address. `browser_cookie`: the cookie of a known browser, or ""."""
 
     host: str
     user_agent: str = ""
-    device: str = ""
+    browser_cookie: str = ""
 
 
 def digest_network(keys: KeyRing, visitor: Visitor) -> tuple[bytes, ...]:
     """Return digests of the visitor's network with every version of the secret key, the current one
     first."""
-    return keys.digests(_PLACE, get_visitor_network(visitor.host))
+    return keys.digests(_NETWORK_PURPOSE, get_visitor_network(visitor.host))
 
 
 def describe_browser(user_agent: str) -> str:
     """Return browser and system, such as "Firefox, Linux", or "" if they are unknown."""
-    read = user_agent[:_MAX_READ]
-    found = [_find_name(read, _BROWSERS), _find_name(read, _SYSTEMS)]
+    searched = user_agent[:_MAX_READ]
+    found = [_find_name(searched, _BROWSERS), _find_name(searched, _SYSTEMS)]
     return ", ".join(name for name in found if name)
 
 
 def _find_name(text: str, names: tuple[tuple[str, str], ...]) -> str:
-    return next((name for mark, name in names if re.search(rf"\b{mark}", text)), "")
+    return next((name for token, name in names if re.search(rf"\b{token}", text)), "")
 
 
 _VISITOR = "VISITOR"
@@ -90,7 +90,7 @@ async def save_user_audit(
 ) -> None:  # fmt: skip
     """Record that the actor did `action` to the user. Record ids, roles and statuses, never names
     or addresses."""
-    act = InstallationAction(
+    action_record = InstallationAction(
         actor_kind=work.actor.kind,
         actor_id=work.actor.actor_id,
         action=action,
@@ -99,7 +99,7 @@ async def save_user_audit(
         after=after,
         origin=None if work.actor.origin is None else work.actor.origin.as_json(),
     )
-    await save_installation_audit(work.tx, act, work.now, work.ids)
+    await save_installation_audit(work.tx, action_record, work.now, work.ids)
 
 
 async def save_refused_sign_in(
@@ -107,14 +107,14 @@ async def save_refused_sign_in(
 ) -> None:
     """Record a wrong password, code or passkey, or a refusal after single sign-on. `user_id` None:
     no known user. `after`: the reason, if there are several."""
-    act = InstallationAction(
+    action_record = InstallationAction(
         actor_kind=_VISITOR,
         action="session.refuse",
         subject=f"user:{user_id or 'unknown'}",
         after=after,
         origin=Origin(Interface.PORTAL, network=render_network(host)).as_json(),
     )
-    await save_installation_audit(work.tx, act, work.now, work.ids)
+    await save_installation_audit(work.tx, action_record, work.now, work.ids)
 
 
 def build_visitor_actor(user_id: UUID | None, host: str, session_id: UUID | None = None) -> Actor:

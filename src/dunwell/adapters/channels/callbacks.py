@@ -189,14 +189,14 @@ def channel_callback_routes(resources: Resources, installation: InstallationFile
     forged_requests, inbox = _ForgedRequests(), _ReportInbox(resources)
 
     def guard(
-        take: Callable[[Resources, GatewayRequest, Request], Awaitable[Response]],
+        handle: Callable[[Resources, GatewayRequest, Request], Awaitable[Response]],
     ) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             visitor = get_visitor_network(request.client.host if request.client else "")
             name = request.path_params["provider"]
             try:
                 gateway_request = await _parse_request(request, resources, installation)
-                return await take(resources, gateway_request, request)
+                return await handle(resources, gateway_request, request)
             except ForgedRequest:
                 forged_requests.count(visitor)
                 request_id = request_id_of(request.scope, resources)
@@ -208,7 +208,7 @@ def channel_callback_routes(resources: Resources, installation: InstallationFile
     root, methods = "/callbacks/channels/{provider}", ["GET", "POST"]
     return [
         Route(f"{root}/incoming", guard(_receive_sms), methods=methods),
-        Route(f"{root}/{{reference}}", guard(inbox.take), methods=methods),
+        Route(f"{root}/{{reference}}", guard(inbox.receive), methods=methods),
     ]
 
 
@@ -246,7 +246,7 @@ class _ReportInbox:
         self._resources = resources
         self._reports = RequestBatcher(self._save, room=_SAVED_AT_ONCE)
 
-    async def take(
+    async def receive(
         self, resources: Resources, gateway_request: GatewayRequest, request: Request
     ) -> Response:
         reference_text = request.path_params["reference"]

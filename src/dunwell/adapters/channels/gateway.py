@@ -55,7 +55,8 @@ class UnclearResponse(Exception):  # noqa: N818 - reads as what happened
 
 class Gateway:
     """The gateway of one delivery provider. `networks` are the only networks in which it may be;
-    without any, it may have any public address. `connections` is how many it is given at a time."""
+    without any, it may have any public address. `connections` is the largest number of simultaneous
+    connections."""
 
     def __init__(
         self, provider: str, networks: Sequence[str], *, connections: int,
@@ -65,8 +66,8 @@ class Gateway:
         self._wait_seconds = wait_seconds
         self._slots = asyncio.Semaphore(connections)
         self._networks = [ip_network(network) for network in networks]
-        self._opening = asyncio.Lock()
-        self._open = AsyncExitStack()
+        self._open_lock = asyncio.Lock()
+        self._exit_stack = AsyncExitStack()
         self._client: HttpClient | None = None
 
     async def post(
@@ -116,9 +117,9 @@ class Gateway:
         return REFUSED
 
     async def _find_client(self) -> HttpClient:
-        async with self._opening:
+        async with self._open_lock:
             if self._client is None:
-                self._client = await self._open.enter_async_context(
+                self._client = await self._exit_stack.enter_async_context(
                     open_http_client(
                         allow_loopback=False, user_agent=USER_AGENT,
                         timeout_seconds=_REQUEST_SECONDS,
@@ -128,7 +129,7 @@ class Gateway:
             return self._client
 
     async def close(self) -> None:
-        await self._open.aclose()
+        await self._exit_stack.aclose()
 
 
 def is_phone_number(text: str) -> bool:

@@ -107,7 +107,7 @@ def _encode_word(chunk: bytes) -> str:
 
 
 def _build_content(message: Message) -> bytes:
-    """Build the body: the plain text first, the HTML with its picture (RFC 2387), and the
+    """Build the body: the plain text, then the HTML with its picture (RFC 2387), then the
     attachments."""
     parts = [_build_text("plain", message.body_text)]
     # No quoted-printable or base64 text contains "=_", so no part can contain a boundary.

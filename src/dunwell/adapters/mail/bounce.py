@@ -156,7 +156,7 @@ def _parse_block(block: Message, message: Message) -> Bounce | None:
     failure = (
         status
         or parse_diagnostic(str(block["Diagnostic-Code"] or ""))
-        or parse_diagnostic(_read_text(message))
+        or parse_diagnostic(_find_plain_text(message))
         or UNREADABLE
     )
     return Bounce("FAILED", failure.cause, failure.reason)
@@ -165,15 +165,15 @@ def _parse_block(block: Message, message: Message) -> Bounce | None:
 def _parse_other_formats(message: Message) -> Bounce | None:
     try:
         temporary, permanent = all_failures(message)
-    except Exception:  # noqa: BLE001 - whatever strangers' bytes do to a reader of theirs
+    except Exception:  # noqa: BLE001 - untrusted bytes can make the library raise anything
         return None
     if permanent:
-        failure = parse_diagnostic(_read_text(message)) or UNREADABLE
+        failure = parse_diagnostic(_find_plain_text(message)) or UNREADABLE
         return Bounce("FAILED", failure.cause, failure.reason)
     return Bounce("DELAYED", "OTHER", "") if temporary else None
 
 
-def _read_text(message: Message) -> str:
+def _find_plain_text(message: Message) -> str:
     """Return the text that a person would read, without our own message in it."""
     for part in message.walk():
         if part.get_content_type() == "text/plain":

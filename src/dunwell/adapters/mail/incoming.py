@@ -25,9 +25,9 @@ from dunwell.platform.crypto import KeyRing, sha256
 
 # How much of a report is stored for clerks. Our own message follows after that.
 _MAX_STORED_BYTES = 131_072
-# How much of a message that names none of ours is stored. Anybody can send one.
+# How much of a message is stored that names none of our messages. Anyone can send one.
 _MAX_UNRELATED_BYTES = 16_384
-# Where our own message can be named.
+# How much of a message is searched for the return address of our own message.
 _MAX_SEARCHED_BYTES = 262_144
 # The limits of what is parsed. An attachment of 10 MiB has 138,000 lines of 76 characters. The
 # library takes some microseconds for each line, and much more for each part and header.
@@ -125,7 +125,7 @@ def parse_mail(request: MailRequest) -> ParsedMail:
     """Parse a message in a confined child process. Never raises."""
     try:
         return _parse(request)
-    except Exception:  # noqa: BLE001 - whatever strangers' bytes do to readers of theirs
+    except Exception:  # noqa: BLE001 - untrusted bytes can make a library raise anything
         return ParsedMail()
 
 

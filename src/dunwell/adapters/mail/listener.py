@@ -52,13 +52,13 @@ class MailHandler:
     """An aiosmtpd handler. It decides which connections and messages are accepted."""
 
     def __init__(
-        self, resources: Resources, reader: MailParser, find_providers: Callable[[], Any], *,
+        self, resources: Resources, parser: MailParser, find_providers: Callable[[], Any], *,
         max_connections: int = MAX_CONNECTIONS,
     ) -> None:  # fmt: skip
-        """`list_lines` returns the current delivery providers by name. `max_connections` is the
-        number of connections for each protocol."""
+        """`find_providers` returns the current delivery providers by name. `max_connections` is the
+        limit of connections for each protocol."""
         self._resources = resources
-        self._reader = reader
+        self._parser = parser
         self._find_providers: Callable[[], dict[str, DeliveryProvider]] = find_providers
         # Each protocol has its own limit, so that strangers on one do not block the other.
         protocols: tuple[Protocol, ...] = get_args(Protocol)
@@ -105,7 +105,7 @@ class MailHandler:
         )
         try:
             async with self._slots[protocol]:
-                return _RESPONSES[await receive_mail(self._resources, self._reader, received)]
+                return _RESPONSES[await receive_mail(self._resources, self._parser, received)]
         except Unavailable:
             return "451 4.3.0 Try again later"
 
@@ -166,7 +166,8 @@ class _LimitedConnection(SMTP):
             return
         self._count(data)
         if self._lines > MAX_LINES or self._bytes > 2 * MAX_BYTES:
-            # The library would read on to the end of the message, line by line.
+            # Close the connection, because the library would read the whole rest of the message,
+            # line by line.
             assert isinstance(self.transport, asyncio.WriteTransport)
             self.transport.write(b"552 5.3.4 Too large, or too many lines\r\n")
             self.transport.close()

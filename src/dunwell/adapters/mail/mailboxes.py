@@ -60,8 +60,8 @@ class FetchedMails:
 def fetch_mail(
     mailbox: ReturnMailbox, password: str, *, validity: int, after_uid: int
 ) -> FetchedMails:
-    """Return the messages after `after_uid`, or all of them if the mailbox has another
-    UIDVALIDITY. Blocks, so call it in a thread. Raises MailboxAway."""
+    """Return the messages after `after_uid`, or all of them if the mailbox has another UIDVALIDITY.
+    Blocks, so call it in a thread. Raises MailboxUnavailable."""
     try:
         with _connect(mailbox) as client:
             client.login(mailbox.credentials.user, password)
@@ -76,8 +76,8 @@ def fetch_mail(
 
 
 def check_mailbox(mailbox: ReturnMailbox, password: str) -> None:
-    """Check that the mailbox accepts the sign-in and has the folder. Blocks. Raises MailboxAway,
-    and MailboxRefused for a wrong user or password."""
+    """Check that the mailbox accepts the sign-in and has the folder. Blocks, so call it in a
+    thread. Raises MailboxUnavailable, and MailboxRefused for a wrong user or password."""
     try:
         with _connect(mailbox) as client:
             client.login(mailbox.credentials.user, password)
@@ -125,21 +125,21 @@ class Mailboxes:
     """The mailboxes of the current delivery providers."""
 
     def __init__(
-        self, resources: Resources, reader: MailParser, installation: CurrentInstallation
+        self, resources: Resources, parser: MailParser, installation: CurrentInstallation
     ) -> None:
         self._resources = resources
-        self._reader = reader
+        self._parser = parser
         self._installation = installation
 
     async def run_once(self) -> int:
         """Fetch new messages from all mailboxes and return their number. A mailbox that does not
         respond does not delay the others."""
-        looks = [
+        fetches = [
             self._fetch_from(name, provider.mailbox)
             for name, provider in self._installation.delivery_providers.items()
             if isinstance(provider, SmtpProvider) and provider.mailbox is not None
         ]
-        return sum(await asyncio.gather(*looks))
+        return sum(await asyncio.gather(*fetches))
 
     async def _fetch_from(self, provider: str, mailbox: ReturnMailbox) -> int:
         password = self._installation.secrets.get(
@@ -148,7 +148,7 @@ class Mailboxes:
         try:
             found = password.decode().strip("\r\n")
             return await fetch_new_mail(
-                self._resources, self._reader, provider, mailbox=mailbox, password=found
+                self._resources, self._parser, provider, mailbox=mailbox, password=found
             )
         except (MailboxUnavailable, UnicodeDecodeError) as error:
             log.warning("mailbox unavailable", provider=provider, error=str(error))
@@ -156,7 +156,7 @@ class Mailboxes:
 
 
 async def fetch_new_mail(
-    resources: Resources, reader: MailParser, provider: str, mailbox: ReturnMailbox, password: str
+    resources: Resources, parser: MailParser, provider: str, mailbox: ReturnMailbox, password: str
 ) -> int:
     """Fetch and store new messages, and return their number. Raises MailboxUnavailable,
     Unavailable."""
@@ -173,13 +173,13 @@ async def fetch_new_mail(
     )
     for mail in fetched.mails:
         try:
-            await _receive(resources, reader, provider, mail)
+            await _receive(resources, parser, provider, mail)
         except Unavailable:
             raise
         except Exception:  # A message that cannot be processed must not block the others.
             log.exception("mail not processed, kept as unreadable", provider=provider, uid=mail.uid)
             unread = Envelope(provider, "", "", mail.content or b"", is_cut=True)
-            await receive_mail(resources, reader, unread)
+            await receive_mail(resources, parser, unread)
         new_progress = MailboxProgress(mailbox.folder, fetched.validity, mail.uid)
         await _save_progress(resources, provider, new_progress)
     if not fetched.mails:
@@ -194,7 +194,7 @@ async def _save_progress(resources: Resources, provider: str, progress: MailboxP
 
 
 async def _receive(
-    resources: Resources, reader: MailParser, provider: str, mail: FetchedMail
+    resources: Resources, parser: MailParser, provider: str, mail: FetchedMail
 ) -> None:
     if mail.content is None:
         return
@@ -206,4 +206,4 @@ async def _receive(
     recipient = next((str(message[name]) for name in _RECIPIENT_HEADERS if message[name]), "")
     sender = parseaddr(str(message["Return-Path"] or message["From"] or ""))[1]
     envelope = Envelope(provider, sender, parseaddr(recipient)[1], mail.content, is_cut=mail.is_cut)
-    await receive_mail(resources, reader, envelope)
+    await receive_mail(resources, parser, envelope)

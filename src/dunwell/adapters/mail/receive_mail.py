@@ -57,13 +57,13 @@ class MailParser:
             max_answer_bytes=_MAX_ANSWER_BYTES, limits=_LIMITS,
         )  # fmt: skip
 
-    async def read(self, keys: KeyRing, envelope: Envelope) -> Report | NewReply:
+    async def classify(self, keys: KeyRing, envelope: Envelope) -> Report | NewReply:
         """Return what the message is. Raises Unavailable if the client has to try again later."""
         address = await asyncio.to_thread(find_return_address, keys, envelope)
         if envelope.is_cut or not is_readable(envelope.content):
             return build_unreadable_mail(envelope, address)
         try:
-            read = await self._ask(envelope, address)
+            parsed = await self._ask(envelope, address)
         except (ChildLost, msgspec.MsgspecError):
             return build_unreadable_mail(envelope, address)
         except (OSError, RateLimited) as error:
@@ -71,8 +71,8 @@ class MailParser:
                 "The e-mail cannot be processed at the moment. Deliver it again later."
             ) from error
         return (
-            classify_mail(envelope, address, read)
-            if read.is_parsed
+            classify_mail(envelope, address, parsed)
+            if parsed.is_parsed
             else build_unreadable_mail(envelope, address)
         )
 
@@ -89,7 +89,7 @@ class MailParser:
 
 
 _DAY = timedelta(days=1)
-# For one message: delays, and a final state.
+# The limit for one message, whose reports are delays and a final state.
 _MAX_REPORTS_PER_MESSAGE = 40
 # Reports per day, over all delivery providers, that belong to none of our messages.
 _MAX_UNRELATED_PER_DAY = 1_000
@@ -107,28 +107,28 @@ def list_return_domains(providers: Mapping[str, DeliveryProvider]) -> dict[str, 
 
 
 async def receive_mail(
-    resources: Resources, reader: MailParser, envelope: Envelope
+    resources: Resources, parser: MailParser, envelope: Envelope
 ) -> ReplyOutcome:
     """Store a message and return what became of it. Raises Unavailable while the database is
     unavailable or too many messages are being read; the message is then not stored."""
-    read = await reader.read(resources.keys, envelope)
-    if isinstance(read, NewReply):
-        outcome = await _store_reply(resources, read)
+    mail = await parser.classify(resources.keys, envelope)
+    if isinstance(mail, NewReply):
+        outcome = await _store_reply(resources, mail)
         log.info("answer received", provider=envelope.provider, outcome=outcome.value)
         return outcome
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        if await _is_over_limit(tx, read, now):
+        if await _is_over_limit(tx, mail, now):
             log.warning("too many reports", provider=envelope.provider)
             return ReplyOutcome.TOO_MANY
-        is_new = await save_report(tx, read, real_now=now, ids=resources.ids)
-    log.info("report received", provider=envelope.provider, state=read.state, reason=read.reason)
+        is_new = await save_report(tx, mail, real_now=now, ids=resources.ids)
+    log.info("report received", provider=envelope.provider, state=mail.state, reason=mail.reason)
     return ReplyOutcome.NEW if is_new else ReplyOutcome.KNOWN
 
 
 async def _is_over_limit(tx: Connection, report: Report, now: datetime) -> bool:
-    """Return whether too many reports were stored for this message, or for no message. Anybody can
-    send them."""
+    """Return whether too many reports were stored for this message or, without a message, for none.
+    Anyone can send them."""
     if report.reference is not None:
         known = await count_reports(tx, [report.reference])
         return known[report.reference] >= _MAX_REPORTS_PER_MESSAGE

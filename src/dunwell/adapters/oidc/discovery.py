@@ -92,7 +92,7 @@ class ProviderDiscovery:
 
     def __init__(self, provider: IdentityProviderSettings) -> None:
         self._provider = provider
-        self._open = AsyncExitStack()
+        self._exit_stack = AsyncExitStack()
         self._client: HttpClient | None = None
         self._lock = asyncio.Lock()
         self._metadata: tuple[datetime, Metadata] | None = None
@@ -103,7 +103,7 @@ class ProviderDiscovery:
         self.skew_seconds: float | None = None
 
     async def get_metadata(self, now: datetime) -> Metadata:
-        """Return the metadata, cached for METADATA_LIFETIME. Raises IdentityProviderAway."""
+        """Return the metadata, cached for METADATA_LIFETIME. Raises IdentityProviderUnavailable."""
         async with self._lock:
             if self._metadata is None or self._metadata[0] + METADATA_LIFETIME <= now:
                 body = await self._fetch(build_discovery_address(self._provider), now)
@@ -114,8 +114,8 @@ class ProviderDiscovery:
             return self._metadata[1]
 
     async def get_keys(self, now: datetime, *, refresh: bool = False) -> KeySet:
-        """Return the keys. With `refresh`, no known key fits; the keys are then requested again, at
-        most once in RETRY_AFTER. Raises IdentityProviderAway."""
+        """Return the keys. Use `refresh` if no known key fits: the keys are then requested again,
+        at most once in RETRY_AFTER. Raises IdentityProviderUnavailable."""
         metadata = await self.get_metadata(now)
         lifetime = RETRY_AFTER if refresh else KEYS_LIFETIME
         async with self._lock:
@@ -128,7 +128,7 @@ class ProviderDiscovery:
             return self._keys[1]
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
-        """Post a request once. Raises IdentityProviderAway."""
+        """Post a request once. Raises IdentityProviderUnavailable."""
         client = await self._get_client()
         answer = await client.post_once(url, body, headers, max_bytes=_MAX_BYTES)
         if isinstance(answer, NoResponse):
@@ -138,7 +138,7 @@ class ProviderDiscovery:
         return answer
 
     async def get_object(self, url: str, headers: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return a JSON object from the provider. Raises IdentityProviderAway."""
+        """Return a JSON object from the provider. Raises IdentityProviderUnavailable."""
         client = await self._get_client()
         answer = await client.get(url, headers, max_bytes=_MAX_BYTES)
         return parse_object(self._check(answer))
@@ -173,7 +173,7 @@ class ProviderDiscovery:
 
     async def _get_client(self) -> HttpClient:
         if self._client is None:
-            self._client = await self._open.enter_async_context(
+            self._client = await self._exit_stack.enter_async_context(
                 open_http_client(
                     allow_loopback=False,
                     user_agent=_USER_AGENT,
@@ -185,7 +185,7 @@ class ProviderDiscovery:
         return self._client
 
     async def close(self) -> None:
-        await self._open.aclose()
+        await self._exit_stack.aclose()
 
 
 def _compute_skew(answer: HttpResponse, now: datetime) -> float | None:
@@ -197,7 +197,7 @@ def _compute_skew(answer: HttpResponse, now: datetime) -> float | None:
 
 
 def parse_object(body: bytes) -> Mapping[str, Any]:
-    """Parse a JSON object. Raises IdentityProviderAway for anything else."""
+    """Parse a JSON object. Raises IdentityProviderUnavailable for anything else."""
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
     except msgspec.MsgspecError as error:

@@ -34,7 +34,7 @@ from dunwell.adapters.oidc.tokens import (
     TokenRefused,
     check_id_token,
     check_logout_token,
-    read_identity,
+    parse_identity,
 )
 
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
@@ -90,15 +90,15 @@ class OidcProvider:
             tokens = await self._request_tokens(metadata, code)
             if tokens is None:
                 return TokenRejected(TokenFault.CODE)
-            claims = await self._read_tokens(metadata, tokens, code.secrets, now)
+            claims = await self._check_tokens(metadata, tokens, code.secrets, now)
         except IdentityProviderUnavailable:
             return ProviderUnavailable()
         except TokenRefused as error:
             log.warning("token refused", provider=self.settings.name, reason=str(error))
             return TokenRejected(TokenFault.TOKEN)
-        return read_identity(self.settings, claims)
+        return parse_identity(self.settings, claims)
 
-    async def read_logout(
+    async def parse_logout_token(
         self, token: str, now: datetime
     ) -> LogoutToken | TokenRejected | ProviderUnavailable:
         try:
@@ -167,11 +167,11 @@ class OidcProvider:
         log.warning("code refused", provider=self.settings.name, status=answer.status)
         return None
 
-    async def _read_tokens(
+    async def _check_tokens(
         self, metadata: Metadata, tokens: Mapping[str, Any], secrets: AttemptSecrets, now: datetime
     ) -> Mapping[str, Any]:
         """Return the ID token's claims, completed by those of the userinfo endpoint if some are
-        missing. Raises IdentityProviderAway, TokenRefused."""
+        missing. Raises IdentityProviderUnavailable, TokenRefused."""
         token, access = tokens.get("id_token"), tokens.get("access_token")
         if not isinstance(token, str):
             raise TokenRefused("there is none")
@@ -197,7 +197,7 @@ class OidcProvider:
         self, token: str, now: datetime, check: Callable[[KeySet], _Checked]
     ) -> _Checked:
         """Check a token with the known keys and, if none fits, once more with newly fetched ones.
-        Raises IdentityProviderAway, TokenRefused."""
+        Raises IdentityProviderUnavailable, TokenRefused."""
         if len(token) > _MAX_TOKEN_LENGTH:
             raise TokenRefused("too long")
         try:

@@ -34,8 +34,8 @@ _MAX_TEXT_LENGTH, _MAX_SUBJECT_LENGTH, _MAX_GROUPS = 2_000, 255, 2_000
 
 
 class TokenRefused(Exception):  # noqa: N818 - reads as what happened
-    """The token is not valid. The message is a word for the log and never contains a part of the
-    token."""
+    """The token is not valid. The message is a short reason for the log and never contains a part
+    of the token."""
 
 
 class KeyUnknown(TokenRefused):
@@ -118,7 +118,7 @@ def check_logout_token(
         raise TokenRefused("too old")
     subject, session = claims.get("sub"), claims.get("sid")
     if subject is None and session is None:
-        raise TokenRefused("nobody")
+        raise TokenRefused("no subject")
     return LogoutToken(
         issuer=provider.issuer,
         token_id=_require_text(claims["jti"], _MAX_TEXT_LENGTH),
@@ -128,22 +128,22 @@ def check_logout_token(
     )
 
 
-def read_identity(provider: IdentityProviderSettings, claims: Mapping[str, Any]) -> IdentityClaims:
+def parse_identity(provider: IdentityProviderSettings, claims: Mapping[str, Any]) -> IdentityClaims:
     """Return the identity in the claims. They come from a valid ID token, completed by the
     provider's userinfo."""
     session, acr = claims.get("sid"), claims.get("acr")
     return IdentityClaims(
         issuer=provider.issuer,
         subject=claims["sub"],
-        email=_read_text(claims.get("email")),
-        name=_read_name(claims),
-        locale=_read_text(claims.get("locale")),
-        groups=_read_set(claims.get(provider.groups_claim)),
+        email=_parse_text(claims.get("email")),
+        name=_parse_name(claims),
+        locale=_parse_text(claims.get("locale")),
+        groups=_parse_set(claims.get(provider.groups_claim)),
         session=session if isinstance(session, str) and session else None,
         acr=acr if isinstance(acr, str) else None,
-        amr=_read_set(claims.get("amr")),
+        amr=_parse_set(claims.get("amr")),
         issued_at=datetime.fromtimestamp(claims["iat"], UTC),
-        authenticated_at=_read_instant(claims.get("auth_time")),
+        authenticated_at=_parse_instant(claims.get("auth_time")),
     )
 
 
@@ -165,11 +165,11 @@ def _require_text(value: object, longest: int) -> str:
     return value
 
 
-def _read_text(value: object) -> str:
+def _parse_text(value: object) -> str:
     return value.strip() if isinstance(value, str) and len(value) <= _MAX_TEXT_LENGTH else ""
 
 
-def _read_instant(value: object) -> datetime | None:
+def _parse_instant(value: object) -> datetime | None:
     """Return the instant of a number of seconds since 1970, None for anything else and for years
     after 9999."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _END_OF_TIME:
@@ -177,16 +177,16 @@ def _read_instant(value: object) -> datetime | None:
     return datetime.fromtimestamp(value, UTC)
 
 
-def _read_name(claims: Mapping[str, Any]) -> str:
+def _parse_name(claims: Mapping[str, Any]) -> str:
     """Return the first printable value of the claims that can contain the name."""
     for claim in ("name", "preferred_username"):
-        name = _read_text(claims.get(claim))[:MAX_NAME_LENGTH]
+        name = _parse_text(claims.get(claim))[:MAX_NAME_LENGTH]
         if name and name.isprintable():
             return name
     return ""
 
 
-def _read_set(value: object) -> frozenset[str]:
+def _parse_set(value: object) -> frozenset[str]:
     """Return a claim that is a list of strings or a single string."""
     given = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     return frozenset(each for each in given[:_MAX_GROUPS] if isinstance(each, str))

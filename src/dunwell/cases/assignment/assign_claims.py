@@ -110,13 +110,13 @@ async def _assign(
 ) -> AssignmentOutcome:
     """Assign claims (no id twice) to the workflow. `word` is the merchant's term for it."""
     # Workflows are locked before claims.
-    held = await lock_workflows_for_reference(work.tx, work.merchant_id, [workflow_id])
-    if workflow_id not in held:
+    locked = await lock_workflows_for_reference(work.tx, work.merchant_id, [workflow_id])
+    if workflow_id not in locked:
         raise NotFound(f"There is no {word} {workflow_id}.")
     wanted = list(claim_ids)
     found = await lock_claims(work.tx, work.merchant_id, wanted)
     version = await load_current(work.tx, work.merchant_id, workflow_id)
-    is_enabled = held[workflow_id][1]
+    is_enabled = locked[workflow_id][1]
     target = _describe_target(work, workflow_id, version, is_enabled=is_enabled, word=word)
     decision = decide_assignment(wanted, found, target)
     if version is not None and decision.to_start:
@@ -141,12 +141,12 @@ def _list_previous_workflows(claims: Sequence[AssignableClaim]) -> list[str]:
 def _describe_target(
     work: Work, workflow_id: UUID, version: Version | None, *, is_enabled: bool, word: str
 ) -> AssignmentTarget:
-    own = work.merchant.configuration.currency
+    merchant_currency = work.merchant.configuration.currency
     if version is None:
         return AssignmentTarget(
-            workflow_id, own, "The workflow was never published; publish it first."
+            workflow_id, merchant_currency, "The workflow was never published; publish it first."
         )
-    currency = version.definition.settings.currency or own
+    currency = version.definition.settings.currency or merchant_currency
     obstacle = None if is_enabled else f"The {word} is deactivated; activate it first."
     return AssignmentTarget(workflow_id, currency, obstacle, word)
 
@@ -160,8 +160,8 @@ async def start_assignment(work: Work, claim_id: int) -> AssignedWorkflow:
     work.require(Right.CHANGE_CLAIMS)
     rulebook = await load_rulebook(work.tx, work.merchant)
     # Workflows are locked before claims. A workflow that was deleted after the rules were read is
-    # no target.
-    held = await lock_workflows_for_reference(
+    # not a target any more.
+    locked = await lock_workflows_for_reference(
         work.tx, work.merchant_id, list_targets(rulebook.rules)
     )
     claim = (await lock_claims(work.tx, work.merchant_id, [claim_id])).get(claim_id)
@@ -171,7 +171,7 @@ async def start_assignment(work: Work, claim_id: int) -> AssignedWorkflow:
         raise InvalidState("The claim has ended; it cannot be assigned.", state=claim.status)
     if claim.workflow_id is not None:
         return AssignedWorkflow(claim_id, claim.workflow_id)
-    match = await _match(work, rulebook.only(held), claim_id)
+    match = await _match(work, rulebook.restrict_to(locked), claim_id)
     if match.workflow_id is None:
         return AssignedWorkflow(claim_id, None)
     version = rulebook.versions[match.workflow_id]

@@ -48,7 +48,7 @@ class MoveRule:
     """Move the rule to this position, counted from 0."""
 
     name: str
-    place: int
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +95,20 @@ def apply_edit(rules: RuleSet, edit: RulesEdit) -> RuleSet | None:
 
 
 def _apply_to_rule(rules: RuleSet, found: Rule, edit: RulesEdit) -> tuple[Rule, ...]:
-    place = rules.rules.index(found)
+    position = rules.rules.index(found)
     if isinstance(edit, PutRule):
-        return _replace_at(rules, place, edit.rule)
+        return _replace_at(rules, position, edit.rule)
     if isinstance(edit, CopyRule):
         copy = msgspec.structs.replace(found, name=_name_copy(rules, found.name))
-        return _replace_at(rules, place, found, copy)
-    others = [*_replace_at(rules, place)]
+        return _replace_at(rules, position, found, copy)
+    others = [*_replace_at(rules, position)]
     if isinstance(edit, MoveRule):
-        others.insert(min(max(edit.place, 0), len(others)), found)
+        others.insert(min(max(edit.position, 0), len(others)), found)
     return tuple(others)
 
 
-def _replace_at(rules: RuleSet, place: int, *instead: Rule) -> tuple[Rule, ...]:
-    return (*rules.rules[:place], *instead, *rules.rules[place + 1 :])
+def _replace_at(rules: RuleSet, position: int, *replacements: Rule) -> tuple[Rule, ...]:
+    return (*rules.rules[:position], *replacements, *rules.rules[position + 1 :])
 
 
 def _name_copy(rules: RuleSet, name: str) -> str:
@@ -151,7 +151,7 @@ async def edit_rules_draft(work: Work, edit: RulesEdit, *, expected_revision: st
         raise EditConflict(DRAFT_CHANGED)
     rules = apply_edit(state.rules, edit)
     if rules is None:
-        raise await _find_conflict(work, state.rules, edit)
+        raise await _build_conflict(work, state.rules, edit)
     if len(rules.rules) > MAX_RULES:
         message = f"A merchant has at most {MAX_RULES} rules; remove one first."
         raise ValidationError([Fault("/name", message, "TOO_MANY")])
@@ -166,8 +166,8 @@ async def check_rule(work: Work, value: Mapping[str, Any], name: str | None) -> 
     work.require(Right.READ_CLAIMS)
     state = await find_rules_draft(work.tx, work.merchant_id)
     published = await find_published_rules(work.tx, work.merchant_id)
-    former = state or published
-    rules = former.rules if former else RuleSet()
+    current = state or published
+    rules = current.rules if current else RuleSet()
     targets = await load_targets(work.tx, work.merchant_id)
     ids = {row.name: row.workflow_id for row in targets.values() if not row.is_deleted}
     others = {rule.name for rule in rules.rules if rule.name != name}
@@ -176,11 +176,11 @@ async def check_rule(work: Work, value: Mapping[str, Any], name: str | None) -> 
         return CheckedRule(None, tuple(faults))
     [rule] = resolve_names(parse_rules({"rules": [value], "default": None}), ids).rules
     replaced = find_rule(rules, name)
-    placed = tuple(rule if each is replaced else each for each in rules.rules)
+    edited = tuple(rule if each is replaced else each for each in rules.rules)
     if replaced is None:
-        placed = (*placed, rule)
+        edited = (*edited, rule)
     rulebook = await load_rulebook_of_rules(
-        work.tx, work.merchant, RuleSet(rules.default, placed), None
+        work.tx, work.merchant, RuleSet(rules.default, edited), None
     )
     overlaps = list_overlaps_of_rule(rule, rulebook.rules, rulebook.targets)
     return CheckedRule(rule, draft_rules=rulebook.rules, overlaps=overlaps)
@@ -201,7 +201,7 @@ def _find_faults(
         yield _REPEATED
 
 
-async def _find_conflict(work: Work, rules: RuleSet, edit: RulesEdit) -> EditConflict:
+async def _build_conflict(work: Work, rules: RuleSet, edit: RulesEdit) -> EditConflict:
     """Build a conflict with the present rule or default, or with None if it was removed."""
     targets = await load_targets(work.tx, work.merchant_id)
     document = build_document(rules, {row.workflow_id: row.name for row in targets.values()})

@@ -22,7 +22,7 @@ from dunwell.core.claims.conditions import (
 )
 
 # Shares are percentages, so a claim has one of a hundred positions.
-SPLIT_PLACES = 100
+SPLIT_POSITIONS = 100
 
 
 class RuleOutcome(StrEnum):
@@ -79,7 +79,7 @@ class RuleMatch:
     default: RuleOutcome | None = None
 
     @property
-    def is_other_currency(self) -> bool:
+    def is_refused_for_currency(self) -> bool:
         """True if the claim is unassigned and at least one rule was skipped because of its
         workflow's currency."""
         outcomes = [self.default, *(verdict.outcome for verdict in self.verdicts)]
@@ -91,24 +91,28 @@ def match_rules(
     claim_id: int,
 ) -> RuleMatch:  # fmt: skip
     """Match the rules with a claim. `targets` has each workflow that the rules refer to."""
-    return match_rules_at_place(
-        rules, facts=facts, currency=currency, targets=targets, place=compute_split_place(claim_id)
+    return match_rules_at_position(
+        rules,
+        facts=facts,
+        currency=currency,
+        targets=targets,
+        position=compute_split_position(claim_id),
     )
 
 
-def match_rules_at_place(
+def match_rules_at_position(
     rules: RuleSet, facts: ConditionInput, currency: str, targets: Mapping[UUID, RuleTarget],
-    place: int,
+    position: int,
 ) -> RuleMatch:  # fmt: skip
     """Match the rules with a claim that has this position (0 to 99) in splits."""
     verdicts: list[RuleVerdict] = []
     remaining = iter(rules.rules)
     for rule in remaining:
-        workflow_id = choose_target(rule, place)
-        verdict = _judge(rule, facts, currency, targets.get(workflow_id))
+        workflow_id = choose_target(rule, position)
+        verdict = _decide_verdict(rule, facts, currency, targets.get(workflow_id))
         verdicts.append(verdict)
         if verdict.outcome is RuleOutcome.MATCHED:
-            verdicts += _not_reached(remaining)
+            verdicts += _list_not_reached(remaining)
             default = None if rules.default is None else RuleOutcome.NOT_REACHED
             return RuleMatch(workflow_id, rule.name, tuple(verdicts), default)
     return match_default(rules, currency, targets, tuple(verdicts))
@@ -154,7 +158,7 @@ def find_matching_rule(
         else:
             target = each.rule.target
             if not isinstance(target, UUID):
-                target = choose_target(each.rule, compute_split_place(claim_id))
+                target = choose_target(each.rule, compute_split_position(claim_id))
             if _find_obstacle(targets.get(target), currency) is None:
                 return each.rule, target
     return None
@@ -165,30 +169,32 @@ def choose_workflow(
     targets: Mapping[UUID, RuleTarget], claim_id: int,
 ) -> UUID | None:  # fmt: skip
     """Return the workflow of the matching rule, or None."""
-    won = find_matching_rule(prepared, facts, currency=currency, targets=targets, claim_id=claim_id)
-    return None if won is None else won[1]
+    matched = find_matching_rule(
+        prepared, facts, currency=currency, targets=targets, claim_id=claim_id
+    )
+    return None if matched is None else matched[1]
 
 
-def compute_split_place(claim_id: int) -> int:
+def compute_split_position(claim_id: int) -> int:
     """Return the claim's position in splits, 0 to 99. It never changes, and positions are evenly
     distributed."""
     digest = hashlib.blake2b(b"split:%d" % claim_id, digest_size=8).digest()
-    return int.from_bytes(digest, "big") % SPLIT_PLACES
+    return int.from_bytes(digest, "big") % SPLIT_POSITIONS
 
 
-def choose_target(rule: Rule, place: int) -> UUID:
+def choose_target(rule: Rule, position: int) -> UUID:
     """Return the rule's workflow for a claim at this position."""
     if isinstance(rule.target, UUID):
         return rule.target
     reached = 0
     for share in rule.target:
         reached += share.percent
-        if place < reached:
+        if position < reached:
             return share.workflow
     return rule.target[-1].workflow
 
 
-def _judge(
+def _decide_verdict(
     rule: Rule, facts: ConditionInput, currency: str, target: RuleTarget | None
 ) -> RuleVerdict:
     if not rule.active:
@@ -207,7 +213,7 @@ def _find_obstacle(target: RuleTarget | None, currency: str) -> RuleOutcome | No
     return None if target.currency == currency else RuleOutcome.SKIPPED_CURRENCY
 
 
-def _not_reached(rules: Iterator[Rule]) -> list[RuleVerdict]:
+def _list_not_reached(rules: Iterator[Rule]) -> list[RuleVerdict]:
     return [
         RuleVerdict(rule.name, RuleOutcome.NOT_REACHED if rule.active else RuleOutcome.INACTIVE)
         for rule in rules

@@ -9,7 +9,7 @@ from itertools import accumulate, combinations
 from typing import Any
 from uuid import UUID
 
-from dunwell.cases.assignment.matching import SPLIT_PLACES, RuleTarget, choose_target
+from dunwell.cases.assignment.matching import SPLIT_POSITIONS, RuleTarget, choose_target
 from dunwell.cases.assignment.rules import Rule, RuleSet, list_shares
 from dunwell.core.claims.conditions import (
     ConditionFacts,
@@ -100,10 +100,10 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 # Any day works: ages and numbers of days are counted back from it.
 _TODAY = date(2026, 1, 1)
-_OLDEST = 150
+_MAX_AGE_YEARS = 150
 
 
-def find_witness(first: Condition | None, second: Condition | None) -> ConditionFacts | None:
+def find_common_facts(first: Condition | None, second: Condition | None) -> ConditionFacts | None:
     """Return facts that meet both conditions, or None if no claim does or none was found."""
     conditions = [condition for condition in (first, second) if condition is not None]
     outstanding = _compute_lower_bound([c.outstanding for c in conditions], at_least=1)
@@ -117,7 +117,7 @@ def find_witness(first: Condition | None, second: Condition | None) -> Condition
         item_types=frozenset(
             {"PRIMARY", *(list_values(c.item_type)[0] for c in conditions if c.item_type)}
         ),
-        date_of_birth=None if age > _OLDEST else _TODAY.replace(year=_TODAY.year - age),
+        date_of_birth=None if age > _MAX_AGE_YEARS else _TODAY.replace(year=_TODAY.year - age),
         language=_find_common_value([c.language for c in conditions]),
         country=_find_common_value([c.country for c in conditions]),
         city=_build_text([c.city for c in conditions]),
@@ -188,11 +188,11 @@ def list_overlaps_of_rule(
     rule: Rule, rules: RuleSet, targets: Mapping[UUID, RuleTarget]
 ) -> tuple[Overlap, ...]:
     """Return the overlaps of one of the rules with the others."""
-    place = rules.rules.index(rule)
+    position = rules.rules.index(rule)
     if not rule.active:
         return ()
-    pairs = [(each, rule) for each in rules.rules[:place] if each.active]
-    pairs += [(rule, each) for each in rules.rules[place + 1 :] if each.active]
+    pairs = [(each, rule) for each in rules.rules[:position] if each.active]
+    pairs += [(rule, each) for each in rules.rules[position + 1 :] if each.active]
     found = (_compare(earlier, later, targets) for earlier, later in pairs)
     return tuple(overlap for overlap in found if overlap is not None)
 
@@ -203,14 +203,14 @@ def _compare(earlier: Rule, later: Rule, targets: Mapping[UUID, RuleTarget]) -> 
     one."""
     pairs = list(_list_pairs(earlier, later))
     currencies = [
-        (_currency(first, targets), _currency(second, targets)) for first, second in pairs
+        (_find_currency(first, targets), _find_currency(second, targets)) for first, second in pairs
     ]
-    meeting = [first is not None and first == second for first, second in currencies]
-    if not any(meeting) or find_witness(earlier.when, later.when) is None:
+    is_shared = [first is not None and first == second for first, second in currencies]
+    if not any(is_shared) or find_common_facts(earlier.when, later.when) is None:
         return None
     # Positions at which the later rule takes no claim do not count.
-    taken = [second is not None for _, second in currencies]
-    if implies(later.when, earlier.when) and meeting == taken:
+    is_taken = [second is not None for _, second in currencies]
+    if implies(later.when, earlier.when) and is_shared == is_taken:
         return Overlap(earlier.name, later.name, OverlapExtent.ALL)
     if all(first == second for first, second in pairs):
         return None
@@ -220,13 +220,13 @@ def _compare(earlier: Rule, later: Rule, targets: Mapping[UUID, RuleTarget]) -> 
 def _list_pairs(earlier: Rule, later: Rule) -> Iterator[tuple[UUID, UUID]]:
     """Yield the workflows of both rules, once for each range of split positions with the same
     workflows."""
-    begins = {0}
+    starts = {0}
     for rule in (earlier, later):
-        begins.update(accumulate(share.percent for share in list_shares(rule)))
-    for place in sorted(begins - {SPLIT_PLACES}):
-        yield choose_target(earlier, place), choose_target(later, place)
+        starts.update(accumulate(share.percent for share in list_shares(rule)))
+    for position in sorted(starts - {SPLIT_POSITIONS}):
+        yield choose_target(earlier, position), choose_target(later, position)
 
 
-def _currency(workflow_id: UUID, targets: Mapping[UUID, RuleTarget]) -> str | None:
+def _find_currency(workflow_id: UUID, targets: Mapping[UUID, RuleTarget]) -> str | None:
     target = targets.get(workflow_id)
     return None if target is None else target.currency

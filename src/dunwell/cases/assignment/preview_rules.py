@@ -101,12 +101,12 @@ def add_claims(
 def compute_assignment(rulebook: Rulebook, facts: MatchedClaim) -> RulesResult:
     """Return the same result as `match_rules`, for thousands of claims."""
     assert facts.claim_id is not None
-    won = find_matching_rule(
+    matched = find_matching_rule(
         rulebook.prepared, facts.conditions, facts.currency,
         targets=rulebook.targets, claim_id=facts.claim_id,
     )  # fmt: skip
-    if won is not None:
-        return RulesResult(won[0].name, won[1])
+    if matched is not None:
+        return RulesResult(matched[0].name, matched[1])
     match = match_default(rulebook.rules, facts.currency, rulebook.targets)
     return RulesResult(None, match.workflow_id)
 
@@ -137,11 +137,11 @@ async def start_rules_preview(work: Work, before: RuleSet, after: RuleSet) -> Ru
     )
 
 
-async def continue_rules_preview(work: Work, preview: RulesPreview, most: int) -> None:
-    """Count about `most` more claims, page by page, so that other requests run in between."""
+async def continue_rules_preview(work: Work, preview: RulesPreview, limit: int) -> None:
+    """Count about `limit` more claims, page by page, so that other requests run in between."""
     work.require(Right.READ_CLAIMS)
     zone = ZoneInfo(work.merchant.configuration.timezone)
-    counted = preview.effect.claims + most
+    counted = preview.effect.claims + limit
     while preview.next_id is not None and preview.effect.claims < counted:
         page = await list_past_claims(
             work.tx, work.merchant_id, zone,

@@ -18,11 +18,11 @@ _PRESENT = (("email", "email"), ("mobileNumber", "mobile_number"))
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A property that a condition tests. `asked` is the test of this property alone. `value` is the
+    """A property that a condition tests. `test` is the test of this property alone. `value` is the
     claim's value, in the form that fits the property, or None if it is unknown."""
 
     name: str
-    asked: Condition
+    test: Condition
     value: Any
 
 
@@ -75,7 +75,7 @@ def list_tested_facts(
 def _merge_custom_fields(fact: KnownFact, fields: Sequence[dict[str, Any]]) -> KnownFact:
     if fact.name != "customFields":
         return fact
-    return KnownFact(fact.name, fact.asked, {k: v for each in fields for k, v in each.items()})
+    return KnownFact(fact.name, fact.test, {k: v for each in fields for k, v in each.items()})
 
 
 def _build_trial(rule: RuleDocument, verdict: RuleVerdict, facts: ConditionFacts) -> RuleTrial:
@@ -91,7 +91,9 @@ def _get_value(attribute: str, test: Any, facts: ConditionFacts) -> Any:
     if attribute == "item_type":
         return sorted(facts.item_types)
     if attribute == "has":
-        present = [name for name, of in _PRESENT if getattr(facts, of) is not None]
+        present = [
+            name for name, attribute_name in _PRESENT if getattr(facts, attribute_name) is not None
+        ]
         return [*present, "address"] if facts.has_address else present
     if attribute == "custom_fields":
         return {name: facts.custom_fields.get(name) for name in test}

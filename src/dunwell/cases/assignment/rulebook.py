@@ -89,7 +89,7 @@ class Rulebook:
     def has_splits(self) -> bool:
         return has_splits(self.rules)
 
-    def only(self, workflow_ids: Collection[UUID]) -> "Rulebook":
+    def restrict_to(self, workflow_ids: Collection[UUID]) -> "Rulebook":
         """Return the rulebook as if only these workflows existed."""
         kept = {each: target for each, target in self.targets.items() if each in workflow_ids}
         return replace(self, targets=kept)
@@ -132,11 +132,14 @@ async def load_rulebook_of_rules(
     pairs = [(row.workflow_id, row.major) for row in rows.values() if row.major is not None]
     newest = await load_newest(tx, merchant.merchant_id, pairs) if pairs else {}
     versions = {workflow_id: found for (workflow_id, _), found in newest.items()}
-    own = merchant.configuration.currency
+    merchant_currency = merchant.configuration.currency
     return Rulebook(
         rules=rules,
         version=version,
-        targets={each: _build_target(row, versions.get(each), own) for each, row in rows.items()},
+        targets={
+            each: _build_target(row, versions.get(each), merchant_currency)
+            for each, row in rows.items()
+        },
         names={each: row.name for each, row in rows.items()},
         versions=versions,
         prepared=prepare_rules(rules),
@@ -144,15 +147,15 @@ async def load_rulebook_of_rules(
 
 
 def compute_today(work: Work) -> date:
-    """Return today in the merchant's time zone, from which rules count."""
+    """Return today in the merchant's time zone, from which rules count ages and days."""
     return work.now.astimezone(ZoneInfo(work.merchant.configuration.timezone)).date()
 
 
-def _build_target(row: TargetRow, version: Version | None, own_currency: str) -> RuleTarget:
+def _build_target(row: TargetRow, version: Version | None, merchant_currency: str) -> RuleTarget:
     if row.is_deleted:
         return RuleTarget(None, RuleOutcome.SKIPPED_DELETED)
     if version is None:
         return RuleTarget(None, RuleOutcome.SKIPPED_UNPUBLISHED)
     obstacle = None if row.assignment_enabled else RuleOutcome.SKIPPED_DEACTIVATED
     # A workflow accepts claims in its own currency, which is the merchant's by default.
-    return RuleTarget(version.definition.settings.currency or own_currency, obstacle)
+    return RuleTarget(version.definition.settings.currency or merchant_currency, obstacle)

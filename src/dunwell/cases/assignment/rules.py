@@ -182,7 +182,7 @@ class ChangeKind(StrEnum):
     ADDED = "ADDED"
     REMOVED = "REMOVED"
     CHANGED = "CHANGED"
-    # The rules that both sets have are in another order.
+    # The rules that are in both sets have another order.
     ORDER = "ORDER"
     DEFAULT = "DEFAULT"
     # A draft was saved as a whole, without known details.
@@ -191,7 +191,8 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RuleDifference:
-    """`name` is the name of the rule, which is the same before and after."""
+    """A difference between two sets of rules. `name` is the name of the rule, which is the same
+    before and after."""
 
     kind: ChangeKind
     name: str | None = None

@@ -408,9 +408,9 @@ async def list_past_claims(
     created, never days before.
     """
     rows = await tx.fetch(_LOAD_PAST_CLAIMS, merchant_id, from_id, limit)
-    young = [_build_past_claim(row, zone) for row in rows if row["created_at"] >= since]
-    is_last = len(rows) < limit or not young
-    return PastPage(young, None if is_last else rows[-1]["claim_id"] - 1)
+    recent = [_build_past_claim(row, zone) for row in rows if row["created_at"] >= since]
+    is_last = len(rows) < limit or not recent
+    return PastPage(recent, None if is_last else rows[-1]["claim_id"] - 1)
 
 
 def _build_past_claim(row: Row, zone: ZoneInfo) -> PastClaim:

@@ -14,11 +14,11 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Cents
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.matching import (
-    SPLIT_PLACES,
+    SPLIT_POSITIONS,
     MatchedClaim,
     RuleMatch,
     match_rules,
-    match_rules_at_place,
+    match_rules_at_position,
 )
 from dunwell.cases.assignment.rulebook import Rulebook, compute_today, load_claim_facts
 from dunwell.core.claims.conditions import ConditionFacts
@@ -70,7 +70,9 @@ def parse_hypothetical_claim(value: object) -> HypotheticalClaim:
     return claim
 
 
-def build_claim_facts(claim: HypotheticalClaim, own_currency: str, today: date) -> MatchedClaim:
+def build_claim_facts(
+    claim: HypotheticalClaim, merchant_currency: str, today: date
+) -> MatchedClaim:
     """Build the facts of the claim as if it existed today, in the merchant's time zone."""
     outstanding = int(claim.outstanding)
     days = claim.primary_age_days
@@ -90,7 +92,7 @@ def build_claim_facts(claim: HypotheticalClaim, own_currency: str, today: date) 
         has_address=claim.address,
         custom_fields=claim.custom_fields,
     )
-    return MatchedClaim(claim.claim_id, claim.currency or own_currency, conditions)
+    return MatchedClaim(claim.claim_id, claim.currency or merchant_currency, conditions)
 
 
 def _find_code_faults(claim: HypotheticalClaim) -> Iterator[Fault]:
@@ -142,16 +144,16 @@ def list_possible_matches(rulebook: Rulebook, facts: MatchedClaim) -> tuple[Poss
             targets=rulebook.targets,
             claim_id=facts.claim_id,
         )
-        return (PossibleMatch(SPLIT_PLACES, match),)
+        return (PossibleMatch(SPLIT_POSITIONS, match),)
     counted = Counter(
-        match_rules_at_place(
+        match_rules_at_position(
             rulebook.rules,
             facts=facts.conditions,
             currency=facts.currency,
             targets=rulebook.targets,
-            place=place,
+            position=position,
         )
-        for place in range(SPLIT_PLACES)
+        for position in range(SPLIT_POSITIONS)
     )
     return tuple(PossibleMatch(percent, match) for match, percent in counted.most_common())
 

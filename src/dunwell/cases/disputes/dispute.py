@@ -191,12 +191,12 @@ def check_may_open(reason: OfferedReason, earlier: Sequence[ClaimDispute], now: 
         )
 
 
-def check_transition(dispute: ClaimDispute, following: DisputeState) -> bool:
+def check_transition(dispute: ClaimDispute, new_state: DisputeState) -> bool:
     """Return whether the dispute's state changes. Raises InvalidState if the dispute ended
     differently."""
-    if dispute.state is following:
+    if dispute.state is new_state:
         return False
-    if following not in TRANSITIONS[dispute.state]:
+    if new_state not in TRANSITIONS[dispute.state]:
         raise InvalidState(
             LazyText(
                 "The dispute is already %(dispute_state)s. This is final.",

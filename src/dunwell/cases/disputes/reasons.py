@@ -59,7 +59,7 @@ class OfferedReason(msgspec.Struct, frozen=True, gc=False):
         return self.name not in RESERVED_NAMES
 
     @property
-    def is_contracts(self) -> bool:
+    def is_contract_type(self) -> bool:
         """True if its name is a type of the contract, so that events need no label."""
         return self.name == self.type
 
@@ -93,14 +93,14 @@ def list_reasons(disputes: DisputeSettings) -> list[OfferedReason]:
     The contract's types are in their order, each built-in reason is before its type, and the
     merchant's own reasons are before OTHER.
     """
-    said: dict[str, DisputeReason] = {each.type: each for each in disputes.reasons}
+    settings: dict[str, DisputeReason] = {each.type: each for each in disputes.reasons}
     reasons = [
-        _build_standard_reason(name, type_, said.pop(name, None))
+        _build_standard_reason(name, type_, settings.pop(name, None))
         for name, type_ in _list_standard_reasons()
     ]
     own = [
         OfferedReason(each.type, DisputeType.OTHER, each.labels, each.is_hidden)
-        for each in said.values()
+        for each in settings.values()
     ]
     return [*reasons[:-1], *own, reasons[-1]]
 
@@ -117,14 +117,14 @@ def _list_standard_reasons() -> Iterator[tuple[str, DisputeType]]:
 
 
 def _build_standard_reason(
-    name: str, dispute_type: DisputeType, said: DisputeReason | None
+    name: str, dispute_type: DisputeType, setting: DisputeReason | None
 ) -> OfferedReason:
-    """Build a reason of the contract or a built-in one. `said` is the merchant's setting for it, if
-    any."""
-    if said is None:
+    """Build a reason of the contract or a built-in one. `setting` is the merchant's setting for it,
+    if there is one."""
+    if setting is None:
         return OfferedReason(name, dispute_type, {}, is_hidden=False)
-    is_hidden = said.is_hidden and name not in ALWAYS_OFFERED
-    return OfferedReason(name, dispute_type, said.labels, is_hidden)
+    is_hidden = setting.is_hidden and name not in ALWAYS_OFFERED
+    return OfferedReason(name, dispute_type, setting.labels, is_hidden)
 
 
 MAX_LINE_LENGTH = 255

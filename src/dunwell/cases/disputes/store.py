@@ -238,8 +238,8 @@ def _build_file(row: Row) -> EvidenceFile:
     )
 
 
-# Over all merchants. Open disputes are few, and each is here only until it has been reported. This
-# statement and the next use the index disputes_overdue.
+# Over all merchants. Only few rows are read: open disputes that have not been reported as overdue.
+# This statement and the next use the index disputes_overdue.
 _LIST_MERCHANTS = """
 SELECT DISTINCT merchant_id FROM disputes WHERE state = 'OPEN' AND overdue_reported_at IS NULL
 """

@@ -77,11 +77,13 @@ def _count_given_keys(claim: ClaimSubmission) -> int:
     return count
 
 
+# The shapes of a body without control characters (`has_only_plain_text`): texts are checked for
+# their length only, which is faster than the patterns of the complete shapes.
 _Text = Annotated[str, Meta(max_length=255)]
 _Reference = Annotated[str, Meta(min_length=1, max_length=255)]
 
 
-def _plain_texts(fields: Iterable[DebtorField]) -> list[tuple[str, Any, Any]]:
+def _list_plain_texts(fields: Iterable[DebtorField]) -> list[tuple[str, Any, Any]]:
     return [
         (each.name, _Text | None, msgspec.field(default=None, name=each.wire_name))
         for each in fields
@@ -94,14 +96,14 @@ class _PlainItem(ItemSubmission, frozen=True):
 
 
 _PlainAddress: Any = msgspec.defstruct(
-    "_PlainAddress", _plain_texts(ADDRESS_FIELDS), bases=(AddressSubmission,), frozen=True
+    "_PlainAddress", _list_plain_texts(ADDRESS_FIELDS), bases=(AddressSubmission,), frozen=True
 )
 _PlainClaim: Any = msgspec.defstruct(
     "_PlainClaim",
     [
         ("reference_number", _Reference),
         ("items", Annotated[list[_PlainItem], Meta(min_length=1, max_length=MAX_ITEMS)]),
-        *_plain_texts(FIELDS),
+        *_list_plain_texts(FIELDS),
         ("address", _PlainAddress | None, None),
     ],
     bases=(ClaimSubmission,),
@@ -115,6 +117,8 @@ _HIGH_CONTROL = re.compile(rb"\xc2[\x80-\x9f]")
 
 
 def has_only_plain_text(body: bytes) -> bool:
+    """Return whether the body has neither escape sequences nor control characters in its texts, so
+    that `decode_plain` accepts exactly the texts that the complete decoder accepts."""
     if b"\\" in body or b"\x7f" in body:
         return False
     # Few bodies contain this byte, and searching for one byte is much faster than the pattern.
@@ -143,8 +147,8 @@ _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 _claim_decoder = msgspec.json.Decoder(ClaimSubmission)
 # Larger bodies are parsed claim by claim, so that other requests run in between.
 _MAX_WHOLE_BYTES = 1024 * 1024
-# What MAX_CLAIMS complete claims can need, and then what one claim can need whose texts are full of
-# punctuation.
+# The most JSON containers and separators in a body of MAX_CLAIMS complete claims, and then in one
+# claim whose texts are full of punctuation.
 _MAX_CONTAINERS, _MAX_SEPARATORS = 130_000, 1_000_000
 _MAX_CLAIM_CONTAINERS, _MAX_CLAIM_SEPARATORS = 8_000, 20_000
 # Enough for all texts at maximum length with each character escaped.
@@ -176,13 +180,13 @@ def parse_claims(body: bytes) -> Iterator[ClaimSubmission | RejectedSubmission]:
     MAX_CLAIMS, or more content than so many claims can have.
     """
     check_part_counts(body, containers=_MAX_CONTAINERS, separators=_MAX_SEPARATORS)
-    reading = _ClaimParser()
+    parser = _ClaimParser()
     claims = _decode_all(body) if len(body) <= _MAX_WHOLE_BYTES else None
     if claims is None or not has_given_keys(claims, body):
-        yield from map(reading.read_claim, _split(body))
+        yield from map(parser.parse_claim, _split(body))
         return
     _check_count(len(claims))
-    yield from map(reading.check_meaning, claims)
+    yield from map(parser.check_content, claims)
 
 
 def _decode_all(body: bytes) -> Sequence[ClaimSubmission] | None:
@@ -230,9 +234,9 @@ class _ClaimParser:
     many."""
 
     def __init__(self) -> None:
-        self._left = _MAX_FAULTS
+        self._faults_left = _MAX_FAULTS
 
-    def read_claim(self, raw: msgspec.Raw) -> ClaimSubmission | RejectedSubmission:
+    def parse_claim(self, raw: msgspec.Raw) -> ClaimSubmission | RejectedSubmission:
         """Raises InvalidRequest."""
         text = bytes(raw)
         if len(text) > _MAX_CLAIM_BYTES:
@@ -250,9 +254,9 @@ class _ClaimParser:
         except (msgspec.DecodeError, UnicodeDecodeError):
             return self._reject_shape(text)
         repeated = [] if has_given_keys([claim], text) else list(_find_repeated_keys(text))
-        return self.check_meaning(claim, repeated)
+        return self.check_content(claim, repeated)
 
-    def check_meaning(
+    def check_content(
         self, claim: ClaimSubmission, repeated: Sequence[Fault] = ()
     ) -> ClaimSubmission | RejectedSubmission:
         """Check the claim's content. `repeated` has the faults of keys that occur twice in its
@@ -274,8 +278,8 @@ class _ClaimParser:
         return self._reject(reference, _find_all_faults(value, text))
 
     def _reject(self, reference: str | None, faults: Iterable[Fault]) -> RejectedSubmission:
-        listed = limit_faults(faults) if self._left > 0 else [MORE_FAULTS]
-        self._left -= len(listed)
+        listed = limit_faults(faults) if self._faults_left > 0 else [MORE_FAULTS]
+        self._faults_left -= len(listed)
         return RejectedSubmission(reference, ValidationError(listed))
 
 

@@ -52,17 +52,17 @@ class ClaimIds:
     """Ids that one process has reserved and not used."""
 
     def __init__(self) -> None:
-        self._left: deque[int] = deque()
+        self._ids: deque[int] = deque()
 
     async def take(self, tx: Connection, count: int) -> Sequence[int]:
         """Return `count` reserved ids that no other process gets."""
-        while len(self._left) < count:
-            self._left += await reserve_claim_ids(tx, max(_IDS_PER_BLOCK, count))
-        return [self._left.popleft() for _ in range(count)]
+        while len(self._ids) < count:
+            self._ids += await reserve_claim_ids(tx, max(_IDS_PER_BLOCK, count))
+        return [self._ids.popleft() for _ in range(count)]
 
     def forget(self) -> None:
         """Discard the reserved ids, because they may have been used."""
-        self._left.clear()
+        self._ids.clear()
 
 
 _CREATE = load_statement(
@@ -173,13 +173,13 @@ def _check_configured(merchant: Merchant) -> None:
 
 def _number_claims(requests: Sequence[CreationRequest]) -> Iterator[tuple[int, SubmittedClaim]]:
     """Yield the valid claims with their positions among all submissions."""
-    places = itertools.count()
+    positions = itertools.count()
     for number, request in enumerate(requests):
         ids = request.claim_ids or itertools.repeat(None, len(request.submissions))
         for claim, claim_id in zip(request.submissions, ids, strict=True):
-            place = next(places)
+            position = next(positions)
             if isinstance(claim, ClaimSubmission):
-                yield place, SubmittedClaim(number, claim, claim_id)
+                yield position, SubmittedClaim(number, claim, claim_id)
 
 
 async def _reserve_missing_ids(
@@ -187,9 +187,11 @@ async def _reserve_missing_ids(
 ) -> dict[int, SubmittedClaim]:
     """Reserve ids for claims without one, because split rules need the id."""
     without = [n for n, each in chosen.items() if each.claim_id is None]
-    drawn = await reserve_claim_ids(work.tx, len(without)) if without else []
-    given = dict(zip(without, drawn, strict=True))
-    return {n: each._replace(claim_id=given.get(n, each.claim_id)) for n, each in chosen.items()}
+    reserved = await reserve_claim_ids(work.tx, len(without)) if without else []
+    by_number = dict(zip(without, reserved, strict=True))
+    return {
+        n: each._replace(claim_id=by_number.get(n, each.claim_id)) for n, each in chosen.items()
+    }
 
 
 async def _reject_unusable(
@@ -285,7 +287,7 @@ def _find_remarks(
     age = count_years(claim.date_of_birth, today)
     if age is not None and age < AGE_OF_MAJORITY:
         yield MINOR_DEBTOR
-    if start.is_other_currency:
+    if start.is_refused_for_currency:
         yield CreationRemark(
             "OTHER_CURRENCY",
             f"The workflow for this claim does not accept claims in {claim.currency}; the claim "

@@ -1,11 +1,11 @@
 -- Stores the claims of a set of requests with debtors, items, attachments and an audit row for each
 -- request: all or nothing, in one statement. $1 merchant, $2 claims, $3 items, $4 attachments,
 -- $5 requests (JSON arrays; `n` numbers the claim, `request` the request), $6 now, $7 version of the
--- rules. A claim whose id was not drawn beforehand gets the next one. One whose workflow was deleted
--- since the rules were read stays unassigned; a deletion under way is waited for (primary key of
--- workflows). A reference the merchant already used creates nothing for that claim (index
--- claims_reference) and answers the id of the claim that has it. The lists of the debtor's columns
--- are put in (claims.debtor_rows).
+-- rules. A claim without a reserved id gets the next one. A claim whose workflow was deleted since
+-- the rules were read stays unassigned; the statement waits for a deletion in progress (primary key
+-- of workflows). If the merchant already uses a reference, nothing is created for its claim (index
+-- claims_reference), and the id of the claim that has the reference is returned. The lists of the
+-- debtor's columns are inserted by the caller.
 WITH submitted AS MATERIALIZED (
     SELECT *
     FROM json_to_recordset($2::json) AS s (
@@ -32,7 +32,7 @@ WITH submitted AS MATERIALIZED (
            {written_by}
     FROM submitted s
     LEFT JOIN held h ON h.workflow_id = s.workflow_id
-    -- One order for all: two requests with the same references wait for each other, never both.
+    -- A fixed order, so that two requests with the same references cannot deadlock.
     ORDER BY reference_number
     ON CONFLICT (merchant_id, reference_number) DO NOTHING
     RETURNING claim_id, reference_number, written_by

@@ -1,7 +1,7 @@
 """Create the claims of concurrent requests: those of one merchant share a statement and its commit.
 
-Ids are reserved before. If the result of a commit is lost, the request is repeated: claims that
-exist under its own ids were created by it and are no duplicates.
+Claim ids are reserved beforehand. If the result of a commit is lost, the request is repeated:
+claims that exist under the ids reserved for it were created by it and are no duplicates.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ from dunwell.platform.resources import Resources
 
 # Larger requests are not shared, because the others would wait for all their claims.
 _MAX_SHARED_CLAIMS = 20
-# The most claims in a shared statement.
+# The maximum number of claims in a shared statement.
 _MAX_BATCH = 200
-# The most large requests at a time, so that connections are left for others.
+# The maximum number of large requests at a time, so that connections are left for others.
 _MAX_LARGE_REQUESTS = 4
 
 
@@ -52,7 +52,7 @@ class ClaimIntake:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._ids = ClaimIds()
-        self._gathering: RequestBatcher[_IntakeRequest, list[CreationResult]] = RequestBatcher(
+        self._batcher: RequestBatcher[_IntakeRequest, list[CreationResult]] = RequestBatcher(
             self._create_set, _MAX_BATCH
         )
         self._large = asyncio.Semaphore(_MAX_LARGE_REQUESTS)
@@ -65,13 +65,13 @@ class ClaimIntake:
     ) -> list[CreationResult]:
         """Create claims. Raises what `create_claims` raises."""
         check_right(actor, Right.CHANGE_CLAIMS)
-        asked = _IntakeRequest(merchant, actor, submissions)
+        request = _IntakeRequest(merchant, actor, submissions)
         if len(submissions) > _MAX_SHARED_CLAIMS:
             async with self._large:
-                return await self._gathering.answer_alone(asked)
-        return await self._gathering.ask(
+                return await self._batcher.answer_alone(request)
+        return await self._batcher.ask(
             merchant.merchant_id,
-            asked,
+            request,
             size=len(submissions),
             names=frozenset(
                 each.reference_number for each in submissions if each.reference_number is not None

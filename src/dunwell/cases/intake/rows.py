@@ -45,7 +45,7 @@ class _ClaimRowHead(_Row, frozen=True, kw_only=True):
     request: int
     reference_number: str
     currency: str
-    # The reserved id; None lets the statement draw one.
+    # The reserved id; with None, the statement takes one from the sequence.
     claim_id: int | None = None
     workflow_id: UUID | None = None
     workflow_major: int | None = None

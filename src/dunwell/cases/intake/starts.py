@@ -107,7 +107,7 @@ class ClaimStart:
 
     row: StartRow
     # True if the claim is unassigned because its workflow takes another currency.
-    is_other_currency: bool = False
+    is_refused_for_currency: bool = False
 
 
 async def decide_starts(
@@ -115,10 +115,10 @@ async def decide_starts(
 ) -> dict[int, ClaimStart]:
     """Return the starts by claim number. If the rules contain a split, each claim has its id
     already."""
-    deciding = _StartDecider(work, rulebook)
+    decider = _StartDecider(work, rulebook)
     starts, turns = {}, TimeSlices()
     for n, submitted in claims.items():
-        starts[n] = deciding.decide(submitted)
+        starts[n] = decider.decide(submitted)
         await turns.yield_if_due()
     return starts
 
@@ -131,31 +131,31 @@ class _StartDecider:
         self._work = work
         self._rulebook = rulebook
         self._today = compute_today(work)
-        self._start_in = cache(self._start_in_currency)
-        self._start_of = cache(self._start_of_workflow)
+        self._start_by_currency = cache(self._start_in_currency)
+        self._start_by_workflow = cache(self._start_of_workflow)
 
     def decide(self, submitted: SubmittedClaim) -> ClaimStart:
         claim = submitted.claim
         if not self._rulebook.prepared:
-            return self._start_in(claim.currency, claim.first_primary_due_on)
+            return self._start_by_currency(claim.currency, claim.first_primary_due_on)
         facts = SubmittedFacts(claim, self._today)
-        asked = (facts, claim.currency, self._rulebook.targets, submitted.claim_id or _NO_ID)
-        chosen = choose_workflow(self._rulebook.prepared, *asked)
+        arguments = (facts, claim.currency, self._rulebook.targets, submitted.claim_id or _NO_ID)
+        chosen = choose_workflow(self._rulebook.prepared, *arguments)
         if chosen is not None:
-            return self._start_of(chosen, claim.first_primary_due_on)
-        start = self._start_in(claim.currency, claim.first_primary_due_on)
+            return self._start_by_workflow(chosen, claim.first_primary_due_on)
+        start = self._start_by_currency(claim.currency, claim.first_primary_due_on)
         if start.row is not UNASSIGNED or not self._has_other_currencies(claim.currency):
             return start
-        match = match_rules(self._rulebook.rules, *asked)
-        return ClaimStart(UNASSIGNED, match.is_other_currency)
+        match = match_rules(self._rulebook.rules, *arguments)
+        return ClaimStart(UNASSIGNED, match.is_refused_for_currency)
 
     def _start_in_currency(self, currency: str, due_on: date | None) -> ClaimStart:
         """Return the start of a claim that no rule matches."""
         rules, targets = self._rulebook.rules, self._rulebook.targets
         match = match_default(rules, currency, targets)
         if match.workflow_id is not None:
-            return self._start_of(match.workflow_id, due_on)
-        is_other = self._has_other_currencies(currency) and match.is_other_currency
+            return self._start_by_workflow(match.workflow_id, due_on)
+        is_other = self._has_other_currencies(currency) and match.is_refused_for_currency
         return ClaimStart(UNASSIGNED, is_other)
 
     def _start_of_workflow(self, workflow_id: UUID, due_on: date | None) -> ClaimStart:

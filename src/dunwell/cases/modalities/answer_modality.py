@@ -142,9 +142,9 @@ async def request_modality(
         modality = replace(modality, state=ModalityState.APPROVED, answered_at=work.now)
     await _insert_modality(work, modality, status)
     await open_modality_hold(work, modality)
-    await raise_state_change(work, replace(modality, state=ModalityState.REQUESTED))
+    await publish_state_change(work, replace(modality, state=ModalityState.REQUESTED))
     if is_approved:
-        await raise_state_change(work, modality)
+        await publish_state_change(work, modality)
     await notify_of_modality(work, claim, modality)
     await save_audit(
         work, "modality.request", f"claim:{claim_id}",
@@ -171,8 +171,8 @@ async def open_modality_hold(work: Work, modality: Modality) -> None:
     await open_hold(work, modality.claim_id, HoldKind.MODALITY_ACTIVE, until=until)
 
 
-async def raise_state_change(work: Work, modality: Modality) -> None:
-    """Raise PAYMENT_MODALITY_STATE_CHANGE with the state of the given modality."""
+async def publish_state_change(work: Work, modality: Modality) -> None:
+    """Publish PAYMENT_MODALITY_STATE_CHANGE with the state of the given modality."""
     await publish_event(
         work,
         modality.claim_id,
@@ -205,10 +205,10 @@ async def _build_modality(work: Work, claim_id: int, terms: Terms, currency: str
 
 async def _insert_modality(work: Work, modality: Modality, status: Status) -> None:
     zone = work.merchant.configuration.timezone
-    look_on = decide_progress(modality, status, local_date(work.now, zone))
-    assert not isinstance(look_on, ModalityEndReason)
-    look_at = start_of_day(look_on, zone)
-    check_at = min(look_at, find_next_notice(modality, work.now, zone) or look_at)
+    next_check_on = decide_progress(modality, status, local_date(work.now, zone))
+    assert not isinstance(next_check_on, ModalityEndReason)
+    next_check_at = start_of_day(next_check_on, zone)
+    check_at = min(next_check_at, find_next_notice(modality, work.now, zone) or next_check_at)
     await insert_modality(
         work.tx, work.merchant_id, modality, actor_id=work.actor.actor_id, check_at=check_at
     )
@@ -228,7 +228,7 @@ async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Moda
     # The new hold is opened first, so that the claim is never without a hold.
     await open_modality_hold(work, approved)
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
-    await raise_state_change(work, approved)
+    await publish_state_change(work, approved)
     await notify_of_modality(work, claim, approved)
     await _save_answer(work, "modality.approve", requested, approved)
     return approved
@@ -261,7 +261,7 @@ async def reject_modality(
         work.tx, work.merchant_id, modality_id=modality_id, now=work.now, reason=reason
     )
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
-    await raise_state_change(work, rejected)
+    await publish_state_change(work, rejected)
     await notify_of_modality(work, claim, rejected)
     await _save_answer(work, "modality.reject", requested, rejected)
     return rejected
@@ -328,9 +328,9 @@ async def _lock_request(
     if not check_answer(modality, answer):
         return claim, modality, False
     today = local_date(work.now, work.merchant.configuration.timezone)
-    course = decide_progress(modality, claim.status, today)
-    if isinstance(course, ModalityEndReason):
-        raise InvalidState(_explain_end(course, claim.status), state=str(course))
+    progress = decide_progress(modality, claim.status, today)
+    if isinstance(progress, ModalityEndReason):
+        raise InvalidState(_explain_end(progress, claim.status), state=str(progress))
     return claim, modality, True
 
 

@@ -53,11 +53,11 @@ def build_schedule(amount_cents: int, count: int, first_on: date) -> tuple[Insta
     shares = compute_shares(amount_cents, count)
     return tuple(
         Instalment(
-            place + 1,
-            add_months(first_on, place),
-            shares.first_cents if place < shares.first_count else shares.last_cents,
+            index + 1,
+            add_months(first_on, index),
+            shares.first_cents if index < shares.first_count else shares.last_cents,
         )
-        for place in range(count)
+        for index in range(count)
     )
 
 

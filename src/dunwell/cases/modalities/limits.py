@@ -87,14 +87,16 @@ def is_approved_automatically(
     return offer is not None and offer.auto_approve and not was_approved
 
 
-def check_may_request(earlier: Sequence[Modality], asker: ActorKind, now: datetime) -> None:
+def check_may_request(
+    earlier: Sequence[Modality], requester_kind: ActorKind, now: datetime
+) -> None:
     """Raises InvalidState if another modality of the claim has not ended, or if the debtor requests
     too often. Each request stops the workflow, so requests are limited."""
-    live = next((each for each in earlier if each.ended_at is None), None)
-    if live is not None:
+    unended = next((each for each in earlier if each.ended_at is None), None)
+    if unended is not None:
         raise InvalidState(
             "The claim has a payment modality; it must end before another one begins.",
-            state=str(live.state),
+            state=str(unended.state),
         )
     since = now - _REQUEST_INTERVAL
     recent = [
@@ -102,7 +104,7 @@ def check_may_request(earlier: Sequence[Modality], asker: ActorKind, now: dateti
         for each in earlier
         if each.actor_kind is ActorKind.DEBTOR and each.requested_at > since
     ]
-    if asker is ActorKind.DEBTOR and len(recent) >= _MAX_REQUESTS:
+    if requester_kind is ActorKind.DEBTOR and len(recent) >= _MAX_REQUESTS:
         raise InvalidState(
             f"{_MAX_REQUESTS} payment modalities were requested in the last 30 days.",
             state=str(recent[0].state),
@@ -172,5 +174,5 @@ def compute_deferral_range(
     return today + timedelta(days=1), last if limit is None else min(last, limit)
 
 
-def _build_not_offered_fault(what: str) -> Fault:
-    return Fault("/type", f"The creditor offers no {what}.", "NOT_OFFERED")
+def _build_not_offered_fault(offer: str) -> Fault:
+    return Fault("/type", f"The creditor offers no {offer}.", "NOT_OFFERED")

@@ -31,8 +31,8 @@ class ModalityFilter:
 
 
 def _match_requested(wanted: ModalityFilter) -> tuple[()] | None:
-    is_asked = wanted.state is ModalityState.REQUESTED and wanted.stands is True
-    return () if is_asked else None
+    is_open_request = wanted.state is ModalityState.REQUESTED and wanted.stands is True
+    return () if is_open_request else None
 
 
 MODALITIES: ListedTable[ModalityFilter, UUID, ListedModality] = ListedTable(

@@ -133,8 +133,8 @@ def _list_fitting(
 ) -> list[PlanTerms]:
     assert modalities.plan is not None
     days = list(_list_first_dates(modalities.plan, today)) if first_on is None else [first_on]
-    most = compute_max_instalments(modalities.plan, facts)
-    fitting = [count for count in sorted(counts) if count <= most]
+    limit = compute_max_instalments(modalities.plan, facts)
+    fitting = [count for count in sorted(counts) if count <= limit]
     if fitting and not find_terms_faults(PlanTerms(fitting[-1], days[0]), modalities, facts, today):
         # Shorter plans end sooner and have larger instalments, so they are within the limits as
         # well.
@@ -195,11 +195,11 @@ def _find_day_between(today: date, last: date) -> list[date]:
     return [day for day in days if day + _MIN_GAP <= last][:1]
 
 
-def _pick_evenly(terms: list[PlanTerms], most: int) -> list[PlanTerms]:
+def _pick_evenly(terms: list[PlanTerms], limit: int) -> list[PlanTerms]:
     """Pick the first, the last, and evenly spaced terms in between."""
-    if len(terms) <= most:
+    if len(terms) <= limit:
         return terms
-    return [terms[place * (len(terms) - 1) // (most - 1)] for place in range(most)]
+    return [terms[index * (len(terms) - 1) // (limit - 1)] for index in range(limit)]
 
 
 _ONE_DAY = timedelta(days=1)
@@ -236,20 +236,20 @@ def build_terms(modality: Modality) -> Terms:
 
 
 def _find_nearest_plan(
-    asked: PlanTerms, refused: Sequence[Terms], modalities: ModalitySettings,
+    requested: PlanTerms, refused: Sequence[Terms], modalities: ModalitySettings,
     *, facts: ModalityFacts, today: date,
 ) -> Terms | None:  # fmt: skip
-    below = min(each.count for each in refused if isinstance(each, PlanTerms))
-    for first_on in (asked.first_on, None):
+    refused_count = min(each.count for each in refused if isinstance(each, PlanTerms))
+    for first_on in (requested.first_on, None):
         # A payment that is due today could not arrive in time.
         if first_on is not None and first_on <= today:
             continue
         plans = list_plans(modalities, facts, today, first_on)
-        fewer = [each for each in plans if each.count < below]
+        fewer = [each for each in plans if each.count < refused_count]
         if fewer:
             return fewer[-1]
     # The whole amount on the day of the first instalment, like a plan with one payment.
-    terms = DeferralTerms(min(asked.first_on, _find_last_day(refused)))
+    terms = DeferralTerms(min(requested.first_on, _find_last_day(refused)))
     return terms if _is_possible(terms, modalities, facts, today) else None
 
 

@@ -34,9 +34,9 @@ def decide_progress(modality: Modality, status: Status, today: date) -> Modality
     owing = next((each for each in modality.schedule if not each.is_paid), None)
     if owing is None:
         return ModalityEndReason.FULFILLED
-    look_on = _day_after(modality.type, owing)
-    if today < look_on:
-        return look_on
+    next_check_on = _day_after(modality.type, owing)
+    if today < next_check_on:
+        return next_check_on
     if modality.type is ModalityType.PAYMENT_PLAN and modality.state is ModalityState.APPROVED:
         return ModalityEndReason.BROKEN
     return ModalityEndReason.PASSED
@@ -59,10 +59,7 @@ def compute_response_day(modality: Modality, business_days: int, timezone: str) 
 
 def start_of_day(day: date, timezone: str) -> datetime:
     """Return the first instant of the day in the time zone."""
-    calendar = Calendar(
-        zone=ZoneInfo(timezone), weekdays=frozenset(), opens=None, closes=None, holidays=frozenset()
-    )
-    return calendar.start_of(day)
+    return _build_calendar(timezone).start_of(day)
 
 
 def local_date(instant: datetime, timezone: str) -> date:

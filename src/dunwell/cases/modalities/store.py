@@ -271,7 +271,7 @@ def _build_schedule_from_row(row: ModalityRow) -> list[Instalment]:
     if row.deferred_until is not None:
         return [Instalment(1, row.deferred_until, row.amount_cents)]
     pairs = zip(row.due_ons or (), row.amounts_cents or (), strict=True)
-    return [Instalment(place, day, cents) for place, (day, cents) in enumerate(pairs, start=1)]
+    return [Instalment(number, day, cents) for number, (day, cents) in enumerate(pairs, start=1)]
 
 
 # Uses the primary key.
@@ -365,10 +365,10 @@ async def lock_claims_to_check(
 
 
 async def save_next_checks(
-    tx: Connection, merchant_id: int, following: Mapping[UUID, datetime]
+    tx: Connection, merchant_id: int, next_checks: Mapping[UUID, datetime]
 ) -> None:
     """Save when each modality is checked next (modality id -> time)."""
-    await tx.execute(_SAVE_NEXT_CHECKS, merchant_id, list(following), list(following.values()))
+    await tx.execute(_SAVE_NEXT_CHECKS, merchant_id, list(next_checks), list(next_checks.values()))
 
 
 async def schedule_check_now(

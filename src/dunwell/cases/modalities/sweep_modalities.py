@@ -151,8 +151,8 @@ async def is_notice_still_true(
         return modality.ended_reason is ModalityEndReason.FULFILLED and is_closed is facts.is_closed
     if isinstance(facts, PlanBrokenFacts):
         return claim.status in ACTIVE and modality.ended_reason is ModalityEndReason.BROKEN
-    is_asked = claim.status in ACTIVE and _is_still_due(work, modality, number, facts)
-    return is_asked and not await _is_disputed(work, claim.claim_id)
+    is_owed = claim.status in ACTIVE and _is_still_due(work, modality, number, facts)
+    return is_owed and not await _is_disputed(work, claim.claim_id)
 
 
 def _is_still_due(
@@ -166,15 +166,15 @@ def _is_still_due(
         else InstalmentNoticeKind.MISSED
     )
     due = list_due_notices(modality, work.now, work.merchant.configuration.timezone)
-    noticed = (kind, number, facts.left_cents)
-    return noticed in [
+    wanted = (kind, number, facts.left_cents)
+    return wanted in [
         (each.kind, str(each.instalment.number), each.instalment.left_cents) for each in due
     ]
 
 
 async def _is_disputed(work: Work, claim_id: int) -> bool:
     holds = await load_holds(work.tx, work.merchant_id, claim_id)
-    return any(each.kind is HoldKind.DISPUTE and each.stands(work.now) for each in holds)
+    return any(each.kind is HoldKind.DISPUTE and each.is_active(work.now) for each in holds)
 
 
 def _list_occasions(work: Work, checked: CheckedModality) -> Iterable[OccasionToSave]:
@@ -191,9 +191,9 @@ def _list_occasions(work: Work, checked: CheckedModality) -> Iterable[OccasionTo
         )
     elif checked.ended is ModalityEndReason.FULFILLED:
         is_closed = checked.status is Status.COLLECTED
-        kept = PlanFulfilledFacts(checked.reference_number, is_closed=is_closed)
+        fulfilled = PlanFulfilledFacts(checked.reference_number, is_closed=is_closed)
         yield OccasionToSave(
-            claim_id, str(modality.modality_id), kept, _compute_send_time(work, work.now)
+            claim_id, str(modality.modality_id), fulfilled, _compute_send_time(work, work.now)
         )
     elif checked.ended is None:
         for due in list_due_notices(modality, work.now, zone):
@@ -216,7 +216,7 @@ def _build_instalment_facts(checked: CheckedModality, due: InstalmentNotice) -> 
         modality.currency,
         left_cents=instalment.left_cents,
         due_on=instalment.due_on,
-        mend_by=compute_last_pay_day(instalment),
+        payable_until=compute_last_pay_day(instalment),
     )
 
 
@@ -272,17 +272,19 @@ async def _apply(work: Work, found: Sequence[CheckedModality]) -> None:
     zone = work.merchant.configuration.timezone
     today = local_date(work.now, zone)
     checked: list[CheckedModality] = []
-    following: dict[UUID, datetime] = {}
+    next_checks: dict[UUID, datetime] = {}
     for each in found:
-        course = decide_progress(each.modality, each.status, today)
-        if isinstance(course, ModalityEndReason):
-            checked.append(replace(each, ended=course))
+        progress = decide_progress(each.modality, each.status, today)
+        if isinstance(progress, ModalityEndReason):
+            checked.append(replace(each, ended=progress))
         else:
             checked.append(each)
             next_notice = find_next_notice(each.modality, work.now, zone)
-            look_at = start_of_day(course, zone)
-            following[each.modality.modality_id] = min(look_at, next_notice or look_at)
-    await save_next_checks(work.tx, work.merchant_id, following)
+            next_check_at = start_of_day(progress, zone)
+            next_checks[each.modality.modality_id] = min(
+                next_check_at, next_notice or next_check_at
+            )
+    await save_next_checks(work.tx, work.merchant_id, next_checks)
     await _end(work, [each for each in checked if each.ended])
     await notify_of_progress(work, checked)
 

@@ -36,8 +36,9 @@ MAX_LISTED_REPLIES, _EXCERPT_LENGTH = 100, 200
 
 
 class ReplyOutcome(Enum):
-    """KNOWN: the reply was received before. GONE: its message or claim was deleted. TOO_MANY: the
-    sender may try again tomorrow."""
+    """The result of receiving a reply. KNOWN: the reply was received before. GONE: its message or
+    claim was deleted. TOO_MANY: the claim has reached its daily limit; the reply can be delivered
+    again tomorrow."""
 
     NEW = "NEW"
     KNOWN = "KNOWN"
@@ -79,7 +80,7 @@ async def list_unread_replies(work: Work) -> Sequence[UnreadReply]:
     """Return the oldest unread replies, as many as a page shows."""
     work.require(Right.READ_CLAIMS)
     return await load_unread_replies(
-        work.tx, work.merchant_id, limit=MAX_LISTED_REPLIES, letters=_EXCERPT_LENGTH
+        work.tx, work.merchant_id, limit=MAX_LISTED_REPLIES, excerpt_length=_EXCERPT_LENGTH
     )
 
 

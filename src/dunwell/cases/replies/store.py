@@ -78,10 +78,11 @@ async def count_unread_replies(
 
 
 async def load_unread_replies(
-    tx: Connection, merchant_id: int, *, limit: int, letters: int
+    tx: Connection, merchant_id: int, *, limit: int, excerpt_length: int
 ) -> list[UnreadReply]:
-    """Return the oldest unread replies, each with the first `letters` characters of its text."""
-    rows = await tx.fetch(_LIST_UNREAD, merchant_id, limit, letters)
+    """Return the oldest unread replies, each with the first `excerpt_length` characters of its
+    text."""
+    rows = await tx.fetch(_LIST_UNREAD, merchant_id, limit, excerpt_length)
     return [UnreadReply(*row) for row in rows]
 
 
@@ -103,9 +104,9 @@ async def insert_reply(
     sealed: bytes,
 ) -> bool:  # fmt: skip
     """Insert the reply. Return False if it was stored before."""
-    named = reply.reference
+    reference = reply.reference
     saved = await tx.fetchval(
-        _INSERT, named.merchant_id, reply_id, claim_id, named.communication_id,
+        _INSERT, reference.merchant_id, reply_id, claim_id, reference.communication_id,
         reply.provider_message_id,
         reply.provider, received_at, reply.subject, reply.text, list(reply.file_names),
         reply.is_automatic, sealed,

@@ -48,7 +48,7 @@ def describe_contact_warnings(kind: str, name: str, definition: Definition) -> l
 def compute_least_wait_days() -> int:
     """Return the shortest wait in days that leaves time for a pay-by date on each weekday, if no
     bank holiday falls into it."""
-    calendar = _make_calendar(ProcessSettings(languages=["en"]))
+    calendar = _build_calendar(ProcessSettings(languages=["en"]))
     days = 1
     while not _is_long_enough(calendar, _WEEK, [WaitStep(id=1, name="Wait", days=days)]):
         days += 1
@@ -56,15 +56,15 @@ def compute_least_wait_days() -> int:
 
 
 def _find_warnings(definition: Definition) -> Iterator[Fault]:
-    calendar = _make_calendar(definition.settings)
-    for place, step in enumerate(definition.steps):
+    calendar = _build_calendar(definition.settings)
+    for index, step in enumerate(definition.steps):
         if not isinstance(step, ContactStep):
             continue
-        waits, following = _find_waits(step, definition.steps[place + 1 :])
+        waits, following = _find_waits(step, definition.steps[index + 1 :])
         if following is None and not waits:
-            yield Fault(f"/steps/{place}", _say_no_wait(step), LAST_CONTACT_WITHOUT_WAIT)
+            yield Fault(f"/steps/{index}", _describe_missing_wait(step), LAST_CONTACT_WITHOUT_WAIT)
         elif not _is_long_enough(calendar, _list_weekdays(step, definition), waits):
-            yield Fault(f"/steps/{place}", _say_too_short(step), WAIT_TOO_SHORT)
+            yield Fault(f"/steps/{index}", _describe_short_wait(step), WAIT_TOO_SHORT)
 
 
 def _find_waits(contact: ContactStep, later: Sequence[Step]) -> tuple[list[WaitStep], Step | None]:
@@ -106,7 +106,7 @@ def _is_long_enough(
     return True
 
 
-def _make_calendar(settings: ProcessSettings) -> Calendar:
+def _build_calendar(settings: ProcessSettings) -> Calendar:
     """Build a calendar without public holidays. They only lengthen a wait of business days, so the
     shortest wait is without them."""
     return Calendar(
@@ -118,7 +118,7 @@ def _make_calendar(settings: ProcessSettings) -> Calendar:
     )
 
 
-def _say_no_wait(step: ContactStep) -> LazyText:
+def _describe_missing_wait(step: ContactStep) -> LazyText:
     return LazyText(
         'No wait follows the last contact "%(name)s": the claim is archived as soon as the '
         "message is sent, and the debtor can no longer pay. Add a wait of at least %(days)s days "
@@ -128,7 +128,7 @@ def _say_no_wait(step: ContactStep) -> LazyText:
     )
 
 
-def _say_too_short(step: ContactStep) -> LazyText:
+def _describe_short_wait(step: ContactStep) -> LazyText:
     return LazyText(
         'The wait after "%(name)s" is too short for a pay-by date: sentences with '
         "{{ payBy }} are left out of messages sent on some days. Wait at least %(days)s days, "

@@ -41,11 +41,11 @@ async def discard_draft_or_workflow(
         await discard_draft(work, workflow_id)
         return False
     rule_sets = await load_rule_sets(work.tx, work.merchant_id)
-    pointing = list(describe_rules(rule_sets, workflow_id))
-    if pointing:
+    referring_rules = list(describe_rules(rule_sets, workflow_id))
+    if referring_rules:
         raise InvalidState(
             "Discarding its only draft would delete the workflow, which is in use: "
-            f"{'; '.join(pointing)}.",
+            f"{'; '.join(referring_rules)}.",
             state="IN_USE",
         )
     name = await load_name(work.tx, work.merchant_id, workflow_id)

@@ -40,10 +40,10 @@ from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
 async def publish_workflow(
     work: Work, workflow_id: UUID, comment: str | None = None, *, expected_id: UUID | None = None,
-    ticks: ReviewedChanges | None = None,
+    reviewed: ReviewedChanges | None = None,
 ) -> Version:  # fmt: skip
-    """Publish the draft. `expected_id` is the draft that the user saw, and `ticks` are the changes
-    that the user saw in it.
+    """Publish the draft. `expected_id` is the draft that the user saw, and `reviewed` has the
+    changes that the user saw in it.
 
     Raises ValidationError with every fault, and what `publish_draft` raises.
     """
@@ -54,7 +54,9 @@ async def publish_workflow(
         faults = await find_publishing_faults(work, workflow_id, draft.definition)
         if faults:
             raise ValidationError(faults)
-    return await publish_draft(work, workflow_id, comment, expected_id=expected_id, ticks=ticks)
+    return await publish_draft(
+        work, workflow_id, comment, expected_id=expected_id, reviewed=reviewed
+    )
 
 
 async def find_publishing_faults(
@@ -87,7 +89,7 @@ class PublicationPlan:
     after: str
     verdict: VersionVerdict
     differences: list[str]
-    # Place -> lines that start with -, + or a space.
+    # Location of a text -> lines that start with -, + or a space.
     text_changes: Mapping[str, list[str]]
     # Active claims that would get the new version, and active claims that keep theirs.
     reached: int

@@ -136,10 +136,10 @@ async def iterate_persons(
     while rows := await cursor.fetch(page_size):
         kept += await _load_page(tx, keys, merchant, rows)
         last = kept[-1].person if kept else ""
-        whole = [claim for claim in kept if claim.person != last]
-        if whole:
-            yield whole
-            kept = kept[len(whole) :]
+        complete = [claim for claim in kept if claim.person != last]
+        if complete:
+            yield complete
+            kept = kept[len(complete) :]
     if kept:
         yield kept
 
@@ -211,9 +211,9 @@ class RecentClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 async def list_recent_claims(tx: Connection, merchant_id: int, limit: int) -> Sequence[RecentClaim]:
     """Return the merchant's most recent claims, newest first."""
-    return [_read(dict(row)) for row in await tx.fetch(_LOAD, merchant_id, limit)]
+    return [_build_recent_claim(dict(row)) for row in await tx.fetch(_LOAD, merchant_id, limit)]
 
 
-def _read(values: dict[str, Any]) -> RecentClaim:
+def _build_recent_claim(values: dict[str, Any]) -> RecentClaim:
     names = {name: values.pop(name) for name in DebtorName.__struct_fields__}
     return RecentClaim(debtor=DebtorName(**names), **values)

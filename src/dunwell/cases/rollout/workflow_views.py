@@ -81,7 +81,7 @@ class VersionComparisonView(msgspec.Struct, frozen=True, rename="camel"):
     after: str
     verdict: VersionVerdict
     differences: list[str]
-    # Place -> lines that start with -, + or a space.
+    # Location of a text -> lines that start with -, + or a space.
     text_changes: dict[str, list[str]]
 
 
@@ -147,16 +147,16 @@ async def compare_versions(work: Work, name: str, before: str, after: str) -> Ve
     workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
     versions = await load_versions(work.tx, work.merchant_id, workflow.workflow_id)
     old, new = choose_version(versions, before), choose_version(versions, after)
-    one, other = (
+    old_definition, new_definition = (
         await _get_definition(work, workflow, old),
         await _get_definition(work, workflow, new),
     )
     return VersionComparisonView(
         before=old.name,
         after=new.name,
-        verdict=compute_verdict(one, other),
-        differences=list_differences(one, other),
-        text_changes=compare_texts(one, other),
+        verdict=compute_verdict(old_definition, new_definition),
+        differences=list_differences(old_definition, new_definition),
+        text_changes=compare_texts(old_definition, new_definition),
     )
 
 

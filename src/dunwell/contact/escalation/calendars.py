@@ -121,7 +121,7 @@ def load_post_holidays(region: WorkflowHolidays | None, country: str | None) -> 
     if country is None:
         return frozenset()
     try:
-        return _load_region(country, None)
+        return _load_region_holidays(country, None)
     except NotImplementedError:
         return frozenset()
 
@@ -141,7 +141,7 @@ def _parse_closing(hours: WorkflowContactHours) -> time:
 def _load_holidays(region: WorkflowHolidays | None) -> Container[date]:
     if region is None:
         return frozenset()
-    return _load_region(region.country, region.subdivision)
+    return _load_region_holidays(region.country, region.subdivision)
 
 
 def find_holiday_name(region: WorkflowHolidays, day: date, language: str) -> str | None:
@@ -149,18 +149,18 @@ def find_holiday_name(region: WorkflowHolidays, day: date, language: str) -> str
 
     The name is in `language` if the library has it, otherwise in the main language of the region.
     """
-    return _load_named(region.country, region.subdivision, language).get(day)
+    return _load_holiday_names(region.country, region.subdivision, language).get(day)
 
 
 @lru_cache(maxsize=256)
-def _load_region(country: str, subdivision: str | None) -> Container[date]:
+def _load_region_holidays(country: str, subdivision: str | None) -> Container[date]:
     """Return the public holidays of a region. The library computes a year when it is first
     needed."""
     return public_holidays.country_holidays(country, subdiv=subdivision)
 
 
 @lru_cache(maxsize=256)
-def _load_named(country: str, subdivision: str | None, language: str) -> Mapping[date, str]:
+def _load_holiday_names(country: str, subdivision: str | None, language: str) -> Mapping[date, str]:
     plain = public_holidays.country_holidays(country, subdiv=subdivision)
     offered = [each for each in plain.supported_languages if each.partition("_")[0] == language]
     chosen = offered[0] if offered else plain.default_language

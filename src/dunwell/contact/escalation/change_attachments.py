@@ -1,7 +1,7 @@
 """Attach uploaded files to a claim, replace them and remove them.
 
-A contact that waits for an attachment is retried when one is added. A file is stored until the last
-claim that uses it gives it up; housekeeping then deletes it.
+A contact that waits for an attachment is retried when one is added. A file is stored until
+no claim uses it any more; housekeeping then deletes it.
 """
 
 from uuid import UUID
@@ -69,7 +69,7 @@ async def check_ticket(work: Work, ticket_id: UUID) -> None:
 async def replace_attachment(
     work: Work, claim_id: int, attachment_id: UUID, ticket_id: UUID
 ) -> AttachedFile:
-    """Replace the file of an attachment. Replacing it by the same file changes nothing.
+    """Replace the file of an attachment. Replacing it with the same file changes nothing.
 
     Raises NotFound; InvalidState if the claim has ended; UnknownTicket.
     """

@@ -44,6 +44,7 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     status: Status
     # The id of the workflow and its major version.
     workflow_key: tuple[UUID, int]
+    # Counts the claim's assignments; each of them starts a new run.
     run: int
     position: WorkflowPosition
     event_sequence: int
@@ -57,7 +58,7 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     has_reached: bool
     # The channels that the current step has tried in this run.
     tried: TriedChannels
-    # The hand-over of this run's last letter that has not failed.
+    # When this run's last letter that has not failed was handed over.
     letter_sent_at: datetime | None = None
     # Facts of the debtor.
     customer_number: str | None

@@ -13,8 +13,8 @@ from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.states import ClaimTransition, Status, decide_status
 from dunwell.core.claims.store import LockedClaim
 
-# Uses primary keys. A payment plan or deferral of the claim is checked without delay, by
-# payment_modalities_one.
+# Uses primary keys and the index payment_modalities_one. Makes the check of a payment plan or
+# deferral of the claim due at once.
 _END = """
 WITH hastened AS (
     UPDATE payment_modalities
@@ -29,10 +29,10 @@ WHERE merchant_id = $1 AND claim_id = $2
 _ACTIONS = {Status.ARCHIVED: "claim.archive", Status.WITHDRAWN: "claim.withdraw"}
 
 
-async def end_claim(work: Work, claim: LockedClaim, happening: ClaimTransition) -> Status:
+async def end_claim(work: Work, claim: LockedClaim, transition: ClaimTransition) -> Status:
     """End the claim and return its new status. The claim must be locked. Raises InvalidState."""
     claim_id = claim.claim_id
-    status = decide_status(claim.status, happening)
+    status = decide_status(claim.status, transition)
     await work.tx.execute(_END, work.merchant_id, claim_id, status, work.now)
     await cancel_contacts(
         work.tx, work.merchant_id, [claim_id], work.now, reason="The claim ended."
@@ -55,14 +55,14 @@ async def withdraw_claim(work: Work, claim_id: int) -> None:
 
 
 async def _end_by_merchant(
-    work: Work, claim_id: int, happening: ClaimTransition, end: Status
+    work: Work, claim_id: int, transition: ClaimTransition, final_status: Status
 ) -> None:
     """Raises NotFound, InvalidState."""
     claim = await lock_claim_of_merchant(work, claim_id)
-    if claim.status is end:
+    if claim.status is final_status:
         return
-    await end_claim(work, claim, happening)
+    await end_claim(work, claim, transition)
     await save_audit(
-        work, _ACTIONS[end], f"claim:{claim_id}",
-        before={"status": claim.status}, after={"status": end},
+        work, _ACTIONS[final_status], f"claim:{claim_id}",
+        before={"status": claim.status}, after={"status": final_status},
     )  # fmt: skip

@@ -101,11 +101,11 @@ def _fee_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
 async def _save(
     work: Work, decided: Sequence[DecidedClaim], events: dict[int, list[Event]]
 ) -> None:
-    places = [_position_row(each, len(events[each.claim.claim_id])) for each in decided]
+    positions = [_position_row(each, len(events[each.claim.claim_id])) for each in decided]
     history = [row for each in decided for row in _history_rows(each)]
     contacts = [row for each in decided for row in _contact_rows(each, work)]
     await save_decisions(
-        work.tx, work.merchant_id, work.now, places=places, history=history, contacts=contacts
+        work.tx, work.merchant_id, work.now, positions=positions, history=history, contacts=contacts
     )
 
 

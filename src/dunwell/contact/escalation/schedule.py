@@ -58,7 +58,8 @@ class WorkflowPosition:
 
 @dataclass(frozen=True, slots=True)
 class TriedChannels:
-    """The channels that a step has tried so far, and its next free place."""
+    """The channels that a step has tried so far, and the next free place in its list of
+    channels."""
 
     channels: frozenset[Channel] = frozenset()
     next_place: int = 0
@@ -78,7 +79,7 @@ class StepFacts:
     usable_channels: Collection[Channel]
     # The channels that the claim's current step has tried in this run.
     tried: TriedChannels = NOTHING_TRIED
-    # The hand-over of this run's last letter that has not failed.
+    # When this run's last letter that has not failed was handed over.
     letter_sent_at: datetime | None = None
 
 
@@ -155,7 +156,7 @@ def list_channels(step: ContactStep) -> list[Channel]:
     return [step.channel, *step.fallbacks]
 
 
-def find_channel(
+def find_next_contact(
     step: ContactStep, usable: Collection[Channel], tried: TriedChannels = NOTHING_TRIED
 ) -> ContactPlanned | None:
     """Return the contact for the first usable channel of the step that was not tried yet.
@@ -225,6 +226,8 @@ def compute_start_of_wait(
 
 
 def compute_opening(workflow: PreparedWorkflow, step: Step, now: datetime) -> datetime:
+    """Return when a due step may run: at the next opening of the contact hours for a contact that
+    waits for them, otherwise now."""
     if isinstance(step, ContactStep) and step.send == "CONTACT_HOURS":
         return workflow.calendar.next_opening(now)
     return now
@@ -263,4 +266,4 @@ def _plan_contact(
 ) -> Outcome:
     if _is_too_late(workflow, step, due_at, now):
         return Skipped(step, SkipReason.TOO_LATE)
-    return find_channel(step, facts.usable_channels, facts.tried) or NobodyReachable(step)
+    return find_next_contact(step, facts.usable_channels, facts.tried) or NobodyReachable(step)

@@ -38,7 +38,7 @@ WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
 """
 # Also takes over a contact whose waiting time ends at this moment, while another worker is about to
 # fail it.
-_WAKE = """
+_RETRY_WAITING = """
 UPDATE communications
 SET state = 'PLANNED', not_before = $3, lease_id = NULL, lease_until = NULL
 WHERE merchant_id = $1 AND claim_id = $2 AND state = 'ATTACHMENT_MISSING'
@@ -62,7 +62,7 @@ async def cancel_contacts(
     """Cancel the planned contacts of claims, in the transaction that collects, ends or reassigns
     the claims, which must be locked.
 
-    reason: shown to readers of the contact.
+    reason: stored with the contact and shown with it.
     """
     await tx.execute(_CANCEL, merchant_id, list(claim_ids), now, reason)
 
@@ -75,10 +75,10 @@ async def retry_waiting_contacts(
 
     now: the merchant's time.
     """
-    await tx.execute(_WAKE, merchant_id, claim_id, now)
+    await tx.execute(_RETRY_WAITING, merchant_id, claim_id, now)
 
 
-_WRITE = load_statement(__file__, "engine_outcomes.sql", written_by=WRITTEN_BY)
+_SAVE_DECISIONS = load_statement(__file__, "engine_outcomes.sql", written_by=WRITTEN_BY)
 LOAD_FACTS = load_statement(__file__, "engine_facts.sql")
 
 # Rotates: merchants after the given one come first. Uses claims_due_anywhere, then claims_due.
@@ -135,10 +135,10 @@ FeeIds = dict[tuple[int, int], int]
 
 
 async def list_merchants_with_due_claims(
-    tx: Connection, now: datetime, behind_merchant_id: int, limit: int
+    tx: Connection, now: datetime, after_merchant_id: int, limit: int
 ) -> list[int]:
-    """List merchants with due claims, starting after `behind_merchant_id`."""
-    rows = await tx.fetch(_FIND_MERCHANTS, now, behind_merchant_id, limit)
+    """List merchants with due claims, starting after `after_merchant_id`."""
+    rows = await tx.fetch(_FIND_MERCHANTS, now, after_merchant_id, limit)
     return [row["merchant_id"] for row in rows]
 
 
@@ -211,24 +211,24 @@ async def add_fees(tx: Connection, merchant_id: int, rows: Sequence[tuple[object
 
 
 async def save_decisions(
-    tx: Connection, merchant_id: int, now: datetime, *, places: Sequence[tuple[object, ...]],
+    tx: Connection, merchant_id: int, now: datetime, *, positions: Sequence[tuple[object, ...]],
     history: Sequence[tuple[object, ...]], contacts: Sequence[tuple[object, ...]],
 ) -> None:  # fmt: skip
     """Write the decisions; the rows have the columns of engine_outcomes.sql."""
     await tx.execute(
-        _WRITE, merchant_id, now,
-        *transpose(places, 5), *transpose(history, 6), *transpose(contacts, 6),
+        _SAVE_DECISIONS, merchant_id, now,
+        *transpose(positions, 5), *transpose(history, 6), *transpose(contacts, 6),
     )  # fmt: skip
 
 
 def transpose(rows: Iterable[tuple[object, ...]], width: int) -> list[list[object]]:
     """Transpose rows for PostgreSQL's unnest: one list per column, `width` empty lists without
     rows."""
-    turned: list[list[object]] = [[] for _ in range(width)]
+    columns: list[list[object]] = [[] for _ in range(width)]
     for row in rows:
-        for column, value in zip(turned, row, strict=True):
+        for column, value in zip(columns, row, strict=True):
             column.append(value)
-    return turned
+    return columns
 
 
 def build_due_claim(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:

@@ -11,11 +11,11 @@ from dunwell.platform.database.database import Connection
 
 # Replaces the token wherever content is stored or shown. It passes unchanged through Markdown, HTML
 # and URLs, and has the length of a token, so that the parts of an SMS can be counted with it.
-TOKEN_MASK = "__masked__link_token__"  # noqa: S105 - the opposite of a secret
+TOKEN_MASK = "__masked__link_token__"  # noqa: S105 - a mask, not a secret
 _TOKEN_BYTES = 16
 # The length of a token in characters.
 TOKEN_LENGTH = 22
-_PURPOSE = "debtor-link"
+_LINK_PURPOSE = "debtor-link"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -25,7 +25,7 @@ def derive_token(keys: KeyRing, communication_id: UUID, key_version: int | None 
     key_version: the version of the secret key that derived an earlier token; None for the current
     one.
     """
-    digest = keys.digest(_PURPOSE, communication_id.bytes, key_version)
+    digest = keys.digest(_LINK_PURPOSE, communication_id.bytes, key_version)
     return base64.urlsafe_b64encode(digest[:_TOKEN_BYTES]).rstrip(b"=").decode()
 
 
@@ -45,7 +45,7 @@ def unmask_token(text: str, token: str) -> str:
     return text.replace(TOKEN_MASK, token)
 
 
-_CLAIM_PURPOSE = "claim-link"
+_CLAIM_LINK_PURPOSE = "claim-link"
 
 # Uses the primary key and writes nothing if the link exists.
 _SAVE = """
@@ -68,7 +68,7 @@ async def activate_claim_token(
 
 def derive_claim_token(keys: KeyRing, merchant_id: int, claim_id: int) -> str:
     """Return the 128-bit token of the claim's own link as 22 characters of URL-safe base64."""
-    digest = keys.digest(_CLAIM_PURPOSE, b"%d:%d" % (merchant_id, claim_id))
+    digest = keys.digest(_CLAIM_LINK_PURPOSE, b"%d:%d" % (merchant_id, claim_id))
     return base64.urlsafe_b64encode(digest[:_TOKEN_BYTES]).rstrip(b"=").decode()
 
 
@@ -76,15 +76,15 @@ def derive_claim_token(keys: KeyRing, merchant_id: int, claim_id: int) -> str:
 CODE_MASK = "__masked_code_"
 CODE_LENGTH = 12
 _CHECK_LENGTH = 8
-_GROUP = 4
+_GROUP_LENGTH = 4
 # Crockford's base32: without I, L and O, which look like digits, and without U.
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_BITS = 5
+_BITS_PER_CHARACTER = 5
 _CORRECTIONS = str.maketrans(
     {"O": "0", "I": "1", "L": "1", "-": None, "\u2010": None, "\u2013": None}
 )
-_DERIVING, _FINDING = "debtor-code", "debtor-code-digest"
-_DERIVING_CHECK, _FINDING_CHECK = "check-code", "check-code-digest"
+_CODE_PURPOSE, _CODE_DIGEST_PURPOSE = "debtor-code", "debtor-code-digest"
+_CHECK_PURPOSE, _CHECK_DIGEST_PURPOSE = "check-code", "check-code-digest"
 
 
 def derive_code(keys: KeyRing, communication_id: UUID, key_version: int | None = None) -> str:
@@ -93,19 +93,23 @@ def derive_code(keys: KeyRing, communication_id: UUID, key_version: int | None =
     key_version: the version of the secret key that derived an earlier code; None for the current
     one.
     """
-    return encode_digest(keys.digest(_DERIVING, communication_id.bytes, key_version), CODE_LENGTH)
+    return encode_digest(
+        keys.digest(_CODE_PURPOSE, communication_id.bytes, key_version), CODE_LENGTH
+    )
 
 
 def encode_digest(digest: bytes, length: int) -> str:
     """Encode the first bits of a digest as `length` characters, at most twelve."""
-    value = int.from_bytes(digest[:8]) >> (64 - length * _BITS)
-    places = range((length - 1) * _BITS, -1, -_BITS)
-    return "".join(_ALPHABET[value >> place & 31] for place in places)
+    value = int.from_bytes(digest[:8]) >> (64 - length * _BITS_PER_CHARACTER)
+    shifts = range((length - 1) * _BITS_PER_CHARACTER, -1, -_BITS_PER_CHARACTER)
+    return "".join(_ALPHABET[value >> shift & 31] for shift in shifts)
 
 
 def render_code(code: str) -> str:
     """Return the code in groups, as it is printed: ABCD-EFGH-JKMN."""
-    return "-".join(code[place : place + _GROUP] for place in range(0, len(code), _GROUP))
+    return "-".join(
+        code[shift : shift + _GROUP_LENGTH] for shift in range(0, len(code), _GROUP_LENGTH)
+    )
 
 
 def parse_code(text: str) -> str | None:
@@ -124,13 +128,13 @@ def parse_code_characters(text: str, length: int) -> str | None:
 
 def digest_code(keys: KeyRing, code: str) -> bytes:
     """Return the digest under which a new code is stored."""
-    return keys.digest(_FINDING, code.encode())
+    return keys.digest(_CODE_DIGEST_PURPOSE, code.encode())
 
 
 def list_code_digests(keys: KeyRing, code: str) -> tuple[bytes, ...]:
     """Return the digests under which the code may be stored: one for each version of the secret
     key, because a letter may be older than the current one."""
-    return keys.digests(_FINDING, code.encode())
+    return keys.digests(_CODE_DIGEST_PURPOSE, code.encode())
 
 
 def derive_check_code(keys: KeyRing, message_id: UUID, key_version: int | None = None) -> str:
@@ -139,7 +143,7 @@ def derive_check_code(keys: KeyRing, message_id: UUID, key_version: int | None =
     key_version: the version of the secret key that derived an earlier code; None for the current
     one.
     """
-    return encode_digest(keys.digest(_DERIVING_CHECK, message_id.bytes, key_version), _CHECK_LENGTH)
+    return encode_digest(keys.digest(_CHECK_PURPOSE, message_id.bytes, key_version), _CHECK_LENGTH)
 
 
 def parse_check(text: str) -> str | None:
@@ -149,13 +153,13 @@ def parse_check(text: str) -> str | None:
 
 def digest_check(keys: KeyRing, code: str) -> bytes:
     """Return the digest under which a new check code is stored."""
-    return keys.digest(_FINDING_CHECK, code.encode())
+    return keys.digest(_CHECK_DIGEST_PURPOSE, code.encode())
 
 
 def list_check_digests(keys: KeyRing, code: str) -> tuple[bytes, ...]:
     """Return the digests under which the check code may be stored, for all versions of the secret
     key."""
-    return keys.digests(_FINDING_CHECK, code.encode())
+    return keys.digests(_CHECK_DIGEST_PURPOSE, code.encode())
 
 
 def unmask_check(keys: KeyRing, message_id: UUID, text: str, key_version: int | None = None) -> str:

@@ -19,6 +19,7 @@ class LeasedContact:
     claim_id: int
     run: int
     step_id: int
+    # The index in the step's list of channels, from 0.
     place: int
     channel: Channel
     # Attempts before this one.
@@ -38,11 +39,12 @@ class PlannedContact:
     """A contact to be rendered, with the facts of its claim as of `claim_version`."""
 
     contact: LeasedContact
+    # Changes with every update of the claim's row.
     claim_version: int
     language: str | None
     claim: MessageClaim
     debtor: DebtorName
-    # Since when only the service itself has delayed the contact.
+    # When the contact could first have been sent; any delay since then is caused by the service.
     ready_at: datetime | None = None
 
 

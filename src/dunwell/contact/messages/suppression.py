@@ -216,8 +216,8 @@ async def load_reasons(
     addresses: Collection[tuple[Channel, str]],
 ) -> dict[tuple[Channel, str], SuppressionReason]:
     """Return the suppressed addresses with the reason of each."""
-    asked = [(merchant_id, *each) for each in addresses]
-    found = await load_reasons_of_many(tx, keys, asked)
+    wanted = [(merchant_id, *each) for each in addresses]
+    found = await load_reasons_of_many(tx, keys, wanted)
     return {(channel, address): reason for (_, channel, address), reason in found.items()}
 
 
@@ -228,9 +228,9 @@ async def load_reasons_of_many(
     if not addresses:
         return {}
     digests = {each: digest_address(keys, *each) for each in addresses}
-    asked = [(*each[:2], digest) for each, known in digests.items() for digest in known]
-    rows = await tx.fetch(_FIND, *map(list, zip(*asked, strict=True)))
-    found = {(of, channel, digest): reason for of, channel, digest, reason in rows}
+    wanted = [(*each[:2], digest) for each, known in digests.items() for digest in known]
+    rows = await tx.fetch(_FIND, *map(list, zip(*wanted, strict=True)))
+    found = {(owner_id, channel, digest): reason for owner_id, channel, digest, reason in rows}
     return {
         each: found[*each[:2], digest]
         for each, known in digests.items()
@@ -294,8 +294,8 @@ async def filter_stopped(
 ) -> set[ClaimKey]:
     """Return the claims of the persons who must not be contacted."""
     known = {key: set(list_identities(keys, key[0], person)) for key, person in persons.items()}
-    asked = sorted({digest for each in known.values() for digest in each})
-    stopped = {row["identity"] for row in await tx.fetch(_FIND_STOPPED, asked)}
+    wanted = sorted({digest for each in known.values() for digest in each})
+    stopped = {row["identity"] for row in await tx.fetch(_FIND_STOPPED, wanted)}
     return {key for key, digests in known.items() if not stopped.isdisjoint(digests)}
 
 

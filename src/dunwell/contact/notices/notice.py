@@ -43,7 +43,8 @@ class NoticeKind(StrEnum):
     OVERDUE = "OVERDUE"
 
 
-# How long a notice is sent. A code is no longer useful when its page stops accepting it.
+# For how long after its request a notice may be sent. A code is no longer useful when its page
+# stops accepting it.
 _SENT_WITHIN = {
     NoticeKind.CODE: timedelta(minutes=10),
     NoticeKind.LINK: timedelta(hours=1),
@@ -59,11 +60,11 @@ _SENT_WITHIN = {
 # about a missed instalment still arrives within its seven days of grace.
 _LETTER_SENT_WITHIN = timedelta(days=3)
 _CHANNELS_BY_PREFERENCE: tuple[NoticeChannel, ...] = ("EMAIL", "SMS", "LETTER")
-# Just requested by someone who waits for it; sent to suppressed addresses too.
+# Kinds that were just requested by someone who waits for them; sent to suppressed addresses too.
 _AWAITED = frozenset({NoticeKind.CODE, NoticeKind.LINK, NoticeKind.CHANGE_CODE})
-# Sent automatically and repeatedly, like the messages of a workflow. All others follow a single
-# act.
-_ENDED_BY_ONE_CLICK = frozenset({NoticeKind.REMINDER})
+# Kinds that are sent automatically and repeatedly, like the messages of a workflow, so that the
+# recipient can end them with one click. All others follow a single event.
+_ONE_CLICK_UNSUBSCRIBE = frozenset({NoticeKind.REMINDER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ def is_awaited(kind: NoticeKind) -> bool:
 
 def has_one_click_unsubscribe(kind: NoticeKind) -> bool:
     """Return whether the e-mail has the header List-Unsubscribe (RFC 8058)."""
-    return kind in _ENDED_BY_ONE_CLICK
+    return kind in _ONE_CLICK_UNSUBSCRIBE
 
 
 def respects_suppression(kind: NoticeKind, reason: str) -> bool:
@@ -229,14 +230,14 @@ def decide_settlement(
 ) -> NoticeSettlement:
     """Decide what the answer of the channel means.
 
-    tries: the number of attempts, including the one that was answered.
+    attempts: the number of attempts, including the one that was answered.
     """
     if isinstance(answer, Accepted):
         return NoticeSettlement("ACCEPTED")
     if isinstance(answer, Permanent):
         return NoticeSettlement("FAILED", failure=answer.reason)
-    asked = answer.retry_after_seconds if isinstance(answer, Temporary) else 0
-    due_at = now + max(_compute_delay(attempts), timedelta(seconds=asked))
+    requested_seconds = answer.retry_after_seconds if isinstance(answer, Temporary) else 0
+    due_at = now + max(_compute_delay(attempts), timedelta(seconds=requested_seconds))
     if isinstance(answer, Temporary):
         if due_at < expires_at:
             return NoticeSettlement("PLANNED", due_at)

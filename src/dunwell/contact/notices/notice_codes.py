@@ -58,8 +58,8 @@ def has_token(kind: NoticeKind) -> bool:
 
 
 def has_check_code(kind: NoticeKind) -> bool:
-    """Return whether a notice of this kind contains a check code. Two codes in one message would be
-    confused."""
+    """Return whether a notice of this kind contains a check code. A notice with another code has
+    none, because recipients would confuse the two."""
     return kind not in _KINDS_WITH_CODE
 
 

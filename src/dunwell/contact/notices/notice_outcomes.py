@@ -74,7 +74,7 @@ async def sweep_notices(resources: Resources) -> int:
     """Erase old notices and occasions; return their number, 0 if none are left."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        emptied = await erase_occasions(
+        erased = await erase_occasions(
             tx, now - KEPT_FOR, answers_before=now - ANSWERS_KEPT_FOR, limit=_ROWS_AT_ONCE
         )
-        return emptied + await erase_notices(tx, now - KEPT_FOR, _ROWS_AT_ONCE)
+        return erased + await erase_notices(tx, now - KEPT_FOR, _ROWS_AT_ONCE)

@@ -65,14 +65,14 @@ async def send_notice(
     notice_id = work.ids.new(work.real_now)
     expires_at = decide_expiry(notice.kind, addressee.channel, work.real_now)
     times = NoticeTimes(work.now, work.real_now, expires_at)
-    keyed = NoticeKeyData(next(iter(_digest_recipient(keys, notice)), None), keys.version)
+    key_data = NoticeKeyData(next(iter(_digest_recipient(keys, notice)), None), keys.version)
     await save_notice(
         work.tx,
         work.merchant_id,
         notice_id=notice_id,
         notice=notice,
         times=times,
-        keyed=keyed,
+        key_data=key_data,
     )
     await _save_digests(work, keys, notice_id, notice)
     await save_audit(
@@ -133,14 +133,14 @@ async def _find_refusal(
     claim = (work.merchant_id, addressee.claim_id)
     if respects_contact_stop(notice.kind) and await list_stopped_claims(work.tx, keys, [claim]):
         return RecipientUnreachable("SUPPRESSED")
-    asked = await list_request_times(
+    requested_at = await list_request_times(
         work.tx,
         work.merchant_id,
         claim_id=addressee.claim_id,
         kind=notice.kind,
         since=work.real_now - HOUR,
     )
-    digests, refusal = _digest_recipient(keys, notice), decide_limit(asked, work.real_now)
+    digests, refusal = _digest_recipient(keys, notice), decide_limit(requested_at, work.real_now)
     if refusal or not digests:
         return refusal
     return decide_address_limit(

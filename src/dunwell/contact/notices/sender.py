@@ -71,7 +71,7 @@ log = structlog.get_logger(__name__)
 
 
 class HandedOverNotice:
-    """Implements `sending.sender.HandedOver` for a single notice."""
+    """Implements `sending.sender.HandedOverSet` for a single notice."""
 
     def __init__(
         self, resources: Resources, printer: LetterPrinter, merchant: Merchant,
@@ -96,7 +96,7 @@ class HandedOverNotice:
         keys = self._resources.keys
         addressee = notice.addressee
 
-        def show(text: str) -> str:
+        def unmask(text: str) -> str:
             return unmask_notice(
                 keys, notice.kind, notice_id=item.notice_id, text=text, key_version=item.key_version
             )
@@ -121,9 +121,9 @@ class HandedOverNotice:
             sender_name=creditor.legal_name,
             reply_to=creditor.email if addressee.channel == "EMAIL" else None,
             language=addressee.language,
-            subject=show(notice.subject) if notice.subject else None,
-            body_text=show(notice.body_text),
-            body_html=show(notice.body_html) if notice.body_html else None,
+            subject=unmask(notice.subject) if notice.subject else None,
+            body_text=unmask(notice.body_text),
+            body_html=unmask(notice.body_html) if notice.body_html else None,
             created_at=item.dated_at,
             logo=find_logo(self.merchant, notice.body_html),
             document=pdf,
@@ -144,21 +144,21 @@ class HandedOverNotice:
         if notice.sheet is None:
             return None
         sheet = encode_sheet(add_brand(notice.sheet, brand, self._layout)).decode()
-        shown = unmask_notice(
+        unmasked = unmask_notice(
             self._resources.keys,
             notice.kind,
             notice_id=item.notice_id,
             text=sheet,
             key_version=item.key_version,
         )
-        pdf = await self._printer.print_sheet(shown.encode())
+        pdf = await self._printer.print_sheet(unmasked.encode())
         return MessageFile(f"{item.notice_id}.pdf", PDF, pdf)
 
-    async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
+    async def renew_lease(self, tx: Connection, until: datetime) -> Collection[UUID]:
         is_held = await renew_notice(tx, self.leased, self.lease.lease_id, until)
         return [self.leased.notice_id] if is_held else []
 
-    async def settle(
+    async def record_answers(
         self, tx: Connection, answers: Sequence[tuple[LeasedNotice, ChannelAnswer]]
     ) -> int:
         [(leased, answer)] = answers
@@ -193,6 +193,7 @@ async def record_notice(
     tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: NoticeSettlement,
     *, provider: str | None, now: datetime,
 ) -> int:  # fmt: skip
+    """Record the outcome of a notice. Return 1, or 0 if another worker has taken over its lease."""
     is_saved = await save_notice_outcome(
         tx, each, lease_id=lease_id, settlement=settlement, provider=provider, now=now
     )
@@ -228,11 +229,13 @@ class NoticeSender(Sender[HandedOverNotice]):
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         """Create a sender. Starts its own letter printer unless `printer` is given."""
-        known = Adapters(adapters, find_provider)
+        channel_adapters = Adapters(adapters, find_provider)
         # The printer starts its processes with the first letter.
         self._printer = printer or LetterPrinter(1, fonts=resources.settings.fonts)
-        queue = _NoticeQueue(resources, self._printer, known)
-        super().__init__(resources, known, queue, slots=_SLOTS, heartbeat_seconds=heartbeat_seconds)
+        queue = _NoticeQueue(resources, self._printer, channel_adapters)
+        super().__init__(
+            resources, channel_adapters, queue, slots=_SLOTS, heartbeat_seconds=heartbeat_seconds
+        )
 
     async def close(self) -> None:
         """Stop sending and end the processes that print letters."""
@@ -241,7 +244,8 @@ class NoticeSender(Sender[HandedOverNotice]):
 
 
 class _NoticeQueue:
-    """Implements `sending.sender.Queue` for notices."""
+    """Implements `sending.sender.SendQueue` for notices. Each notice is a separate set, and is the
+    key of its set."""
 
     def __init__(self, resources: Resources, printer: LetterPrinter, adapters: Adapters) -> None:
         self._resources = resources
@@ -249,16 +253,16 @@ class _NoticeQueue:
         self._adapters = adapters
 
     async def begin(
-        self, running: Sequence[RunningSet[HandedOverNotice]], room: int
+        self, running: Sequence[RunningSet[HandedOverNotice]], free_slots: int
     ) -> StartedSets[HandedOverNotice]:
         """Lease due notices and mark them as handed over. Some get their outcome without a call."""
         lease, now = start_lease(self._resources), self._resources.clock.now()
-        busy = Counter(each.key.leased.by_channel for each in running)
+        busy = Counter(each.key.leased.merchant_channel for each in running)
         leased: Sequence[LeasedNotice] = ()
         try:
             async with self._resources.database.transaction() as tx:
                 leased = await lease_notices(
-                    tx, now, lease, busy, channel_limit=_CHANNEL_SLOTS, limit=room
+                    tx, now, lease, busy, channel_limit=_CHANNEL_SLOTS, limit=free_slots
                 )
                 merchants = await _load_merchants(tx, leased)
                 uncalled = await self._list_uncalled(tx, merchants, leased)
@@ -274,7 +278,7 @@ class _NoticeQueue:
                         )
         except (Unavailable, asyncio.CancelledError):
             # It is not known whether the transaction was committed, but no channel was called.
-            await retry_briefly(lambda: self._take_back(leased, lease))
+            await retry_briefly(lambda: self._undo_hand_over(leased, lease))
             raise
         handed_over = [
             HandedOverNotice(
@@ -290,7 +294,7 @@ class _NoticeQueue:
         ]
         return StartedSets(handed_over, len(uncalled))
 
-    async def _take_back(self, leased: Sequence[LeasedNotice], lease: Lease) -> None:
+    async def _undo_hand_over(self, leased: Sequence[LeasedNotice], lease: Lease) -> None:
         async with self._resources.database.transaction() as tx:
             now = self._resources.clock.now()
             await replan_uncalled_notices(tx, leased, lease.lease_id, now)
@@ -344,6 +348,6 @@ def _find_claim(each: LeasedNotice) -> ClaimKey:
 
 
 def _find_address(each: LeasedNotice) -> tuple[int, Channel, str]:
-    """Return the address as suppressions are looked up."""
+    """Return the address in the form in which suppressions are looked up."""
     addressee = each.notice.addressee
     return each.merchant_id, addressee.channel, addressee.recipient

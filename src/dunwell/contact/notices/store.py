@@ -24,7 +24,7 @@ from dunwell.platform.database.sql import compose
 MerchantChannel = tuple[int, NoticeChannel]
 
 # Uses debtor_notices_claim.
-_LOAD_ASKED = """
+_LIST_REQUESTS = """
 SELECT created_at
 FROM debtor_notices
 WHERE merchant_id = $1 AND claim_id = $2 AND kind = $3 AND created_at > $4
@@ -51,7 +51,7 @@ SELECT pg_advisory_xact_lock(hashtextextended(encode(digest, 'hex'), 1))
 FROM unnest($1::bytea[]) AS digest
 """
 # Over all merchants. Uses debtor_notices_recipient.
-_LOAD_ASKED_TO_ONE = """
+_LIST_REQUESTS_OF_ADDRESS = """
 SELECT created_at
 FROM debtor_notices
 WHERE recipient_digest = ANY($1::bytea[]) AND created_at > $2
@@ -111,7 +111,7 @@ UPDATE debtor_notices SET state = 'FAILED', failure = $3, settled_at = $4
 WHERE merchant_id = $1 AND notice_id = $2
 """
 # Uses debtor_notices_settled.
-_EMPTY = """
+_ERASE = """
 WITH emptied AS (
     UPDATE debtor_notices
     SET recipient = NULL, recipient_digest = NULL, subject = NULL, body_text = NULL,
@@ -161,7 +161,7 @@ class LeasedNotice:
     key_version: int
 
     @property
-    def by_channel(self) -> MerchantChannel:
+    def merchant_channel(self) -> MerchantChannel:
         return self.merchant_id, self.notice.addressee.channel
 
 
@@ -179,17 +179,23 @@ async def list_request_times(
     tx: Connection, merchant_id: int, claim_id: int, kind: NoticeKind, since: datetime
 ) -> list[datetime]:
     """Return when notices of a kind were requested for the claim."""
-    rows = await tx.fetch(_LOAD_ASKED, merchant_id, claim_id, kind, since)
+    rows = await tx.fetch(_LIST_REQUESTS, merchant_id, claim_id, kind, since)
     return [row["created_at"] for row in rows]
 
 
 async def has_recent_notice(
-    tx: Connection, merchant_id: int, to: Addressee, kind: NoticeKind, since: datetime
+    tx: Connection, merchant_id: int, addressee: Addressee, kind: NoticeKind, since: datetime
 ) -> bool:
     """Return whether a notice of a kind was sent to this address of a locked claim and has not
     failed."""
     found: bool = await tx.fetchval(
-        _HAS_RECENT, merchant_id, to.claim_id, kind, since, to.channel, to.recipient
+        _HAS_RECENT,
+        merchant_id,
+        addressee.claim_id,
+        kind,
+        since,
+        addressee.channel,
+        addressee.recipient,
     )
     return found
 
@@ -198,10 +204,10 @@ async def find_equal_notice(
     tx: Connection, merchant_id: int, notice: DebtorNotice, since: datetime
 ) -> UUID | None:
     """Return the newest notice with the same content and address that has not failed."""
-    to = notice.addressee
+    addressee = notice.addressee
     found: UUID | None = await tx.fetchval(
-        _FIND_REPEATED, merchant_id, to.claim_id, notice.kind, since,
-        to.channel, to.recipient, notice.body_text,
+        _FIND_REPEATED, merchant_id, addressee.claim_id, notice.kind, since,
+        addressee.channel, addressee.recipient, notice.body_text,
     )  # fmt: skip
     return found
 
@@ -212,20 +218,20 @@ async def list_request_times_of_address(
     """Return when notices to this address were requested. Waits until concurrent requests for the
     address are finished."""
     await tx.execute(_LOCK_ADDRESS, sorted(recipient_digests))
-    rows = await tx.fetch(_LOAD_ASKED_TO_ONE, recipient_digests, since)
+    rows = await tx.fetch(_LIST_REQUESTS_OF_ADDRESS, recipient_digests, since)
     return [row["created_at"] for row in rows]
 
 
 async def save_notice(
     tx: Connection, merchant_id: int, notice_id: UUID, notice: DebtorNotice, times: NoticeTimes,
-    keyed: NoticeKeyData,
+    key_data: NoticeKeyData,
 ) -> None:  # fmt: skip
     addressee = notice.addressee
     await tx.execute(
         _SAVE, merchant_id, notice_id, addressee.claim_id, notice.kind, addressee.channel,
         addressee.recipient, addressee.language, notice.subject, notice.body_text,
         notice.body_html, times.dated_at, times.created_at, times.expires_at,
-        keyed.recipient_digest, keyed.version,
+        key_data.recipient_digest, key_data.version,
         None if notice.sheet is None else msgspec.to_builtins(notice.sheet),
     )  # fmt: skip
 
@@ -284,13 +290,13 @@ async def save_notice_failure(
 
 async def erase_notices(tx: Connection, settled_before: datetime, limit: int) -> int:
     """Erase addresses and contents of old notices and return their number."""
-    count: int = await tx.fetchval(_EMPTY, settled_before, limit)
+    count: int = await tx.fetchval(_ERASE, settled_before, limit)
     return count
 
 
 # Uses the primary key, as does the next statement.
 _RENEW = NOTICES.renew()
-_SETTLE = compose(
+_SAVE_OUTCOME = compose(
     """
 UPDATE debtor_notices
 SET state = $4, {clear}, failure = $6, provider = coalesce($8, provider),
@@ -341,7 +347,7 @@ async def save_notice_outcome(
     provider: the delivery provider that the notice was given to.
     """
     saved = await tx.fetchval(
-        _SETTLE, leased.merchant_id, leased.notice_id, lease_id,
+        _SAVE_OUTCOME, leased.merchant_id, leased.notice_id, lease_id,
         settlement.state, settlement.due_at, settlement.failure, now, provider,
     )  # fmt: skip
     return saved is not None

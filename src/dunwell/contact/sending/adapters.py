@@ -1,8 +1,8 @@
 """Choose the adapter of a merchant's channel and call it. All calls of channels go through this
 module.
 
-Whatever an adapter does becomes an answer. No transaction is open here, and the meaning of an
-answer is not known.
+Whatever an adapter does, such as raising an exception, becomes an answer; the callers decide what
+it means. No transaction is open during a call.
 """
 
 import asyncio
@@ -37,14 +37,14 @@ FindProvider = Callable[[str], ProviderAdapter | None]
 
 
 def find_no_provider(_name: str) -> ProviderAdapter | None:
-    """For installations without delivery providers."""
+    """Return None, for installations without delivery providers."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class PacedProvider:
-    """A delivery provider with a limited send rate. All its unanswered messages may have been
-    sent."""
+    """A delivery provider with its limits: how fast messages may be sent, and how many may be
+    unanswered at a time."""
 
     name: str
     pace: ProviderPace

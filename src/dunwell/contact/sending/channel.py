@@ -66,8 +66,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The channel has accepted the message, which does not mean that it arrived. `answer` is what
-    the provider said, for operators who ask the provider about it; it has no personal data."""
+    """The channel has accepted the message, which does not mean that it arrived. `answer` is the
+    provider's response, for operators who ask the provider about the message; it contains no
+    personal data."""
 
     answer: str | None = None
 
@@ -77,7 +78,7 @@ class Temporary:
     """The message was certainly not accepted and can be retried.
 
     retry_after_seconds: the provider's request, or the expected duration of the obstacle; 0 lets
-    the sender decide. reason: for readers, without personal data.
+    the sender decide. reason: shown to users; without personal data.
     """
 
     retry_after_seconds: int = 0

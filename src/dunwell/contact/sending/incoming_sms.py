@@ -31,7 +31,7 @@ _STOP_WORDS = {
     "tr": "iptal dur ret",
     "uk": "стоп",
 }
-_ALL = frozenset(word for words in _STOP_WORDS.values() for word in words.split())
+_ALL_STOP_WORDS = frozenset(word for words in _STOP_WORDS.values() for word in words.split())
 # As in "STOP bitte" or "stop sms now". A longer text is a sentence, for an operator to read.
 _MAX_WORDS = 3
 _WORD = re.compile(r"[^\W\d_]+")
@@ -43,7 +43,7 @@ class ReceivedSms:
     provider: str
     # The gateway's id of the message; duplicates are ignored.
     provider_message_id: str
-    # The sender and our number, unchanged.
+    # The sender's number and the number that it was sent to, unchanged.
     sender: str
     recipient: str
     text: str
@@ -52,7 +52,7 @@ class ReceivedSms:
 def is_stop(text: str) -> bool:
     plain = unicodedata.normalize("NFKD", text.casefold())
     words = _WORD.findall("".join(each for each in plain if not unicodedata.combining(each)))
-    return 0 < len(words) <= _MAX_WORDS and words[0] in _ALL
+    return 0 < len(words) <= _MAX_WORDS and words[0] in _ALL_STOP_WORDS
 
 
 def parse_number(text: str) -> str | None:

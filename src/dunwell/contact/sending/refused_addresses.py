@@ -2,7 +2,7 @@
 whose failure is reported later; a refusal of our own sender is logged for the operator."""
 
 from collections.abc import Iterable
-from contextlib import suppress as passing_over
+from contextlib import suppress as ignoring
 
 import structlog
 
@@ -34,5 +34,5 @@ async def suppress_refused_addresses(
     # Sorted, to avoid deadlocks with transactions that suppress the same addresses.
     for channel, recipient in sorted(unreachable):
         # An invalid address cannot be listed; it is refused at each attempt.
-        with passing_over(ValidationError):
+        with ignoring(ValidationError):
             await suppress(work, keys, channel=channel, address=recipient, reason="BOUNCE")

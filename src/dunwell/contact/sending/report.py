@@ -87,6 +87,8 @@ class Report:
 
 
 class ReportOutcome(Enum):
+    """What is done about a report. The value is stored as the outcome of the report."""
+
     NOTE_DELIVERY = "DELIVERED"
     FAIL = "FAILED"
     SETTLE_AS_SENT = "SETTLED"

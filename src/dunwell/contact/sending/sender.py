@@ -29,15 +29,16 @@ from dunwell.platform.heartbeat import HEARTBEAT_SECONDS, LeaseRenewals, keep_le
 from dunwell.platform.resources import Resources
 
 _FIRST_PAUSE_SECONDS, _PAUSE_SECONDS = 0.1, 1.0
-# The supervisor kills a process some time after asking it to end.
-_MOMENT_SECONDS = 5.0
+# How long a task that is being cancelled retries a transaction. The supervisor kills a process some
+# time after asking it to end.
+_BRIEF_RETRY_SECONDS = 5.0
 
-Written = TypeVar("Written")
+Result = TypeVar("Result")
 
 log = structlog.get_logger(__name__)
 
 
-async def retry_until_saved(write: Callable[[], Awaitable[Written]]) -> Written:
+async def retry_until_saved(write: Callable[[], Awaitable[Result]]) -> Result:
     """Repeat a transaction while the database is unavailable or another change conflicts with it.
     The transaction must be repeatable, because it may have been committed although the confirmation
     was lost."""
@@ -55,7 +56,7 @@ async def retry_briefly(write: Callable[[], Awaitable[object]]) -> None:
     """Repeat a transaction for a few seconds, without raising, for a task that is being cancelled
     or that others wait for."""
     try:
-        async with asyncio.timeout(_MOMENT_SECONDS):
+        async with asyncio.timeout(_BRIEF_RETRY_SECONDS):
             await retry_until_saved(write)
     except Exception as error:
         log.exception("outcome not recorded in time", error=type(error).__name__)
@@ -86,11 +87,11 @@ class HandedOverSet(Protocol[Item]):
         """Yield the complete message, in memory for the duration of the block, or the reason why it
         is not sent."""
 
-    async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
+    async def renew_lease(self, tx: Connection, until: datetime) -> Collection[UUID]:
         """Renew the lease where it is still held. Return the message ids for which it was
         renewed."""
 
-    async def settle(self, tx: Connection, answers: Sequence[tuple[Item, Any]]) -> int:
+    async def record_answers(self, tx: Connection, answers: Sequence[tuple[Item, Any]]) -> int:
         """Record the outcomes of some items and return their number. May be called again if the
         transaction was rolled back or its result is not known."""
 
@@ -100,7 +101,7 @@ class MessageCall(Generic[Item]):
 
     def __init__(self, handed_over: HandedOverSet[Item], item: Item) -> None:
         self.item = item
-        # From here on, the message may have been sent.
+        # True from the call of the channel on: the message may have been sent.
         self.has_begun = False
         self._handed_over = handed_over
 
@@ -119,10 +120,10 @@ class MessageCall(Generic[Item]):
         except Exception as error:  # A failure must not lose the answers of other messages.
             log.exception("message failed", error=type(error).__name__)
             if answer is None:
-                answer = self._judge()
+                answer = self._answer_after_error()
         return answer
 
-    def _judge(self) -> ChannelAnswer:
+    def _answer_after_error(self) -> ChannelAnswer:
         if self.has_begun:
             return Unanswered(is_repeatable=False)
         return Temporary(reason="The message could not be composed; the log says why.")
@@ -130,8 +131,7 @@ class MessageCall(Generic[Item]):
 
 _MAX_ROUND_SECONDS = 0.2
 # Answers that arrive within this time of the first are recorded in one transaction. The set of a
-# fast channel then needs one or two commits instead of one per message, and readers notice no
-# delay.
+# fast channel then needs one or two commits instead of one per message, without a noticeable delay.
 _BATCH_SECONDS = 0.02
 # After this time, a set with unanswered messages lingers: it delays no other set. Providers usually
 # answer sooner, so most sets end before the next one of their channel starts.
@@ -181,8 +181,10 @@ class StartedSets(Generic[SetKey]):
 class SendQueue(Protocol[SetKey]):
     """The queue of one kind of messages. It identifies sets by keys of its choice."""
 
-    async def begin(self, running: Sequence[RunningSet[SetKey]], room: int) -> StartedSets[SetKey]:
-        """Start at most `room` due sets, in addition to the running ones."""
+    async def begin(
+        self, running: Sequence[RunningSet[SetKey]], free_slots: int
+    ) -> StartedSets[SetKey]:
+        """Start at most `free_slots` due sets, in addition to the running ones."""
 
     def hand_over(self, key: SetKey) -> AsyncIterator[HandedOverSet[Any]]:
         """Yield the parts of a set that share a lease. The next part starts when the previous one
@@ -201,7 +203,7 @@ class Sender(Generic[SetKey]):
         self._adapters = adapters
         self._queue = queue
         self._slots = slots
-        self._beat_seconds = heartbeat_seconds
+        self._heartbeat_seconds = heartbeat_seconds
         self._running: dict[asyncio.Task[int], RunningSet[SetKey]] = {}
 
     async def run_once(self) -> int:
@@ -216,11 +218,11 @@ class Sender(Generic[SetKey]):
 
     async def _run_once(self) -> int:
         settled = 0
-        room = self._find_room()
-        if room > 0:
-            begun = await self._queue.begin(list(self._running.values()), room)
-            settled = begun.settled
-            for key in begun.sets:
+        free_slots = self._count_free_slots()
+        if free_slots > 0:
+            started = await self._queue.begin(list(self._running.values()), free_slots)
+            settled = started.settled
+            for key in started.sets:
                 running = RunningSet(key)
                 self._running[asyncio.create_task(self._run(running))] = running
         if not self._running:
@@ -249,7 +251,7 @@ class Sender(Generic[SetKey]):
         """Send one set completely and return the number of recorded outcomes."""
         return await self._run(RunningSet(key))
 
-    def _find_room(self) -> int:
+    def _count_free_slots(self) -> int:
         lingering = [each for each in self._running.values() if each.lingers]
         if sum(each.unanswered for each in lingering) >= _MAX_LINGERING:
             return 0
@@ -268,8 +270,8 @@ class Sender(Generic[SetKey]):
             async for handed_over in parts:
                 settled += await self._send(running, handed_over)
                 if running.lingers:
-                    # The next set of this channel may have started, with the slots that it saw
-                    # free.
+                    # Another set of this channel may have started in the meantime; both together
+                    # would exceed the provider's limit.
                     break
                 running.prepare_next_part()
         return settled
@@ -279,9 +281,9 @@ class Sender(Generic[SetKey]):
 
         async def renew(connection: Connection, until: datetime) -> None:
             started_at = monotonic()
-            lease.record_renewal(await handed_over.keep(connection, until), started_at)
+            lease.record_renewal(await handed_over.renew_lease(connection, until), started_at)
 
-        async with keep_lease(self._resources, renew, heartbeat_seconds=self._beat_seconds):
+        async with keep_lease(self._resources, renew, heartbeat_seconds=self._heartbeat_seconds):
             calls: dict[asyncio.Task[ChannelAnswer], MessageCall[Any]] = {}
             for item in handed_over.items:
                 call = MessageCall(handed_over, item)
@@ -290,8 +292,8 @@ class Sender(Generic[SetKey]):
             try:
                 return await self._settle_all(running, handed_over, calls)
             except BaseException:
-                # Whatever ends this block early, no call may lose its lease or its reader.
-                await self._break_off(handed_over, calls)
+                # Cancel the calls and record their answers while the lease is still renewed.
+                await self._cancel_calls(handed_over, calls)
                 raise
 
     async def _settle_all(
@@ -315,7 +317,7 @@ class Sender(Generic[SetKey]):
             raise failures[0]
         return settled
 
-    async def _break_off(
+    async def _cancel_calls(
         self,
         handed_over: HandedOverSet[Any],
         calls: Mapping[asyncio.Task[ChannelAnswer], MessageCall[Any]],
@@ -362,4 +364,4 @@ class Sender(Generic[SetKey]):
         self, handed_over: HandedOverSet[Item], answers: Sequence[tuple[Item, Any]]
     ) -> int:
         async with self._resources.database.transaction() as tx:
-            return await handed_over.settle(tx, answers)
+            return await handed_over.record_answers(tx, answers)

@@ -15,9 +15,9 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose, split_into_groups
 from dunwell.platform.ids import Ids
 
-# Real time. A report that is stored already is skipped. The rows are sorted, so that two
+# $13 is the real time. A report that was stored before is skipped. The rows are sorted, so that two
 # transactions with the same reports cannot deadlock.
-_SAVE = """
+_SAVE_REPORTS = """
 INSERT INTO delivery_reports
     (report_id, provider, provider_message_id, state, happened_at, merchant_id, communication_id,
         reason, cause,
@@ -33,14 +33,14 @@ ON CONFLICT ON CONSTRAINT delivery_reports_once DO NOTHING
 RETURNING report_id
 """
 # Uses delivery_reports_of_message.
-_COUNT = """
+_COUNT_BY_MESSAGE = """
 SELECT merchant_id, communication_id, count(*) AS reports
 FROM delivery_reports
 WHERE (merchant_id, communication_id) IN (SELECT * FROM unnest($1::integer[], $2::uuid[]))
 GROUP BY merchant_id, communication_id
 """
 # Uses delivery_reports_unmatched, and delivery_reports_due for reports that were not processed yet.
-_COUNT_STRANGE = """
+_COUNT_UNMATCHED = """
 SELECT (SELECT count(*) FROM (SELECT FROM delivery_reports
                               WHERE outcome = 'UNMATCHED' AND received_at > $1 LIMIT $2) known)
      + (SELECT count(*) FROM (SELECT FROM delivery_reports
@@ -57,15 +57,15 @@ ORDER BY due_at
 LIMIT $2
 FOR UPDATE SKIP LOCKED
 """
-_SETTLE = """
+_SAVE_OUTCOME = """
 UPDATE delivery_reports SET due_at = $2, outcome = $3, handled_at = $4 WHERE report_id = $1
 """
-_SETTLE_MANY = """
+_SAVE_OUTCOMES = """
 UPDATE delivery_reports r SET due_at = $3, outcome = n.outcome, handled_at = $4
 FROM unnest($1::uuid[], $2::text[]) AS n (report_id, outcome)
 WHERE r.report_id = n.report_id
 """
-_SWEEP = """
+_SWEEP_REPORTS = """
 DELETE FROM delivery_reports
 WHERE report_id IN (SELECT report_id FROM delivery_reports
                     WHERE received_at < $1 AND due_at IS NULL
@@ -74,6 +74,8 @@ WHERE report_id IN (SELECT report_id FROM delivery_reports
 
 
 class WaitingReport(msgspec.Struct, frozen=True, gc=False):
+    """A report that has to be processed. `reference` is None if the report names no message."""
+
     report_id: UUID
     provider: str
     reference: Reference | None
@@ -98,16 +100,16 @@ async def save_reports(
 
 
 async def _save_set(tx: Connection, reports: Sequence[Report], real_now: datetime, ids: Ids) -> int:
-    named = [each.reference for each in reports]
+    references = [each.reference for each in reports]
     saved = await tx.fetch(
-        _SAVE,
+        _SAVE_REPORTS,
         [ids.new(real_now) for _ in reports],
         [each.provider for each in reports],
         [each.provider_message_id for each in reports],
         [each.state for each in reports],
         [each.happened_at for each in reports],
-        [each and each.merchant_id for each in named],
-        [each and each.communication_id for each in named],
+        [each and each.merchant_id for each in references],
+        [each and each.communication_id for each in references],
         [each.reason for each in reports],
         [each.cause for each in reports],
         [each.destination for each in reports],
@@ -122,15 +124,15 @@ async def count_reports(tx: Connection, references: Collection[Reference]) -> Co
     """Count the reports on each of these messages."""
     merchant_ids = [each.merchant_id for each in references]
     communication_ids = [each.communication_id for each in references]
-    rows = await tx.fetch(_COUNT, merchant_ids, communication_ids)
+    rows = await tx.fetch(_COUNT_BY_MESSAGE, merchant_ids, communication_ids)
     return Counter(
         {Reference(row["merchant_id"], row["communication_id"]): row["reports"] for row in rows}
     )
 
 
-async def count_unmatched_reports(tx: Connection, since: datetime, most: int) -> int:
-    """Count the reports since an instant that match no message, up to `most`."""
-    count: int = await tx.fetchval(_COUNT_STRANGE, since, most)
+async def count_unmatched_reports(tx: Connection, since: datetime, limit: int) -> int:
+    """Count the reports since an instant that match no message, up to `limit`."""
+    count: int = await tx.fetchval(_COUNT_UNMATCHED, since, limit)
     return count
 
 
@@ -165,7 +167,7 @@ async def save_report_outcome(
     due_at: when the report is processed again; None if the outcome is final.
     """
     handled_at = real_now if due_at is None else None
-    await tx.execute(_SETTLE, report_id, due_at, outcome, handled_at)
+    await tx.execute(_SAVE_OUTCOME, report_id, due_at, outcome, handled_at)
 
 
 async def save_report_outcomes(
@@ -177,39 +179,40 @@ async def save_report_outcomes(
         ids = [each.report_id for each, _ in settled]
         outcomes = [outcome for _, outcome in settled]
         handled_at = real_now if due_at is None else None
-        await tx.execute(_SETTLE_MANY, ids, outcomes, due_at, handled_at)
+        await tx.execute(_SAVE_OUTCOMES, ids, outcomes, due_at, handled_at)
 
 
 async def sweep_reports(tx: Connection, before: datetime, limit: int) -> int:
     """Delete old reports and return their number."""
-    return int((await tx.execute(_SWEEP, before, limit)).split()[-1])
+    return int((await tx.execute(_SWEEP_REPORTS, before, limit)).split()[-1])
 
 
-# Matches claims of a merchant whose debtor got an SMS at number $2 from provider $1: by a contact,
-# or by a notice whose address was erased since.
-_WRITTEN_TO = """d.mobile_number = $2 AND (
+# Selects debtors with the number $2 to whom provider $1 has sent an SMS: a contact, or a notice
+# whose address was erased since.
+_WAS_SENT_SMS = """d.mobile_number = $2 AND (
     EXISTS (SELECT FROM communications c
             WHERE c.merchant_id = d.merchant_id AND c.claim_id = d.claim_id
               AND c.channel = 'SMS' AND c.provider = $1 AND c.handed_over_at IS NOT NULL)
     OR EXISTS (SELECT FROM debtor_notices n
                WHERE n.merchant_id = d.merchant_id AND n.claim_id = d.claim_id
                  AND n.channel = 'SMS' AND n.provider = $1 AND n.recipient IS NULL))"""
-# Matches notices to a number that the debtor typed and that is not on file.
-_TYPED = "n.recipient = $2 AND n.channel = 'SMS' AND n.provider = $1"
+# Selects notices that provider $1 has sent to the number $2, which need not be the number on file,
+# because the debtor may have typed another one.
+_IS_NOTICE_TO_NUMBER = "n.recipient = $2 AND n.channel = 'SMS' AND n.provider = $1"
 # Uses debtors_mobile_number for each merchant, the keys of a claim's contacts and notices, and
-# debtor_notices_by_sms.
+# debtor_notices_by_sms. Stops at $3 claims.
 _FIND_CLAIMS = compose(
     """
 (SELECT d.merchant_id, d.claim_id
  FROM merchants m
- JOIN debtors d ON d.merchant_id = m.merchant_id AND {written_to}
+ JOIN debtors d ON d.merchant_id = m.merchant_id AND {was_sent_sms}
  LIMIT $3)
 UNION
-SELECT n.merchant_id, n.claim_id FROM debtor_notices n WHERE {typed}
+SELECT n.merchant_id, n.claim_id FROM debtor_notices n WHERE {is_notice_to_number}
 LIMIT $3
 """,
-    written_to=_WRITTEN_TO,
-    typed=_TYPED,
+    was_sent_sms=_WAS_SENT_SMS,
+    is_notice_to_number=_IS_NOTICE_TO_NUMBER,
 )
 # Uses the same indexes; one claim of a merchant is enough.
 _FIND_MERCHANTS = compose(
@@ -217,13 +220,13 @@ _FIND_MERCHANTS = compose(
 SELECT m.merchant_id
 FROM merchants m
 WHERE m.merchant_id > $3
-  AND (EXISTS (SELECT FROM debtors d WHERE d.merchant_id = m.merchant_id AND {written_to})
-       OR m.merchant_id IN (SELECT n.merchant_id FROM debtor_notices n WHERE {typed}))
+  AND (EXISTS (SELECT FROM debtors d WHERE d.merchant_id = m.merchant_id AND {was_sent_sms})
+       OR m.merchant_id IN (SELECT n.merchant_id FROM debtor_notices n WHERE {is_notice_to_number}))
 ORDER BY m.merchant_id
 LIMIT $4
 """,
-    written_to=_WRITTEN_TO,
-    typed=_TYPED,
+    was_sent_sms=_WAS_SENT_SMS,
+    is_notice_to_number=_IS_NOTICE_TO_NUMBER,
 )
 _IS_KNOWN = """
 SELECT EXISTS (SELECT FROM inbound_sms
@@ -244,7 +247,7 @@ DELETE FROM inbound_sms
 WHERE inbound_id IN (SELECT inbound_id FROM inbound_sms WHERE received_at < $1
                      ORDER BY received_at LIMIT $2)
 """
-# Two rows show that the claim is not the only one.
+# Two claims are enough to know that the number does not belong to a single claim.
 _CLAIM_LIMIT = 2
 
 
@@ -325,15 +328,15 @@ RETURNING report_id
 
 
 class UnmatchedEntry(msgspec.Struct, frozen=True, gc=False):
-    """An SMS or a report that matches no message."""
+    """An SMS or a report that matches no message, as an operator sees it."""
 
     key: UUID
     provider: str
     received_at: datetime
     # The sender of the SMS, or the state of the report (`ReportState`).
-    what: str
+    sender_or_state: str
     # Our number, or the provider's id of the message.
-    where: str
+    recipient_or_message_id: str
     # The text of the SMS, or the reason in the report.
     text: str
 
@@ -353,15 +356,16 @@ async def save_entry_seen(
     return await tx.fetchval(_MARK_SEEN[kind], key, real_now, read_by) is not None
 
 
-# Returns how many messages fit into the next second at this rate. The row stays locked until the
-# end of the transaction, so that workers share the send rate.
-_LOCK = """
+# `available_at` is the time from which further messages may be sent. Returns how many fit into the
+# next second at the rate of $3 messages a second. The row stays locked until the end of the
+# transaction, so that workers share the send rate.
+_LOCK_SEND_RATE = """
 INSERT INTO provider_rate_limits (provider, available_at) VALUES ($1, $2)
 ON CONFLICT (provider) DO UPDATE SET available_at = greatest(provider_rate_limits.available_at, $2)
 RETURNING greatest(0, floor(extract(epoch
 FROM $2 + interval '1 second' - available_at) * $3))::integer
 """
-_TAKE = """
+_SAVE_USED_RATE = """
 UPDATE provider_rate_limits SET available_at = available_at + $2 * interval '1 second'
 WHERE provider = $1
 """
@@ -371,10 +375,10 @@ async def lock_send_rate(
     tx: Connection, provider: str, per_second: float, real_now: datetime
 ) -> int:
     """Return how many messages the provider accepts now, and lock its send rate."""
-    room: int = await tx.fetchval(_LOCK, provider, real_now, per_second)
+    room: int = await tx.fetchval(_LOCK_SEND_RATE, provider, real_now, per_second)
     return room
 
 
 async def save_used_rate(tx: Connection, provider: str, per_second: float, messages: int) -> None:
     """Record the messages given to a provider whose send rate is locked."""
-    await tx.execute(_TAKE, provider, messages / per_second)
+    await tx.execute(_SAVE_USED_RATE, provider, messages / per_second)

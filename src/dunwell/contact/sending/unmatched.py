@@ -1,5 +1,5 @@
-"""SMS and delivery reports that match no message, for operators: listed until one of them has
-marked them as seen. They belong to no merchant, so the installation's audit log records this."""
+"""SMS and delivery reports that match no message. They are listed for operators until one of them
+marks them as seen. They belong to no merchant, so the installation's audit log records this."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -77,7 +77,7 @@ async def mark_unmatched_as_seen(
     if not await save_entry_seen(tx, kind, key, read_by=actor.actor_id, real_now=real_now):
         return False
     subject = _SUBJECTS[kind]
-    act = InstallationAction(
+    action = InstallationAction(
         actor_kind=actor.kind,
         actor_id=actor.actor_id,
         action=f"{subject}.look",
@@ -86,5 +86,5 @@ async def mark_unmatched_as_seen(
         after={"lookedAt": real_now.isoformat()},
         origin=None if actor.origin is None else actor.origin.as_json(),
     )
-    await save_installation_audit(tx, act, real_now, ids)
+    await save_installation_audit(tx, action, real_now, ids)
     return True

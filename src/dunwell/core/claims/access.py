@@ -27,8 +27,8 @@ from dunwell.platform.errors import EditConflict, NotFound
 
 
 async def lock_claim_of_merchant(work: Work, claim_id: int) -> LockedClaim:
-    """Lock the claim until the transaction ends. It is locked before anything else. Raises
-    NotFound."""
+    """Lock the claim until the transaction ends. A use case locks the claim before it locks
+    anything else. Raises NotFound."""
     claim = await lock_claim(work.tx, work.merchant_id, claim_id)
     if claim is None:
         raise _build_not_found(claim_id)
@@ -56,8 +56,8 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 async def check_unchanged(work: Work, claim_id: int, shown_revision: str) -> None:
-    """Lock the claim and check that it is unchanged. `seen`: the revision that the form was shown
-    with. Raises NotFound, EditConflict."""
+    """Lock the claim and check that it is unchanged. `shown_revision`: the claim's revision when
+    the form was shown. Raises NotFound, EditConflict."""
     work.require(Right.READ_CLAIMS)
     await lock_claim_of_merchant(work, claim_id)
     if await _load_revision(work.tx, work.merchant_id, claim_id) != shown_revision:
@@ -78,10 +78,10 @@ async def _load_revision(tx: Connection, merchant_id: int, claim_id: int) -> str
 
 
 def parse_last_change(shown_revision: str) -> datetime:
-    """Return the time of the last change in a revision. An invalid revision gives 1970."""
+    """Return the time of the last change that a revision names, or 1970 for an invalid revision."""
     number = shown_revision.partition("-")[2]
-    is_sound = number.isascii() and number.isdigit() and len(number) <= 17
-    return _EPOCH + _MICROSECOND * (int(number) if is_sound else 0)
+    is_valid = number.isascii() and number.isdigit() and len(number) <= 17
+    return _EPOCH + _MICROSECOND * (int(number) if is_valid else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ async def get_claim(work: Work, claim_id: int) -> ClaimView:
         debtor=claim.debtor,
         items=items,
         balance=sum_balance(items, paid_cents),
-        holds=[hold for hold in holds if hold.stands(work.now)],
+        holds=[hold for hold in holds if hold.is_active(work.now)],
         assignment=_build_assignment(claim, is_switched=work.merchant.switched_to_workflows),
         next_step_at=claim.next_step_at,
         created_at=claim.created_at,

@@ -70,7 +70,7 @@ def order_for_payment(items: Sequence[OwedItem], order: Allocation) -> list[Owed
 
 
 def _payment_order(item: OwedItem, order: Allocation) -> tuple[bool, date, int]:
-    """The sort key: costs and fees first or last, then by due date, then by position."""
+    """Return the sort key: costs and fees first or last, then by due date, then by position."""
     is_primary = item.type == PRIMARY
     comes_last = is_primary if order == "COSTS_FIRST" else not is_primary
     return comes_last, item.due_on or date.max, item.position
@@ -107,8 +107,8 @@ def check_fee_target(items: Sequence[OwedItem], item_id: int | None) -> None:
 
 def select_items_to_delete(items: Sequence[OwedItem], item_id: int) -> list[OwedItem]:
     """Return the item and its fees, which are deleted together. Raises InvalidState."""
-    going = [each for each in items if item_id in (each.item_id, each.fee_of)]
-    if any(each.allocated_cents for each in going):
+    deleted = [each for each in items if item_id in (each.item_id, each.fee_of)]
+    if any(each.allocated_cents for each in deleted):
         raise InvalidState(
             (
                 "This item, or a fee that belongs to it, was paid at least in part. Reverse the "
@@ -116,13 +116,13 @@ def select_items_to_delete(items: Sequence[OwedItem], item_id: int) -> list[Owed
             ),
             state="PAID",
         )
-    left = [each for each in items if each not in going]
+    left = [each for each in items if each not in deleted]
     if not any(_is_primary(each) for each in left):
         raise InvalidState(
             "A claim keeps at least one PRIMARY item. Withdraw the claim instead.",
             state="LAST_PRIMARY",
         )
-    return going
+    return deleted
 
 
 def _is_primary(item: OwedItem) -> bool:

@@ -71,8 +71,8 @@ async def lift_hold(
 async def ensure_hold(
     work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID, reason: str
 ) -> UUID | None:
-    """Return the id of an active hold: this one without an end, or a new one if it was lifted.
-    None: the claim has ended. Raises NotFound."""
+    """Remove the end of the hold `hold_id` or, if it was lifted, open a new one. Return the id of
+    the active hold, or None if the claim has ended. Raises NotFound."""
     if await save_hold_end(
         work.tx, work.merchant_id, claim_id=claim_id, hold_id=hold_id, until=None
     ):
@@ -86,14 +86,14 @@ async def ensure_hold(
 async def pause_claim(
     work: Work, claim_id: int, *, until: datetime | None = None, reason: str | None = None
 ) -> None:
-    """Pause the claim. The same pause again changes nothing. Raises NotFound, InvalidState (the
-    claim has ended), ValidationError (the end is in the past)."""
+    """Pause the claim. Nothing changes if the same pause is already active. Raises NotFound,
+    InvalidState (the claim has ended), ValidationError (the end is in the past)."""
     work.require(Right.CHANGE_CLAIMS)
     await lock_claim_of_merchant(work, claim_id)
     holds = await load_holds(work.tx, work.merchant_id, claim_id)
     pauses = [hold for hold in holds if _is_pause_of_merchant(hold) and hold.lifted_at is None]
-    same = (until, reason)
-    if any((hold.until, hold.reason) == same and hold.stands(work.now) for hold in pauses):
+    wanted = (until, reason)
+    if any((hold.until, hold.reason) == wanted and hold.is_active(work.now) for hold in pauses):
         return
     # Open the new pause before the old ones are lifted, so that the workflow does not continue in
     # between.
@@ -130,16 +130,16 @@ async def expire_holds(resources: Resources, merchant_id: int | None = None) -> 
     number of claims."""
     async with resources.database.connection() as connection:
         ended = await list_ended_holds(connection, resources.clock.now(), merchant_id, _BATCH_SIZE)
-    touched = 0
+    claim_count = 0
     for owner_id, claim_ids in ended.items():
         try:
-            touched += await _expire_for(resources, owner_id, claim_ids)
+            claim_count += await _expire_for(resources, owner_id, claim_ids)
         except Unavailable:
             raise
         except Exception as error:
             # An error of one merchant must not stop the claims of others.
             log.exception("cannot expire", merchant_id=owner_id, error=type(error).__name__)
-    return touched
+    return claim_count
 
 
 async def _expire_for(resources: Resources, merchant_id: int, claim_ids: Sequence[int]) -> int:

@@ -111,7 +111,7 @@ class Property:
     attribute: str
     kind: PropertyKind
     holds: Callable[[Any, ConditionInput], bool]
-    # The text of the table in the operator's guide.
+    # `takes` and `meaning` are the texts of the table in the operator's guide.
     takes: str
     meaning: str
     options: tuple[str, ...] = ()

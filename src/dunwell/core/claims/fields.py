@@ -78,8 +78,8 @@ class _Fields(
     frozen=True,
     forbid_unknown_fields=True,
     rename="camel",
-    # The values from JSON have no cycles. Without the garbage collector a thousand claims are read
-    # faster.
+    # The values from JSON have no cycles, so the garbage collector need not track them. A thousand
+    # claims are then read faster.
     gc=False,
 ):
     pass
@@ -193,8 +193,9 @@ class DebtorFields(ContactData, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class DebtorField:
-    """A field of the table. `given`: its type with limits; `kind`: its type without limits. Both
-    are without None, which every field may be."""
+    """A field of a debtor, which is also a column of `debtors`. `given`: its type with limits;
+    `kind`: its type without limits. Neither type contains None, although every field may be None.
+    """
 
     name: str
     wire_name: str
@@ -213,7 +214,7 @@ class DebtorField:
 
 @cache
 def list_fields(shape: type[msgspec.Struct]) -> tuple[DebtorField, ...]:
-    """Return the fields of one of the shapes above, in order."""
+    """Return the fields of one of the structs above, in order."""
     hints = get_type_hints(shape, include_extras=True)
     return tuple(
         _build_field(each.name, each.encode_name, hints[each.name])
@@ -252,7 +253,7 @@ _AddressRow: Any = msgspec.defstruct(
 
 
 def render_columns(shape: type[DebtorName], table: str | None = None) -> str:
-    """Return the columns of a shape, such as `d.first_name, d.last_name` for the table `d`."""
+    """Return the columns of a struct, such as `d.first_name, d.last_name` for the table `d`."""
     prefix = f"{table}." if table else ""
     return ", ".join(prefix + each.name for each in list_fields(shape))
 
@@ -263,7 +264,7 @@ def render_record_columns(shape: type[DebtorName]) -> str:
 
 
 def build_debtor_row(fields: DebtorName) -> dict[str, Any]:
-    """Return the values of a shape by column."""
+    """Return the values of a struct by column."""
     row = {name: getattr(fields, name) for name in fields.__struct_fields__}
     address = row.get("address")
     return row | {"address": build_address_row(address)} if address else row
@@ -275,7 +276,7 @@ def build_address_row(address: AddressSubmission) -> object:
 
 
 def build_shape(row: Mapping[str, Any], shape: type[Shape]) -> Shape:
-    """Build the shape from a row that has at least its columns."""
+    """Build the struct `shape` from a row that has at least its columns."""
     values = {name: row[name] for name in shape.__struct_fields__}
     if values.get("address") is not None:
         values["address"] = AddressSubmission(**values["address"])

@@ -10,21 +10,23 @@ from dunwell.core.events.payloads import Event, EventHead
 from dunwell.platform.errors import NotFound
 
 
-async def publish_event(work: Work, claim_id: int, compose: Callable[[EventHead], Event]) -> Event:
-    """Publish the event that `compose` builds. Deliveries are due from `work.real_now`. Raises
+async def publish_event(
+    work: Work, claim_id: int, build_event: Callable[[EventHead], Event]
+) -> Event:
+    """Publish the event that `build_event` builds. Deliveries are due from `work.real_now`. Raises
     NotFound."""
-    place = await increment_event_sequence(work.tx, work.merchant_id, claim_id)
-    if place is None:
+    numbers = await increment_event_sequence(work.tx, work.merchant_id, claim_id)
+    if numbers is None:
         raise NotFound(f"There is no claim {claim_id}.")
     head = EventHead(
         event_id=work.ids.new(work.now),
         merchant_id=work.merchant_id,
         claim_id=claim_id,
-        sequence=place.sequence,
+        sequence=numbers.sequence,
         occurred_at=work.now,
-        reference_number=place.reference_number,
-        customer_number=place.customer_number,
+        reference_number=numbers.reference_number,
+        customer_number=numbers.customer_number,
     )
-    event = compose(head)
+    event = build_event(head)
     await save_events(work.tx, work.merchant_id, [event], work.real_now)
     return event

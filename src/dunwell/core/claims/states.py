@@ -50,10 +50,10 @@ TRANSITIONS: dict[tuple[Status, ClaimTransition], Status] = {
 }
 
 
-def decide_status(status: Status, happening: ClaimTransition) -> Status:
+def decide_status(status: Status, transition: ClaimTransition) -> Status:
     """Return the status after the transition. Raises InvalidState if the table has no entry."""
-    following = TRANSITIONS.get((status, happening))
-    if following is None:
+    next_status = TRANSITIONS.get((status, transition))
+    if next_status is None:
         raise InvalidState(
             LazyText(
                 "This is no longer possible for a claim that is %(claim_status)s.",
@@ -61,9 +61,10 @@ def decide_status(status: Status, happening: ClaimTransition) -> Status:
             ),
             state=str(status),
         )
-    return following
+    return next_status
 
 
+# A debtor can open a hold of one kind only once in this time.
 _DEBTOR_HOLD_INTERVAL = timedelta(days=30)
 
 
@@ -88,10 +89,10 @@ class Hold:
     reason: str | None = None
     # None: not stored yet.
     hold_id: UUID | None = None
-    # Who opened it: a session or a payment request.
+    # The actor who opened the hold, such as a debtor's session, or a payment request.
     actor_id: str | None = None
 
-    def stands(self, now: datetime) -> bool:
+    def is_active(self, now: datetime) -> bool:
         return self.lifted_at is None and (self.until is None or now < self.until)
 
 
@@ -105,8 +106,8 @@ def check_new_hold(hold: Hold, earlier: Iterable[Hold]) -> None:
     if hold.until is None:
         raise ValidationError([Fault("/until", "State when the hold ends.", "REQUIRED")])
     for other in earlier:
-        is_like = other.kind is hold.kind and other.actor_kind is ActorKind.DEBTOR
-        if is_like and hold.since < other.since + _DEBTOR_HOLD_INTERVAL:
+        is_similar = other.kind is hold.kind and other.actor_kind is ActorKind.DEBTOR
+        if is_similar and hold.since < other.since + _DEBTOR_HOLD_INTERVAL:
             raise InvalidState(
                 LazyText("This was already requested in the last 30 days."),
                 state=str(hold.kind),

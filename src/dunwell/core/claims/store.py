@@ -183,7 +183,7 @@ UPDATE claims
 SET held = EXISTS (SELECT FROM holds
                    WHERE merchant_id = $1 AND claim_id = $2 AND lifted_at IS NULL
                      AND hold_id NOT IN (SELECT hold_id FROM lifted)),
-    -- A claim without a due time (a contact is under way, or it ended) gets none by this.
+    -- A claim without a due time (a contact is in progress, or it has ended) stays so.
     due_at = CASE WHEN due_at IS NOT NULL THEN greatest(due_at, $4) END, updated_at = $4
 WHERE merchant_id = $1 AND claim_id = $2 AND EXISTS (SELECT FROM lifted)
 """
@@ -323,13 +323,14 @@ async def list_ended_holds(
 async def lift_ended_holds(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int], now: datetime
 ) -> int:
-    """Lift expired holds with their own end time, and return the number of claims."""
+    """Lift expired holds as of the time at which each ended, and return the number of claims."""
     await tx.execute(_LOCK_CLAIMS, merchant_id, list(claim_ids))
     return len(await tx.fetch(_LIFT_ENDED, merchant_id, list(claim_ids), now))
 
 
-class EventPlace(NamedTuple):
-    """The position of a new event among those of its claim, and the claim's numbers."""
+class EventNumbers(NamedTuple):
+    """The sequence of a new event within its claim, and the reference and customer number of the
+    claim."""
 
     sequence: int
     reference_number: str
@@ -338,7 +339,7 @@ class EventPlace(NamedTuple):
 
 async def increment_event_sequence(
     tx: Connection, merchant_id: int, claim_id: int
-) -> EventPlace | None:
+) -> EventNumbers | None:
     """Reserve the next position for an event of the claim. Return None if there is no claim."""
     row = await tx.fetchrow(_INCREMENT_EVENT_SEQUENCE, merchant_id, claim_id)
-    return None if row is None else EventPlace(*row)
+    return None if row is None else EventNumbers(*row)

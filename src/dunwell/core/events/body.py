@@ -75,14 +75,14 @@ class CompletedPayment(EventPayment, frozen=True, gc=False):
 
 
 class CheckpointDetails(Wire, frozen=True, gc=False):
-    """What the marker step is configured to say."""
+    """The offset and the message that are configured in the marker step."""
 
     offset: int
     message: str
 
 
 class AccessDetails(Wire, frozen=True, gc=False):
-    """How the debtor came to see the claim."""
+    """How the debtor accessed the claim."""
 
     channel: Literal["LANDING_PAGE"]
     session_id: Annotated[
@@ -107,7 +107,9 @@ class EventDisputeReason(Wire, frozen=True, gc=False, kw_only=True):
 
 
 class EventPaymentModality(Wire, frozen=True, gc=False):
-    type: Annotated[ModalityType, Meta(description="Spelled as here.")]
+    type: Annotated[
+        ModalityType, Meta(description="PAYMENT_DEFEREMENT is spelled exactly like this.")
+    ]
     state: ModalityState
     modality_id: Uuid
 
@@ -133,7 +135,7 @@ class EventClaim(Wire, frozen=True, gc=False):
 
 
 class EscalatedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
-    """The claim, and what its debtor was sent."""
+    """The claim, and the message that was sent to its debtor."""
 
     communication: EventCommunication
 
@@ -145,7 +147,7 @@ class FeeAddedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
 
 
 class CheckpointClaim(EventClaim, frozen=True, gc=False, kw_only=True):
-    """The claim, and what its marker step says."""
+    """The claim, and the details of its marker step."""
 
     details: CheckpointDetails
 
@@ -163,7 +165,7 @@ class PaymentCompletedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
 
 
 class AccessedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
-    """The claim, and how its debtor came to see it."""
+    """The claim, and how its debtor accessed it."""
 
     details: AccessDetails
 
@@ -181,7 +183,7 @@ class DisputedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
 
 
 class _EventFrame(Wire, frozen=True, gc=False, kw_only=True, tag_field="type"):
-    """What every event says first."""
+    """The fields with which every event begins."""
 
     event_id: Uuid
     date: _EventInstant

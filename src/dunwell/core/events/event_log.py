@@ -60,8 +60,8 @@ async def save_events(
     )
 
 
-# Uses events_list; for a type events_by_type, for a claim the unique key of its sequence. Sorted by
-# the column, not by the text with the same name.
+# Uses events_list; for a type events_by_type, for a claim the unique key of its sequence. ORDER BY
+# names the table, because without it PostgreSQL would sort by the text `written_by` of the result.
 _LOAD = """
 SELECT event_id, written_by::text AS written_by, body
 FROM events
@@ -72,9 +72,9 @@ WHERE merchant_id = $1
 ORDER BY events.written_by, events.event_id
 LIMIT $4
 """
-# The same for a time range: within the range that the spans leave, and after the last span. An
-# index on dates is not used, because it could return a whole history that must be sorted for one
-# page.
+# The same for a time range: it reads the spans that can have such events, and the events after the
+# last span. An index on dates is not used, because it could return a whole history that must be
+# sorted for one page.
 _LOAD_TIMED = """
 SELECT event_id, written_by::text AS written_by, body
 FROM (
@@ -167,13 +167,13 @@ async def load_events_page(
 async def _load_rows(
     tx: Connection, merchant_id: int, limit: int, position: EventPosition, wanted: EventFilter
 ) -> Sequence[Row]:
-    statement, places = _LOAD, [position]
+    statement, positions = _LOAD, [position]
     if wanted.is_timed and wanted.claim_id is None:
-        stretch = await find_event_range(
+        event_range = await find_event_range(
             tx, merchant_id, position, since=wanted.since, until=wanted.until
         )
-        statement, places = _LOAD_TIMED, [stretch.first, stretch.last, stretch.rest]
-    first, *further = [(str(each.written_by), each.event_id) for each in places]
+        statement, positions = _LOAD_TIMED, [event_range.first, event_range.last, event_range.rest]
+    first, *further = [(str(each.written_by), each.event_id) for each in positions]
     conditions = Conditions(merchant_id, *first, limit, *chain.from_iterable(further))
     for test, value in (
         ("occurred_at + interval '0' >= {}", wanted.since),

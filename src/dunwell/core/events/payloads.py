@@ -103,8 +103,8 @@ def checkpoint_reached(head: EventHead, step: EventActionStep, offset: int, mess
     """The claim reached a marker step with the configured offset and message."""
     details = body.CheckpointDetails(offset, message)
     claim = body.CheckpointClaim(**_claim_fields(head, "CHECKPOINT_REACHED"), details=details)
-    said = body.CheckpointReachedEvent(**_event_fields(head), claim=claim, action_step=step)
-    return _event(head, said)
+    event_body = body.CheckpointReachedEvent(**_event_fields(head), claim=claim, action_step=step)
+    return _event(head, event_body)
 
 
 def archived(head: EventHead) -> Event:
@@ -134,8 +134,8 @@ def details_accessed(
 ) -> Event:
     """The debtor opened the claim. `communication_type`: the channel of the link, or None if it is
     unknown."""
-    traced = UNSET if communication_type is None else communication_type
-    details = body.AccessDetails("LANDING_PAGE", str(session_id), traced)
+    link_channel = UNSET if communication_type is None else communication_type
+    details = body.AccessDetails("LANDING_PAGE", str(session_id), link_channel)
     claim = body.AccessedClaim(**_claim_fields(head, "DETAILS_ACCESSED"), details=details)
     return _event(head, body.DetailsAccessedEvent(**_event_fields(head, None), claim=claim))
 
@@ -144,8 +144,10 @@ def disputed(
     head: EventHead, dispute_type: str, dispute_id: UUID, message: str | None = None
 ) -> Event:
     """The claim is disputed. `message` belongs only to the type OTHER."""
-    words = UNSET if message is None else message
-    reason = body.EventDisputeReason(type=dispute_type, message=words, dispute_id=str(dispute_id))
+    shown_message = UNSET if message is None else message
+    reason = body.EventDisputeReason(
+        type=dispute_type, message=shown_message, dispute_id=str(dispute_id)
+    )
     claim = body.DisputedClaim(**_claim_fields(head, "DISPUTED"), dispute_reason=reason)
     return _event(head, body.DisputedEvent(**_event_fields(head, None), claim=claim))
 
@@ -194,13 +196,13 @@ def _payment_fields(payment: EventPaymentData) -> _PaymentFields:
     )
 
 
-def _event(head: EventHead, said: body.Event) -> Event:
+def _event(head: EventHead, event_body: body.Event) -> Event:
     return Event(
         event_id=head.event_id,
         merchant_id=head.merchant_id,
         claim_id=head.claim_id,
         sequence=head.sequence,
-        type=said.claim.action,
+        type=event_body.claim.action,
         occurred_at=head.occurred_at,
-        body=msgspec.json.encode(said).decode(),
+        body=msgspec.json.encode(event_body).decode(),
     )

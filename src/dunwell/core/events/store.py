@@ -1,4 +1,5 @@
-"""The SQL of spans of the event log, which tell where events of a time range can be."""
+"""The SQL of spans of the event log. A span is a group of consecutive events with their earliest
+and latest date, so that events of a time range can be found."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +18,7 @@ class EventPosition:
     event_id: UUID
 
 
+# The number of events in a span, and of spans that one call saves for a merchant.
 _SPAN_EVENTS = 1000
 _SPANS_AT_ONCE = 20
 _BEGINNING = EventPosition(0, UUID(int=0))
@@ -104,9 +106,8 @@ FROM (
 
 @dataclass(frozen=True, slots=True)
 class EventRange:
-    """Where to look: from `first` to `last`, and after `rest`. No position is before
-    the cursor's.
-    """
+    """Where to look for events: from `first` to `last`, and after `rest`. No position is before the
+    cursor's."""
 
     first: EventPosition
     last: EventPosition
@@ -127,7 +128,7 @@ async def find_event_range(
     since: datetime | None,
     until: datetime | None,
 ) -> EventRange:
-    """Return where events of this time range can be, after the position."""
+    """Return where, after `position`, events of this time range can be."""
     rows = await tx.fetch(
         _FIND, merchant_id, str(position.written_by), position.event_id, since, until
     )

@@ -17,21 +17,23 @@ from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP, build_file_refusal
 from dunwell.platform.errors import UnsupportedMediaType
 
 MAX_PIXELS = 60_000_000
-# Larger images are compressed less, so that they are written within the child's time limit.
-_TIGHT_PIXELS = 8_000_000
+# Images with more pixels are compressed less, so that they are written within the child's time
+# limit.
+_WELL_COMPRESSED_PIXELS = 8_000_000
 _ORIENTATION = 0x0112
+# The quality of a JPEG or WebP that is compressed again.
 _QUALITY = 90
 
 
 def clean_image(content: bytes, content_type: str) -> bytes:
-    """Return the first frame in the same format. Raises UnsupportedMediaType for too many pixels,
-    and Pillow's exceptions."""
+    """Return the image's first frame, written again in the same format. Raises UnsupportedMediaType
+    for too many pixels, and Pillow's exceptions."""
     name = {JPEG: "JPEG", PNG: "PNG", WEBP: "WEBP"}[content_type]
     out = io.BytesIO()
     with Image.open(io.BytesIO(content), formats=(name,)) as image:
         _check_pixels(image)
         image.load()
-        options = _WRITING[content_type](image, content)
+        options = _WRITERS[content_type](image, content)
         # Keeps the orientation, so that a photograph of a letter does not lie on its side.
         orientation = image.getexif().get(_ORIENTATION)
         if isinstance(orientation, int) and orientation in range(2, 9):
@@ -59,8 +61,8 @@ def _keep_orientation(orientation: int) -> Any:
 
 
 def _write_jpeg(image: Any, _: bytes) -> dict[str, Any]:
-    # A photograph with a second one inside is read as another format, which cannot be kept as it
-    # is.
+    # Pillow reads a JPEG that contains a second image as the format MPO, for which "keep" is not
+    # available.
     return {"quality": "keep" if image.format == "JPEG" else _QUALITY}
 
 
@@ -75,20 +77,20 @@ def _write_webp(image: Any, content: bytes) -> dict[str, Any]:
 
 def _is_small(image: Any) -> bool:
     width, height = image.size
-    return bool(width * height <= _TIGHT_PIXELS)
+    return bool(width * height <= _WELL_COMPRESSED_PIXELS)
 
 
-_WRITING = {JPEG: _write_jpeg, PNG: _write_png, WEBP: _write_webp}
+_WRITERS = {JPEG: _write_jpeg, PNG: _write_png, WEBP: _write_webp}
 
 
 MAX_OBJECTS = 100_000
-# Of all streams together, uncompressed; and of one picture.
+# The limits of the uncompressed size of all streams together, and of the size of one picture.
 MAX_UNPACKED_BYTES = 512 * 1024 * 1024
 MAX_PICTURE_PIXELS = 200_000_000
 _CHUNK_BYTES = 1024 * 1024
 _DEFLATE = ("/FlateDecode", "/Fl")
 # Entries with active content, or that lead to it (ISO 32000-2: 7.11.4, 12.6, 12.7.9, 13).
-_ACTING = (
+_ACTIVE_KEYS = (
     "/OpenAction", "/AA", "/JS", "/JavaScript", "/EmbeddedFiles", "/EF", "/AF", "/RF", "/XFA",
     "/RichMediaContent", "/RichMediaSettings", "/Collection", "/Rendition", "/Renditions", "/Movie",
     "/Sound", "/3DD", "/3DV", "/Launch", "/Win", "/Mac", "/Unix", "/OPI", "/PresSteps", "/Threads",
@@ -152,7 +154,7 @@ def _clean(part: Any) -> None:
         for key in list(part.keys()):
             del part[key]
         return
-    for key in _ACTING:
+    for key in _ACTIVE_KEYS:
         if key in part:
             del part[key]
     link = part.get("/URI")
@@ -174,8 +176,8 @@ def _check_picture(stream: Any) -> None:
         )
 
 
-def _count_unpacked(stream: Any, most: int) -> int:
-    """Return the uncompressed size of the stream. Raises UnsupportedMediaType above `most`.
+def _count_unpacked(stream: Any, limit_bytes: int) -> int:
+    """Return the uncompressed size of the stream. Raises UnsupportedMediaType above `limit_bytes`.
 
     Only Deflate compresses a thousandfold. It can be applied several times.
     """
@@ -187,21 +189,21 @@ def _count_unpacked(stream: Any, most: int) -> int:
     for number, name in enumerate(names, start=1):
         if name not in _DEFLATE:
             break
-        content, unpacked = _unpack(content, most - size, is_kept=number < len(names))
+        content, unpacked = _unpack(content, limit_bytes - size, is_kept=number < len(names))
         size += unpacked
     return size
 
 
-def _unpack(content: bytes, most: int, *, is_kept: bool) -> tuple[bytes, int]:
+def _unpack(content: bytes, limit_bytes: int, *, is_kept: bool) -> tuple[bytes, int]:
     """Return the uncompressed bytes, if they are kept, and their number."""
     unpacker, size, kept = zlib.decompressobj(), 0, bytearray()
-    # What follows the end does not belong to the stream. Readers show what precedes an error.
+    # Data after the end does not belong to the stream. PDF readers show the data before an error.
     with contextlib.suppress(zlib.error):
         while content and not unpacker.eof:
             chunk = unpacker.decompress(content, _CHUNK_BYTES)
             content = unpacker.unconsumed_tail
             size += len(chunk)
-            if size > most:
+            if size > limit_bytes:
                 raise build_file_refusal(
                     "The PDF is too large when unpacked; print it to a new one."
                 )
@@ -229,7 +231,7 @@ def clean_file(content: bytes) -> CleanFile:
     The type's signature must be the first bytes: a file that only contains a PDF somewhere is
     rejected. Its parser must then read the whole file.
     """
-    content_type = _read_signature(content)
+    content_type = _find_content_type(content)
     if content_type is None:
         raise build_file_refusal("Files of this type are not accepted.")
     try:
@@ -243,7 +245,7 @@ def clean_file(content: bytes) -> CleanFile:
     return CleanFile(content_type, cleaned)
 
 
-def _read_signature(content: bytes) -> str | None:
+def _find_content_type(content: bytes) -> str | None:
     if content.startswith(b"%PDF-"):
         return PDF
     if content.startswith(b"\xff\xd8\xff"):

@@ -1,5 +1,6 @@
 """A small pool of child processes that parse untrusted files, so that the web process never does. A
-file that crashes, hangs or exhausts its child is refused, and only that child is lost."""
+file that makes its child crash, hang or use too much memory is refused, and only that child is
+lost."""
 
 from collections.abc import Hashable
 

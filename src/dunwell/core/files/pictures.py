@@ -1,6 +1,6 @@
 """Page pictures of untrusted files. Sandboxed child processes draw them, so that neither this
-process nor a browser reads the file. A file that crashes, hangs or exhausts its child cannot be
-shown, and only that child is lost.
+process nor a browser reads the file. A file that makes its child crash, hang or use too much memory
+cannot be shown, and only that child is lost.
 
 A child returns raw pixels, whose number is checked; the PNG is encoded here. The number of pages,
 or that a file cannot be drawn, is cached, because contents never change under their key. A file is
@@ -24,9 +24,9 @@ from dunwell.platform.errors import Unavailable
 _CHILD = "dunwell.core.files.drawing_child"
 # Wall time. The child limits its processor time to less.
 _TIMEOUT_SECONDS = 10.0
-_MAX_KNOWN = 2_000
+_MAX_CACHED = 2_000
 # A lower compression level, because a user waits for the picture.
-_PACKING = 3
+_PNG_COMPRESSION = 3
 
 
 class FileNotShowable(Exception):  # noqa: N818 - reads as what it says
@@ -92,84 +92,84 @@ class PagePictures:
             limits=INTERACTIVE,
         )
         # The number of pages by storage key; 0: the file cannot be shown.
-        self._known: OrderedDict[str, int] = OrderedDict()
+        self._page_counts: OrderedDict[str, int] = OrderedDict()
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
     def find_pages(self, storage_key: str) -> int | None:
         """Return the cached number of pages; 0: the file cannot be shown. None: unknown."""
-        return self._known.get(storage_key)
+        return self._page_counts.get(storage_key)
 
-    async def count_pages(self, shown: PictureSource) -> int:
+    async def count_pages(self, source: PictureSource) -> int:
         """Return the number of pages. Raises FileNotShowable, RateLimited, Unavailable, and what
         `load` raises."""
-        known = self._check_known(shown)
+        known = self._find_cached_count(source)
         if known is not None:
             return known
-        async with self._turn(shown):
-            known = self._check_known(shown)
-            return (await self._ask(shown, 0, THUMBNAIL)).pages if known is None else known
+        async with self._turn(source):
+            known = self._find_cached_count(source)
+            return (await self._ask(source, 0, THUMBNAIL)).pages if known is None else known
 
-    async def paint(self, shown: PictureSource, page: int, size: PictureSize) -> bytes:
+    async def paint(self, source: PictureSource, page: int, size: PictureSize) -> bytes:
         """Return the PNG of a page, counted from 1. Raises FileNotShowable, RateLimited,
         Unavailable, and what `load` raises."""
         assert size in _SIZES
-        pages = self._check_known(shown)
+        pages = self._find_cached_count(source)
         if page < 1 or (pages is not None and page > pages):
             raise FileNotShowable("There is no such page.")
-        async with self._turn(shown):
-            self._check_known(shown)
-            drawn = await self._ask(shown, page, size)
+        async with self._turn(source):
+            self._find_cached_count(source)
+            drawn = await self._ask(source, page, size)
         return await asyncio.to_thread(_write_png, drawn)
 
     async def close(self) -> None:
         """Stop the children, each after its page, and draw no more pages."""
         await self._children.close()
 
-    async def _ask(self, shown: PictureSource, page: int, size: PictureSize) -> DrawnPicture:
+    async def _ask(self, source: PictureSource, page: int, size: PictureSize) -> DrawnPicture:
         async def read() -> bytes:
-            content = await shown.load()
+            content = await source.load()
             wanted = PictureRequest(
                 page,
                 size.width,
                 height=size.height,
-                content_type=shown.content_type,
+                content_type=source.content_type,
                 content=content,
             )
             return msgspec.msgpack.encode(wanted)
 
         try:
-            answer = await self._children.ask(read, key=shown.viewer, size_bytes=shown.size_bytes)
+            answer = await self._children.ask(read, key=source.viewer, size_bytes=source.size_bytes)
             drawn = msgspec.msgpack.decode(answer, type=DrawnPicture)
         except (ChildLost, msgspec.MsgspecError) as error:
-            self._keep(shown, 0)
+            self._cache_page_count(source, 0)
             raise FileNotShowable("The file takes too much time or memory to draw.") from error
         except OSError as error:
             raise Unavailable("Pages cannot be drawn just now. Try again shortly.") from error
         is_picture = page == 0 or _is_valid_picture(drawn, size)
         if drawn.pages < 1 or not is_picture:
-            # A page after the last says nothing about the others.
+            # If the requested page does not exist, the other pages may still be drawable.
             if page <= 1:
-                self._keep(shown, 0)
+                self._cache_page_count(source, 0)
             raise FileNotShowable("The page cannot be drawn.")
-        self._keep(shown, drawn.pages)
+        self._cache_page_count(source, drawn.pages)
         return drawn
 
-    def _check_known(self, shown: PictureSource) -> int | None:
-        known = self._known.get(shown.storage_key)
+    def _find_cached_count(self, source: PictureSource) -> int | None:
+        known = self._page_counts.get(source.storage_key)
         if known == 0:
             raise FileNotShowable("The file cannot be shown.")
         return known
 
-    def _keep(self, shown: PictureSource, pages: int) -> None:
-        self._known[shown.storage_key] = pages
-        self._known.move_to_end(shown.storage_key)
-        while len(self._known) > _MAX_KNOWN:
-            self._known.popitem(last=False)
+    def _cache_page_count(self, source: PictureSource, pages: int) -> None:
+        self._page_counts[source.storage_key] = pages
+        self._page_counts.move_to_end(source.storage_key)
+        while len(self._page_counts) > _MAX_CACHED:
+            self._page_counts.popitem(last=False)
 
     @asynccontextmanager
-    async def _turn(self, shown: PictureSource) -> AsyncIterator[None]:
-        lock, waiting = self._turns.get(shown.storage_key, (asyncio.Lock(), 0))
-        self._turns[shown.storage_key] = (lock, waiting + 1)
+    async def _turn(self, source: PictureSource) -> AsyncIterator[None]:
+        lock, waiting = self._turns.get(source.storage_key, (asyncio.Lock(), 0))
+        self._turns[source.storage_key] = (lock, waiting + 1)
         try:
             # Waiting for another viewer of the file has the same time limit as waiting in the
             # queue.
@@ -182,9 +182,9 @@ class PagePictures:
         except TimeoutError as error:
             raise Unavailable("The file is being drawn for others. Try again shortly.") from error
         finally:
-            _, waiting = self._turns.pop(shown.storage_key)
+            _, waiting = self._turns.pop(source.storage_key)
             if waiting > 1:
-                self._turns[shown.storage_key] = (lock, waiting - 1)
+                self._turns[source.storage_key] = (lock, waiting - 1)
 
 
 def _is_valid_picture(drawn: DrawnPicture, size: PictureSize) -> bool:
@@ -196,5 +196,5 @@ def _is_valid_picture(drawn: DrawnPicture, size: PictureSize) -> bool:
 def _write_png(drawn: DrawnPicture) -> bytes:
     out = io.BytesIO()
     image = Image.frombytes("RGB", (drawn.width, drawn.height), drawn.pixels)
-    image.save(out, "PNG", compress_level=_PACKING)
+    image.save(out, "PNG", compress_level=_PNG_COMPRESSION)
     return out.getvalue()

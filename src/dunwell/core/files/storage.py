@@ -36,7 +36,7 @@ class ContentMissing(Exception):  # noqa: N818 - reads as what happened
 class Storage:
     def __init__(self, store: ObjectStore, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._store = store
-        self._patience_seconds = timeout_seconds
+        self._timeout_seconds = timeout_seconds
         self._threads = ThreadPoolExecutor(_THREADS, "storage")
 
     @classmethod
@@ -78,14 +78,14 @@ class Storage:
         """Run the function in a thread. Raises TimeoutError, which is an OSError; the thread then
         continues."""
         waiting = asyncio.get_running_loop().run_in_executor(self._threads, function, *given)
-        async with asyncio.timeout(self._patience_seconds):
+        async with asyncio.timeout(self._timeout_seconds):
             return await waiting
 
     def _load(self, key: str) -> bytes:
         return bytes(obstore.get(self._store, key).bytes())
 
 
-def upload_key(merchant_id: int, ticket_id: UUID) -> str:
+def build_upload_key(merchant_id: int, ticket_id: UUID) -> str:
     """Return the storage key of an upload."""
     return f"{merchant_id}/uploads/{ticket_id}"
 
@@ -94,9 +94,9 @@ def _build_unavailable() -> Unavailable:
     return Unavailable("The file storage is not available. Try again shortly.")
 
 
-# Marks encrypted contents. No accepted type begins like this: a PDF with "%PDF-", a JPEG with FF
-# D8, a PNG with 89 50, a WebP with "RIFF".
-HEAD = b"\x01dunwell sealed\n"
+# Encrypted contents begin with this mark. No accepted type does: a PDF begins with "%PDF-", a JPEG
+# with FF D8, a PNG with 89 50, a WebP with "RIFF".
+SEALED_HEAD = b"\x01dunwell sealed\n"
 _PURPOSE = "upload"
 
 
@@ -113,15 +113,17 @@ class SealedFiles:
         """Encrypt and store the content. Raises Unavailable."""
         # Done in a thread, because encrypting ten megabytes would delay other requests.
         sealed = await asyncio.to_thread(self._keys.seal, _PURPOSE, content, bound_to=key)
-        await self._storage.save(key, HEAD + sealed)
+        await self._storage.save(key, SEALED_HEAD + sealed)
 
     async def load(self, key: str) -> bytes:
         """Return the decrypted content. Raises ContentMissing, Unavailable, and DecryptionFailed if
         it was modified."""
-        kept = await self._storage.load(key)
-        if not kept.startswith(HEAD):
-            return kept
-        return await asyncio.to_thread(self._keys.open, _PURPOSE, kept[len(HEAD) :], bound_to=key)
+        stored = await self._storage.load(key)
+        if not stored.startswith(SEALED_HEAD):
+            return stored
+        return await asyncio.to_thread(
+            self._keys.open, _PURPOSE, stored[len(SEALED_HEAD) :], bound_to=key
+        )
 
     async def remove(self, key: str) -> None:
         """Delete the content, if it exists. Raises Unavailable."""

@@ -14,8 +14,8 @@ from dunwell.platform.database.sql import compose
 _LOAD_USE = "SELECT coalesce((SELECT used_bytes FROM storage_use WHERE merchant_id = $1), 0)"
 _LOCK = "SELECT used_bytes FROM storage_use WHERE merchant_id = $1 FOR UPDATE"
 _SAVE_USE = "UPDATE storage_use SET used_bytes = $2 WHERE merchant_id = $1"
-# Inserted with a merchant's first upload.
-_BEGIN = """
+# A merchant's row is inserted with the first upload.
+_INSERT_USE = """
 INSERT INTO storage_use (merchant_id, used_bytes)
 VALUES ($1, 0)
 ON CONFLICT (merchant_id) DO NOTHING
@@ -39,7 +39,7 @@ async def lock_used_bytes(tx: Connection, merchant_id: int) -> int:
     """Return the used bytes, locked until the transaction ends."""
     used_bytes: int | None = await tx.fetchval(_LOCK, merchant_id)
     if used_bytes is None:
-        await tx.execute(_BEGIN, merchant_id)
+        await tx.execute(_INSERT_USE, merchant_id)
         used_bytes = await tx.fetchval(_LOCK, merchant_id)
     assert used_bytes is not None
     return used_bytes
@@ -49,9 +49,9 @@ async def save_used_bytes(tx: Connection, merchant_id: int, used_bytes: int) -> 
     await tx.execute(_SAVE_USE, merchant_id, used_bytes)
 
 
-async def list_near_limit(tx: Connection, min_bytes: int, most: int) -> list[tuple[str, int]]:
+async def list_near_limit(tx: Connection, min_bytes: int, limit: int) -> list[tuple[str, int]]:
     """Return the merchants whose files take at least this much, by key."""
-    rows = await tx.fetch(_LIST_NEAR, min_bytes, most)
+    rows = await tx.fetch(_LIST_NEAR, min_bytes, limit)
     return [(row["key"], row["used_bytes"]) for row in rows]
 
 
@@ -61,7 +61,7 @@ INSERT INTO uploads
      storage_key, created_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 """
-_KEEP = """
+_SAVE_EXPIRY = """
 UPDATE uploads SET expires_at = $3
 WHERE merchant_id = $1 AND ticket_id = $2
 RETURNING ticket_id
@@ -125,7 +125,7 @@ async def save_upload(
     `limit_bytes`: the storage limit to check, or None if it was checked before. Raises StorageFull.
     """
     merchant_id = prepared.merchant_id
-    if await tx.fetchval(_KEEP, merchant_id, prepared.ticket_id, expires_at) is not None:
+    if await tx.fetchval(_SAVE_EXPIRY, merchant_id, prepared.ticket_id, expires_at) is not None:
         return
     used_bytes = await lock_used_bytes(tx, merchant_id)
     if limit_bytes is not None:
@@ -167,7 +167,7 @@ _COLUMNS = (
 )
 _JOINED = "attachments a JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = a.ticket_id"
 # Uses primary keys.
-_LOAD_ATTACHED = compose(
+_LOAD_ATTACHED_BY_ID = compose(
     """
 SELECT {columns}
 FROM {joined}
@@ -176,7 +176,8 @@ WHERE a.merchant_id = $1 AND a.claim_id = $2 AND a.attachment_id = ANY($3::uuid[
     columns=_COLUMNS,
     joined=_JOINED,
 )
-# Newest first. The debtor's page nests it. Uses the primary key; a claim has few.
+# Newest first. The statement of the debtor's page nests this one. Uses the primary key; a claim has
+# few attachments.
 LOAD_ATTACHED = compose(
     """
 SELECT {columns}
@@ -197,9 +198,10 @@ SELECT $1, $2, $3, $4, coalesce(max(position) + 1, 0), $5
 FROM attachments
 WHERE merchant_id = $1 AND claim_id = $2
 """
-# A ticket expires after its last use at the earliest: sweeps skip uploads in use. It is set whether
-# or not this was the last use, so that two concurrent deletions do not depend on each other.
-_RELEASED = """
+# Postpones the expiry of the ticket until now, as if it expired with its last use. This is done
+# even if other attachments use the upload, so that two concurrent deletions do not depend on each
+# other; sweeps skip uploads in use.
+_POSTPONE_EXPIRY = """
 UPDATE uploads SET expires_at = greatest(expires_at, $5)
 WHERE merchant_id = $1
   AND ticket_id = (SELECT ticket_id FROM attachments
@@ -213,7 +215,7 @@ WITH touched AS (
 UPDATE attachments SET ticket_id = $6
 WHERE merchant_id = $1 AND claim_id = $2 AND attachment_id = $3
 """,
-    released=_RELEASED,
+    released=_POSTPONE_EXPIRY,
 )
 _DELETE = compose(
     """
@@ -223,7 +225,7 @@ WITH touched AS (
 DELETE FROM attachments
 WHERE merchant_id = $1 AND claim_id = $2 AND attachment_id = $3
 """,
-    released=_RELEASED,
+    released=_POSTPONE_EXPIRY,
 )
 
 
@@ -238,7 +240,7 @@ async def load_listed_attachments(
     tx: Connection, merchant_id: int, claim_id: int, attachment_ids: Sequence[UUID]
 ) -> Mapping[UUID, AttachedFile]:
     """Return the attachments by id."""
-    rows = await tx.fetch(_LOAD_ATTACHED, merchant_id, claim_id, list(attachment_ids))
+    rows = await tx.fetch(_LOAD_ATTACHED_BY_ID, merchant_id, claim_id, list(attachment_ids))
     return {row["attachment_id"]: _build_attached_file(row) for row in rows}
 
 
@@ -282,14 +284,14 @@ def _build_attached_file(row: Row) -> AttachedFile:
 
 
 # Uses primary keys.
-_OF_CLAIMS = """
+_LOAD_OF_CLAIMS = """
 SELECT a.claim_id, a.attachment_id, u.friendly_name, u.content_type, u.storage_key, u.size_bytes
 FROM attachments a
 JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = a.ticket_id
 WHERE a.merchant_id = $1 AND a.claim_id = ANY($2::bigint[])
 ORDER BY a.claim_id, a.position
 """
-_BY_ID = """
+_LOAD_OF_CLAIMS_BY_ID = """
 SELECT a.claim_id, a.attachment_id, u.friendly_name, u.content_type, u.storage_key, u.size_bytes
 FROM attachments a
 JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = a.ticket_id
@@ -316,7 +318,7 @@ async def load_attachments(
 ) -> dict[int, list[MessageAttachment]]:
     """Return the attachments of claims that have any, in their order."""
     found: dict[int, list[MessageAttachment]] = {}
-    for row in await tx.fetch(_OF_CLAIMS, merchant_id, list(claim_ids)):
+    for row in await tx.fetch(_LOAD_OF_CLAIMS, merchant_id, list(claim_ids)):
         found.setdefault(row["claim_id"], []).append(_build_message_attachment(row))
     return found
 
@@ -325,8 +327,8 @@ async def load_attachments_by_id(
     tx: Connection, merchant_id: int, wanted: Mapping[int, Collection[UUID]]
 ) -> dict[UUID, MessageAttachment]:
     """Return attachments by id, without those that were deleted in the meantime."""
-    ids = [attachment_id for some in wanted.values() for attachment_id in some]
-    rows = await tx.fetch(_BY_ID, merchant_id, list(wanted), ids)
+    ids = [attachment_id for ids_of_claim in wanted.values() for attachment_id in ids_of_claim]
+    rows = await tx.fetch(_LOAD_OF_CLAIMS_BY_ID, merchant_id, list(wanted), ids)
     return {row["attachment_id"]: _build_message_attachment(row) for row in rows}
 
 

@@ -39,25 +39,28 @@ def check_claimed_type(file_name: str, content_type: str) -> None:
     """Check that the file's extension matches its content. A name without an extension, or with an
     unknown one, passes. Raises UnsupportedMediaType."""
     _, dot, last = file_name.rpartition(".")
-    ending = dot + last.lower()
-    claimed = _BY_NAME.types_map[True].get(ending) or _BY_NAME.types_map[False].get(ending)
+    extension = dot + last.lower()
+    claimed = _BY_NAME.types_map[True].get(extension) or _BY_NAME.types_map[False].get(extension)
     if dot and claimed not in (None, content_type):
-        raise build_file_refusal(f"The file is called {ending} but its content is {content_type}.")
+        raise build_file_refusal(
+            f"The file is called {extension} but its content is {content_type}."
+        )
 
 
 MAX_NAME_LENGTH = 255
-_ENDINGS = {
+_EXTENSIONS = {
     "application/pdf": (".pdf",),
     "image/jpeg": (".jpg", ".jpeg"),
     "image/png": (".png",),
     "image/webp": (".webp",),
 }
 # Control characters, surrogates, line and paragraph separators.
-_FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
+_FORBIDDEN_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
 # The same, and invisible characters.
-_UNSHOWN = (*_FORBIDDEN, "Cf", "Cn", "Co")
+_REMOVED_CATEGORIES = (*_FORBIDDEN_CATEGORIES, "Cf", "Cn", "Co")
 _MAX_FILE_NAME_LENGTH = 120
-# They change the direction of the following text, so that "exe.fdp" would read as a document.
+# These characters change the direction of the following text, so that "exe.fdp" would look like the
+# name of a document.
 _DIRECTION_MARKS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -72,7 +75,9 @@ def clean_file_name(name: str) -> str:
     name keeps its end with the extension."""
     last = name.replace("\\", "/").rpartition("/")[2]
     kept = "".join(
-        c for c in last if unicodedata.category(c) not in _UNSHOWN and c not in _DIRECTION_MARKS
+        c
+        for c in last
+        if unicodedata.category(c) not in _REMOVED_CATEGORIES and c not in _DIRECTION_MARKS
     )
     return " ".join(kept.split())[-_MAX_FILE_NAME_LENGTH:] or "-"
 
@@ -80,9 +85,9 @@ def clean_file_name(name: str) -> str:
 def render_download_name(friendly_name: str, content_type: str) -> str:
     """Return the name under which debtors save the file: its display name with the extension of its
     type."""
-    endings = _ENDINGS[content_type]
+    extensions = _EXTENSIONS[content_type]
     clean = friendly_name.strip().replace("/", "-").replace("\\", "-")
-    return clean if clean.lower().endswith(endings) else clean + endings[0]
+    return clean if clean.lower().endswith(extensions) else clean + extensions[0]
 
 
 def render_disposition(name: str) -> str:
@@ -98,7 +103,7 @@ def _check(part: str, name: str) -> Iterator[Fault]:
         yield Fault(path, f"{part} needs a name; give the file one.", "REQUIRED")
     if len(name) > MAX_NAME_LENGTH:
         yield Fault(path, f"Use at most {MAX_NAME_LENGTH} characters.", "TOO_LONG")
-    if any(unicodedata.category(c) in _FORBIDDEN or c in _DIRECTION_MARKS for c in name):
+    if any(unicodedata.category(c) in _FORBIDDEN_CATEGORIES or c in _DIRECTION_MARKS for c in name):
         message = "Remove line breaks, control characters and direction marks."
         yield Fault(path, message, "CONTROL_CHARACTER")
 
@@ -129,8 +134,8 @@ class PreparedUpload:
     storage_key: str
 
 
-# A merchant above this percentage is notified. Of 10 GiB, 2 GiB are left then: time enough to
-# delete files or to raise the limit.
+# A merchant above this percentage of the storage limit is notified. Of 10 GiB, 2 GiB are then left,
+# which leaves time to delete files or to raise the limit.
 NEAR_PERCENT = 80
 
 

@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.storage import SealedFiles, upload_key
+from dunwell.core.files.storage import SealedFiles, build_upload_key
 from dunwell.core.files.store import (
     delete_uploads,
     list_unused_uploads,
@@ -42,9 +42,8 @@ async def get_storage_use(work: Work, limit_bytes: int) -> StorageUse:
 async def check_storage_room(
     database: Database, merchant_id: int, size_bytes: int, limit_bytes: int
 ) -> None:
-    """Refuse early a file that does not fit. `store_unused_file` checks again. Raises
-    StorageFull.
-    """
+    """Check early whether a file fits, before it is received. `store_unused_file` checks again.
+    Raises StorageFull."""
     async with database.connection() as connection:
         use = await load_storage_use(connection, merchant_id, limit_bytes)
     use.check_room(size_bytes)
@@ -85,7 +84,7 @@ async def check_upload(
         content_type=cleaned.content_type,
         size_bytes=len(cleaned.content),
         sha256=digest,
-        storage_key=upload_key(merchant_id, ticket_id),
+        storage_key=build_upload_key(merchant_id, ticket_id),
     )
     return CheckedUpload(prepared, cleaned.content)
 
@@ -123,8 +122,8 @@ async def store_unused_file(
     """Store a file that is not used yet. `expires_at`: until when it waits to be used.
     `limit_bytes`: the merchant's storage limit.
 
-    Raises StorageFull, and then stores nothing, or Unavailable; what was stored until then expires,
-    and counts until it does.
+    Raises StorageFull, and then stores nothing. Raises Unavailable if the content cannot be stored;
+    the upload's row then expires, and its bytes count until it does.
     """
     async with database.transaction() as tx:
         await save_upload(tx, checked.prepared, now, expires_at, limit_bytes=limit_bytes)
@@ -138,7 +137,7 @@ async def discard_uploads(
     if not ticket_ids:
         return
     for ticket_id in ticket_ids:
-        await storage.remove(upload_key(merchant_id, ticket_id))
+        await storage.remove(build_upload_key(merchant_id, ticket_id))
     async with database.transaction() as tx:
         await delete_uploads(tx, merchant_id, ticket_ids)
 

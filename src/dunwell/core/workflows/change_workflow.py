@@ -83,17 +83,19 @@ async def deactivate_workflow(work: Work, workflow_id: UUID) -> bool:
     """Stop new assignments to the workflow. Return False if it was deactivated already. Raises
     NotFound."""
     work.require(Right.PUBLISH)
-    return await _set(work, workflow_id, "workflow.deactivate", is_enabled=False)
+    return await _set_assignment_enabled(work, workflow_id, "workflow.deactivate", is_enabled=False)
 
 
 async def activate_workflow(work: Work, workflow_id: UUID) -> bool:
     """Allow new assignments to the workflow. Return False if it was active already. Raises
     NotFound."""
     work.require(Right.PUBLISH)
-    return await _set(work, workflow_id, "workflow.activate", is_enabled=True)
+    return await _set_assignment_enabled(work, workflow_id, "workflow.activate", is_enabled=True)
 
 
-async def _set(work: Work, workflow_id: UUID, action: str, *, is_enabled: bool) -> bool:
+async def _set_assignment_enabled(
+    work: Work, workflow_id: UUID, action: str, *, is_enabled: bool
+) -> bool:
     await lock_workflow_for_change(work, workflow_id)
     if not await save_assignment_enabled(
         work.tx, work.merchant_id, workflow_id, is_enabled=is_enabled

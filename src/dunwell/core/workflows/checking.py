@@ -74,21 +74,21 @@ def render_definition_schema() -> dict[str, Any]:
 
 def _find_rule_faults(document: Mapping[str, object]) -> list[Fault]:
     settings = convert_if_valid(document.get("settings"), ProcessSettings)
-    templates = _read_members(document.get("templates"), Template)
-    snippets = _read_members(document.get("snippets"), Texts)
+    templates = _convert_members(document.get("templates"), Template)
+    snippets = _convert_members(document.get("snippets"), Texts)
     given = document.get("steps")
-    steps = [_read_step(each) for each in given] if isinstance(given, list) else []
+    steps = [_convert_step(each) for each in given] if isinstance(given, list) else []
     faults: list[Fault] = []
     if settings is not None:
         faults += find_settings_faults(settings)
         faults += find_text_faults(templates, snippets, settings.languages)
     faults += find_step_faults(steps, templates, settings)
     if isinstance(given, list):
-        faults += _find_faults_of_unread(given, steps)
+        faults += _find_faults_of_unconverted(given, steps)
     return faults
 
 
-def _find_faults_of_unread(given: list[object], steps: list[Step | None]) -> Iterator[Fault]:
+def _find_faults_of_unconverted(given: list[object], steps: list[Step | None]) -> Iterator[Fault]:
     """Yield the faults in the conditions of steps whose own shape is wrong, so that all faults of a
     step are reported together."""
     for index, (value, step) in enumerate(zip(given, steps, strict=True)):
@@ -98,7 +98,7 @@ def _find_faults_of_unread(given: list[object], steps: list[Step | None]) -> Ite
                 yield from find_condition_faults(when, f"/steps/{index}/when")
 
 
-def _read_step(value: object) -> Step | None:
+def _convert_step(value: object) -> Step | None:
     try:
         step: Step = msgspec.convert(value, Step)
     except msgspec.ValidationError:
@@ -106,7 +106,7 @@ def _read_step(value: object) -> Step | None:
     return step
 
 
-def _read_members(value: object, shape: type[Part]) -> dict[str, Part | None]:
+def _convert_members(value: object, shape: type[Part]) -> dict[str, Part | None]:
     if not isinstance(value, dict):
         return {}
     return {str(name): convert_if_valid(member, shape) for name, member in value.items()}

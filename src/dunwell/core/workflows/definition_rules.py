@@ -110,28 +110,28 @@ def find_condition_faults(condition: Condition, path: str) -> Iterator[Fault]:
     if condition == Condition():
         yield Fault(path, "Name at least one property, or remove the condition.", "EMPTY_CONDITION")
     for name, money in (("outstanding", condition.outstanding), ("total", condition.total)):
-        yield from _find_bounds_faults(money, f"{path}/{name}", _read_money)
+        yield from _find_bounds_faults(money, f"{path}/{name}", _parse_money)
     for name, days in (("age", condition.age), ("primaryAgeDays", condition.primary_age_days)):
-        yield from _find_bounds_faults(days, f"{path}/{name}", _read_number)
+        yield from _find_bounds_faults(days, f"{path}/{name}", _parse_number)
     yield from _find_list_faults(condition, path)
     yield from _find_test_faults(condition, path)
 
 
-def _read_money(value: int | str) -> int | str:
+def _parse_money(value: int | str) -> int | str:
     """Return the amount, or the message of a fault."""
     if isinstance(value, str) and _MONEY.fullmatch(value):
         return int(value)
     return 'Write the amount in minor units as a string of digits, such as "5000".'
 
 
-def _read_number(value: int | str) -> int | str:
+def _parse_number(value: int | str) -> int | str:
     if isinstance(value, int) and 0 <= value <= _MAX_DAYS:
         return value
     return f"Use a whole number from 0 to {_MAX_DAYS}."
 
 
 def _find_bounds_faults(
-    bounds: IntegerBounds | None, path: str, read: Callable[[int | str], int | str]
+    bounds: IntegerBounds | None, path: str, parse: Callable[[int | str], int | str]
 ) -> Iterator[Fault]:
     if bounds is None:
         return
@@ -139,7 +139,7 @@ def _find_bounds_faults(
         yield Fault(path, "Give min, max or both.", "EMPTY_CONDITION")
     limits: list[int] = []
     for name, value in (("min", bounds.min), ("max", bounds.max)):
-        limit = None if value is None else read(value)
+        limit = None if value is None else parse(value)
         if isinstance(limit, str):
             yield Fault(f"{path}/{name}", limit, "WRONG_FORMAT")
         elif limit is not None:

@@ -26,7 +26,7 @@ def render_document(definition: Definition) -> dict[str, Any]:
 
 def _render(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
-        return _in_order(dict(_list_members(value)))
+        return _sort_members(dict(_list_members(value)))
     if isinstance(value, Mapping):
         # The database does not keep the order of names, so they are sorted.
         return {name: _render(member) for name, member in sorted(value.items())}
@@ -52,7 +52,7 @@ def get_default(field: FieldInfo) -> Any:
     return field.default
 
 
-def _in_order(members: dict[str, Any]) -> dict[str, Any]:
+def _sort_members(members: dict[str, Any]) -> dict[str, Any]:
     rest = [name for name in members if name not in (*_FIRST, *_LAST)]
     return {name: members[name] for name in (*_FIRST, *rest, *_LAST) if name in members}
 
@@ -94,7 +94,7 @@ def build_unreadable_file(file_name: str, error: InvalidDocument) -> InvalidRequ
 def build_definition_file(document: Any, text: str, file_name: str) -> DefinitionFile:
     """Return the definition in a document's value."""
     if isinstance(document, dict) and "definition" in document:
-        inner, version_id = document["definition"], _read_id(document.get("versionId"))
+        inner, version_id = document["definition"], _parse_id(document.get("versionId"))
         return DefinitionFile(
             file_name=file_name,
             text=text,
@@ -130,7 +130,7 @@ def _split(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
-def _read_id(value: object) -> UUID | None:
+def _parse_id(value: object) -> UUID | None:
     try:
         return UUID(str(value))
     except ValueError:

@@ -163,14 +163,14 @@ async def load_newest(
 
 
 def find_cached_version(merchant_id: int, pair: tuple[UUID, int]) -> Version | None:
-    """Return the version that this process loaded last for (workflow, major). There may be a newer
-    one."""
+    """Return the version that this process loaded last for (workflow, major), or None. There may be
+    a newer one."""
     return _cached.get((merchant_id, *pair))
 
 
 def build_newest_version(row: Row, merchant_id: int, known: Version | None) -> Version:
     """Build the version from a row of `LOAD_NEWEST`, which was queried with the id of `known`."""
-    return _read_version(row, (merchant_id, row["workflow_id"], row["major"]), known)
+    return _build_version(row, (merchant_id, row["workflow_id"], row["major"]), known)
 
 
 async def load_current(tx: Connection, merchant_id: int, workflow_id: UUID) -> Version | None:
@@ -178,7 +178,7 @@ async def load_current(tx: Connection, merchant_id: int, workflow_id: UUID) -> V
     key = (merchant_id, workflow_id, 0)
     known = _cached.get(key)
     row = await tx.fetchrow(_LOAD_CURRENT, merchant_id, workflow_id, known and known.version_id)
-    return None if row is None else _read_version(row, key, known)
+    return None if row is None else _build_version(row, key, known)
 
 
 async def load_workflows(tx: Connection, merchant_id: int) -> list[Workflow]:
@@ -240,11 +240,11 @@ async def save_publication(
 
 
 async def delete_draft(tx: Connection, merchant_id: int, workflow_id: UUID) -> bool:
-    """Return False if there was no draft."""
+    """Delete the draft. Return False if there is none."""
     return await tx.fetchval(_DELETE_DRAFT, merchant_id, workflow_id) is not None
 
 
-def _read_version(row: Row, key: _Key, known: Version | None) -> Version:
+def _build_version(row: Row, key: _Key, known: Version | None) -> Version:
     """Build the version of a row. The definition is null if `known` is this version."""
     if row["definition"] is None:
         assert known is not None
@@ -316,7 +316,7 @@ async def save_name(tx: Connection, merchant_id: int, workflow_id: UUID, name: s
 async def save_assignment_enabled(
     tx: Connection, merchant_id: int, workflow_id: UUID, *, is_enabled: bool
 ) -> bool:
-    """Return False if nothing changed."""
+    """Allow or stop new assignments to the workflow. Return False if nothing changed."""
     changed = await tx.fetchval(_SET_ASSIGNMENT, merchant_id, workflow_id, is_enabled)
     return changed is not None
 

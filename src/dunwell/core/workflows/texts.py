@@ -25,7 +25,7 @@ _NO_TEMPLATE = Template()
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """The location of a text. `channel`: of a template's text; a snippet is the same for all
+    """The location of a text. `channel` is None for a snippet, whose text is the same for all
     channels."""
 
     group: Group
@@ -63,8 +63,8 @@ class TextContent:
 
 
 def find_text_place(pointer: str, languages: Collection[str]) -> TextPlace | None:
-    """Return the text that a fault's JSON pointer is about, in these languages. None: it is about
-    none."""
+    """Return the location of the text, in one of these languages, that a fault's JSON pointer is
+    about. Return None if it is about no text."""
     parts = [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
     language = parts[-1]
     if language not in languages:
@@ -78,7 +78,7 @@ def find_text_place(pointer: str, languages: Collection[str]) -> TextPlace | Non
 
 
 def find_text(definition: Definition, place: TextPlace) -> TextContent | None:
-    """Return the texts at the location. None: there are none."""
+    """Return the texts at the location, or None if there are none."""
     if place.channel is None:
         body = definition.snippets.get(place.name, {}).get(place.language)
         return None if body is None else TextContent(body)
@@ -111,14 +111,15 @@ def replace_text(
 
 
 def find_part(definition: Definition, place: TextPlace) -> dict[str, Any] | None:
-    """Return the part that contains the location as JSON. None: there is none."""
+    """Return the part that contains the location as JSON, or None if it does not exist."""
     members: Mapping[str, Any] = getattr(definition, place.group)
     value: dict[str, Any] | None = msgspec.to_builtins(members.get(place.name))
     return value
 
 
 def get_channel_texts(template: Template, channel: Channel) -> dict[str, Texts]:
-    """Return a template's texts for a channel, by "subject" and "body". Empty: it has none."""
+    """Return a template's texts for a channel, by "subject" and "body". The result is empty if it
+    has none."""
     part = getattr(template, _FIELDS[channel])
     return {} if part is None else {name: getattr(part, name) for name in part.__struct_fields__}
 

@@ -16,7 +16,7 @@ _GREATEST_BIGINT = 2**63 - 1
 
 
 def parse_merchant_id(text: str) -> int:
-    """Return the id, or 0 when the text is not an id. No merchant has the id 0, so the caller gets
+    """Parse the id. Return 0 if the text is not an id. No merchant has the id 0, so the caller gets
     the same error as for an unknown merchant."""
     if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_INTEGER:
         return 0
@@ -24,49 +24,59 @@ def parse_merchant_id(text: str) -> int:
 
 
 def parse_claim_id(text: str) -> int:
-    """Raises NotFound with the same message as for a claim that does not exist."""
+    """Parse the id. Raises NotFound with the same message as for a claim that does not exist."""
     if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_BIGINT:
         raise NotFound(f"There is no claim {text[:64]}.")
     return int(text)
 
 
 def parse_item_id(text: str) -> int:
-    """Raises NotFound with the same message as for an item that the claim does not have."""
+    """Parse the id. Raises NotFound with the same message as for an item that the claim does not
+    have.
+    """
     if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_BIGINT:
         raise NotFound(f"There is no item {text[:64]}.")
     return int(text)
 
 
 def parse_payment_id(text: str) -> UUID:
-    """Raises NotFound with the same message as for a payment that the claim does not have."""
+    """Parse the id. Raises NotFound with the same message as for a payment that the claim does
+    not have.
+    """
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no payment {text[:64]}.")
     return UUID(text)
 
 
 def parse_payment_request_id(text: str) -> UUID:
-    """Raises NotFound with the same message as for a request that the claim does not have."""
+    """Parse the id. Raises NotFound with the same message as for a request that the claim does
+    not have.
+    """
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no payment request {text[:64]}.")
     return UUID(text)
 
 
 def parse_event_id(text: str) -> UUID:
-    """Raises NotFound with the same message as for an event that does not exist."""
+    """Parse the id. Raises NotFound with the same message as for an event that does not exist."""
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no event {text[:64]}.")
     return UUID(text)
 
 
 def parse_modality_id(text: str) -> UUID:
-    """Raises NotFound with the same message as for a modality that the claim does not have."""
+    """Parse the id. Raises NotFound with the same message as for a modality that the claim does
+    not have.
+    """
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no payment modality {text[:64]}.")
     return UUID(text)
 
 
 def parse_dispute_id(text: str) -> UUID:
-    """Raises NotFound with the same message as for a dispute that the claim does not have."""
+    """Parse the id. Raises NotFound with the same message as for a dispute that the claim does
+    not have.
+    """
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no dispute {text[:64]}.")
     return UUID(text)
@@ -89,46 +99,48 @@ def parse_communication_reference(text: str) -> UUID:
 
 
 def parse_attachment_id(text: str) -> UUID:
-    """Raises NotFound with the same message as for an attachment that the claim does not have."""
+    """Parse the id. Raises NotFound with the same message as for an attachment that the claim
+    does not have.
+    """
     if not _UUID.fullmatch(text):
         raise NotFound(f"There is no attachment {text[:64]}.")
     return UUID(text)
 
 
 def parse_scenario_id(text: str) -> int:
-    """Raises NotFound with the same message as for a scenario that does not exist."""
+    """Parse the id. Raises NotFound with the same message as for a scenario that does not exist."""
     if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_INTEGER:
         raise NotFound(f"There is no scenario {text[:64]}.")
     return int(text)
 
 
 def parse_workflow_id(text: str) -> UUID | None:
-    """Return None when the text cannot be the id of a workflow."""
+    """Parse the id. Return None if the text cannot be the id of a workflow."""
     return UUID(text) if _UUID.fullmatch(text) else None
 
 
 class Query:
-    """A query string. Each method records the faults that it finds; `check` raises them
-    together."""
+    """The parameters of a query string. Each method parses one and records its faults; `check`
+    raises all of them together."""
 
     def __init__(self, text: bytes) -> None:
         pairs = parse_qsl(text.decode("latin-1"), keep_blank_values=True)
-        self._given: dict[str, list[str]] = {}
+        self._values_by_name: dict[str, list[str]] = {}
         for name, value in pairs:
-            self._given.setdefault(name, []).append(value)
-        self._known: set[str] = set()
+            self._values_by_name.setdefault(name, []).append(value)
+        self._read_names: set[str] = set()
         self._faults: list[Fault] = []
 
     def text(self, name: str, limit: int = 255) -> str | None:
-        self._known.add(name)
-        values = self._given.get(name)
+        self._read_names.add(name)
+        values = self._values_by_name.get(name)
         if values is None:
             return None
         if len(values) > 1:
-            self._refuse(name, "Give this parameter only once.", "REPEATED")
+            self._add_fault(name, "Give this parameter only once.", "REPEATED")
         value = values[0]
         if not 1 <= len(value) <= limit or not value.isprintable():
-            self._refuse(name, f"Use 1 to {limit} printable characters.", "WRONG_FORMAT")
+            self._add_fault(name, f"Use 1 to {limit} printable characters.", "WRONG_FORMAT")
             return None
         return value
 
@@ -136,15 +148,19 @@ class Query:
         value = self.text(name)
         if value is not None and value not in allowed:
             message = f'"{value}" is not allowed. {suggest_known(value, allowed)}'
-            self._refuse(name, message, "NOT_ALLOWED")
+            self._add_fault(name, message, "NOT_ALLOWED")
         return value
 
-    def integer(self, name: str, least: int = 1, most: int = _GREATEST_BIGINT) -> int | None:
+    def integer(self, name: str, minimum: int = 1, maximum: int = _GREATEST_BIGINT) -> int | None:
         value = self.text(name)
         if value is None:
             return None
-        if not value.isascii() or not value.isdecimal() or not least <= int(value[:20]) <= most:
-            self._refuse(name, f"Use an integer from {least} to {most}.", "WRONG_FORMAT")
+        if (
+            not value.isascii()
+            or not value.isdecimal()
+            or not minimum <= int(value[:20]) <= maximum
+        ):
+            self._add_fault(name, f"Use an integer from {minimum} to {maximum}.", "WRONG_FORMAT")
             return None
         return int(value)
 
@@ -157,21 +173,21 @@ class Query:
             message = "Use ISO 8601 with a time zone, for example 2026-03-02T09:00:00Z."
             if " " in value and parse_query_instant(value.replace(" ", "+")) is not None:
                 message = "A plus sign in a URL means a space. Write it as %2B."
-            self._refuse(name, message, "WRONG_FORMAT")
+            self._add_fault(name, message, "WRONG_FORMAT")
         return instant
 
     def check(self) -> None:
-        """Raises ValidationError if a value is invalid or a parameter is unknown."""
-        for name in self._given:
-            if name not in self._known:
-                message = (
-                    f'"{name[:60]}" is not a parameter. {suggest_known(name, sorted(self._known))}'
-                )
-                self._refuse(name[:60], message, "UNKNOWN_FIELD")
+        """Check the whole query string, after all parameters were read. Raises ValidationError: a
+        value is invalid or a parameter is unknown."""
+        for name in self._values_by_name:
+            if name not in self._read_names:
+                hint = suggest_known(name, sorted(self._read_names))
+                message = f'"{name[:60]}" is not a parameter. {hint}'
+                self._add_fault(name[:60], message, "UNKNOWN_FIELD")
         if self._faults:
             raise ValidationError(self._faults)
 
-    def _refuse(self, name: str, message: str, code: str) -> None:
+    def _add_fault(self, name: str, message: str, code: str) -> None:
         self._faults.append(Fault(render_pointer([name]), message, code))
 
 

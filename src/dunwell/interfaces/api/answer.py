@@ -46,13 +46,14 @@ def build_refusal_response(refusal: Refusal) -> Response:
     return Response(
         _encode_failure(build_failure(refusal)),
         get_failure_kind(type(refusal)).status,
-        _headers_of(refusal),
+        _build_refusal_headers(refusal),
         media_type=JSON,
     )
 
 
 def build_crash_response(error: BaseException, request_id: str, route: str) -> Response:
-    """Log the exception without its message, which may quote what the client sent."""
+    """Build the response to an unexpected exception, and log the exception without its message,
+    which may quote what the client sent."""
     _log.error("request crashed", request_id=request_id, route=route, exc_info=error)
     failure = Failure(
         type=INTERNAL_ERROR.name,
@@ -75,7 +76,7 @@ def _encode_failure(failure: Failure) -> bytes:
     return b'{"error":' + _encoder.encode(failure) + b',"result":null}'
 
 
-def _headers_of(refusal: Refusal) -> dict[str, str]:
+def _build_refusal_headers(refusal: Refusal) -> dict[str, str]:
     retry_after: int | None = getattr(refusal, "retry_after", None)
     if retry_after is not None:
         return {"Retry-After": str(retry_after)}

@@ -40,7 +40,7 @@ _BASE_PATH = "/api"
 _HEALTH_PATHS = frozenset(("/healthz", "/readyz"))
 
 
-def _find_peer(peer: str, _forwarded: list[str]) -> str:
+def _use_peer_as_visitor(peer: str, _forwarded: list[str]) -> str:
     return peer
 
 
@@ -49,16 +49,16 @@ def build_app(
     channels: Sequence[ChannelAdapter],
     inspector: Inspector,
     routes: Iterable[BaseRoute] = (),
-    find_visitor: Callable[[str, list[str]], str] = _find_peer,
-    figures: RequestMetrics | None = None,
+    find_visitor: Callable[[str, list[str]], str] = _use_peer_as_visitor,
+    request_metrics: RequestMetrics | None = None,
 ) -> Starlette:
     """Build the whole web application.
 
     `channels` deliver what a sandbox merchant's test clock causes to be sent, `routes` are those of
-    the other interfaces, `find_visitor` is passed to `Edge`, and `figures` counts the requests.
-    """
-    settings, figures = resources.settings, figures or RequestMetrics()
-    tools = ApiServices(
+    the other interfaces, `find_visitor` is passed to `Edge`, and `request_metrics` counts the
+    requests."""
+    settings, request_metrics = resources.settings, request_metrics or RequestMetrics()
+    services = ApiServices(
         resources,
         channels,
         storage=SealedFiles.open(resources),
@@ -67,9 +67,9 @@ def build_app(
     )
     app = Starlette(
         routes=[
-            Mount(_BASE_PATH, _build_api(tools, figures)),
+            Mount(_BASE_PATH, _build_api(services, request_metrics)),
             *_build_health_routes(resources),
-            *([_build_figures_route(figures)] if settings.is_development else []),
+            *([_build_metrics_route(request_metrics)] if settings.is_development else []),
             *build_reference_routes(settings.public_url),
             *routes,
         ],
@@ -81,11 +81,11 @@ def build_app(
     return app
 
 
-def build_operators_app(resources: Resources, figures: RequestMetrics) -> Starlette:
+def build_operators_app(resources: Resources, request_metrics: RequestMetrics) -> Starlette:
     """Build the application that a web process or worker serves at the operators' address."""
     app = Starlette(
-        routes=[*_build_health_routes(resources), _build_figures_route(figures)],
-        middleware=[Middleware(Edge, resources, _find_peer)],
+        routes=[*_build_health_routes(resources), _build_metrics_route(request_metrics)],
+        middleware=[Middleware(Edge, resources, _use_peer_as_visitor)],
         exception_handlers=_HANDLERS,
     )
     app.router.redirect_slashes = False
@@ -107,22 +107,22 @@ def _build_health_routes(resources: Resources) -> list[Route]:
     return [Route("/healthz", alive, methods=["GET"]), Route("/readyz", send_readiness)]
 
 
-def _build_figures_route(figures: RequestMetrics) -> Route:
+def _build_metrics_route(request_metrics: RequestMetrics) -> Route:
     async def send_metrics(_request: Request) -> Response:
-        return Response(figures.render(), media_type=CONTENT_TYPE_LATEST)
+        return Response(request_metrics.render(), media_type=CONTENT_TYPE_LATEST)
 
     return Route("/metrics", send_metrics)
 
 
-def _build_api(tools: ApiServices, figures: RequestMetrics) -> Router:
+def _build_api(services: ApiServices, request_metrics: RequestMetrics) -> Router:
     """Build the routes below {base_url}."""
-    server = ApiServer(tools, figures)
+    server = ApiServer(services, request_metrics)
     by_path: dict[str, dict[str, ApiEndpoint]] = {}
     for each in ENDPOINTS:
         by_path.setdefault(each.operation.path, {})[each.operation.method] = each
 
     async def obtain_token(request: Request) -> Response:
-        return await serve_token(tools, figures, request)
+        return await serve_token(services, request_metrics, request)
 
     # Fixed paths come first, because `/events/replay` also matches the path of an event.
     paths = sorted(by_path, key=lambda path: path.endswith("}"))

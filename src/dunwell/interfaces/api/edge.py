@@ -29,7 +29,7 @@ _HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
 _PORT = re.compile(r":[0-9]*$")
 RawHeaders = Sequence[tuple[bytes, bytes]]
 # The defaults for responses that set no such header: they may load nothing and are not cached.
-_EVERYWHERE: RawHeaders = (
+_DEFAULT_HEADERS: RawHeaders = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
@@ -39,8 +39,8 @@ _EVERYWHERE: RawHeaders = (
         b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     ),
 )
-# For one year, without subdomains: other hosts of the domain are not ours.
-_ONLY_TLS: RawHeaders = ((b"strict-transport-security", b"max-age=31536000"),)
+# For one year. Subdomains are not included, because other hosts of the domain may not be ours.
+_TLS_HEADERS: RawHeaders = ((b"strict-transport-security", b"max-age=31536000"),)
 
 # The limit for one visitor in one process. A request counts from the end of its head to the end of
 # its response. At 100 ms each, an office or a mobile network behind one address can send a thousand
@@ -55,25 +55,27 @@ _refused = prometheus_client.Counter(
 
 def list_common_headers(settings: Settings) -> RawHeaders:
     """Return the headers that every response has unless it sets them itself."""
-    return _EVERYWHERE if settings.is_development else (*_EVERYWHERE, *_ONLY_TLS)
+    return _DEFAULT_HEADERS if settings.is_development else (*_DEFAULT_HEADERS, *_TLS_HEADERS)
 
 
-def _complete(own: RawHeaders, everywhere: RawHeaders, request_id: str) -> RawHeaders:
+def _add_default_headers(
+    own: RawHeaders, default_headers: RawHeaders, request_id: str
+) -> RawHeaders:
     names = {name.lower() for name, _ in own}
-    further = [each for each in everywhere if each[0] not in names]
-    return [*own, *further, (b"x-request-id", request_id.encode())]
+    missing = [each for each in default_headers if each[0] not in names]
+    return [*own, *missing, (b"x-request-id", request_id.encode())]
 
 
 def build_server_refusal_renderer(resources: Resources) -> Callable[[Refusal], RenderedResponse]:
     """Return a function that renders the refusals of the HTTP server itself, with the envelope and
     headers of all responses."""
-    everywhere = list_common_headers(resources.settings)
+    default_headers = list_common_headers(resources.settings)
 
     def answer(refusal: Refusal) -> RenderedResponse:
         response = build_refusal_response(refusal)
         own = [each for each in response.raw_headers if each[0] != b"content-length"]
         request_id = str(resources.ids.new(read_host_clock(resources.clock)))
-        headers = _complete(own, everywhere, request_id)
+        headers = _add_default_headers(own, default_headers, request_id)
         return response.status_code, [*headers], bytes(response.body)
 
     return answer
@@ -82,17 +84,17 @@ def build_server_refusal_renderer(resources: Resources) -> Callable[[Refusal], R
 def list_host_names(public_url: str) -> frozenset[str]:
     """Return the values of the Host header that name the host of this address, in lower case."""
     address = urlsplit(public_url)
-    usual = {"http": 80, "https": 443}[address.scheme]
-    named = address.netloc.lower()
+    default_port = {"http": 80, "https": 443}[address.scheme]
+    host = address.netloc.lower()
     if address.port is None:
-        return frozenset((named, f"{named}:{usual}"))
-    return frozenset((named, named.removesuffix(f":{usual}")))
+        return frozenset((host, f"{host}:{default_port}"))
+    return frozenset((host, host.removesuffix(f":{default_port}")))
 
 
 def is_loopback_host(host: str) -> bool:
     """Return whether a Host header names the machine that the browser runs on, at any port.
 
-    A name that needs a DNS lookup never does: its owner could point it to 127.0.0.1, and then
+    A name that needs a DNS lookup is not accepted: its owner could point it to 127.0.0.1, and then
     another site's pages could read what this machine serves (DNS rebinding).
     """
     name = _PORT.sub("", host).lower()
@@ -142,39 +144,39 @@ class Edge:
         scope["path"] = "/" + re.sub("//+", "/", scope["path"].strip("/"))
         self._set_visitor(scope)
         request_id = request_id_of(scope, self._resources)
-        has_begun = False
+        has_started = False
 
-        async def send_marked(message: Message) -> None:
-            nonlocal has_begun
+        async def send_with_headers(message: Message) -> None:
+            nonlocal has_started
             if message["type"] == "http.response.start":
-                has_begun = True
+                has_started = True
                 own = message.get("headers", ())
-                message["headers"] = _complete(own, self._headers, request_id)
+                message["headers"] = _add_default_headers(own, self._headers, request_id)
             await send(message)
 
         try:
-            await self._serve(scope, receive, send_marked)
+            await self._serve(scope, receive, send_with_headers)
         except Exception as error:
-            if has_begun:
+            if has_started:
                 raise
             answer = build_crash_response(error, request_id, scope["path"][:200])
-            await answer(scope, receive, send_marked)
+            await answer(scope, receive, send_with_headers)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         app = self._find_application(scope)
-        with ExitStack() as holding:
+        with ExitStack() as exit_stack:
             # Health checks are not limited, because they may share an address with other clients.
             if scope["path"] not in self._free_paths:
                 visitor = get_visitor_network(scope["client"][0] if scope["client"] else "")
                 try:
-                    holding.enter_context(self._in_progress.hold(visitor))
+                    exit_stack.enter_context(self._in_progress.hold(visitor))
                 except RateLimited as refusal:
                     _refused.inc()
                     app = build_refusal_response(refusal)
             await app(scope, receive, send)
 
     def _set_visitor(self, scope: Scope) -> None:
-        """Replace the client in the scope by the visitor, whichever proxies are in between."""
+        """Replace the client in the scope, which may be a proxy, by the visitor."""
         if scope["client"]:
             peer, port = scope["client"]
             forwarded = Headers(scope=scope).getlist("x-forwarded-for")
@@ -182,8 +184,8 @@ class Edge:
 
     def _find_application(self, scope: Scope) -> ASGIApp:
         hosts = Headers(scope=scope).getlist("host")
-        # With several Host headers, a proxy may have used another one than we would (RFC 9112,
-        # 3.2).
+        # If there are several Host headers, a proxy may have used another one than this service
+        # would (RFC 9112, 3.2).
         host = hosts[0] if len(hosts) == 1 else ""
         if len(hosts) > 1 or _HOST.fullmatch(host) is None:
             return build_refusal_response(
@@ -191,7 +193,7 @@ class Edge:
                     "The request cannot be read. Send exactly one Host header with a valid host."
                 )
             )
-        if not self._is_own(host) and scope["path"] not in self._free_paths:
+        if not self._is_own_host(host) and scope["path"] not in self._free_paths:
             return build_refusal_response(
                 InvalidRequest(
                     f"This service is available only at {self._public_url}. A proxy must pass "
@@ -200,7 +202,7 @@ class Edge:
             )
         return self._app
 
-    def _is_own(self, host: str) -> bool:
+    def _is_own_host(self, host: str) -> bool:
         if self._hosts is None or host.lower() in self._hosts:
             return True
         return self._accepts_loopback_hosts and is_loopback_host(host)

@@ -11,6 +11,8 @@ from dunwell.platform.text.wire import Wire
 
 @dataclass(frozen=True, slots=True)
 class FailureKind:
+    """An error type of the API."""
+
     # The value of `type` on the wire.
     name: str
     status: int

@@ -29,15 +29,15 @@ class RequestMetrics:
                 "by operation.",
             ("operation",), buckets=_BUCKETS, registry=self._registry,
         )  # fmt: skip
-        # Looking up a labelled metric costs more than incrementing it.
-        self._found: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+        # Cached, because looking up a labelled metric costs more than incrementing it.
+        self._labelled: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def count(self, operation: Operation, status: int, seconds: float) -> None:
         key = operation.operation_id, status
-        found = self._found.get(key)
+        found = self._labelled.get(key)
         if found is None:
             found = self._requests.labels(*key), self._seconds.labels(operation.operation_id)
-            self._found[key] = found
+            self._labelled[key] = found
         found[0].inc()
         found[1].observe(seconds)
 

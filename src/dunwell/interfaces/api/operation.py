@@ -39,7 +39,9 @@ class ApiServices:
 
 @dataclass(slots=True)
 class ApiCall:
-    tools: ApiServices
+    """One authenticated request, as the functions that perform operations get it."""
+
+    services: ApiServices
     access: CredentialAccess
     merchant: Merchant
     path: Mapping[str, str]
@@ -61,7 +63,7 @@ class ApiCall:
     @property
     def work(self) -> Work:
         assert self.tx is not None
-        return Work.open(self.tools.resources, self.tx, self.merchant, self.actor)
+        return Work.open(self.services.resources, self.tx, self.merchant, self.actor)
 
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -122,16 +124,16 @@ class Operation:
     # The right that the credential needs. It is checked before the body is read, and again by the
     # use case, which other interfaces call too.
     right: Right = Right.READ_CLAIMS
-    # True if responses announce when the operation is retired, once the settings name the dates.
+    # True if the operation will be retired. Responses say when, once the settings name the dates.
     is_legacy: bool = False
 
     @property
-    def takes_key(self) -> bool:
+    def accepts_key(self) -> bool:
         """Return whether requests may have an Idempotency-Key."""
         return self.method == "POST" and self.needs_token
 
 
-class Span(Enum):
+class DatabaseScope(Enum):
     """What an operation without an Idempotency-Key opens in the database."""
 
     # One transaction around the use case.
@@ -158,5 +160,5 @@ class ApiEndpoint:
 
     operation: Operation
     run: Callable[[ApiCall], Awaitable[Any]]
-    span: Span = Span.TRANSACTION
+    database_scope: DatabaseScope = DatabaseScope.TRANSACTION
     prepare: Callable[[ApiCall], Awaitable[Any]] | None = None

@@ -16,13 +16,13 @@ from dunwell.platform.errors import Unavailable
 # The time within which `check` returns or raises, whatever the database does.
 TIMEOUT_SECONDS = 1.5
 # How long a success is reused, so that frequent health checks cost one probe per second.
-_KEPT_SECONDS = 1.0
-_LOOK = """
+_REUSE_SECONDS = 1.0
+_LOAD_STATE = """
 SELECT to_regclass('merchants') IS NOT NULL, current_setting('transaction_read_only') = 'on'
 """
 # One round trip and one transaction. The rows exceed 64 kB, so PostgreSQL writes them to a
 # temporary file.
-_WRITE = """
+_TRY_WRITING = """
 SELECT set_config('work_mem', '64kB', true);
 SELECT count(*) FROM generate_series(1, 4000);
 SELECT pg_logical_emit_message(true, 'dunwell readiness', '');
@@ -35,47 +35,48 @@ class Readiness:
 
     def __init__(
         self, database: Database, clock: Clock, *, timeout_seconds: float = TIMEOUT_SECONDS,
-        kept_seconds: float = _KEPT_SECONDS,
+        reuse_seconds: float = _REUSE_SECONDS,
     ) -> None:  # fmt: skip
         self._database = database
         self._clock = clock
-        self._patience_seconds = timeout_seconds
-        self._kept_seconds = kept_seconds
+        self._timeout_seconds = timeout_seconds
+        self._reuse_seconds = reuse_seconds
         self._probe: asyncio.Task[None] | None = None
-        self._well_until = 0.0
+        self._ready_until = 0.0
 
     async def check(self) -> None:
-        """Raises Unavailable if the process cannot work, within `timeout_seconds`."""
+        """Check the database and the clock within `timeout_seconds`. Raises Unavailable: the
+        process cannot work."""
         await self._check_database()
         self._clock.now()
 
     async def _check_database(self) -> None:
-        if time.monotonic() < self._well_until:
+        if time.monotonic() < self._ready_until:
             return
         if self._probe is None or self._probe.done():
-            self._probe = asyncio.create_task(self._ask())
+            self._probe = asyncio.create_task(self._run_probe())
             # Mark the exception as retrieved even if no caller waits any more.
             self._probe.add_done_callback(lambda probe: probe.cancelled() or probe.exception())
-        await asyncio.wait([self._probe], timeout=self._patience_seconds)
+        await asyncio.wait([self._probe], timeout=self._timeout_seconds)
         if not self._probe.done():
             raise DatabaseAway("The database does not respond in time. Try again shortly.")
         error = self._probe.exception()
         if error is not None:
             raise error
 
-    async def _ask(self) -> None:
-        await probe(self._database, self._patience_seconds)
-        self._well_until = time.monotonic() + self._kept_seconds
+    async def _run_probe(self) -> None:
+        await probe(self._database, self._timeout_seconds)
+        self._ready_until = time.monotonic() + self._reuse_seconds
 
 
 async def probe(database: Database, timeout_seconds: float) -> None:
-    """Raises Unavailable. If the database does not respond, this takes as long as the driver's
-    timeout."""
+    """Check that the database has its tables and accepts writes. Raises Unavailable otherwise. If
+    the database does not respond, this takes as long as the driver's timeout."""
     async with database.connection() as connection:
-        row = await connection.fetchrow(_LOOK, timeout=timeout_seconds)
+        row = await connection.fetchrow(_LOAD_STATE, timeout=timeout_seconds)
         has_tables, is_read_only = row
         if not has_tables:
             raise NotMigrated
         if is_read_only:
             raise Unavailable("The database is read-only. Try again shortly.")
-        await connection.execute(_WRITE, timeout=timeout_seconds)
+        await connection.execute(_TRY_WRITING, timeout=timeout_seconds)

@@ -29,10 +29,11 @@ from dunwell.platform.text.shape import MAX_FAULTS, convert_if_valid, find_fault
 
 Shape = TypeVar("Shape")
 
-# Only the creation of claims needs even a tenth of this.
+# Limits on the JSON objects and arrays, and on the commas and colons. Most operations need less
+# than a tenth.
 _MAX_CONTAINERS, _MAX_SEPARATORS = 3_000, 5_000
-# Enough for the largest body, a change of all contact data with every letter escaped. Larger bodies
-# are not parsed, because parsing delays other requests.
+# Enough for the largest valid body: a change of all contact data with every letter escaped. Larger
+# bodies are not parsed, because parsing delays other requests.
 _MAX_BYTES = 1024 * 1024
 # The allowance for a form's texts and boundaries, in addition to its file.
 FORM_BYTES = 64 * 1024
@@ -56,7 +57,7 @@ async def read_form_parts(request: Request, merchant_id: int) -> list[FormPart]:
     check_media_type(request, MEDIA_TYPE)
     share = UPLOADS.get_share(merchant_id)
     reader = FormReader(request.headers["content-type"], _limit_form(share))
-    share.check_room(count_announced(request))
+    share.check_room(get_announced_bytes(request))
     parts: list[FormPart] = []
     async for chunk in stream_body(request, _MAX_FORM_BYTES):
         parts += reader.take(chunk)
@@ -64,7 +65,7 @@ async def read_form_parts(request: Request, merchant_id: int) -> list[FormPart]:
     return parts
 
 
-def count_announced(request: Request) -> int:
+def get_announced_bytes(request: Request) -> int:
     """Return the announced length of a form in bytes, at most the number of bytes that are read, or
     0 if it is not announced."""
     announced = request.headers.get("content-length", "")

@@ -1,5 +1,5 @@
-"""`Idempotency-Key` (CONTRACT 1): repeated requests with one key take effect once and get one
-answer.
+"""`Idempotency-Key` (CONTRACT 1): a request that is repeated with its key takes effect once, and
+each repetition gets the same response.
 
 1. Lock the key until the transaction ends. If another request holds it, respond with 409 and
    Retry-After.
@@ -86,29 +86,29 @@ async def answer_once(
             "Retry-After, then repeat the request.",
             retry_after=1,
         )
-    kept = await find_response_of_repetition(tx, keyed)
-    if kept is not None:
-        return kept
-    answer = await _run_behind_savepoint(tx, run)
-    made = StoredResponse(keyed.request_hash, answer.status_code, bytes(answer.body))
-    await save_response(tx, keyed.merchant_id, keyed.key, made, now=keyed.now)
+    stored = await find_repeated_response(tx, keyed)
+    if stored is not None:
+        return stored
+    answer = await _run_in_savepoint(tx, run)
+    response_to_store = StoredResponse(keyed.request_hash, answer.status_code, bytes(answer.body))
+    await save_response(tx, keyed.merchant_id, keyed.key, response_to_store, now=keyed.now)
     return answer
 
 
-async def find_response_of_repetition(tx: Connection, keyed: KeyedRequest) -> Response | None:
+async def find_repeated_response(tx: Connection, keyed: KeyedRequest) -> Response | None:
     """Return the response that the same request got before. Raises IdempotencyConflict if the key
     was used for another request."""
-    kept = await find_stored_response(tx, keyed.merchant_id, keyed.key, keyed.now)
-    if kept is None:
+    stored = await find_stored_response(tx, keyed.merchant_id, keyed.key, keyed.now)
+    if stored is None:
         return None
-    if kept.request_hash != keyed.request_hash:
+    if stored.request_hash != keyed.request_hash:
         raise IdempotencyConflict(
             "This Idempotency-Key was used for another request. Use a new key for a new request."
         )
-    return Response(kept.body, kept.status, media_type=JSON)
+    return Response(stored.body, stored.status, media_type=JSON)
 
 
-async def _run_behind_savepoint(tx: Connection, run: Callable[[], Awaitable[Response]]) -> Response:
+async def _run_in_savepoint(tx: Connection, run: Callable[[], Awaitable[Response]]) -> Response:
     try:
         async with savepoint(tx):
             return await run()

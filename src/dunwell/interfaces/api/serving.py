@@ -27,18 +27,18 @@ from dunwell.interfaces.api.answer import (
     build_result_response,
 )
 from dunwell.interfaces.api.metrics import RequestMetrics
-from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, ApiServices, Span
+from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, ApiServices, DatabaseScope
 from dunwell.interfaces.api.reading import (
     FORM_BYTES,
     check_media_type,
-    count_announced,
+    get_announced_bytes,
     has_body,
     read_form_parts,
 )
 from dunwell.interfaces.api.repeating import (
     KeyedRequest,
     answer_once,
-    find_response_of_repetition,
+    find_repeated_response,
     hash_request,
     parse_idempotency_key,
 )
@@ -59,10 +59,10 @@ class RequestGate:
     """Authenticates requests and enforces the rate limits. A process reserves its share of a limit
     in blocks."""
 
-    def __init__(self, tools: ApiServices) -> None:
-        self._clock, self._database = tools.resources.clock, tools.resources.database
-        self._allowance = RateLimiter()
-        self._looking_up = RequestBatcher(self._find, _MAX_TOKENS_PER_LOOKUP)
+    def __init__(self, services: ApiServices) -> None:
+        self._clock, self._database = services.resources.clock, services.resources.database
+        self._rate_limiter = RateLimiter()
+        self._lookups = RequestBatcher(self._load_accesses, _MAX_TOKENS_PER_LOOKUP)
 
     async def admit(self, request: Request) -> tuple[CredentialAccess, Merchant]:
         """Return the request's credential and the merchant in its path.
@@ -74,7 +74,7 @@ class RequestGate:
         credential has no access to it.
         """
         access = await self._find_access(request)
-        await self._allowance.spend(self._database, access, self._clock.now())
+        await self._rate_limiter.spend(self._database, access, self._clock.now())
         return access, _find_merchant(request, access)
 
     async def admit_again(self, request: Request) -> tuple[CredentialAccess, Merchant]:
@@ -85,21 +85,24 @@ class RequestGate:
 
     async def _find_access(self, request: Request) -> CredentialAccess:
         given = request.path_params["merchant_id"]
-        presented = PresentedToken(hash_secret(_read_token(request)), parse_merchant_id(given))
-        access = await self._looking_up.ask(None, presented)
+        presented = PresentedToken(hash_secret(_get_token(request)), parse_merchant_id(given))
+        access = await self._lookups.ask(None, presented)
         if access is None:
             raise AuthenticationError(
                 "The access token is wrong, expired or revoked. Request a new one: POST /api/token."
             )
         return access
 
-    async def _find(self, presented: Sequence[PresentedToken]) -> Sequence[CredentialAccess | None]:
+    async def _load_accesses(
+        self, presented: Sequence[PresentedToken]
+    ) -> Sequence[CredentialAccess | None]:
         async with self._database.connection() as connection:
             return await load_accesses(connection, presented, self._clock.now())
 
 
 def _find_merchant(request: Request, access: CredentialAccess) -> Merchant:
-    """Raises NotFound."""
+    """Return the merchant in the path. Raises NotFound: it does not exist, or the credential has no
+    access to it."""
     if access.merchant is None:
         given = request.path_params["merchant_id"]
         raise NotFound(
@@ -109,7 +112,7 @@ def _find_merchant(request: Request, access: CredentialAccess) -> Merchant:
     return access.merchant
 
 
-def _read_token(request: Request) -> str:
+def _get_token(request: Request) -> str:
     found = _BEARER.fullmatch(request.headers.get("authorization", "").strip())
     if found is None:
         raise AuthenticationError(
@@ -124,8 +127,8 @@ _MAX_SMALL_BYTES = 256 * 1024
 # The maximum number of large bodies in memory. With two, one is processed while the other waits for
 # the database. With four of the largest, other requests waited two seconds.
 _MAX_LARGE_BODIES = 2
-# The number of large bodies that are read in each iteration of the event loop. Without this limit,
-# pieces of up to 256 KiB each would leave no time for other requests.
+# The number of large bodies from which a piece is read in one iteration of the event loop. Without
+# this limit, pieces of up to 256 KiB each would leave no time for other requests.
 _MAX_PIECES = 2
 # One merchant may use both slots. Waiting bodies are in files, which have their own limits.
 # Processing the largest body takes two or three seconds.
@@ -139,78 +142,82 @@ class LargeBodies:
 
     def __init__(self) -> None:
         self._queue = FairQueue(_MAX_LARGE_BODIES, _LIMITS)
-        self._pieces = asyncio.Semaphore(_MAX_PIECES)
+        self._piece_slots = asyncio.Semaphore(_MAX_PIECES)
 
-    async def read(self, request: Request, merchant_id: int, holding: AsyncExitStack) -> bytes:
-        """Read the whole body. A large one keeps its slot until `holding` is closed at the end of
-        the request.
+    async def read(
+        self, request: Request, merchant_id: int, request_stack: AsyncExitStack
+    ) -> bytes:
+        """Read the whole body. A large one keeps its slot until `request_stack` is closed at the
+        end of the request.
 
         Raises what `stream_body`, `SpooledContent.write` and `FairQueue.slot` raise.
         """
         chunks: list[bytes] = []
-        taken = 0
-        with ExitStack() as spooling:
+        size_bytes = 0
+        with ExitStack() as spool_stack:
             content: SpooledContent | None = None
             async for chunk in stream_body(request, MAX_JSON_BYTES):
-                taken += len(chunk)
+                size_bytes += len(chunk)
                 chunks.append(chunk)
-                if content is None and taken > _MAX_SMALL_BYTES:
+                if content is None and size_bytes > _MAX_SMALL_BYTES:
                     share = UPLOADS.get_share(merchant_id)
-                    content = spooling.enter_context(closing(share.open()))
+                    content = spool_stack.enter_context(closing(share.open()))
                 if content is not None:
                     content.write(b"".join(chunks))
                     chunks.clear()
-                    async with self._pieces:
+                    async with self._piece_slots:
                         await asyncio.sleep(0)
             if content is None:
                 return b"".join(chunks)
-            await holding.enter_async_context(self._queue.slot(merchant_id, taken))
+            await request_stack.enter_async_context(self._queue.slot(merchant_id, size_bytes))
             return content.read()
 
 
-# Sending a body may take minutes, and access may end meanwhile, so it is checked again. A check
-# this recent is not repeated, because on a busy host a use case takes as long.
-_ADMITTED_SECONDS = 1.0
+# Access is checked again after a body was received, which may take minutes. A check that is more
+# recent than this is not repeated, because a use case on a busy host also takes this long.
+_ADMISSION_VALID_SECONDS = 1.0
 
 
 class ApiServer:
     """Serves the endpoints of one application."""
 
-    def __init__(self, tools: ApiServices, figures: RequestMetrics) -> None:
-        self._tools = tools
-        self._database = tools.resources.database
-        self._gate = RequestGate(tools)
+    def __init__(self, services: ApiServices, request_metrics: RequestMetrics) -> None:
+        self._services = services
+        self._database = services.resources.database
+        self._gate = RequestGate(services)
         self._bodies = LargeBodies()
-        self._figures = figures
-        self._retirement = _list_retirement_headers(tools.resources.settings)
+        self._request_metrics = request_metrics
+        self._retirement = _list_retirement_headers(services.resources.settings)
 
     async def serve(self, endpoint: ApiEndpoint, request: Request) -> Response:
         """Respond to one request. Raises only when the request is cancelled."""
         started = time.perf_counter()
         operation = endpoint.operation
-        async with AsyncExitStack() as holding:
+        async with AsyncExitStack() as request_stack:
             try:
-                call = await self._receive(endpoint, request, holding)
+                call = await self._receive(endpoint, request, request_stack)
                 answer = await self._perform(endpoint, request, call)
             except Refusal as refusal:
                 answer = build_refusal_response(refusal)
             except Exception as error:  # noqa: BLE001 - a crash is answered, and logged there
-                request_id = request_id_of(request.scope, self._tools.resources)
+                request_id = request_id_of(request.scope, self._services.resources)
                 answer = build_crash_response(error, request_id, operation.path)
-        self._figures.count(operation, answer.status_code, time.perf_counter() - started)
+        self._request_metrics.count(operation, answer.status_code, time.perf_counter() - started)
         if operation.is_legacy:
             answer.headers.update(self._retirement)
         return answer
 
     async def _receive(
-        self, endpoint: ApiEndpoint, request: Request, holding: AsyncExitStack
+        self, endpoint: ApiEndpoint, request: Request, request_stack: AsyncExitStack
     ) -> ApiCall:
-        """Authenticate the request and read its body. `holding` is closed after the response."""
-        asked_at = time.monotonic()
+        """Authenticate the request and read its body. `request_stack` is closed after the
+        response.
+        """
+        checked_at = time.monotonic()
         access, merchant = await self._gate.admit(request)
         query = Query(request.scope["query_string"])
-        call = ApiCall(self._tools, access, merchant, path=request.path_params, query=query)
-        call.admitted_at = asked_at
+        call = ApiCall(self._services, access, merchant, path=request.path_params, query=query)
+        call.admitted_at = checked_at
         check_right(call.actor, endpoint.operation.right)
         body = endpoint.operation.body
         if body is None:
@@ -220,12 +227,12 @@ class ApiServer:
             call.parts = await read_form_parts(request, merchant.merchant_id)
             for part in call.parts:
                 if part.file is not None:
-                    holding.callback(part.file.close)
+                    request_stack.callback(part.file.close)
         elif not body.is_required and not has_body(request):
             call.body = b"{}"
         else:
             check_media_type(request, body.media_type, *body.further_media_types)
-            call.body = await self._bodies.read(request, merchant.merchant_id, holding)
+            call.body = await self._bodies.read(request, merchant.merchant_id, request_stack)
             check_encoding(call.body)
         return call
 
@@ -236,19 +243,19 @@ class ApiServer:
         response is stored. Raises StorageFull.
         """
         if parse_idempotency_key(request) is None:
-            size_bytes = max(1, count_announced(request) - FORM_BYTES)
-            limit_bytes = self._tools.resources.settings.merchant_storage_bytes
+            size_bytes = max(1, get_announced_bytes(request) - FORM_BYTES)
+            limit_bytes = self._services.resources.settings.merchant_storage_bytes
             await check_storage_room(self._database, merchant_id, size_bytes, limit_bytes)
 
     async def _perform(self, endpoint: ApiEndpoint, request: Request, call: ApiCall) -> Response:
         await self._admit_again(endpoint, request, call)
-        key = parse_idempotency_key(request) if endpoint.operation.takes_key else None
+        key = parse_idempotency_key(request) if endpoint.operation.accepts_key else None
         if key is not None:
             return await self._perform_once(endpoint, request, call, key)
         await self._prepare(endpoint, request, call)
-        if endpoint.span in {Span.OWN, Span.SHARED}:
+        if endpoint.database_scope in {DatabaseScope.OWN, DatabaseScope.SHARED}:
             return await _run(endpoint, call)
-        if endpoint.span is Span.CONNECTION:
+        if endpoint.database_scope is DatabaseScope.CONNECTION:
             async with self._database.connection() as call.tx:
                 return await _run(endpoint, call)
         async with self._database.transaction() as call.tx:
@@ -267,13 +274,13 @@ class ApiServer:
 
     async def _admit_again(self, endpoint: ApiEndpoint, request: Request, call: ApiCall) -> None:
         """Refuse a request whose access ended while its body was read or prepared."""
-        asked_at = time.monotonic()
-        is_recent = asked_at - call.admitted_at < _ADMITTED_SECONDS
+        checked_at = time.monotonic()
+        is_recent = checked_at - call.admitted_at < _ADMISSION_VALID_SECONDS
         if endpoint.operation.body is None or is_recent:
             return
         call.access, call.merchant = await self._gate.admit_again(request)
         check_right(call.actor, endpoint.operation.right)
-        call.admitted_at = asked_at
+        call.admitted_at = checked_at
 
     async def _perform_once(
         self, endpoint: ApiEndpoint, request: Request, call: ApiCall, key: str
@@ -282,18 +289,18 @@ class ApiServer:
             merchant_id=call.merchant.merchant_id,
             key=key,
             request_hash=hash_request(request, call.body, call.parts),
-            now=self._tools.resources.clock.now(),
+            now=self._services.resources.clock.now(),
         )
         if endpoint.prepare is not None:
             # Look for a stored response before preparing, so that a repetition does not prepare
             # again.
             async with self._database.connection() as connection:
-                kept = await find_response_of_repetition(connection, keyed)
-            if kept is not None:
-                return kept
+                stored = await find_repeated_response(connection, keyed)
+            if stored is not None:
+                return stored
             await self._prepare(endpoint, request, call)
         async with self._database.transaction() as tx:
-            call.tx = None if endpoint.span is Span.OWN else tx
+            call.tx = None if endpoint.database_scope is DatabaseScope.OWN else tx
             return await answer_once(tx, keyed, lambda: _run(endpoint, call))
 
 
@@ -317,12 +324,14 @@ def _list_retirement_headers(settings: Settings) -> dict[str, str]:
     """
     headers: dict[str, str] = {}
     if settings.scenarios_deprecated_on is not None:
-        at = _begin(settings.scenarios_deprecated_on)
+        at = _get_start_of_day(settings.scenarios_deprecated_on)
         headers["Deprecation"] = f"@{int(at.timestamp())}"
     if settings.scenarios_retired_on is not None:
-        headers["Sunset"] = format_datetime(_begin(settings.scenarios_retired_on), usegmt=True)
+        headers["Sunset"] = format_datetime(
+            _get_start_of_day(settings.scenarios_retired_on), usegmt=True
+        )
     return headers
 
 
-def _begin(day: date) -> datetime:
+def _get_start_of_day(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""The description of the token endpoint, which `api.token` serves."""
+"""The token endpoint: its description, and issuing a token for a client id and secret."""
 
 import base64
 import binascii
@@ -80,7 +80,8 @@ OBTAIN_TOKEN = Operation(
 
 
 _FORM = "application/x-www-form-urlencoded"
-# The sender is not authenticated yet. An id and a secret take a few hundred bytes.
+# A low limit, because the sender is not authenticated yet. An id and a secret take a few hundred
+# bytes.
 _MAX_BYTES = 8 * 1024
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="dunwell", charset="UTF-8"'}
 
@@ -89,19 +90,21 @@ class _UnsupportedGrant(InvalidRequest):
     """A grant type that RFC 6749, 5.2 gives its own error code."""
 
 
-async def serve_token(tools: ApiServices, figures: RequestMetrics, request: Request) -> Response:
+async def serve_token(
+    services: ApiServices, request_metrics: RequestMetrics, request: Request
+) -> Response:
     started = time.perf_counter()
     try:
-        answer = await _issue(tools, request)
+        answer = await _issue_token(services, request)
     except Refusal as refusal:
         answer = build_oauth_refusal_response(refusal)
     except Exception as error:  # noqa: BLE001 - a crash is answered, and logged here
-        request_id = request_id_of(request.scope, tools.resources)
+        request_id = request_id_of(request.scope, services.resources)
         build_crash_response(error, request_id, OBTAIN_TOKEN.path)
         answer = _answer_error(
             500, "server_error", "Try again. If it fails again, inform the operator."
         )
-    figures.count(OBTAIN_TOKEN, answer.status_code, time.perf_counter() - started)
+    request_metrics.count(OBTAIN_TOKEN, answer.status_code, time.perf_counter() - started)
     return answer
 
 
@@ -132,7 +135,7 @@ def _answer_error(
     return Response(body, status, {**(headers or {}), "Pragma": "no-cache"}, media_type=JSON)
 
 
-async def _issue(tools: ApiServices, request: Request) -> Response:
+async def _issue_token(services: ApiServices, request: Request) -> Response:
     form = await _read_form(request)
     given = _parse_credential(request.headers.get("authorization"), form)
     if not given.client_id.isprintable():
@@ -144,7 +147,7 @@ async def _issue(tools: ApiServices, request: Request) -> Response:
         raise InvalidRequest("grant_type is missing. Send client_credentials.")
     if grant_type != "client_credentials":
         raise _UnsupportedGrant("Send grant_type client_credentials.")
-    resources = tools.resources
+    resources = services.resources
     request_id = request_id_of(request.scope, resources)
     visitor = digest_client_network(resources.keys, request.client.host if request.client else "")
     async with resources.database.transaction() as tx:
@@ -190,9 +193,9 @@ def _parse_credential(authorization: str | None, form: dict[str, str]) -> NewCre
 
 def _parse_basic(authorization: str) -> NewCredential:
     """Parse HTTP Basic. Id and secret are form-encoded before they are joined (RFC 6749, 2.3.1)."""
-    scheme, _, packed = authorization.strip().partition(" ")
+    scheme, _, encoded = authorization.strip().partition(" ")
     try:
-        text = base64.b64decode(packed.strip(), validate=True).decode()
+        text = base64.b64decode(encoded.strip(), validate=True).decode()
     except (binascii.Error, ValueError):
         text = ""
     client_id, colon, secret = text.partition(":")

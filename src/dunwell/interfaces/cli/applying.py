@@ -1,4 +1,4 @@
-"""The work of `dunwell apply FILE`: create or update one merchant from its file (CONTRACT 11), or
+"""Implement `dunwell apply FILE`: create or update one merchant from its file (CONTRACT 11), or
 apply the installation file (CONTRACT 15)."""
 
 import asyncio
@@ -62,8 +62,8 @@ async def _apply_installation(
 
 def _print_installation(applied: AppliedInstallation, *, is_json: bool) -> None:
     if is_json:
-        answer = {"revision": applied.revision, "changes": applied.changes}
-        click.echo(msgspec.json.format(msgspec.json.encode(answer)))
+        output = {"revision": applied.revision, "changes": applied.changes}
+        click.echo(msgspec.json.format(msgspec.json.encode(output)))
         return
     lines = [f"  {change}" for change in applied.changes] or ["  nothing to change"]
     click.echo("\n".join([f"Installation (revision {applied.revision})", *lines]))

@@ -1,6 +1,5 @@
-"""`dunwell audit`: show who changed what for a merchant or the installation, and `dunwell verify-
-ledger`: verify that ledger and audit log have not been changed.
-"""
+"""`dunwell audit`: show who changed what for a merchant or the installation. `dunwell
+verify-ledger`: verify that the ledger and the audit log have not been changed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -27,10 +26,10 @@ from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import render_count
 
-_WORD = "audit"
+_COMMAND = "audit"
 
 
-@click.command(_WORD)
+@click.command(_COMMAND)
 @data_dir_option
 @click.argument("merchant", required=False)
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
@@ -61,9 +60,9 @@ def audit(
             )
 
     if merchant is None:
-        page = run_query(data_dir, _WORD, read_installation)
+        page = run_query(data_dir, _COMMAND, read_installation)
     else:
-        page = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read)
+        page = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
     if is_json:
         echo_json({"items": page.items, "nextCursor": page.next_cursor})
         return
@@ -149,12 +148,18 @@ def verify_ledger_command(
     async def read(resources: Resources) -> list[LedgerVerdict]:
         if is_installation:
             return [await verify_installation_seals(resources, expect)]
-        merchant_ids = await _choose(resources, merchant)
+        merchant_ids = await _list_merchants_to_verify(resources, merchant)
         found = [await verify_ledger(resources, each, expect) for each in merchant_ids]
         if merchant is None:
-            own = await verify_installation_seals(resources)
+            installation_verdict = await verify_installation_seals(resources)
             # Until a user has signed in, there is nothing to report.
-            found += [own] if own.head or own.unsealed_rows or own.fault_count else []
+            found += (
+                [installation_verdict]
+                if installation_verdict.head
+                or installation_verdict.unsealed_rows
+                or installation_verdict.fault_count
+                else []
+            )
         return found
 
     verdicts = run_query(data_dir, _VERIFY, read)
@@ -167,7 +172,7 @@ def verify_ledger_command(
         raise SystemExit(1)
 
 
-async def _choose(resources: Resources, key: str | None) -> Sequence[int]:
+async def _list_merchants_to_verify(resources: Resources, key: str | None) -> Sequence[int]:
     if key is None:
         return await list_merchant_ids(resources)
     async with resources.database.connection() as connection:
@@ -175,10 +180,10 @@ async def _choose(resources: Resources, key: str | None) -> Sequence[int]:
 
 
 def _print_verdict(verdict: LedgerVerdict) -> None:
-    what = "sound" if verdict.is_sound else f"FAULTY ({verdict.fault_count:,} found)"
-    whose = verdict.merchant_key or "(installation)"
+    result = "sound" if verdict.is_sound else f"FAULTY ({verdict.fault_count:,} found)"
+    name = verdict.merchant_key or "(installation)"
     click.echo(
-        f"{whose}  {what}  {render_count(verdict.sealed_rows, 'row')} sealed, "
+        f"{name}  {result}  {render_count(verdict.sealed_rows, 'row')} sealed, "
         f"{verdict.unsealed_rows:,} not yet"
     )
     click.echo(f"  head  {_render_head(verdict.head) or 'none'}")

@@ -23,14 +23,14 @@ from dunwell.interfaces.cli.work import find_merchant_by_key, run_query, run_use
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
-_WORD = "communications"
+_COMMAND = "communications"
 _ROWS_AT_ONCE = 500
 
 # The key of a merchant, and one of its communications.
 Found = tuple[str, ContactView]
 
 
-@click.group(_WORD, no_args_is_help=False)
+@click.group(_COMMAND, no_args_is_help=False)
 def command() -> None:
     """Show communications, and resolve those whose delivery status is unknown."""
 
@@ -47,7 +47,7 @@ def unknown(data_dir: str | None, merchant: str | None, is_json: bool) -> None:
         async with resources.database.connection() as tx:
             return await _find_unknown(tx, merchant)
 
-    found = run_query(data_dir, _WORD, read)
+    found = run_query(data_dir, _COMMAND, read)
     if is_json:
         echo_json([_as_json(key, view) for key, view in found])
     elif found:
@@ -67,7 +67,9 @@ def show(data_dir: str | None, merchant: str, reference: UUID, is_json: bool) ->
     async def read(work: Work, _: Resources) -> ContactView:
         return await get_contact(work.tx, work.merchant_id, reference)
 
-    values = _as_json(merchant, run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read))
+    values = _as_json(
+        merchant, run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
+    )
     if is_json:
         echo_json(values)
         return
@@ -90,7 +92,7 @@ def resolve(data_dir: str | None, merchant: str, reference: UUID, outcome: str) 
     async def change(work: Work, _: Resources) -> str:
         return await resolve_unknown_contact(work, reference, was_sent=outcome == "sent")
 
-    state = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change)
+    state = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change)
     words = {
         "ACCEPTED": "it was sent; its claim continues",
         "PLANNED": "it was not sent; it will be sent again",
@@ -102,12 +104,12 @@ def resolve(data_dir: str | None, merchant: str, reference: UUID, outcome: str) 
 async def _find_unknown(tx: Connection, key: str | None) -> list[Found]:
     if key is not None:
         merchant = await load_merchant(tx, await find_merchant_by_key(key)(tx))
-        assert merchant is not None, "found just now"
+        assert merchant is not None, "its id was found in this transaction"
         return await _find_unknown_of(tx, merchant)
     found: list[Found] = []
-    behind = 0
-    while page := await load_merchants_page(tx, behind, _ROWS_AT_ONCE):
-        behind = page[-1].merchant_id
+    after = 0
+    while page := await load_merchants_page(tx, after, _ROWS_AT_ONCE):
+        after = page[-1].merchant_id
         for merchant in page:
             found += await _find_unknown_of(tx, merchant)
     return found

@@ -28,7 +28,7 @@ from dunwell.accounts.merchants.credentials.tokens import (
 from dunwell.accounts.merchants.rights import Scope, order_scopes
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json
-from dunwell.interfaces.cli.work import Find, find_merchant_by_key, run_use_case
+from dunwell.interfaces.cli.work import FindMerchant, find_merchant_by_key, run_use_case
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
@@ -64,7 +64,7 @@ def create(
             scopes=_parse_scopes(scope) or (Scope.ALL,),
         )  # fmt: skip
 
-    _show(run_use_case(data_dir, "credential", find_merchant_by_key(merchant), change))
+    _print_secret(run_use_case(data_dir, "credential", find_merchant_by_key(merchant), change))
 
 
 @command.command("list")
@@ -110,7 +110,7 @@ def rotate(data_dir: str | None, client_id: str) -> None:
         randomness = secrets.token_bytes(SECRET_RANDOM_BYTES)
         return await rotate_credential(work, client_id, randomness=randomness)
 
-    _show(run_use_case(data_dir, "credential", _owner_of_credential(client_id), change))
+    _print_secret(run_use_case(data_dir, "credential", _owner_of_credential(client_id), change))
 
 
 @command.command("end-old-secret")
@@ -170,11 +170,11 @@ def disallow(data_dir: str | None, client_id: str, merchant: str) -> None:
     async def change(work: Work, _: Resources) -> bool:
         return await disallow_credential(work, client_id)
 
-    was_reached = run_use_case(data_dir, "credential", find_merchant_by_key(merchant), change)
-    click.echo(f"{client_id} {'no longer has' if was_reached else 'had no'} access to {merchant}")
+    had_access = run_use_case(data_dir, "credential", find_merchant_by_key(merchant), change)
+    click.echo(f"{client_id} {'no longer has' if had_access else 'had no'} access to {merchant}")
 
 
-def _show(credential: NewCredential) -> None:
+def _print_secret(credential: NewCredential) -> None:
     click.echo(f"client_id      {credential.client_id}")
     click.echo(f"client_secret  {credential.client_secret}")
     click.echo("The secret is shown only once. Keep it safe.", err=True)
@@ -195,7 +195,7 @@ def _parse_scopes(given: tuple[str, ...]) -> tuple[Scope, ...]:
     return order_scopes(Scope(each) for each in given)
 
 
-def _owner_of_credential(client_id: str) -> Find:
+def _owner_of_credential(client_id: str) -> FindMerchant:
     async def find(tx: Connection) -> int:
         credential = await find_credential(tx, client_id)
         if credential is None:
@@ -205,7 +205,7 @@ def _owner_of_credential(client_id: str) -> Find:
     return find
 
 
-def _owner_of_token(token: str) -> Find:
+def _owner_of_token(token: str) -> FindMerchant:
     async def find(tx: Connection) -> int:
         merchant_id = await find_token_owner(tx, hash_secret(token))
         if merchant_id is None:

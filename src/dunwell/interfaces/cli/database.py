@@ -1,7 +1,5 @@
-"""Provide the database for short commands, and `dunwell migrate`, which upgrades its schema.
-
-It is the configured database, or the embedded one, which is started if it is not running.
-"""
+"""Provide the database to short commands. It is the configured database, or the embedded one, which
+is started if it is not running. `dunwell migrate` upgrades its schema."""
 
 import time
 from collections.abc import Iterator
@@ -33,17 +31,17 @@ def command(data_dir: str | None) -> None:
 
 @contextmanager
 def reach_database(settings: Settings, command: str) -> Iterator[str]:
-    """Return the address of a database that accepts connections.
+    """Yield the URL of a database that accepts connections.
 
-    The embedded database is used where `dunwell up` runs it; otherwise it is started and migrated
-    for the duration of the command. If another short command uses the same folder, this one waits
-    for it.
+    While `dunwell up` runs, its embedded database is used. Otherwise, the embedded database is
+    started and migrated for the duration of the command. If another short command uses the same
+    folder, this one waits for it.
     """
     if settings.database_url is not None:
         yield settings.database_url
         return
     embedded = open_embedded(settings)
-    lock = _try_own(settings, command)
+    lock = _try_lock_folder(settings, command)
     if lock is None:
         _wait_until_current(embedded)
         yield embedded.url
@@ -59,7 +57,7 @@ def reach_database(settings: Settings, command: str) -> Iterator[str]:
         lock.release()
 
 
-def _try_own(settings: Settings, command: str) -> FolderLock | None:
+def _try_lock_folder(settings: Settings, command: str) -> FolderLock | None:
     """Return the folder's lock, or None when `dunwell up` holds it."""
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:

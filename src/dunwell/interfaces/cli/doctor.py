@@ -16,7 +16,7 @@ from dunwell.interfaces.cli.findings.email import check_email_providers
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.interfaces.cli.findings.gateways import check_gateways
 from dunwell.interfaces.cli.findings.installation import (
-    check_alarms,
+    check_alerts,
     check_proxies,
     check_sign_in,
     check_webhook_networks,
@@ -59,7 +59,7 @@ def command(data_dir: str | None) -> None:
     # This raises with every fault in the settings.
     settings = read_settings("doctor", data_dir=data_dir)
     findings = [DoctorFinding("settings", f"usable, {settings.profile} profile")]
-    findings += [check_tls(settings), check_figures(settings), *_check_database(settings)]
+    findings += [check_tls(settings), check_metrics(settings), *_check_database(settings)]
     findings += [_check_storage(settings), _check_disk(settings), check_folders(settings)]
     findings.append(check_fonts(settings))
     findings.append(describe_confinement(find_confinement()))
@@ -78,13 +78,13 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
             revision, newest = load_revisions(url)
             server = [
                 check_version(version),
-                asyncio.run(_look_for_pooler(url)),
+                asyncio.run(_detect_pooler(url)),
                 check_clocks(skew),
             ]
             if revision != newest:
                 # All other checks read tables that do not exist yet.
                 return [*server, check_revision(revision, newest)]
-            restored = asyncio.run(_ask_restored(url))
+            restore_hold = asyncio.run(_find_restore_hold(url))
             archive = asyncio.run(check_archive(settings.archive_dir, url))
             proxies = asyncio.run(check_proxies(url))
             others = [
@@ -94,7 +94,7 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
                 *asyncio.run(check_email_providers(url, settings)),
                 *asyncio.run(check_payment_providers(url, settings)),
                 *asyncio.run(check_sign_in(url, settings)),
-                *asyncio.run(check_alarms(url)),
+                *asyncio.run(check_alerts(url)),
                 *asyncio.run(check_workflows(url)),
                 *asyncio.run(check_merchant_storage(url, settings)),
                 *asyncio.run(check_webhook_networks(url)),
@@ -110,7 +110,7 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
         check_revision(revision, newest),
         proxies,
         check_keys(KeyRing(settings.secret_key), known),
-        check_restored(restored),
+        check_restored(restore_hold),
         *others,
         *([] if archive is None else [DoctorFinding("archive", *archive)]),
     ]
@@ -122,19 +122,19 @@ async def _ask_database(url: str) -> tuple[int, float, Sequence[KnownKeyVersion]
     connection = await _connect(url)
     try:
         before = datetime.now(UTC)
-        there = await connection.fetchval("SELECT clock_timestamp()")
+        database_time = await connection.fetchval("SELECT clock_timestamp()")
         middle = before + (datetime.now(UTC) - before) / 2
         known: Sequence[KnownKeyVersion] = ()
         with contextlib.suppress(asyncpg.UndefinedTableError):
             known = await load_versions(connection)
         version = connection.get_server_version().major
-        return version, (there - middle).total_seconds(), known
+        return version, (database_time - middle).total_seconds(), known
     finally:
         await connection.close()
 
 
 def check_tls(settings: Settings) -> DoctorFinding:
-    """Report whether the connection proves which server it reaches."""
+    """Report whether the connection to the database verifies the server."""
     mode, words = find_ssl_mode(settings.database_url), "encrypts without verifying the server:"
     match mode:
         case None:
@@ -151,17 +151,17 @@ def check_tls(settings: Settings) -> DoctorFinding:
     )
 
 
-def check_figures(settings: Settings) -> DoctorFinding:
+def check_metrics(settings: Settings) -> DoctorFinding:
     if settings.operator_bind is not None:
         words = f"/metrics is at http://{settings.operator_bind}, without a login"
-        return DoctorFinding("figures", words)
+        return DoctorFinding("metrics", words)
     if settings.is_development:
-        return DoctorFinding("figures", "the web process serves /metrics, the worker does not")
+        return DoctorFinding("metrics", "the web process serves /metrics, the worker does not")
     remedy = "Set DUNWELL_OPERATOR_BIND for web and worker, such as 127.0.0.1:9100."
-    return DoctorFinding("figures", "/metrics is not served", remedy, is_note=True)
+    return DoctorFinding("metrics", "/metrics is not served", remedy, is_note=True)
 
 
-async def _ask_restored(url: str) -> RestoreHold | None:
+async def _find_restore_hold(url: str) -> RestoreHold | None:
     connection = await _connect(url)
     try:
         with contextlib.suppress(asyncpg.UndefinedTableError):
@@ -171,31 +171,33 @@ async def _ask_restored(url: str) -> RestoreHold | None:
         await connection.close()
 
 
-def check_restored(restored: RestoreHold | None) -> DoctorFinding:
-    """Report a restore that waits for a user to say how much was lost. Until then the worker does
+def check_restored(restore_hold: RestoreHold | None) -> DoctorFinding:
+    """Report a restored installation that has not been resumed. Until then the worker does
     nothing."""
-    if restored is None:
+    if restore_hold is None:
         return DoctorFinding("restore", "no restore waits to be resumed")
-    words = f"as of {restored.taken_at:%Y-%m-%d %H:%M:%S} UTC waits to be resumed: nothing is sent"
+    words = (
+        f"as of {restore_hold.taken_at:%Y-%m-%d %H:%M:%S} UTC waits to be resumed: nothing is sent"
+    )
     return DoctorFinding("restore", words, "Run: dunwell restore --resume --lost-until TIME")
 
 
 async def _connect(url: str) -> OpenConnection:
-    """Connect as one does through a pooler, even if the address names none, so that one can be
-    detected."""
+    """Connect with the options that a pooler requires, even if the URL names no pooler, so that one
+    can be detected."""
     return await connect(url, OpenConnection, timeout=10, statement_cache_size=0)
 
 
-async def _look_for_pooler(url: str) -> DoctorFinding:
-    """Detect a pooler: the process id that a client gets from a pooler differs from that of the
-    server."""
+async def _detect_pooler(url: str) -> DoctorFinding:
+    """Detect a pooler: the process id that it reports to a client differs from that of the server
+    process."""
     connection = await _connect(url)
     try:
-        number = await connection.fetchval("SELECT pg_backend_pid()")
-        if number == connection.get_server_pid():
-            return _describe_none(url)
+        process_id = await connection.fetchval("SELECT pg_backend_pid()")
+        if process_id == connection.get_server_pid():
+            return _describe_missing_pooler(url)
         if not parse_database_address(url).is_pooled:
-            return await _describe_unnamed(url)
+            return await _describe_unnamed_pooler(url)
         words = "in transaction mode, as configured"
         if not await connection.fetchval("SELECT pg_jit_available()"):
             return DoctorFinding("pooler", words)
@@ -209,7 +211,7 @@ async def _look_for_pooler(url: str) -> DoctorFinding:
         await connection.close()
 
 
-def _describe_none(url: str) -> DoctorFinding:
+def _describe_missing_pooler(url: str) -> DoctorFinding:
     words = "there is none"
     if not parse_database_address(url).is_pooled:
         return DoctorFinding("pooler", words)
@@ -217,9 +219,9 @@ def _describe_none(url: str) -> DoctorFinding:
     return DoctorFinding("pooler", f"{words}, but the database URL names one", remedy, is_note=True)
 
 
-async def _describe_unnamed(url: str) -> DoctorFinding:
-    """If the pooler rejects a setting that the service sends when a session starts, nothing works
-    and this is a fault."""
+async def _describe_unnamed_pooler(url: str) -> DoctorFinding:
+    """Describe a pooler that the URL does not name. It is a fault if the pooler rejects a setting
+    that the service sends at the start of a session, because then nothing works."""
     words = "there is one, but the database URL does not name it"
     remedy = (
         "In transaction mode add pooler=transaction to DUNWELL_DATABASE_URL."
@@ -247,12 +249,12 @@ def check_clocks(skew_seconds: float) -> DoctorFinding:
 
 
 def check_keys(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> DoctorFinding:
-    misfit = find_key_mismatch(keys, known)
-    if misfit is not None:
-        return DoctorFinding("secret key", "does not fit the database", misfit)
+    mismatch = find_key_mismatch(keys, known)
+    if mismatch is not None:
+        return DoctorFinding("secret key", "does not fit the database", mismatch)
     older = [str(each) for each in keys.versions[1:]]
-    behind = f", older versions: {', '.join(older)}" if older else ""
-    return DoctorFinding("secret key", f"version {keys.version} is in use{behind}")
+    older_versions = f", older versions: {', '.join(older)}" if older else ""
+    return DoctorFinding("secret key", f"version {keys.version} is in use{older_versions}")
 
 
 def check_revision(revision: str | None, newest: str) -> DoctorFinding:
@@ -302,11 +304,11 @@ def check_folders(settings: Settings) -> DoctorFinding:
 def describe_confinement(found: Confinement) -> DoctorFinding:
     """Report the sandbox for parsing files. Its absence is not a fault: limits of memory, time and
     open files still apply."""
-    able = [f"Landlock {found.landlock}"] if found.landlock else []
-    able += ["seccomp"] if found.has_seccomp else []
+    available = [f"Landlock {found.landlock}"] if found.landlock else []
+    available += ["seccomp"] if found.has_seccomp else []
     words = (
-        f"{' and '.join(able)} confine the processes that parse files"
-        if able
+        f"{' and '.join(available)} confine the processes that parse files"
+        if available
         else ("this kernel has neither Landlock nor seccomp; only limits confine file parsing")
     )
     return DoctorFinding("confinement", words)

@@ -1,4 +1,4 @@
-"""The work of `dunwell explain`: explain the status of a claim."""
+"""Implement `dunwell explain`: explain the status of a claim."""
 
 from collections.abc import Iterator
 from datetime import datetime

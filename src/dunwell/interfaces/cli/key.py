@@ -35,7 +35,7 @@ from dunwell.platform.errors import InvalidState
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.key_versions import find_key_mismatch, load_versions
 
-_WORD = "key"
+_COMMAND = "key"
 _NEXT = """\
 This is version {version}. It is not stored anywhere: keep a copy apart from database backups.
 One host: insert the line at the beginning of DUNWELL_SECRET_KEY (or of the file named in
@@ -47,7 +47,7 @@ _Answer = TypeVar("_Answer")
 _Use = Callable[[Connection, KeyRing], Awaitable[_Answer]]
 
 
-@click.group(_WORD, no_args_is_help=False)
+@click.group(_COMMAND, no_args_is_help=False)
 def command() -> None:
     """Generate a new version of the secret key, show what depends on old versions, and retire
     them."""
@@ -61,17 +61,17 @@ def rotate(data_dir: str | None) -> None:
     In development it is added to secret.key in the data folder. Where DUNWELL_SECRET_KEY is set,
     the line to add there is printed, with instructions on standard error.
     """
-    settings = read_settings(_WORD, data_dir=data_dir)
-    version, key = _run(settings, _find_next), generate_key()
+    settings = read_settings(_COMMAND, data_dir=data_dir)
+    version, key = _run_with_database(settings, _find_next), generate_key()
     if "DUNWELL_SECRET_KEY" in os.environ or "DUNWELL_SECRET_KEY_FILE" in os.environ:
         click.echo(render_version(version, key))
         click.echo(_NEXT.format(version=version), err=True)
         return
     path = settings.data_dir / FILE_NAME
     with ExitStack() as closing:
-        # A running process cannot read what other processes seal with a version that it does not
-        # know.
-        closing.callback(FolderLock.acquire(settings.data_dir, f"{_WORD}-rotate").release)
+        # No other process may be running: it could not read what is sealed with a version that it
+        # has not loaded.
+        closing.callback(FolderLock.acquire(settings.data_dir, f"{_COMMAND}-rotate").release)
         save_versions(path, {version: key, **settings.secret_key})
     click.echo(f"Version {version} is used from the next start. It is the first line of {path}.")
 
@@ -81,12 +81,12 @@ def rotate(data_dir: str | None) -> None:
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def status(data_dir: str | None, is_json: bool) -> None:
     """Show the versions of the secret key, and how many values are sealed or digested with each."""
-    settings = read_settings(_WORD, data_dir=data_dir)
+    settings = read_settings(_COMMAND, data_dir=data_dir)
 
     async def use(tx: Connection, keys: KeyRing) -> list[KeyVersionState]:
         return await list_version_states(tx, keys, list_sealed_values(settings))
 
-    states = _run(settings, use)
+    states = _run_with_database(settings, use)
     if is_json:
         echo_json(states)
     else:
@@ -102,7 +102,7 @@ def status(data_dir: str | None, is_json: bool) -> None:
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask for confirmation.")
 def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) -> None:
     """Allow VERSION to be removed from the settings, if nothing depends on it any more."""
-    settings = read_settings(_WORD, data_dir=data_dir)
+    settings = read_settings(_COMMAND, data_dir=data_dir)
     if is_lost:
         confirm(f"Give up all values that need version {version}?", is_sure=is_sure)
     end = abandon_version if is_lost else retire_version
@@ -111,29 +111,29 @@ def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) 
         stamp = AuditStamp(SystemClock().now(), RandomIds())
         await end(tx, keys, kinds=list_sealed_values(settings), version=version, stamp=stamp)
 
-    _run(settings, use)
+    _run_with_database(settings, use)
     click.echo(f"Version {version} is retired. It can be removed from the settings.")
 
 
 async def _find_next(tx: Connection, keys: KeyRing) -> int:
-    misfit = find_key_mismatch(keys, await load_versions(tx))
-    if misfit is not None:
-        raise InvalidState(misfit)
+    mismatch = find_key_mismatch(keys, await load_versions(tx))
+    if mismatch is not None:
+        raise InvalidState(mismatch)
     return await find_next_version(tx, keys)
 
 
-def _run(settings: Settings, use: _Use[_Answer]) -> _Answer:
+def _run_with_database(settings: Settings, use: _Use[_Answer]) -> _Answer:
     """Run `use` even if the key does not fit the database, because these commands repair that."""
 
     async def run(url: str) -> _Answer:
-        database = await Database.open(url, application=f"dunwell {_WORD}")
+        database = await Database.open(url, application=f"dunwell {_COMMAND}")
         try:
             async with database.transaction() as tx:
                 return await use(tx, KeyRing(settings.secret_key))
         finally:
             await database.close()
 
-    with reach_database(settings, _WORD) as url:
+    with reach_database(settings, _COMMAND) as url:
         return asyncio.run(run(url))
 
 

@@ -53,10 +53,10 @@ def show_progress() -> Iterator[Callable[[int, int], None] | None]:
         yield None
         return
 
-    def tell(done: int, total: int) -> None:
+    def show(done: int, total: int) -> None:
         click.echo(f"\r{done:,} of {render_count(total, 'claim')}", err=True, nl=False)
 
     try:
-        yield tell
+        yield show
     finally:
         click.echo(_CLEAR_LINE, err=True, nl=False)

@@ -150,10 +150,10 @@ def _restore_until(data_dir: str | None, folder: Path | None, until: datetime) -
     settings = read_settings("restore", data_dir=data_dir)
     if settings.database_url is not None:
         raise InvalidState("DUNWELL_DATABASE_URL is set. Restore with your server's own tools.")
-    place = folder or settings.archive_dir
-    if place is None:
+    archive_folder = folder or settings.archive_dir
+    if archive_folder is None:
         raise click.UsageError("Give the archive's FOLDER, or set DUNWELL_ARCHIVE_DIR.")
-    restore_to_moment(settings, WalArchive(place.resolve()), until)
+    restore_to_moment(settings, WalArchive(archive_folder.resolve()), until)
     click.echo(_HELD.format(taken_at=until.isoformat()))
 
 
@@ -175,19 +175,21 @@ def _reach_empty(settings: Settings) -> Iterator[str]:
 
 @click.command("archive")
 @data_dir_option
-@click.option("--parent", type=int, hidden=True, help="An inherited pipe that ends with its owner.")
+@click.option(
+    "--parent", type=int, hidden=True, help="An inherited pipe that closes when the parent ends."
+)
 @click.option("--operators-listener", type=int, hidden=True, help="Not used.")
-def archive(data_dir: str | None, parent: int | None, operators_listener: int | None) -> None:  # noqa: ARG001 - what every child is given
+def archive(data_dir: str | None, parent: int | None, operators_listener: int | None) -> None:  # noqa: ARG001 - every child process gets it
     """Copy files to DUNWELL_ARCHIVE_DIR and take base backups. Started by `dunwell up`."""
     if parent is None:
         raise InvalidState("dunwell up runs this where DUNWELL_ARCHIVE_DIR is set.")
     end_with_parent(parent)
     settings = read_settings("archive", data_dir=data_dir)
-    assert settings.archive_dir is not None, "up runs it only then"
-    asyncio.run(_keep(settings, WalArchive(settings.archive_dir)))
+    assert settings.archive_dir is not None, "dunwell up starts it only if it is set"
+    asyncio.run(_run_archive(settings, WalArchive(settings.archive_dir)))
 
 
-async def _keep(settings: Settings, archive: WalArchive) -> None:
+async def _run_archive(settings: Settings, archive: WalArchive) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

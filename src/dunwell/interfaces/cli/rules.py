@@ -77,7 +77,7 @@ def render_possibilities(rulebook: Rulebook, found: tuple[PossibleMatch, ...]) -
 def build_possibilities(
     rulebook: Rulebook, found: tuple[PossibleMatch, ...]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Use the same form in which the API explains the rules' result for a claim."""
+    """Return the possible matches in the format in which the API explains them for a claim."""
     shown = [
         {"percent": each.percent, "rules": build_explained_rules(rulebook, each.match)}
         for each in found
@@ -86,22 +86,28 @@ def build_possibilities(
 
 
 def _render_possibility(rulebook: Rulebook, found: PossibleMatch, *, is_certain: bool) -> str:
-    match, name = found.match, _name(rulebook, found)
-    gets = "stays unassigned" if name is None else f'gets "{name}"'
-    head = f"the claim {gets}" if is_certain else f"{found.percent} % of such claims: {gets}"
+    match, name = found.match, _find_workflow_name(rulebook, found)
+    result = "stays unassigned" if name is None else f'gets "{name}"'
+    head = f"the claim {result}" if is_certain else f"{found.percent} % of such claims: {result}"
     rows = [(verdict.name, describe_verdict(verdict)) for verdict in match.verdicts]
     table = render_table(("rule", "result"), [*rows, ("default", describe_default(match))])
     return f"{head}\n{table}"
 
 
-def _name(rulebook: Rulebook, found: PossibleMatch) -> str | None:
+def _find_workflow_name(rulebook: Rulebook, found: PossibleMatch) -> str | None:
     workflow_id = found.match.workflow_id
     return None if workflow_id is None else rulebook.names[workflow_id]
 
 
 def _render_rules(document: RulesDocument) -> str:
     rows = [
-        (str(number), rule.name, "yes" if rule.active else "no", _render_when(rule), _target(rule))
+        (
+            str(number),
+            rule.name,
+            "yes" if rule.active else "no",
+            _render_when(rule),
+            _render_target(rule),
+        )
         for number, rule in enumerate(document.rules, start=1)
     ]
     rows.append(("", "default", "", "", document.default or "none: the claim stays unassigned"))
@@ -116,7 +122,7 @@ def _render_when(rule: RuleDocument) -> str:
     return ", ".join(tests)
 
 
-def _target(rule: RuleDocument) -> str:
+def _render_target(rule: RuleDocument) -> str:
     if isinstance(rule.target, str):
         return rule.target
     return ", ".join(f"{share.percent} % {share.workflow}" for share in rule.target)
@@ -154,7 +160,7 @@ def show(data_dir: str | None, is_json: bool, merchant: str) -> None:
 @click.argument("file", type=click.File(encoding="utf-8"))
 def draft(data_dir: str | None, is_json: bool, merchant: str, file: TextIO) -> None:
     """Save FILE (YAML or JSON; - reads standard input) as the draft of MERCHANT's rules."""
-    document = parse_rules(_read(file))
+    document = parse_rules(_parse_file(file))
 
     async def change(work: Work, _: Resources) -> RulesReview:
         return await save_rules_draft(work, document)
@@ -181,12 +187,12 @@ def publish(data_dir: str | None, is_json: bool, is_sure: bool, merchant: str) -
     async def change(work: Work, _: Resources) -> RulesPublication:
         return await publish_rules_draft(work)
 
-    made = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), change)
+    publication = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), change)
     if is_json:
-        echo_json({"version": made.version, **msgspec.to_builtins(made.review)})
+        echo_json({"version": publication.version, **msgspec.to_builtins(publication.review)})
     else:
-        words = f"assignment rules published as version {made.version}"
-        click.echo("\n".join([words, *render_review(made.review)]))
+        words = f"assignment rules published as version {publication.version}"
+        click.echo("\n".join([words, *render_review(publication.review)]))
 
 
 async def _review_draft(work: Work, _: Resources) -> RulesReview:
@@ -254,12 +260,12 @@ def _read_claim(claim_id: int | None, facts: TextIO | None) -> int | Hypothetica
     if (claim_id is None) == (facts is None):
         raise click.UsageError("Give exactly one of --claim and --facts.")
     if facts is not None:
-        return parse_hypothetical_claim(_read(facts))
+        return parse_hypothetical_claim(_parse_file(facts))
     assert claim_id is not None
     return claim_id
 
 
-def _read(file: TextIO) -> object:
+def _parse_file(file: TextIO) -> object:
     """Return the value in a file. Raises InvalidRequest."""
     try:
         return parse_yaml(file.read())

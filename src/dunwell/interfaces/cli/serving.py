@@ -76,8 +76,8 @@ def is_ready(host: str, port: int) -> bool:
         connection.close()
 
 
-class _Beside(uvicorn.Server):
-    """A server that leaves the handling of signals to the rest of the process."""
+class _SecondaryServer(uvicorn.Server):
+    """A second server in a process whose signals are handled elsewhere."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -88,11 +88,11 @@ class _Beside(uvicorn.Server):
 async def serve_operators(
     operators: OperatorService, listener: socket.socket | None
 ) -> AsyncIterator[None]:
-    """Serve until the block ends. Does nothing without a listener."""
+    """Serve the operators' application until the block ends. Without a listener, do nothing."""
     if listener is None:
         yield
         return
-    server = build_server(operators.app, operators.bounds, grace_seconds=1, kind=_Beside)
+    server = build_server(operators.app, operators.bounds, grace_seconds=1, kind=_SecondaryServer)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         yield
@@ -109,25 +109,25 @@ async def print_when_ready(
     resources: Resources, line: str, is_up: Callable[[], bool] = lambda: True
 ) -> AsyncIterator[None]:
     """Print `line` once, as soon as the database is usable and `is_up` returns True."""
-    telling = asyncio.create_task(_print_once(resources, line, is_up))
+    printing = asyncio.create_task(_print_once(resources, line, is_up))
     try:
         yield
     finally:
-        telling.cancel()
+        printing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await telling
+            await printing
 
 
 async def _print_once(resources: Resources, line: str, is_up: Callable[[], bool]) -> None:
-    told, readiness = "", Readiness(resources.database, resources.clock)
+    reported, readiness = "", Readiness(resources.database, resources.clock)
     while True:
         reason = await _find_reason(readiness)
         if reason is None and is_up():
             click.echo(line)
             return
-        if reason is not None and reason != told:
+        if reason is not None and reason != reported:
             click.echo(f"dunwell: not ready: {reason}", err=True)
-            told = reason
+            reported = reason
         await asyncio.sleep(_POLL_SECONDS)
 
 
@@ -144,7 +144,9 @@ async def _find_reason(readiness: Readiness) -> str | None:
 @address_options
 @click.option("--listener", type=int, hidden=True, help="An inherited listening socket.")
 @operators_option
-@click.option("--parent", type=int, hidden=True, help="An inherited pipe that ends with its owner.")
+@click.option(
+    "--parent", type=int, hidden=True, help="An inherited pipe that closes when the parent ends."
+)
 def web(
     data_dir: str | None, host: str | None, port: str | None,
     listener: int | None, operators_listener: int | None, parent: int | None,
@@ -169,7 +171,8 @@ async def _serve(
     settings: Settings, listening: socket.socket, operators: socket.socket | None, *,
     is_alone: bool,
 ) -> None:  # fmt: skip
-    """`is_alone` is True if no parent process prints when it is ready or shares its sockets."""
+    """Run the web process. `is_alone` is True without a parent process, which would share its
+    sockets and print when it is ready."""
     async with (
         open_resources(settings, "web") as resources,
         open_web(resources) as web,
@@ -199,7 +202,9 @@ def _end_on_signals(server: uvicorn.Server) -> None:
 @click.command("worker")
 @data_dir_option
 @operators_option
-@click.option("--parent", type=int, hidden=True, help="An inherited pipe that ends with its owner.")
+@click.option(
+    "--parent", type=int, hidden=True, help="An inherited pipe that closes when the parent ends."
+)
 def worker(data_dir: str | None, operators_listener: int | None, parent: int | None) -> None:
     """Run due steps, send messages and deliver webhooks from this process alone."""
     if parent is not None:
@@ -210,11 +215,14 @@ def worker(data_dir: str | None, operators_listener: int | None, parent: int | N
     operators = open_operators_listener(settings, operators_listener)
     tune_garbage_collector()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_work(settings, operators, is_alone=parent is None))
+        runner.run(_run_worker(settings, operators, is_alone=parent is None))
 
 
-async def _work(settings: Settings, operators: socket.socket | None, *, is_alone: bool) -> None:
-    """`is_alone` is True if no parent process prints when it is ready."""
+async def _run_worker(
+    settings: Settings, operators: socket.socket | None, *, is_alone: bool
+) -> None:
+    """Run the worker. `is_alone` is True without a parent process, which would print when it is
+    ready."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -224,7 +232,7 @@ async def _work(settings: Settings, operators: socket.socket | None, *, is_alone
     ):
         line = "ready, worker"
         if settings.operator_bind is not None:
-            line += f", health and figures at http://{settings.operator_bind}"
+            line += f", health and metrics at http://{settings.operator_bind}"
         async with print_when_ready(resources, line) if is_alone else nullcontext():
             await wait_until_resumed(resources, stop)
             async with open_loops(resources, stop) as loops:

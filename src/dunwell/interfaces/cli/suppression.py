@@ -18,11 +18,11 @@ from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import find_merchant_by_key, run_use_case
 from dunwell.platform.resources import Resources
 
-_WORD = "suppression"
+_COMMAND = "suppression"
 _CHANNELS = click.Choice(get_args(Channel))
 
 
-@click.group(_WORD, no_args_is_help=False)
+@click.group(_COMMAND, no_args_is_help=False)
 def command() -> None:
     """Manage the suppression list: addresses that receive no messages."""
 
@@ -37,7 +37,7 @@ def show(data_dir: str | None, merchant: str, is_json: bool) -> None:
     async def read(work: Work, _: Resources) -> list[SuppressionEntry]:
         return await load_suppressions(work.tx, work.merchant_id)
 
-    found = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read)
+    found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
     if is_json:
         echo_json([_as_json(each) for each in found])
     elif found:
@@ -70,7 +70,7 @@ def add(
     async def change(work: Work, resources: Resources) -> bool:
         return await suppress(work, resources.keys, channel=channel, address=address, reason=reason)
 
-    is_new = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change)
+    is_new = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change)
     click.echo("suppressed" if is_new else "already suppressed")
 
 
@@ -85,7 +85,7 @@ def lift(data_dir: str | None, merchant: str, channel: Channel, address: str) ->
     async def change(work: Work, resources: Resources) -> None:
         await lift_suppression(work, resources.keys, channel, address)
 
-    run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change)
+    run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change)
     click.echo("removed from the suppression list")
 
 

@@ -45,7 +45,7 @@ _ARCHIVE = "archive"
 # Longer than a web process or a worker takes to stop.
 _PROGRAM_TIMEOUT_SECONDS = 25.0
 _DATABASE_TIMEOUT_SECONDS = 30.0
-_AWAY = (OSError, asyncpg.CannotConnectNowError, asyncpg.PostgresConnectionError)
+_UNAVAILABLE_ERRORS = (OSError, asyncpg.CannotConnectNowError, asyncpg.PostgresConnectionError)
 
 
 @click.command("up")
@@ -79,32 +79,32 @@ def command(data_dir: str | None, host: str | None, port: str | None, workers: i
 
 
 class _Stopping:
-    """Whether a signal has requested a stop. A second signal kills the programs."""
+    """Handles the signals that request a stop. A second signal kills the programs."""
 
     def __init__(self) -> None:
-        self._asked = threading.Event()
+        self._requested = threading.Event()
         self.programs: Sequence[Program] = ()
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._ask)
+            signal.signal(number, self._request)
 
-    def _ask(self, *_: object) -> None:
-        if self._asked.is_set():
+    def _request(self, *_: object) -> None:
+        if self._requested.is_set():
             for program in self.programs:
                 program.send(signal.SIGKILL)
-        self._asked.set()
+        self._requested.set()
 
-    def is_asked(self) -> bool:
-        return self._asked.is_set()
+    def is_requested(self) -> bool:
+        return self._requested.is_set()
 
     def wait(self, seconds: float) -> None:
-        self._asked.wait(seconds)
+        self._requested.wait(seconds)
 
 
 def _plan_database(settings: Settings, stopping: _Stopping) -> Program:
     embedded = open_embedded(settings)
     return Program(
         "database",
-        lambda: embedded.start(is_wanted=lambda: not stopping.is_asked()),
+        lambda: embedded.start(is_wanted=lambda: not stopping.is_requested()),
         stop_signal=signal.SIGINT,  # PostgreSQL's fast shutdown.
     )
 
@@ -117,12 +117,11 @@ def _prepare_database(settings: Settings, database: list[Program], stopping: _St
             program.start()
         is_migrated = _migrate(get_database_url(settings), stopping)
     except PostgresFailed:
-        if stopping.is_asked():
+        if stopping.is_requested():
             return False
         raise
     if is_migrated:
-        # Check the key here. Otherwise the programs would refuse it and be restarted again and
-        # again.
+        # Check the key here. Otherwise each program would refuse it and be restarted repeatedly.
         asyncio.run(register_keys_at(get_database_url(settings), KeyRing(settings.secret_key)))
     return is_migrated
 
@@ -130,10 +129,10 @@ def _prepare_database(settings: Settings, database: list[Program], stopping: _St
 def _migrate(url: str, stopping: _Stopping) -> bool:
     """Migrate. Wait for a database on another host, which may start later than this one."""
     deadline = time.monotonic() + _DATABASE_TIMEOUT_SECONDS
-    while not stopping.is_asked():
+    while not stopping.is_requested():
         try:
             migrate(url)
-        except _AWAY as error:
+        except _UNAVAILABLE_ERRORS as error:
             if time.monotonic() > deadline:
                 raise PostgresFailed(
                     f"The database does not respond ({error}). Check DUNWELL_DATABASE_URL."
@@ -155,27 +154,27 @@ class _Listeners:
 def _plan_programs(
     settings: Settings, lock: FolderLock, listeners: _Listeners, workers: int
 ) -> list[Program]:
-    lifeline = ParentPipe()
+    parent_pipe = ParentPipe()
     environment = _child_environment(settings)
     if listeners.operators is not None:
-        environment = {**_share_figures(settings), **environment}
+        environment = {**_share_metrics(settings), **environment}
 
     def on_death(pid: int) -> None:
         folder = environment.get("PROMETHEUS_MULTIPROC_DIR")
         if folder is not None:
             load_object("dunwell.platform.metrics:remove_process_gauges")(pid, Path(folder))
 
-    def plan(name: str, word: str, **inherited: socket.socket | None) -> Program:
+    def plan(name: str, subcommand: str, **inherited: socket.socket | None) -> Program:
         sockets = {**inherited, "--operators-listener": listeners.operators}
         given = {option: each.fileno() for option, each in sockets.items() if each is not None}
-        arguments = [word, "--parent", str(lifeline.descriptor)]
+        arguments = [subcommand, "--parent", str(parent_pipe.descriptor)]
         for option, descriptor in given.items():
             arguments += [option, str(descriptor)]
         command = [sys.executable, "-P", "-m", "dunwell", *arguments]
         descriptors = (lock.descriptor, *given.values())
 
         def start() -> Process:
-            return lifeline.spawn(command, environment, descriptors)
+            return parent_pipe.spawn(command, environment, descriptors)
 
         return Program(name, start, on_death=on_death)
 
@@ -185,7 +184,7 @@ def _plan_programs(
     return [*web, plan("worker", "worker"), *archive]
 
 
-def _share_figures(settings: Settings) -> dict[str, str]:
+def _share_metrics(settings: Settings) -> dict[str, str]:
     """Let the children share their metrics, so that each can report the sums of all."""
     folder = settings.data_dir / "figures"
     shutil.rmtree(folder, ignore_errors=True)
@@ -207,7 +206,7 @@ def _child_environment(settings: Settings) -> dict[str, str]:
 
 def _watch(programs: Sequence[Program], settings: Settings, stopping: _Stopping) -> None:
     is_announced = False
-    while not stopping.is_asked():
+    while not stopping.is_requested():
         for program in programs:
             program.check_and_restart()
         if not is_announced and is_ready(settings.host, settings.port):
@@ -232,7 +231,7 @@ def _print_addresses(settings: Settings) -> None:
 def _describe_sign_in(settings: Settings) -> str:
     link = None
     if settings.is_development:
-        # The database is unavailable again. The next `dunwell up` prints the link.
+        # If the database is unavailable at this moment, the next `dunwell up` prints the link.
         with suppress(Refusal):
             link = load_object("dunwell.interfaces.cli.people.user:find_first_link")(settings)
     if link is not None:

@@ -79,12 +79,12 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
     async def try_once(resources: Resources) -> AttemptResult:
         async with open_work(resources, find_merchant_by_key(merchant)) as work:
             found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
-            begun = await start_test(work, found.endpoint_id)
+            started = await start_test(work, found.endpoint_id)
         settings = resources.settings
         async with open_webhook_sender(
             allow_loopback=settings.is_development, authorities=settings.ca
         ) as sender:
-            return await send_test(sender, resources.keys, begun)
+            return await send_test(sender, resources.keys, started)
 
     reply = run_query(data_dir, "webhook", try_once)
     click.echo(f"answer  {reply.status or reply.error}")
@@ -99,10 +99,12 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
 @data_dir_option
 @click.argument("merchant")
 @click.argument("url")
-@click.option("--from", "asked_from", type=click.IntRange(min=1), default=1, show_default=True,
+@click.option("--from", "first_number", type=click.IntRange(min=1), default=1, show_default=True,
               help="The number of the first delivery.")  # fmt: skip
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
-def proof(data_dir: str | None, merchant: str, url: str, asked_from: int, *, is_json: bool) -> None:
+def proof(
+    data_dir: str | None, merchant: str, url: str, first_number: int, *, is_json: bool
+) -> None:
     """Show whether the endpoint URL of MERCHANT (its key) has acknowledged all events that were
     sent.
 
@@ -111,14 +113,14 @@ def proof(data_dir: str | None, merchant: str, url: str, asked_from: int, *, is_
 
     async def read(work: Work, _: Resources) -> DeliveryGapReport:
         found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
-        return await compute_delivery_gaps(work, found.endpoint_id, asked_from)
+        return await compute_delivery_gaps(work, found.endpoint_id, first_number)
 
-    proven = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), read)
+    report = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), read)
     if is_json:
-        echo_json(_describe_proof(proven))
+        echo_json(_convert_report(report))
     else:
-        click.echo("\n".join(render_gap_report(proven)))
-    if not proven.is_complete:
+        click.echo("\n".join(render_gap_report(report)))
+    if not report.is_complete:
         raise click.exceptions.Exit(1)
 
 
@@ -169,18 +171,18 @@ def replay(
     click.echo(f"{render_count(count, 'delivery')} {'is' if count == 1 else 'are'} due again")
 
 
-def _describe_proof(proven: DeliveryGapReport) -> dict[str, object]:
+def _convert_report(report: DeliveryGapReport) -> dict[str, object]:
     return {
-        "first": proven.first,
-        "last": proven.last,
-        "acknowledged": proven.acknowledged,
-        "missing": proven.open,
-        "behind": proven.behind,
-        "isCut": proven.is_cut,
+        "first": report.first,
+        "last": report.last,
+        "acknowledged": report.acknowledged,
+        "missing": report.open,
+        "behind": report.behind,
+        "isCut": report.is_cut,
         "gaps": [
             {"number": each.number, "eventId": each.event_id, "type": each.type,
              "claimId": each.claim_id, "sequence": each.sequence, "why": each.kind}
-            for each in proven.gaps
+            for each in report.gaps
         ],
     }  # fmt: skip
 

@@ -17,12 +17,15 @@ from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources, open_resources
 
 Answer = TypeVar("Answer")
-Find = Callable[[Connection], Awaitable[int]]
+# Returns the id of the merchant for which a command runs.
+FindMerchant = Callable[[Connection], Awaitable[int]]
 Change = Callable[[Work, Resources], Awaitable[Answer]]
 Read = Callable[[Resources], Awaitable[Answer]]
 
 
-def find_merchant_by_key(key: str) -> Find:
+def find_merchant_by_key(key: str) -> FindMerchant:
+    """Return a function that finds the merchant with this key, or raises NotFound."""
+
     async def find(tx: Connection) -> int:
         merchant_id = await find_merchant_id_by_key(tx, key)
         if merchant_id is None:
@@ -32,28 +35,32 @@ def find_merchant_by_key(key: str) -> Find:
     return find
 
 
-def run_query(data_dir: str | None, word: str, read: Read[Answer]) -> Answer:
+def run_query(data_dir: str | None, command: str, read: Read[Answer]) -> Answer:
     """Run a function that only reads, or that opens its own transactions."""
-    settings = read_settings(word, data_dir=data_dir)
-    with reach_database(settings, word):
-        return asyncio.run(_read(settings, word, read))
+    settings = read_settings(command, data_dir=data_dir)
+    with reach_database(settings, command):
+        return asyncio.run(_read(settings, command, read))
 
 
-async def _read(settings: Settings, word: str, read: Read[Answer]) -> Answer:
-    async with open_resources(settings, word) as resources:
+async def _read(settings: Settings, command: str, read: Read[Answer]) -> Answer:
+    async with open_resources(settings, command) as resources:
         return await read(resources)
 
 
-def run_use_case(data_dir: str | None, word: str, find: Find, change: Change[Answer]) -> Answer:
+def run_use_case(
+    data_dir: str | None, command: str, find: FindMerchant, change: Change[Answer]
+) -> Answer:
     """Run one use case in one transaction. `find` returns the merchant's id."""
-    settings = read_settings(word, data_dir=data_dir)
-    with reach_database(settings, word):
-        return asyncio.run(_change(settings, word, find, change))
+    settings = read_settings(command, data_dir=data_dir)
+    with reach_database(settings, command):
+        return asyncio.run(_change(settings, command, find, change))
 
 
-async def _change(settings: Settings, word: str, find: Find, change: Change[Answer]) -> Answer:
+async def _change(
+    settings: Settings, command: str, find: FindMerchant, change: Change[Answer]
+) -> Answer:
     async with (
-        open_resources(settings, word) as resources,
+        open_resources(settings, command) as resources,
         resources.database.transaction() as tx,
     ):
         work = await _open_work(resources, tx, await find(tx))
@@ -61,14 +68,14 @@ async def _change(settings: Settings, word: str, find: Find, change: Change[Answ
 
 
 @asynccontextmanager
-async def open_work(resources: Resources, find: Find) -> AsyncIterator[Work]:
+async def open_work(resources: Resources, find: FindMerchant) -> AsyncIterator[Work]:
     """Open a transaction for one of several use cases of a command."""
     async with resources.database.transaction() as tx:
         yield await _open_work(resources, tx, await find(tx))
 
 
 @asynccontextmanager
-async def open_read_only_work(resources: Resources, find: Find) -> AsyncIterator[Work]:
+async def open_read_only_work(resources: Resources, find: FindMerchant) -> AsyncIterator[Work]:
     """Open a read-only snapshot for long reads."""
     async with resources.database.connection() as connection, snapshot(connection):
         yield await _open_work(resources, connection, await find(connection))

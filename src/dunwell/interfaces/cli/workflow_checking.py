@@ -1,6 +1,5 @@
-"""Read a definition from a file and render its faults, and `dunwell workflow check schema`, which
-list the faults and print the JSON Schema of a definition. Neither needs a database.
-"""
+"""`dunwell workflow check` and `schema`: list the faults and print the JSON Schema of a definition.
+Both need no database. Also reads definition files for other commands and renders their faults."""
 
 from collections.abc import Sequence
 from typing import Any, TextIO
@@ -23,7 +22,7 @@ from dunwell.platform.text.shape import convert_if_valid
 
 
 def read_definition_file(file: TextIO) -> DefinitionFile:
-    """Raises InvalidRequest if the file cannot be read."""
+    """Read the definition in a file. Raises InvalidRequest if it cannot be read."""
     try:
         text = file.read()
     except UnicodeDecodeError as error:
@@ -49,7 +48,7 @@ def check(ctx: click.Context, file: TextIO, is_json: bool) -> None:
     there.
     """
     given = read_definition_file(file)
-    faults = _find_all(given.document)
+    faults = _list_all_faults(given.document)
     if not faults and not is_json:
         for warning in list_contact_warnings(parse_definition(given.document)):
             click.echo(f"warning: {warning.message}", err=True)
@@ -68,7 +67,7 @@ def schema() -> None:
     echo_json(render_definition_schema())
 
 
-def _find_all(document: object) -> list[Fault]:
+def _list_all_faults(document: object) -> list[Fault]:
     faults = find_definition_faults(document)
     texts = _parse_texts(document)
     faults += list_template_faults(texts)

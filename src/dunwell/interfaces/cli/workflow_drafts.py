@@ -55,7 +55,7 @@ def draft(
     are listed, and it cannot be published until they are corrected.
     """
     if file is None:
-        click.echo(render_view(_create_workflow(data_dir, merchant, name)), nl=False)
+        click.echo(render_view(_create_draft(data_dir, merchant, name)), nl=False)
         return
     given = read_definition_file(file)
     try:
@@ -81,7 +81,7 @@ def draft(
     _print_warnings(plan)
 
 
-def _create_workflow(data_dir: str | None, merchant: str, name: str) -> DefinitionView:
+def _create_draft(data_dir: str | None, merchant: str, name: str) -> DefinitionView:
     async def change(work: Work, _: Resources) -> DefinitionView:
         check_uses_workflows(work.merchant)
         workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
@@ -127,7 +127,7 @@ def publish(
 ) -> None:  # fmt: skip
     """Publish the draft of workflow NAME, after showing what changes and which claims it
     affects."""
-    workflow_id, plan = _plan(data_dir, merchant, name)
+    workflow_id, plan = _plan_publication(data_dir, merchant, name)
     if not is_json:
         click.echo(f'"{name}"')
         click.echo("\n".join(_describe_plan(plan)))
@@ -159,7 +159,9 @@ def publish(
     )
 
 
-def _plan(data_dir: str | None, merchant: str, name: str) -> tuple[UUID, PublicationPlan]:
+def _plan_publication(
+    data_dir: str | None, merchant: str, name: str
+) -> tuple[UUID, PublicationPlan]:
     async def change(work: Work, _: Resources) -> tuple[UUID, PublicationPlan]:
         check_uses_workflows(work.merchant)
         workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
@@ -182,9 +184,9 @@ def discard(data_dir: str | None, merchant: str, name: str, is_sure: bool) -> No
         workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
         return await discard_draft_or_workflow(work, workflow.workflow_id)
 
-    is_gone = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
-    gone = ", and the workflow with it: it was never published" if is_gone else ""
-    click.echo(f'draft of "{name}" discarded{gone}')
+    is_deleted = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
+    deleted_text = ", and the workflow with it: it was never published" if is_deleted else ""
+    click.echo(f'draft of "{name}" discarded{deleted_text}')
 
 
 _Answer = TypeVar("_Answer")
@@ -202,9 +204,9 @@ def deactivate(data_dir: str | None, merchant: str, name: str) -> None:
         rule_sets = await load_rule_sets(work.tx, work.merchant_id)
         return is_new, list(describe_rules(rule_sets, workflow_id))
 
-    is_new, pointing = _run(data_dir, merchant, name, change)
+    is_new, rules = _change_workflow(data_dir, merchant, name, change)
     click.echo(f'"{name}" {"is deactivated" if is_new else "was already deactivated"}')
-    for line in pointing:
+    for line in rules:
         click.echo(f"  skipped from now on: {line}")
 
 
@@ -214,7 +216,7 @@ def deactivate(data_dir: str | None, merchant: str, name: str) -> None:
 @click.argument("name")
 def activate(data_dir: str | None, merchant: str, name: str) -> None:
     """Activate workflow NAME again, so that claims can be assigned to it."""
-    is_new = _run(data_dir, merchant, name, activate_workflow)
+    is_new = _change_workflow(data_dir, merchant, name, activate_workflow)
     click.echo(f'"{name}" {"is active again" if is_new else "was already active"}')
 
 
@@ -229,7 +231,7 @@ def rename(data_dir: str | None, merchant: str, name: str, new_name: str) -> Non
     async def change(work: Work, workflow_id: UUID) -> None:
         await rename_workflow(work, workflow_id, new_name)
 
-    _run(data_dir, merchant, name, change)
+    _change_workflow(data_dir, merchant, name, change)
     click.echo(f'"{name}" was renamed to "{new_name}"')
 
 
@@ -242,11 +244,11 @@ def delete(data_dir: str | None, merchant: str, name: str, is_sure: bool) -> Non
     """Delete workflow NAME if no claim, rule or scenario uses it. Its versions stay in the
     history."""
     confirm(f'Delete "{name}"?', is_sure=is_sure)
-    _run(data_dir, merchant, name, delete_workflow)
+    _change_workflow(data_dir, merchant, name, delete_workflow)
     click.echo(f'"{name}" is deleted')
 
 
-def _run(
+def _change_workflow(
     data_dir: str | None,
     merchant: str,
     name: str,

@@ -167,22 +167,22 @@ def _render_outlook(outlook: OutlookView, preview: DraftPreview) -> Iterator[str
 
 def _render_days(table: DayTable) -> str:
     rows = [
-        (row.first.strftime("%a %Y-%m-%d"), *_numbers([*row.contacts, row.held_back]))
+        (row.first.strftime("%a %Y-%m-%d"), *_render_counts([*row.contacts, row.held_back]))
         for row in table.rows
     ]
     heads = ("week from" if table.is_by_week else "day", *PREVIEW_CHANNELS, "held back")
-    sums = ("total", *_numbers([*table.contacts, table.held_back]))
+    sums = ("total", *_render_counts([*table.contacts, table.held_back]))
     return render_table(heads, [*rows, sums], right=heads[1:])
 
 
-def _numbers(row: Sequence[int]) -> list[str]:
+def _render_counts(row: Sequence[int]) -> list[str]:
     return [f"{count:,}" if count else "-" for count in row]
 
 
 def _render_sums(outlook: OutlookView, currency: str) -> Iterator[str]:
     held = count_held_back(outlook)
-    told = [f"{held[by]:,} {words}" for by, words in _HELD_WORDS.items() if held.get(by)]
-    yield f"Held back, and sent later: {', '.join(told) or 'none'}"
+    reasons = [f"{held[by]:,} {words}" for by, words in _HELD_WORDS.items() if held.get(by)]
+    yield f"Held back, and sent later: {', '.join(reasons) or 'none'}"
     yield from _render_fees(compute_fee_figures(outlook), currency)
     examples = ", ".join(outlook.unreachable_examples)
     more = " ..." if outlook.unreachable > len(outlook.unreachable_examples) else ""
@@ -193,8 +193,8 @@ def _render_sums(outlook: OutlookView, currency: str) -> Iterator[str]:
 
 
 def _render_fees(fees: FeeFigures, currency: str) -> Iterator[str]:
-    told = render_count(fees.debtors, "debtor")
-    yield f"Fees: {fees.fees:,} for {told}, {_money(fees.cents, currency)} in total"
+    debtors = render_count(fees.debtors, "debtor")
+    yield f"Fees: {fees.fees:,} for {debtors}, {_money(fees.cents, currency)} in total"
     for each in fees.sums:
         yield f"  {_money(each.cents, currency)} for {render_count(each.debtors, 'debtor')}"
     if fees.more_debtors:
@@ -221,7 +221,7 @@ def render_costs(costs: PreviewCosts, currency: str) -> Iterator[str]:
     rows = [
         (
             each.channel, each.provider or "-", each.country or "-",
-            *_cost_cells(each.before, currency), *_cost_cells(each.after, currency),
+            *_render_cost_cells(each.before, currency), *_render_cost_cells(each.after, currency),
         )
         for each in costs.rows
     ]  # fmt: skip
@@ -229,8 +229,8 @@ def render_costs(costs: PreviewCosts, currency: str) -> Iterator[str]:
         "total",
         "",
         "",
-        *_cost_cells(costs.before, currency),
-        *_cost_cells(costs.after, currency),
+        *_render_cost_cells(costs.before, currency),
+        *_render_cost_cells(costs.after, currency),
     )
     table = render_table(_COST_HEADS, [*rows, sums], right=_COST_HEADS[3:])
     yield from (f"  {line}".rstrip() for line in table.splitlines())
@@ -239,7 +239,7 @@ def render_costs(costs: PreviewCosts, currency: str) -> Iterator[str]:
         yield f"  Without a price: {costs.before.unpriced:,} before, {costs.after.unpriced:,} after"
 
 
-def _cost_cells(spent: MessageCost, currency: str) -> tuple[str, str]:
+def _render_cost_cells(spent: MessageCost, currency: str) -> tuple[str, str]:
     if spent.has_no_price:
         return f"{spent.messages:,}", "no price"
     messages = f"{spent.messages:,}" if spent.messages else "-"
@@ -282,8 +282,8 @@ def command(
         async with open_read_only_work(resources, find_merchant_by_key(merchant)) as work:
             check_uses_workflows(work.merchant)
             workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
-            asked = PreviewScope(days, _LISTED, progress, sink, costs=True)
-            preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
+            scope = PreviewScope(days, _LISTED, progress, sink, costs=True)
+            preview = await preview_draft(work, resources.keys, workflow.workflow_id, scope)
             prepared = await prepare_costs(work, resources, preview)
         if prepared is None:
             return preview, None
@@ -316,14 +316,15 @@ def _open_list(path: Path | None) -> Iterator[ContactChangeCallback | None]:
             writer.writerow(
                 [
                     claim.claim_id, claim.reference_number, claim.kind.value,
-                    " ".join(claim.aspects), *_cells(claim.before), *_cells(claim.after),
+                    " ".join(claim.aspects), *_render_contact_cells(claim.before),
+                    *_render_contact_cells(claim.after),
                 ]
             )  # fmt: skip
 
         yield write
 
 
-def _cells(contact: NextContact | None) -> list[str | int]:
+def _render_contact_cells(contact: NextContact | None) -> list[str | int]:
     if contact is None:
         return [""] * len(_CONTACT_HEADS)
     at = contact.at.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,6 +1,5 @@
-"""`dunwell workflow list show diff message`: list workflows, print a version, compare two versions,
-and show one message as a debtor would receive it.
-"""
+"""`dunwell workflow list`, `show`, `diff` and `message`: list workflows, print a version, compare
+two versions, and show one message as a debtor would receive it."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -169,12 +168,12 @@ def render_differences(
 @click.option(
     "--language", help="A language of the workflow. Default: the claim's or the merchant's."
 )
-@click.option("--claim", type=int, help="The id of a claim. Default: a made-up claim.")
+@click.option("--claim", type=int, help="The id of a claim. Default: sample data.")
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path),
     help="Write the letter's PDF, or the e-mail's HTML, to this file.",
 )  # fmt: skip
-def message(  # noqa: PLR0913 - the words of a command line
+def message(  # noqa: PLR0913 - one parameter for each option
     data_dir: str | None, merchant: str, name: str, template: str, channel: Channel,
     *, version: str | None, language: str | None, claim: int | None, out: Path | None,
 ) -> None:  # fmt: skip

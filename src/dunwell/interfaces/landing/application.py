@@ -47,12 +47,12 @@ from dunwell.interfaces.web.application import PageApplication, ScopeRoute
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 
-_SLICES = (
+_PAGE_MODULES = (
     claim_page, sign_in, routes_authenticity, routes_verify, payment, routes_transfer,
     routes_receipts, payment_plans, routes_modality, disputes, routes_evidence,
     contact_preferences, routes_addresses, assets,
 )  # fmt: skip
-_PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
+_PAGES = {page: handlers for each in _PAGE_MODULES for page, handlers in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():
     raise ImportError(
         "A page needs an address in render/addresses.py and a handler in PAGES; one is missing for"
@@ -64,16 +64,16 @@ ROUTES: Mapping[str, Mapping[str, PageHandler]] = {
 }
 # The paths of a claim's pages without the handle, which messages and bookmarks use. They redirect
 # to the latest claim.
-LEADING: Mapping[str, PageHandler] = {
+LATEST_CLAIM_ROUTES: Mapping[str, PageHandler] = {
     strip_handle(path): redirect_to_latest(_PAGES[page]["GET"])
     for page, path in PATHS.items()
     if strip_handle(path) != path
 }
 # The path of the claim's page, which all other paths of a claim begin with.
-_CLAIM = PATHS["claim"]
-_OF_CLAIM = re.compile(_CLAIM.replace("{handle}", HANDLE) + "(|/.*)", re.ASCII)
+_CLAIM_PAGE_PATH = PATHS["claim"]
+_CLAIM_PATH = re.compile(_CLAIM_PAGE_PATH.replace("{handle}", HANDLE) + "(|/.*)", re.ASCII)
 # The key of the request's scope that holds the matching route.
-_FOUND = "dunwell.route"
+_ROUTE_KEY = "dunwell.route"
 # The first path segments of the debtor's pages. All paths below them belong to these pages,
 # including unknown ones.
 _ROOTS = frozenset(path.split("/")[1] for path in PATHS.values())
@@ -104,7 +104,7 @@ def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
 def list_routes(site: DebtorSite) -> Sequence[BaseRoute]:
     """List the routes of a site that another interface also uses."""
     router = _build_router(site)
-    return [_DebtorPages(router, _is_below_root), ScopeRoute(router, _is_looked_at)]
+    return [_DebtorPages(router, _is_below_root), ScopeRoute(router, _wants_page)]
 
 
 def build_site(  # noqa: PLR0913 - what a process opens once
@@ -166,7 +166,7 @@ def _is_below_root(scope: Scope) -> bool:
     return scope["path"].split("/")[1].lower() in _ROOTS
 
 
-def _is_looked_at(scope: Scope) -> bool:
+def _wants_page(scope: Scope) -> bool:
     """Return whether a browser requests a page at any other address. Programs of merchants do not
     accept HTML."""
     accepts = Headers(scope=scope).get("accept", "")
@@ -182,29 +182,29 @@ class _PlainPages(BaseRoute):
         self._routes = routes
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        found = _OF_CLAIM.fullmatch(scope["path"])
+        found = _CLAIM_PATH.fullmatch(scope["path"])
         route = None if found is None else self._routes.get(found[1])
         if route is None:
             return Match.NONE, {}
         match, child = route.matches(scope)
-        return match, {**child, _FOUND: route}
+        return match, {**child, _ROUTE_KEY: route}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        route: Route = scope[_FOUND]
+        route: Route = scope[_ROUTE_KEY]
         await route.handle(scope, receive, send)
 
 
 def _build_router(site: DebtorSite) -> Router:
     application = PageApplication(site, DebtorRequest, answer_failure)
 
-    def build_route(path: str, runs: Mapping[str, PageHandler]) -> Route:
-        return application.build_route(path, runs, path.replace("{handle}", "{handle:handle}"))
+    def build_route(path: str, handlers: Mapping[str, PageHandler]) -> Route:
+        return application.build_route(path, handlers, path.replace("{handle}", "{handle:handle}"))
 
-    leading = [build_route(path, {"GET": run}) for path, run in LEADING.items()]
-    routes = {path: build_route(path, runs) for path, runs in ROUTES.items()}
+    leading = [build_route(path, {"GET": handler}) for path, handler in LATEST_CLAIM_ROUTES.items()]
+    routes = {path: build_route(path, handlers) for path, handlers in ROUTES.items()}
     plain = {
-        path.removeprefix(_CLAIM): route
+        path.removeprefix(_CLAIM_PAGE_PATH): route
         for path, route in routes.items()
-        if path.startswith(_CLAIM) and path.count("{") == 1
+        if path.startswith(_CLAIM_PAGE_PATH) and path.count("{") == 1
     }
     return application.build_router([_PlainPages(plain), *leading, *routes.values()])

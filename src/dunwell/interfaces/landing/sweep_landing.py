@@ -12,8 +12,7 @@ _ROWS_AT_ONCE = 5000
 
 
 async def delete_expired_debtor_data(resources: Resources) -> int:
-    """Delete up to `_ROWS_AT_ONCE` rows of each kind. Return the number of deleted rows; 0 if none
-    was left."""
+    """Delete up to `_ROWS_AT_ONCE` rows of each kind. Return the number of deleted rows."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         removed = await delete_old_sessions(tx, now - ENDED_SESSION_RETENTION, _ROWS_AT_ONCE)

@@ -1,1 +1,1 @@
-"""The portal: where operators and merchants' staff find a claim and answer what waits."""
+"""The portal: in which the staff of the operator and of the merchants work on claims."""

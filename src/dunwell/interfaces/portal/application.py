@@ -76,21 +76,21 @@ class ProblemPage(Page, frozen=True):
 _PORTAL_PROBLEMS: ProblemTable = (
     # An unauthorised user learns no more than that the page does not exist.
     (errors.InsufficientScope, Problem(404, "NOT_FOUND")),
-    (errors.InvalidState, Problem(409, "OVERTAKEN")),
-    (errors.TooSlow, Problem(408, "AWAY")),
+    (errors.InvalidState, Problem(409, "STATE_CHANGED")),
+    (errors.TooSlow, Problem(408, "UNAVAILABLE")),
     (PreviewBusy, Problem(429, "PREVIEW_BUSY", retry_after=5)),
     (PreviewTooSlow, Problem(503, "PREVIEW_SLOW", retry_after=5)),
-    (errors.RateLimited, Problem(429, "AWAY", retry_after=30)),
+    (errors.RateLimited, Problem(429, "UNAVAILABLE", retry_after=30)),
 )
-_OVERTAKEN = Problem(409, "OVERTAKEN")
+_STATE_CHANGED = Problem(409, "STATE_CHANGED")
 
 
 async def answer_failure(site: PortalSite, request: PortalRequest, error: Exception) -> Response:
-    problem, request_id = find_problem(error, _PORTAL_PROBLEMS, otherwise=_OVERTAKEN), ""
+    problem, request_id = find_problem(error, _PORTAL_PROBLEMS, otherwise=_STATE_CHANGED), ""
     if problem.status == 500:
         request_id = log_crash(request, site.resources, error)
     message = ""
-    if problem.kind == "OVERTAKEN" and isinstance(error, errors.Refusal):
+    if problem.kind == "STATE_CHANGED" and isinstance(error, errors.Refusal):
         message = error.text
     context = site.build_context(request, getattr(request.state, "access", None))
     is_preview = isinstance(error, PreviewBusy | PreviewTooSlow)
@@ -99,7 +99,7 @@ async def answer_failure(site: PortalSite, request: PortalRequest, error: Except
     return site.render_page(context, page, problem.status, more=problem.headers)
 
 
-_SLICES = (
+_ROUTE_MODULES = (
     routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_users,
     start, routes_list, routes_claim, routes_acts, disputes, evidence, plans,
     delivery_providers, communications, jobs, routes_bulk, audit, webhooks, payments,
@@ -108,12 +108,12 @@ _SLICES = (
     routes_section, routes_access, routes_clock,
 )  # fmt: skip
 ASSETS = AssetFolder(Path(__file__).parent / "web", lambda name: build_address("asset", name=name))
-_PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
+_PAGES = {page: handlers for each in _ROUTE_MODULES for page, handlers in each.PAGES.items()}
 _PAGES |= {"asset": {"GET": ASSETS.send}}
 if _PAGES.keys() != PATHS.keys():
     raise ImportError(
-        "Each page has a URL in render/addresses.py and a handler in a slice's PAGES; one has"
-        f" not: {_PAGES.keys() ^ PATHS.keys()}"
+        "Each page needs a URL in render/addresses.py and a handler in the PAGES of a module."
+        f" These have only one of them: {_PAGES.keys() ^ PATHS.keys()}"
     )
 # The handlers by path and method.
 ROUTES: Mapping[str, Mapping[str, RouteHandler]] = {
@@ -124,7 +124,7 @@ ROUTES: Mapping[str, Mapping[str, RouteHandler]] = {
 def build_portal_routes(
     resources: Resources, debtors: DebtorSite, services: PortalServices | None = None
 ) -> Sequence[BaseRoute]:
-    """Build the routes. debtors: the debtor pages, for the preview of a claim's page."""
+    """Build the routes. `debtors` are the debtor pages, for the preview of a claim's page."""
     site = PortalSite(
         resources=resources,
         pages=PortalPages(
@@ -139,7 +139,7 @@ def build_portal_routes(
     application = PageApplication(
         site, PortalRequest, answer_failure, check=_check_path, complete=site.set_language_cookie
     )
-    routes = [application.build_route(path, runs) for path, runs in ROUTES.items()]
+    routes = [application.build_route(path, handlers) for path, handlers in ROUTES.items()]
     return [ScopeRoute(application.build_router(routes), _is_below_root)]
 
 

@@ -64,7 +64,7 @@ class PageApplication(Generic[_S, _R]):
             response = await handlers[method](self.site, request)
             self.complete(request, response)
             # See MIN_COMPRESSED_BYTES for why a page with a query is not compressed.
-            may_compress = request.takes_gzip and not request.carried
+            may_compress = request.takes_gzip and not request.kept_query
             is_whole = not isinstance(response, StreamingResponse)
             return compress_page(response) if may_compress and is_whole else response
 

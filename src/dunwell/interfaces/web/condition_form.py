@@ -56,9 +56,9 @@ def build_condition(
 ) -> dict[str, Any] | None:
     """Return the condition (JSON) in a form, None if nothing is filled in. A single code stays a
     string or a list as it is in the `stored` condition."""
-    read, when = content.parts.get(_ROOT, {}), {}
+    typed, when = content.parts.get(_ROOT, {}), {}
     for each in PROPERTIES:
-        value = read.get(each.name)
+        value = typed.get(each.name)
         if not value:
             continue
         if each.name == "country":

@@ -133,8 +133,8 @@ class Form:
         return parse_fields(self.fields, self.typed, self.amounts)
 
     def place(self, faults: Sequence[Fault], root: str = "", whole: str = "") -> PlacedFaults:
-        """Return the faults at or below `root`, each with its field. `whole` is the field that
-        shows faults of the document as a whole."""
+        """Return the faults at or below `root`, each with its field. Faults of the document as a
+        whole belong to the field `whole`."""
         names = [each.name for each in self.fields]
         return [
             (find_field(names, each.path.removeprefix(root)) or whole, each)
@@ -162,12 +162,12 @@ def render_fields(
     """Return the document's values as text."""
     typed: dict[str, str | Sequence[str]] = {}
     for each in fields:
-        value = _find(document, each.name)
+        value = _get_value(document, each.name)
         if each.kind is FieldKind.PAIRS:
             typed[f"{each.name}.name"] = [name for name, _ in value or ()]
             typed[f"{each.name}.value"] = [text for _, text in value or ()]
         else:
-            typed[each.name] = _render(each, value, amounts)
+            typed[each.name] = _render_value(each, value, amounts)
     return typed
 
 
@@ -180,13 +180,13 @@ def parse_fields(fields: Sequence[Field], typed: Typed, amounts: AmountFormat) -
     for each in fields:
         if each.name.startswith(absent):
             continue
-        value = _parse(each, typed, amounts)
+        value = _parse_value(each, typed, amounts)
         if value is None and each.is_required:
             value = Fault("", "Please fill this in.", "REQUIRED")
         if isinstance(value, Fault):
             content.faults.append((each.name, value))
         elif value is not None:
-            _set(content.parts, each.name, value)
+            _set_value(content.parts, each.name, value)
     return content
 
 
@@ -209,7 +209,7 @@ def parse_number(text: str) -> int | Fault:
     digits = text.removeprefix("-")
     if digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_DIGITS:
         return int(text)
-    return Fault("", "This is not a whole number.", "NUMBER")
+    return Fault("", "Enter a whole number.", "NUMBER")
 
 
 def _collect_pairs(name: str, sent: FormFields) -> dict[str, list[str]]:
@@ -223,7 +223,7 @@ def _collect_pairs(name: str, sent: FormFields) -> dict[str, list[str]]:
     }
 
 
-def _render(each: Field, value: Any, amounts: AmountFormat) -> str | Sequence[str]:
+def _render_value(each: Field, value: Any, amounts: AmountFormat) -> str | Sequence[str]:
     if each.kind is FieldKind.PICKS:
         return list(value or ())
     if each.kind is FieldKind.PART:
@@ -237,7 +237,7 @@ def _render(each: Field, value: Any, amounts: AmountFormat) -> str | Sequence[st
     return "yes" if each.kind is FieldKind.FLAG else str(value)
 
 
-def _parse(each: Field, typed: Typed, amounts: AmountFormat) -> Any:
+def _parse_value(each: Field, typed: Typed, amounts: AmountFormat) -> Any:
     """Return a value of the document, None if it is absent, or a Fault if it cannot be parsed."""
     if each.kind is FieldKind.PAIRS:
         return [*zip(typed[f"{each.name}.name"], typed[f"{each.name}.value"], strict=True)]
@@ -254,7 +254,7 @@ def _parse(each: Field, typed: Typed, amounts: AmountFormat) -> Any:
 
 def _parse_money(text: str, amounts: AmountFormat) -> str | Fault:
     cents = parse_amount(text, amounts.currency, amounts.language)
-    return Fault("", "This is not an amount.", "AMOUNT") if cents is None else str(cents)
+    return Fault("", "Enter an amount, e.g. 49.90.", "AMOUNT") if cents is None else str(cents)
 
 
 def _parse_lines(text: str) -> list[str]:
@@ -268,7 +268,11 @@ def _parse_codes(text: str) -> list[str]:
 def _parse_numbers(text: str) -> list[int] | Fault:
     read = [parse_number(part.strip()) for part in text.split(",") if part.strip()]
     numbers = [each for each in read if isinstance(each, int)]
-    return numbers if len(numbers) == len(read) else Fault("", "These are not numbers.", "NUMBER")
+    return (
+        numbers
+        if len(numbers) == len(read)
+        else Fault("", "Enter whole numbers, separated by commas.", "NUMBER")
+    )
 
 
 _PARSERS: Mapping[FieldKind, Callable[[str], Any]] = {
@@ -289,14 +293,14 @@ def _sort_as_stored(given: Sequence[str], stored: str | Sequence[str]) -> list[s
     return sorted(given, key=lambda each: before.index(each) if each in before else len(before))
 
 
-def _find(document: Mapping[str, Any], name: str) -> Any:
+def _get_value(document: Mapping[str, Any], name: str) -> Any:
     value: Any = document
     for part in name.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     return value
 
 
-def _set(document: dict[str, Any], name: str, value: Any) -> None:
+def _set_value(document: dict[str, Any], name: str, value: Any) -> None:
     *outer, last = name.split(".")
     for part in outer:
         document = document.setdefault(part, {})

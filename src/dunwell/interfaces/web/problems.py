@@ -45,8 +45,8 @@ _SHARED_PROBLEMS: ProblemTable = (
     (errors.UnsupportedMediaType, Problem(415, "WRONG_TYPE")),
     (errors.InvalidRequest, Problem(400, "UNREADABLE")),
     (errors.ValidationError, Problem(400, "UNREADABLE")),
-    (errors.RateLimited, Problem(429, "AWAY", retry_after=5)),
-    (errors.Unavailable, Problem(503, "AWAY", retry_after=5)),
+    (errors.RateLimited, Problem(429, "UNAVAILABLE", retry_after=5)),
+    (errors.Unavailable, Problem(503, "UNAVAILABLE", retry_after=5)),
 )
 
 

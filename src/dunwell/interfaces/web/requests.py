@@ -21,22 +21,33 @@ LANGUAGE_PARAMETER = "lang"
 
 @lru_cache(maxsize=4096)
 def choose_language(
-    offered: tuple[str, ...], chosen: str | None, claims: str | None, accepted: str, merchants: str
+    available: tuple[str, ...],
+    chosen: str | None,
+    preferred: str | None,
+    accepted: str,
+    fallback: str,
 ) -> str:
-    """Return the first available language of: the reader's choice, the claim's language, the
-    browser's languages, the merchant's language, English. If none is available, return the first
-    language that is.
+    """Return the first available language of: the reader's choice, the preferred language, the
+    browser's languages, the fallback, English. If none is available, return the first available
+    language.
 
-    `accepted` is the browser's Accept-Language header.
+    `preferred` is the language of the claim or of the signed-in user. `accepted` is the browser's
+    Accept-Language header. `fallback` is the merchant's language.
     """
-    for wanted in (chosen, claims, *_read_accepted(accepted), merchants, SOURCE_LANGUAGE):
+    for wanted in (
+        chosen,
+        preferred,
+        *_parse_accepted_languages(accepted),
+        fallback,
+        SOURCE_LANGUAGE,
+    ):
         code = (wanted or "").partition("-")[0].lower()
-        if code in offered:
+        if code in available:
             return code
-    return offered[0]
+    return available[0]
 
 
-def _read_accepted(header: str) -> list[str]:
+def _parse_accepted_languages(header: str) -> list[str]:
     """Return the language tags by descending weight. Entries that cannot be parsed are ignored."""
     wanted: list[tuple[float, int, str]] = []
     for entry in header.split(","):
@@ -50,9 +61,10 @@ def _read_accepted(header: str) -> list[str]:
 
 # The rest of a longer query is ignored. The limit permits a hundred selected items.
 _MAX_QUERY_BYTES = 4 * 1024
-# How much of a form with a too large Content-Length is read: the fields before its files.
-_MAX_TYPED_BYTES = 256 * 1024
-_CHOICE = f"{LANGUAGE_PARAMETER}="
+# The bytes that are read of a form whose Content-Length is too large: its fields come before its
+# files.
+_MAX_BYTES_BEFORE_FILES = 256 * 1024
+_LANGUAGE_PREFIX = f"{LANGUAGE_PARAMETER}="
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
@@ -91,7 +103,7 @@ class PageRequest(Request):
 
     @property
     def chosen_language(self) -> str | None:
-        is_chosen = _CHOICE.encode() in self.scope["query_string"]
+        is_chosen = _LANGUAGE_PREFIX.encode() in self.scope["query_string"]
         return self.find_parameter(LANGUAGE_PARAMETER) if is_chosen else None
 
     @property
@@ -108,19 +120,20 @@ class PageRequest(Request):
         return values[-1] if values else None
 
     def get_parameter(self, name: str) -> str:
-        """Return the same without NUL and surrounding white space, or ""."""
+        """Return the last value of this name without NUL and surrounding white space, or ""."""
         return (self.find_parameter(name) or "").replace("\x00", "").strip()
 
     def list_parameters(self, name: str) -> list[str]:
         return self.query.get(name, [])
 
     @property
-    def carried(self) -> str:
-        """The address's query as it was sent, without the choice of language."""
+    def kept_query(self) -> str:
+        """The address's query as it was sent, without the choice of language. A link to another
+        language keeps it."""
         query = self.scope["query_string"][:_MAX_QUERY_BYTES].decode("latin-1")
         if not query:
             return ""
-        return "&".join(each for each in query.split("&") if not each.startswith(_CHOICE))
+        return "&".join(each for each in query.split("&") if not each.startswith(_LANGUAGE_PREFIX))
 
     @property
     def own_address(self) -> str:
@@ -136,13 +149,14 @@ class PageRequest(Request):
         return site == "same-origin" or (site is None and origin == self._origin)
 
     async def read_form(self) -> FormFields:
-        """Read a form that anybody may send. Raises ForeignForm, InvalidRequest,
-        PayloadTooLarge."""
+        """Read a form that can be submitted without a session. Raises ForeignForm,
+        InvalidRequest, PayloadTooLarge."""
         self._check_source(is_token_checked=False)
         return await self._read_fields(PageRequest.max_form_bytes, PageRequest.max_form_fields)
 
     async def read_session_form(self) -> FormFields:
-        """Read a form whose token the caller checks. Raises the same."""
+        """Read a form whose token the caller checks. Raises ForeignForm, InvalidRequest,
+        PayloadTooLarge."""
         self._check_source(is_token_checked=True)
         return await self._read_fields(self.max_form_bytes, self.max_form_fields)
 
@@ -174,14 +188,14 @@ class PageRequest(Request):
             raise InvalidRequest("The form cannot be read.")
         announced = self.headers.get("content-length", "")
         is_too_large = announced.isdecimal() and int(announced) > max_bytes
-        reader, taken = FormReader(self.headers["content-type"], limits), 0
+        reader, received_bytes = FormReader(self.headers["content-type"], limits), 0
         try:
             async for chunk in self.stream():
-                taken += len(chunk)
+                received_bytes += len(chunk)
                 for part in reader.take(chunk):
                     yield part
                 # The fields before the files are read in any case, so that typed text is kept.
-                if taken > (_MAX_TYPED_BYTES if is_too_large else max_bytes):
+                if received_bytes > (_MAX_BYTES_BEFORE_FILES if is_too_large else max_bytes):
                     raise PayloadTooLarge("The form is too large.", limit=max_bytes)
         except ClientDisconnect:
             raise InvalidRequest("The form is incomplete.") from None

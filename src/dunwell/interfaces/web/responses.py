@@ -23,8 +23,9 @@ def name_cookie(name: str, *, is_secure: bool) -> str:
 
 
 def render_cookie(name: str, value: str, *, is_secure: bool) -> str:
-    """Render the Set-Cookie header. An empty value removes the cookie. The cookie has no other
-    maximum age, so that a page can tell a session that timed out from a missing one."""
+    """Render the Set-Cookie header. An empty value removes the cookie. Otherwise it has no
+    maximum age: if it expired with its session, a page could not distinguish an ended session
+    from none."""
     parts = [f"{name_cookie(name, is_secure=is_secure)}={value}", "Path=/"]
     parts += ["HttpOnly", "SameSite=Lax"]
     if is_secure:
@@ -35,9 +36,9 @@ def render_cookie(name: str, value: str, *, is_secure: bool) -> str:
 
 
 # Sent in addition to the headers that a web process adds to every response.
-_UNLISTED = {"X-Robots-Tag": "noindex, nofollow, noarchive"}
+_NO_INDEXING = {"X-Robots-Tag": "noindex, nofollow, noarchive"}
 _PAGE_TYPE = "text/html; charset=utf-8"
-_HARMLESS = "default-src 'none'; sandbox"
+_NO_SCRIPTS_POLICY = "default-src 'none'; sandbox"
 # Shorter pages are not compressed (bytes). The length of a compressed page reveals how much of it
 # repeats. A page is therefore never compressed if its address decides what it shows: an attacker
 # who chooses the address could find out the page's secrets.
@@ -47,12 +48,12 @@ MIN_COMPRESSED_BYTES = 10 * 1024
 def build_page_response(
     body: bytes, status: int = 200, *, policy: str, more: Mapping[str, str] | None = None
 ) -> Response:
-    """Respond with a page. `policy` is its Content-Security-Policy, `more` has further headers."""
+    """Respond with a page. `policy` is its Content-Security-Policy, `more` are further headers."""
     headers = {
         "Content-Type": _PAGE_TYPE,
         "Content-Security-Policy": policy,
         "Cross-Origin-Opener-Policy": "same-origin",
-        **_UNLISTED,
+        **_NO_INDEXING,
         **(more or {}),
     }
     return Response(body, status, headers)
@@ -83,7 +84,7 @@ def build_redirect(location: str) -> Response:
     characters that an address cannot contain, such as those that would end a header."""
     if not location.isascii() or not location.isprintable() or " " in location:
         raise ValueError("this is not an address to redirect to")
-    return Response(None, 303, {**_UNLISTED, "Location": location})
+    return Response(None, 303, {**_NO_INDEXING, "Location": location})
 
 
 def build_asset_response(
@@ -97,8 +98,8 @@ def build_asset_response(
         "Cache-Control": "public, max-age=31536000, immutable"
         if is_named_by_content
         else "no-store",
-        "Content-Security-Policy": _HARMLESS,
-        **_UNLISTED,
+        "Content-Security-Policy": _NO_SCRIPTS_POLICY,
+        **_NO_INDEXING,
         **(more or {}),
     }
     return Response(body, 200, headers)
@@ -107,7 +108,11 @@ def build_asset_response(
 def build_file_response(body: bytes, content_type: str, name: str | None = None) -> Response:
     """Respond with a file of one claim: a picture on a page or, with `name`, a download. A file
     that is opened on its own cannot run scripts."""
-    headers = {**_UNLISTED, "Content-Type": content_type, "Content-Security-Policy": _HARMLESS}
+    headers = {
+        **_NO_INDEXING,
+        "Content-Type": content_type,
+        "Content-Security-Policy": _NO_SCRIPTS_POLICY,
+    }
     if name is not None:
         headers["Content-Disposition"] = render_disposition(name)
     return Response(body, 200, headers)

@@ -24,7 +24,7 @@ from dunwell.interfaces.web.formats import build_page_filters
 from dunwell.platform.text.translation import Language
 
 _TEXT = re.compile(
-    r"\{% trans\s(?P<facts>[^%]*)%\}"
+    r"\{% trans\s(?P<values>[^%]*)%\}"
     r"(?P<text>(?:(?!\{% (?:pluralize|endtrans) %\}).)*)\{% endtrans %\}",
     re.DOTALL,
 )
@@ -47,7 +47,7 @@ class Page(msgspec.Struct, frozen=True, gc=False):
 
 
 class PageContext(msgspec.Struct, frozen=True, gc=False):
-    """What every page knows about its reader."""
+    """The values that every page of an interface has."""
 
     language: str
     # The available languages.
@@ -56,7 +56,7 @@ class PageContext(msgspec.Struct, frozen=True, gc=False):
     # The merchant's current day, None if the page shows no day.
     today: date | None = None
     # The query of the page's address without the choice of language. Choosing a language keeps it.
-    carried: str = ""
+    kept_query: str = ""
 
 
 class PageRenderer:
@@ -66,9 +66,9 @@ class PageRenderer:
         self, languages: Mapping[str, Language], environments: Mapping[str, Environment],
         domain: str, stylesheet: str, assets: Mapping[str, str],
     ) -> None:  # fmt: skip
-        """`environments` are those of each language. `domain` is ours, as an address bar shows it.
-        `stylesheet` is its name among the assets. `assets` has the addresses of stylesheet, icon
-        and scripts by name."""
+        """`environments` has the templates of each language. `domain` is the host name of the
+        pages. `stylesheet` is the name of the stylesheet among the assets. `assets` has the
+        addresses of stylesheet, icon and scripts by name."""
         self.languages = languages
         self.codes = tuple(languages)
         self._environments = environments
@@ -77,8 +77,9 @@ class PageRenderer:
             "scripts": SimpleNamespace(**assets),
         }  # fmt: skip
 
-    def read_words(self, language: str, template: str, name: str) -> Any:
-        """Return what a template sets under this name, for files without a template."""
+    def get_variable(self, language: str, template: str, name: str) -> Any:
+        """Return the variable or macro with this name that a template defines, for callers
+        outside templates."""
         return getattr(self._environments[language].get_template(template).module, name)
 
     def render_page(self, context: PageContext, page: Page, values: Mapping[str, Any]) -> bytes:
@@ -86,8 +87,8 @@ class PageRenderer:
         template = self._environments[context.language].get_template(page.template)
         offered = [self.languages[code] for code in context.offered]
         shown = {name: getattr(page, name) for name in page.__struct_fields__}
-        own = {"offered": offered, "carried": context.carried, "today": context.today}
-        return template.render({**self._shared, **own, **values, **shown}).encode()
+        page_values = {"offered": offered, "kept_query": context.kept_query, "today": context.today}
+        return template.render({**self._shared, **page_values, **values, **shown}).encode()
 
 
 class _PageEnvironment(Environment):
@@ -136,13 +137,13 @@ class TranslatedTemplates(Extension):
 
 def _translate(words: NullTranslations, found: re.Match[str]) -> str:
     """Return the translated text with its placeholders."""
-    facts, text = (
-        found["facts"].strip(),
+    values, text = (
+        found["values"].strip(),
         _WHITE_SPACE_RUN.sub(" ", found["text"].strip(_WHITE_SPACE)),
     )
     translated = words.gettext(_PLACEHOLDER.sub(r"%(\1)s", text))
     shown = _TRANSLATED_PLACEHOLDER.sub(r"{{ \1 }}", translated)
-    return f"{{% with {facts} %}}{shown}{{% endwith %}}" if facts else shown
+    return f"{{% with {values} %}}{shown}{{% endwith %}}" if values else shown
 
 
 def _translate_call(words: NullTranslations, found: re.Match[str]) -> str:
@@ -152,6 +153,6 @@ def _translate_call(words: NullTranslations, found: re.Match[str]) -> str:
     return f'"{text}" | safe | fill({")" if found["end"] == ")" else ""}'
 
 
-def fill(text: Markup, **facts: object) -> Markup:
+def fill(text: Markup, **values: object) -> Markup:
     """The filter that replaces placeholders with escaped values."""
-    return text % facts
+    return text % values

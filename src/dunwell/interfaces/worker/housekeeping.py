@@ -14,15 +14,18 @@ HOUSEKEEPING_SECONDS = 60.0
 
 
 class Housekeeping:
+    """The sweeps of one worker."""
+
     def __init__(self, resources: Resources, storage: SealedFiles) -> None:
         self._resources = resources
         self._storage = storage
-        # Used uploads are kept. They are skipped once per process instead of every minute.
+        # The start of the uploads to look at. Used uploads are kept, so they are passed over only
+        # once per process, not every minute.
         self._uploads_since = datetime(1970, 1, 1, tzinfo=UTC)
 
     async def run_once(self) -> int:
-        """Run one limited sweep of each kind, and return the number of rows, 0 if nothing is
-        left."""
+        """Run one limited sweep of each kind. Return the number of rows that were changed or
+        deleted."""
         spans = await self._save_spans()
         swept = await self._sweep_rows() + await sweep_user_rows(self._resources)
         return spans + swept + await self._sweep_uploads()

@@ -1,8 +1,8 @@
 """Loops that run until the worker stops, side by side.
 
-A loop runs one round after the other: immediately if there was work, after a moment if there was
-none, and after a growing pause if a round failed. This module does not know what a round does, but
-starts none while the clock cannot be trusted.
+A loop runs one round after the other: immediately if there was work, after `idle_seconds` if there
+was none, and after a growing pause if a round failed. No round starts while the clock cannot be
+trusted.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _ROUNDS_FAILED = Counter(
     "dunwell_worker_rounds_failed", "Rounds of the worker's loops that failed, by loop.",
     ("loop",), registry=REGISTRY,
 )  # fmt: skip
-# "max": of several workers that share their metrics, the one that succeeded last counts.
+# With "max", the most recent success counts among several workers that share their metrics.
 _LAST_SUCCESS = Gauge(
     "dunwell_worker_last_success_timestamp_seconds",
     "When a round of a worker's loop last succeeded, by loop; 0 as long as none has.",
@@ -39,14 +39,15 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`run_once` returns how much it did, 0 if there was nothing to do. `finish` waits at the end
-    for work that rounds have started."""
+    """`run_once` runs a round and returns the amount of work it did, 0 if there was none. `finish`
+    waits at the end for work that rounds have started."""
 
     name: str
     run_once: Callable[[], Awaitable[int]]
     idle_seconds: float = IDLE_SECONDS
     finish: Callable[[], Awaitable[None]] | None = None
-    # True if it uses the database's time, and so also runs while the clocks differ.
+    # True if the rounds use the database's time, so that they also run while this host's clock
+    # cannot be trusted.
     runs_by_database_time: bool = False
 
 
@@ -64,8 +65,8 @@ async def run_loops(
         asyncio.create_task(_run_repeatedly(loop, stop, clock), name=loop.name) for loop in loops
     ]
     await stop.wait()
-    _, late = await asyncio.wait(tasks, timeout=timeout_seconds)
-    for task in late:
+    _, unfinished = await asyncio.wait(tasks, timeout=timeout_seconds)
+    for task in unfinished:
         log.warning("round cancelled", loop=task.get_name())
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -104,7 +105,7 @@ async def _run_repeatedly(loop: Loop, stop: asyncio.Event, clock: Clock) -> None
 
 
 def record_success(loop_name: str) -> None:
-    """Record that a loop works. A loop whose round does not end calls this itself."""
+    """Record that a loop works. A loop whose round takes very long calls this itself."""
     _LAST_SUCCESS.labels(loop_name).set(time.time())
 
 

@@ -1,4 +1,5 @@
-"""Decide which observations of the installation are conditions that a person has to act. Pure."""
+"""Decide which observations of the installation are conditions on which a person has to act.
+Pure."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,13 +47,13 @@ class Observations(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     unseen: Sequence[MerchantCount]
     off: Sequence[MerchantCount]
     failing: Sequence[MerchantCount]
-    strange_sms: Sequence[ProviderCount]
-    strange_reports: Sequence[ProviderCount]
+    unmatched_sms: Sequence[ProviderCount]
+    unmatched_reports: Sequence[ProviderCount]
     # When the oldest late step fell due. None if no step is late.
     step_due_at: datetime | None
 
 
-# Destinations with fewer people are not named, because the name could identify them.
+# Destinations with fewer recipients are not named, because the name could identify a person.
 _MIN_PEOPLE = 3
 
 
@@ -107,24 +108,24 @@ def _check_providers(
     observations: Observations,
     now: datetime,
 ) -> Iterator[AlertCondition]:
-    late = timedelta(minutes=settings.late_after_minutes)
+    late_after = timedelta(minutes=settings.late_after_minutes)
     for each in observations.waiting:
         figures = AlertFigures(count=each.count, since=each.since)
         yield AlertCondition(AlertKind.PROVIDER_BACKLOG, each.provider, figures)
     for each in observations.batches:
         provider = providers.get(each.provider)
-        usual = (
+        batch_interval_minutes = (
             provider.batch.every_minutes
             if isinstance(provider, FolderProvider | SftpProvider)
             else 0
         )
-        if now - each.since >= late + timedelta(minutes=usual):
+        if now - each.since >= late_after + timedelta(minutes=batch_interval_minutes):
             figures = AlertFigures(count=each.count, since=each.since)
             yield AlertCondition(AlertKind.BATCH_LATE, each.provider, figures)
     for name, read_at in observations.mailboxes:
         provider = providers.get(name)
         is_read = isinstance(provider, SmtpProvider) and provider.mailbox is not None
-        if is_read and now - read_at >= late:
+        if is_read and now - read_at >= late_after:
             yield AlertCondition(AlertKind.MAILBOX_LATE, name, AlertFigures(since=read_at))
 
 
@@ -140,20 +141,20 @@ def _check_failure_rates(
         sent = each.sent
         is_reached = settings.failing.is_reached(sent=sent.sent, failed=sent.failed)
         if is_reached and each.destination is not None and each.people >= _MIN_PEOPLE:
-            told = AlertFigures(count=sent.failed, among=sent.sent)
+            shown = AlertFigures(count=sent.failed, among=sent.sent)
             yield AlertCondition(
-                AlertKind.DESTINATION_FAILING, f"{each.provider}/{each.destination}", told
+                AlertKind.DESTINATION_FAILING, f"{each.provider}/{each.destination}", shown
             )
 
 
 def _check_unmatched(
     settings: AlertSettings, observations: Observations
 ) -> Iterator[AlertCondition]:
-    for each in observations.strange_reports:
+    for each in observations.unmatched_reports:
         if each.count >= settings.failing.least:
             figures = AlertFigures(count=each.count, since=each.since)
             yield AlertCondition(AlertKind.UNMATCHED_REPORTS, each.provider, figures)
-    for each in observations.strange_sms:
+    for each in observations.unmatched_sms:
         yield AlertCondition(
             AlertKind.UNMATCHED_SMS, each.provider, AlertFigures(count=each.count, since=each.since)
         )

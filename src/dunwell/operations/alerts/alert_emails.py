@@ -79,7 +79,7 @@ _DESCRIPTIONS: Mapping[AlertKind, LazyText] = {
         "Someone who knows a user's password entered ten wrong codes, at %(began)s"
     ),
 }
-_HEADS: Mapping[AlertPhase, LazyText] = {
+_HEADINGS: Mapping[AlertPhase, LazyText] = {
     AlertPhase.BEGAN: LazyText("New"),
     AlertPhase.LASTS: LazyText("Still active"),
     AlertPhase.OVER: LazyText("Resolved"),
@@ -98,7 +98,7 @@ def render_alert_email(
     """Return the subject and the text."""
     language = find_staff_language(settings.language)
     blocks = [
-        f"{language.translate(_HEADS[phase])}:\n"
+        f"{language.translate(_HEADINGS[phase])}:\n"
         + "\n".join(_render_alerts(each, language, public_url))
         for phase in AlertPhase
         for each in [[t for t in notifications if t.phase is phase]]
@@ -114,12 +114,12 @@ def render_alert_email(
 
 
 def _render_subject(notifications: Sequence[AlertNotification], language: Language) -> str:
-    news = [each for each in notifications if each.phase is not AlertPhase.OVER]
-    shown = news or notifications
+    active = [each for each in notifications if each.phase is not AlertPhase.OVER]
+    shown = active or notifications
     translate, what = language.translate, describe_alert(shown[0].alert, language)
     if len(shown) > 1:
         what = translate("%(what)s, and %(more)s more", what=what, more=len(shown) - 1)
-    if news:
+    if active:
         return translate("Dunwell alert: %(what)s", what=what)
     return translate("Dunwell alert resolved: %(what)s", what=what)
 
@@ -163,7 +163,8 @@ def _render_time(at: datetime | None, language: Language) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-# Endpoints named in one e-mail. More failing endpoints usually have one cause.
+# The maximum number of endpoints named in one e-mail. If more of them fail, the cause is usually
+# the same.
 _MAX_NAMED = 20
 
 
@@ -173,7 +174,8 @@ def render_webhook_email(
     """Return the subject and the text. The endpoints belong to one merchant; there is at least one,
     and either all of them fail or all of them work again."""
     first, translate = endpoints[0], find_staff_language(language).translate
-    origin, pages = render_origin(first.url), f"{public_url}/portal/m/{first.merchant_id}/webhooks"
+    origin = render_origin(first.url)
+    webhooks_page = f"{public_url}/portal/m/{first.merchant_id}/webhooks"
     if first.since is not None:
         subject = translate("Failing webhooks: %(origin)s", origin=origin)
         intro = translate(
@@ -186,10 +188,15 @@ def render_webhook_email(
         intro = translate(
             "These webhook endpoints accept events again. Pending events are being delivered now."
         )
-    blocks = [intro, *(_render_endpoint(each, translate, pages) for each in endpoints[:_MAX_NAMED])]
+    blocks = [
+        intro,
+        *(_render_endpoint(each, translate, webhooks_page) for each in endpoints[:_MAX_NAMED]),
+    ]
     left_out = len(endpoints) - _MAX_NAMED
     if left_out > 0:
-        blocks.append(translate("And %(count)s more: %(address)s", count=left_out, address=pages))
+        blocks.append(
+            translate("And %(count)s more: %(address)s", count=left_out, address=webhooks_page)
+        )
     if first.since is not None:
         end = translate(
             "You receive this message because this address is your contact address in Dunwell. "
@@ -202,7 +209,9 @@ def render_webhook_email(
     return subject, "\n\n".join(blocks) + "\n"
 
 
-def _render_endpoint(endpoint: FailingEndpoint, translate: Callable[..., str], pages: str) -> str:
+def _render_endpoint(
+    endpoint: FailingEndpoint, translate: Callable[..., str], webhooks_page: str
+) -> str:
     lines = [render_origin(endpoint.url)]
     if endpoint.since is not None:
         lines.append(translate("Failing since %(since)s", since=_render_instant(endpoint.since)))
@@ -211,7 +220,7 @@ def _render_endpoint(endpoint: FailingEndpoint, translate: Callable[..., str], p
     elif endpoint.error is not None:
         error = endpoint.error
         lines.append(translate("No response at the last attempt (%(error)s)", error=error))
-    address = f"{pages}/{endpoint.endpoint_id}"
+    address = f"{webhooks_page}/{endpoint.endpoint_id}"
     lines.append(translate("Details: %(address)s", address=address))
     return "\n".join(lines)
 

@@ -16,11 +16,11 @@ from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 
 BACKLOG_SECONDS = 60.0
-# Most steps and messages that are counted over all merchants. This shows a backlog, and counting
-# takes a fraction of a second.
+# The maximum number of steps and messages that are counted over all merchants. It is enough to show
+# a backlog, and counting takes a fraction of a second.
 MAX_WAITING = 100_000
-# Delivery providers with a label of their own; the others share one. Prometheus keeps a time series
-# for every label value that ever existed.
+# The maximum number of delivery providers with a separate label; the others share one. Prometheus
+# keeps a time series for every label value that ever existed.
 MAX_PROVIDERS = 50
 # Names of delivery providers have no underscore, so these labels never equal one.
 NO_PROVIDER, OTHER_PROVIDERS = "_none", "_other"
@@ -48,10 +48,10 @@ class BacklogMetrics:
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._shown: set[str] = set()
+        self._labels: set[str] = set()
 
     async def run_once(self) -> int:
-        """Always return 0, so that the loop waits for its next turn."""
+        """Update the metrics. Always return 0, so that the loop waits before the next round."""
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
             providers = (await load_installation(connection)).installation.delivery_providers or {}
@@ -67,13 +67,13 @@ class BacklogMetrics:
         counts = compute_message_counts(messages, providers)
         labels = {provider for provider, _ in counts}
         # A process that shares its metrics cannot remove a series, so it is set to 0 first.
-        for provider in self._shown - labels:
+        for provider in self._labels - labels:
             for state in STATES:
                 _MESSAGES.labels(provider, state).set(0)
                 _MESSAGES.remove(provider, state)
         for key, count in counts.items():
             _MESSAGES.labels(*key).set(count)
-        self._shown = labels
+        self._labels = labels
 
 
 def compute_message_counts(
@@ -81,16 +81,16 @@ def compute_message_counts(
 ) -> Mapping[tuple[str, str], int]:
     """Return the counts by label and state, including zeros. `providers` are the delivery
     providers of the installation file."""
-    own = sorted(providers)[:MAX_PROVIDERS]
+    labelled = sorted(providers)[:MAX_PROVIDERS]
     counts = {
-        (label, state): 0 for label in (*own, NO_PROVIDER, OTHER_PROVIDERS) for state in STATES
+        (label, state): 0 for label in (*labelled, NO_PROVIDER, OTHER_PROVIDERS) for state in STATES
     }
     for each in messages:
         label = (
             NO_PROVIDER
             if each.provider is None
             else each.provider
-            if each.provider in own
+            if each.provider in labelled
             else OTHER_PROVIDERS
         )
         counts[label, each.state] += each.count
@@ -98,6 +98,6 @@ def compute_message_counts(
 
 
 def _set_step_metrics(steps: DueSteps, now: datetime) -> None:
-    waited = 0.0 if steps.oldest is None else max(0.0, (now - steps.oldest).total_seconds())
+    waited_seconds = 0.0 if steps.oldest is None else max(0.0, (now - steps.oldest).total_seconds())
     _STEPS.set(steps.count)
-    _OLDEST_STEP.set(waited)
+    _OLDEST_STEP.set(waited_seconds)

@@ -1,4 +1,5 @@
-"""Check once a minute for what needs a person; begin, keep and end alerts; list them for staff."""
+"""Check once a minute for conditions on which a person has to act; begin, renew and end alerts;
+list them for staff."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -51,7 +52,7 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.watched_clock import WatchedClock
 
 CHECK_SECONDS = 60.0
-# Less than a turn, so that only one of several workers checks in each minute.
+# Less than CHECK_SECONDS, so that one of several workers checks in each minute, and only one.
 _MIN_INTERVAL = timedelta(seconds=45)
 _DAY = timedelta(days=1)
 KEPT_FOR = timedelta(days=90)
@@ -61,7 +62,8 @@ _MAX_SENT, _MAX_DELIVERIES, _MAX_REPORTED, _SWEPT_AT_ONCE = 10_001, 100, 100, 50
 async def check_for_alerts(
     resources: Resources, find_provider: FindProvider, database_url: str
 ) -> int:
-    """Return the number of alerts that are reported. It is 0 if another worker has just checked."""
+    """Check all conditions, update the alerts, and plan e-mails about them. Return the number of
+    alerts that are reported, or 0 if another worker has just checked."""
     is_behind = await _is_archive_behind(resources, database_url)
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
@@ -99,7 +101,7 @@ async def _load_conditions(
         tx, now,
         late_before=now - timedelta(minutes=alert_settings.late_after_minutes),
         unseen_before=now - timedelta(minutes=alert_settings.unseen_after_minutes),
-        strange_since=now - _DAY,
+        unmatched_since=now - _DAY,
     )  # fmt: skip
     return list_alert_conditions(
         alert_settings,
@@ -152,6 +154,8 @@ STALE_AFTER = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class AlertOverview:
+    """The active alerts, and whether checks are running."""
+
     # Oldest first.
     active: Sequence[Alert]
     # When alerts were last checked. None if they never were.
@@ -182,7 +186,7 @@ log = structlog.get_logger(__name__)
 
 
 async def raise_clock_alert(resources: Resources, host: str) -> bool:
-    """Begin or keep the alert if the clocks differed at the last comparison, and return whether
+    """Begin or renew the alert if the clocks differed at the last comparison, and return whether
     they did. `host` is the name of this machine."""
     clock = resources.clock
     comparison = clock.comparison if isinstance(clock, WatchedClock) else None
@@ -213,5 +217,5 @@ async def _report_repeatedly(resources: Resources, host: str) -> None:
         try:
             await raise_clock_alert(resources, host)
         except Exception:  # The next round tries again, whatever the error was.
-            log.exception("clocks not reported", once_a_minute=True)
+            log.exception("clock difference not reported", once_a_minute=True)
         await asyncio.sleep(_REPORT_SECONDS)

@@ -31,7 +31,8 @@ WATCH_SECONDS = 60.0
 _LOGGED_EVERY = timedelta(hours=1)
 # Rows locked at a time. The next round continues with the rest.
 _BATCH_SIZE = 200
-# Most events counted for one endpoint. This shows a backlog and is quick enough for every minute.
+# The maximum number of events that are counted for one endpoint. It is enough to show a backlog,
+# and counting is quick enough for every minute.
 MAX_UNDELIVERED = 10_000
 
 _log = structlog.get_logger(__name__)
@@ -42,10 +43,11 @@ class EndpointAlerts:
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._figures = UndeliveredMetrics()
+        self._undelivered_metrics = UndeliveredMetrics()
 
     async def run_once(self) -> int:
-        """Return how many endpoints were logged or reported; 0 if nothing was left to do."""
+        """Log and report failing endpoints, and update the metrics. Return how many endpoints were
+        logged or reported."""
         logged = await self._log_failing()
         notified = await self._notify_merchants()
         await self._update_metrics()
@@ -76,12 +78,12 @@ class EndpointAlerts:
             mails = [
                 mail
                 for endpoints in [*_group_by_merchant(failing), *_group_by_merchant(working)]
-                if (mail := await self._write(tx, endpoints)) is not None
+                if (mail := await self._build_mail(tx, endpoints)) is not None
             ]
             await save_alert_mails(tx, mails, now)
         return len(failing) + len(working)
 
-    async def _write(
+    async def _build_mail(
         self, tx: Connection, endpoints: Sequence[FailingEndpoint]
     ) -> NewAlertMail | None:
         """Build the e-mail to the merchant of these endpoints. Return None if the merchant has
@@ -102,7 +104,7 @@ class EndpointAlerts:
             failing, switched_off = await count_failing(connection)
             waiting = await count_undelivered(connection, MAX_UNDELIVERED)
         set_failing_endpoints(failing=failing, switched_off=switched_off)
-        self._figures.show(waiting, self._resources.clock.now())
+        self._undelivered_metrics.show(waiting, self._resources.clock.now())
 
 
 def _group_by_merchant(endpoints: Sequence[FailingEndpoint]) -> Iterator[Sequence[FailingEndpoint]]:

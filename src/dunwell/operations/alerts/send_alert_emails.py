@@ -33,12 +33,12 @@ from dunwell.platform.resources import Resources
 
 
 def order_email_providers(
-    settings: AlertSettings, providers: Mapping[str, DeliveryProvider], unwell: Collection[str]
+    settings: AlertSettings, providers: Mapping[str, DeliveryProvider], with_alerts: Collection[str]
 ) -> list[str]:
     """Return the delivery providers for e-mail in the order in which to try them: providers without
     an alert first, and the one named in the installation file before the others."""
     mail = [name for name, provider in providers.items() if provider.channel == "EMAIL"]
-    return sorted(mail, key=lambda name: (name in unwell, name != settings.provider))
+    return sorted(mail, key=lambda name: (name in with_alerts, name != settings.provider))
 
 
 def choose_sender(installation: Installation, recipient: str) -> str:
@@ -49,8 +49,8 @@ def choose_sender(installation: Installation, recipient: str) -> str:
 
 
 EMAIL_IDLE_SECONDS = 5.0
-_CALL_SECONDS = 60
-# Longer than a call and recording its outcome take together.
+_CALL_TIMEOUT_SECONDS = 60
+# Longer than a call of the provider and recording its outcome take together.
 _LEASE = timedelta(minutes=3)
 _FIRST_PAUSE = timedelta(minutes=1)
 _MAX_PAUSE = timedelta(hours=1)
@@ -61,24 +61,24 @@ log = structlog.get_logger(__name__)
 
 
 async def send_alert_emails(resources: Resources, find_provider: FindProvider) -> int:
-    """Return the number of attempts."""
+    """Send the e-mails that are due. Return the number of attempts."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         installation = (await load_installation(tx)).installation
         active = await list_active_alerts(tx)
         mails = await lease_due_mails(tx, now, now + _LEASE, _BATCH_SIZE)
-    unwell = {each.subject for each in active if each.kind in _PROVIDER_TROUBLE}
-    wanted = order_email_providers(
-        installation.alerts or AlertSettings(), installation.delivery_providers or {}, unwell
+    with_alerts = {each.subject for each in active if each.kind in _PROVIDER_ALERTS}
+    provider_names = order_email_providers(
+        installation.alerts or AlertSettings(), installation.delivery_providers or {}, with_alerts
     )
-    adapter = next((found for name in wanted if (found := find_provider(name))), None)
+    adapter = next((found for name in provider_names if (found := find_provider(name))), None)
     for mail in mails:
         outcome = await _send(adapter, mail, installation)
-        await _record(resources, mail, outcome)
+        await _record_outcome(resources, mail, outcome)
     return len(mails)
 
 
-_PROVIDER_TROUBLE = frozenset(
+_PROVIDER_ALERTS = frozenset(
     {AlertKind.PROVIDER_UNUSABLE, AlertKind.PROVIDER_FAILING, AlertKind.PROVIDER_BACKLOG}
 )
 
@@ -86,7 +86,7 @@ _PROVIDER_TROUBLE = frozenset(
 async def _send(
     adapter: ProviderAdapter | None, mail: DueAlertMail, installation: Installation
 ) -> Outcome | None:
-    """Return None if the outcome is unknown."""
+    """Send the e-mail. Return None if the outcome is unknown."""
     if adapter is None:
         log.error("no delivery provider for alert email", email_id=str(mail.email_id))
         return Temporary(int(_FIRST_PAUSE.total_seconds()))
@@ -107,7 +107,7 @@ async def _send(
         created_at=mail.created_at,
     )
     try:
-        async with asyncio.timeout(_CALL_SECONDS):
+        async with asyncio.timeout(_CALL_TIMEOUT_SECONDS):
             return await adapter.send(message)
     # The message may have been sent, so the outcome is unknown whatever the error was.
     except Exception as error:
@@ -117,7 +117,9 @@ async def _send(
         return None
 
 
-async def _record(resources: Resources, mail: DueAlertMail, outcome: Outcome | None) -> None:
+async def _record_outcome(
+    resources: Resources, mail: DueAlertMail, outcome: Outcome | None
+) -> None:
     now = resources.clock.now()
     state, again_at = _decide_state(mail, outcome, now)
     if state == "FAILED":

@@ -77,17 +77,17 @@ class MessageCount(msgspec.Struct, frozen=True, gc=False):
     count: int
 
 
-async def count_due_steps(connection: Connection, now: datetime, most: int) -> DueSteps:
-    """Count the due steps, oldest first, up to `most`."""
-    return DueSteps(*await connection.fetchrow(_COUNT_STEPS, now, most))
+async def count_due_steps(connection: Connection, now: datetime, limit: int) -> DueSteps:
+    """Count the due steps, oldest first, up to `limit`."""
+    return DueSteps(*await connection.fetchrow(_COUNT_STEPS, now, limit))
 
 
 async def count_messages(
-    connection: Connection, now: datetime, most: int
+    connection: Connection, now: datetime, limit: int
 ) -> Sequence[MessageCount]:
-    """Count planned, leased and unknown messages, up to `most` of each. Notices to debtors, such as
-    codes, are counted separately, with the same limit."""
-    return [MessageCount(*row) for row in await connection.fetch(_COUNT_MESSAGES, now, most)]
+    """Count planned, leased and unknown messages, up to `limit` of each. Notices to debtors, such
+    as codes, are counted separately, with the same limit."""
+    return [MessageCount(*row) for row in await connection.fetch(_COUNT_MESSAGES, now, limit)]
 
 
 # The longest delay between two attempts to send a contact (escalation.settlement).
@@ -95,7 +95,7 @@ _MAX_PAUSE = timedelta(hours=6)
 _MAX_COUNTED = 10_001
 # A contact with three attempts counts as waiting since it was planned, because each attempt moves
 # its next one. Uses communications_planned_anywhere. Contacts of claims on hold do not count.
-_WAITING = """
+_COUNT_WAITING = """
 SELECT named.provider, count(*)::integer AS count, min(late.since) AS since
 FROM (
     SELECT c.merchant_id, c.channel,
@@ -115,13 +115,13 @@ WHERE named.provider IS NOT NULL
 GROUP BY named.provider
 """
 # Uses letter_batch_items_waiting.
-_BATCHES = """
+_COUNT_BATCHES = """
 SELECT provider, count(*)::integer AS count, min(handed_at) AS since
 FROM letter_batch_items WHERE state = 'WAITING' GROUP BY provider
 """
-_MAILBOXES = "SELECT provider, read_at FROM mailbox_positions"
+_LIST_MAILBOXES = "SELECT provider, read_at FROM mailbox_positions"
 # Uses communications_unknown, which holds no other rows.
-_UNKNOWN = """
+_COUNT_UNKNOWN = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(c.handed_over_at) AS since
 FROM communications c
 JOIN merchants m ON m.merchant_id = c.merchant_id AND NOT m.sandbox
@@ -129,7 +129,7 @@ WHERE c.state = 'UNKNOWN' AND c.handed_over_at <= $1
 GROUP BY m.merchant_id, m.key
 """
 # Uses disputes_overdue_reported.
-_OVERDUE = """
+_COUNT_OVERDUE = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(d.overdue_reported_at) AS since
 FROM disputes d
 JOIN merchants m ON m.merchant_id = d.merchant_id AND NOT m.sandbox
@@ -137,7 +137,7 @@ WHERE d.state = 'OPEN' AND d.overdue_reported_at <= $1
 GROUP BY m.merchant_id, m.key
 """
 # Uses debtor_replies_unread.
-_UNSEEN = """
+_COUNT_UNSEEN = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(r.received_at) AS since
 FROM debtor_replies r
 JOIN merchants m ON m.merchant_id = r.merchant_id AND NOT m.sandbox
@@ -145,7 +145,7 @@ WHERE r.read_at IS NULL AND NOT r.is_automatic AND r.received_at <= $1
 GROUP BY m.merchant_id, m.key
 """
 # Uses webhook_endpoints_off.
-_OFF = """
+_COUNT_DISABLED = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(e.disabled_at) AS since
 FROM webhook_endpoints e
 JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
@@ -153,7 +153,7 @@ WHERE e.disabled_at <= $1 AND e.removed_at IS NULL
 GROUP BY m.merchant_id, m.key
 """
 # Uses webhook_endpoints_failing.
-_FAILING = """
+_COUNT_FAILING = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(e.first_failure_at) AS since
 FROM webhook_endpoints e
 JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
@@ -162,20 +162,20 @@ GROUP BY m.merchant_id, m.key
 """
 # Use inbound_sms_unmatched and delivery_reports_unmatched. Count what was received since $1 and not
 # yet viewed.
-_STRANGE_SMS = """
+_COUNT_UNMATCHED_SMS = """
 SELECT provider, count(*)::integer AS count, min(received_at) AS since
 FROM inbound_sms
 WHERE kind = 'UNMATCHED' AND read_at IS NULL AND received_at > $1
 GROUP BY provider
 """
-_STRANGE_REPORTS = """
+_COUNT_UNMATCHED_REPORTS = """
 SELECT provider, count(*)::integer AS count, min(received_at) AS since
 FROM delivery_reports
 WHERE outcome = 'UNMATCHED' AND read_at IS NULL AND received_at > $1
 GROUP BY provider
 """
 # Uses claims_due_anywhere. The oldest step that is late.
-_STEPS = """
+_FIND_LATE_STEP = """
 SELECT c.due_at
 FROM claims c
 JOIN merchants m ON m.merchant_id = c.merchant_id AND NOT m.sandbox
@@ -183,18 +183,18 @@ WHERE c.due_at <= $1 AND NOT c.held
 ORDER BY c.due_at
 LIMIT 1
 """
-# The worker that checks holds this row. Others wait for it, and then find that the check was made.
-_TAKE_TURN = """
+# The worker that checks locks this row. Other workers wait, and then see that alerts were checked.
+_LOCK_CHECK = """
 INSERT INTO alert_checks AS w (watch, checked_at) VALUES (1, $1)
 ON CONFLICT (watch) DO UPDATE SET checked_at = excluded.checked_at
--- A look in the future was noted by a clock that was wrong, and would keep everybody from looking.
+-- A time in the future comes from a wrong clock, and must not prevent further checks.
 WHERE w.checked_at <= $2 OR w.checked_at > $1 + interval '1 minute'
 RETURNING true
 """
 _FIND_LAST_CHECK = "SELECT checked_at FROM alert_checks WHERE watch = 1"
 # Each notification is stored once: the primary key ensures it, and for the end of an alert
 # alarm_tellings_over.
-_SAVE_TELLINGS = """
+_SAVE_NOTIFICATIONS = """
 INSERT INTO alert_notifications (alert_id, number, phase, sent_at)
 SELECT n.alert_id, n.number, n.phase, $4
 FROM unnest($1::uuid[], $2::integer[], $3::text[]) AS n (alert_id, number, phase)
@@ -203,35 +203,38 @@ FROM unnest($1::uuid[], $2::integer[], $3::text[]) AS n (alert_id, number, phase
 
 async def load_observations(
     tx: Connection, now: datetime, *, late_before: datetime, unseen_before: datetime,
-    strange_since: datetime,
+    unmatched_since: datetime,
 ) -> Observations:  # fmt: skip
     """Load what was observed. `late_before` and `unseen_before` limit the result to what has waited
-    long enough; unmatched reports and replies are counted since `strange_since`."""
-    waiting = await tx.fetch(_WAITING, late_before, now + _MAX_PAUSE, _MAX_COUNTED)
+    long enough; unmatched reports and replies are counted since `unmatched_since`."""
+    waiting = await tx.fetch(_COUNT_WAITING, late_before, now + _MAX_PAUSE, _MAX_COUNTED)
     return Observations(
         waiting=[ProviderCount(*row) for row in waiting],
-        batches=[ProviderCount(*row) for row in await tx.fetch(_BATCHES)],
-        mailboxes=[(row["provider"], row["read_at"]) for row in await tx.fetch(_MAILBOXES)],
-        unknown=[MerchantCount(*row) for row in await tx.fetch(_UNKNOWN, unseen_before)],
-        overdue=[MerchantCount(*row) for row in await tx.fetch(_OVERDUE, unseen_before)],
-        unseen=[MerchantCount(*row) for row in await tx.fetch(_UNSEEN, unseen_before)],
-        off=[MerchantCount(*row) for row in await tx.fetch(_OFF, now)],
-        failing=[MerchantCount(*row) for row in await tx.fetch(_FAILING, now - NOTIFY_AFTER)],
-        strange_sms=[ProviderCount(*row) for row in await tx.fetch(_STRANGE_SMS, strange_since)],
-        strange_reports=[
-            ProviderCount(*row) for row in await tx.fetch(_STRANGE_REPORTS, strange_since)
+        batches=[ProviderCount(*row) for row in await tx.fetch(_COUNT_BATCHES)],
+        mailboxes=[(row["provider"], row["read_at"]) for row in await tx.fetch(_LIST_MAILBOXES)],
+        unknown=[MerchantCount(*row) for row in await tx.fetch(_COUNT_UNKNOWN, unseen_before)],
+        overdue=[MerchantCount(*row) for row in await tx.fetch(_COUNT_OVERDUE, unseen_before)],
+        unseen=[MerchantCount(*row) for row in await tx.fetch(_COUNT_UNSEEN, unseen_before)],
+        off=[MerchantCount(*row) for row in await tx.fetch(_COUNT_DISABLED, now)],
+        failing=[MerchantCount(*row) for row in await tx.fetch(_COUNT_FAILING, now - NOTIFY_AFTER)],
+        unmatched_sms=[
+            ProviderCount(*row) for row in await tx.fetch(_COUNT_UNMATCHED_SMS, unmatched_since)
         ],
-        step_due_at=await tx.fetchval(_STEPS, late_before),
+        unmatched_reports=[
+            ProviderCount(*row) for row in await tx.fetch(_COUNT_UNMATCHED_REPORTS, unmatched_since)
+        ],
+        step_due_at=await tx.fetchval(_FIND_LATE_STEP, late_before),
     )
 
 
 async def lock_alert_check(tx: Connection, now: datetime, last_before: datetime) -> bool:
-    """Return False if another worker has checked since `last_before`."""
-    return bool(await tx.fetchval(_TAKE_TURN, now, last_before))
+    """Record a check at `now` and lock it until the transaction ends. Return False if another
+    worker has checked since `last_before`."""
+    return bool(await tx.fetchval(_LOCK_CHECK, now, last_before))
 
 
 async def find_last_check(tx: Connection) -> datetime | None:
-    """Return None if alerts were never checked."""
+    """Find when alerts were last checked. Return None if they never were."""
     checked_at: datetime | None = await tx.fetchval(_FIND_LAST_CHECK)
     return checked_at
 
@@ -240,7 +243,7 @@ async def insert_notifications(
     tx: Connection, notifications: Sequence[AlertNotification], now: datetime
 ) -> None:
     await tx.execute(
-        _SAVE_TELLINGS, [each.alert.alert_id for each in notifications],
+        _SAVE_NOTIFICATIONS, [each.alert.alert_id for each in notifications],
         [each.alert.report_count + 1 for each in notifications],
         [each.phase for each in notifications], now,
     )  # fmt: skip

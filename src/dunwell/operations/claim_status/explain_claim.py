@@ -41,9 +41,9 @@ from dunwell.operations.claim_status.reasons import (
     explain_contact,
     explain_due_time,
     explain_hold,
+    explain_hold_of_workflow,
     explain_no_next_step,
     explain_past_step,
-    explain_standstill,
 )
 from dunwell.operations.claim_status.store import (
     find_open_contact,
@@ -72,7 +72,8 @@ from dunwell.platform.text.wire import render_instant
 
 
 async def explain_rules(work: Work, claim_state: ClaimState) -> ExplainedRules:
-    """Apply the rules to the claim as it is now. Its facts may have changed since assignment."""
+    """Apply the assignment rules to the claim as it is now. Its facts may have changed since it was
+    assigned."""
     rulebook = await _load_rulebook(work, claim_state)
     facts = await load_claim_facts(
         work.tx, work.merchant_id, claim_state.claim_id, compute_today(work)
@@ -119,7 +120,7 @@ _KINDS: dict[type, StepKind] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _LoadedClaim:
     """A claim with its workflow and everything that the explanation needs."""
 
     claim_state: ClaimState
@@ -136,7 +137,7 @@ class _Case:
 
 
 async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplanation:
-    """Raises NotFound."""
+    """Explain the claim. Raises NotFound: it does not exist."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         claim_state = await load_claim_state(work.tx, work.merchant_id, claim_id)
@@ -146,28 +147,28 @@ async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplan
         holds = [
             hold
             for hold in await load_holds(work.tx, work.merchant_id, claim_id)
-            if hold.stands(work.now)
+            if hold.is_active(work.now)
         ]
-        case = await _load_case(work, keys, claim_state, holds)
-        contacts = await _forecast(work, keys, case) if case else ()
-    zone = case.zone if case else work.merchant.configuration.timezone
+        loaded = await _load_claim(work, keys, claim_state, holds)
+        contacts = await _forecast_contacts(work, keys, loaded) if loaded else ()
+    zone = loaded.zone if loaded else work.merchant.configuration.timezone
     return ClaimExplanation(
         claim_id=claim_id,
         status=Status(claim_state.status).value,
-        assignment=_describe_assignment(case) if case else None,
+        assignment=_describe_assignment(loaded) if loaded else None,
         rules=rules,
-        history=_describe_history(case) if case else (),
-        next_step=_describe_next(case) if case else None,
+        history=_describe_history(loaded) if loaded else (),
+        next_step=_describe_next(loaded) if loaded else None,
         reason=explain_no_next_step(claim_state),
         holds=tuple(_describe_hold(hold, zone) for hold in holds),
-        contact=_describe_contact(case) if case else None,
+        contact=_describe_contact(loaded) if loaded else None,
         next_contacts=contacts,
     )
 
 
-async def _load_case(
+async def _load_claim(
     work: Work, keys: KeyRing, claim_state: ClaimState, holds: Sequence[Hold]
-) -> _Case | None:
+) -> _LoadedClaim | None:
     if claim_state.workflow_id is None or claim_state.workflow_major is None:
         return None
     key = (claim_state.workflow_id, claim_state.workflow_major)
@@ -175,7 +176,7 @@ async def _load_case(
     workflow = get_prepared_workflow(version, work.merchant.configuration)
     [claim] = await load_claims(work.tx, keys, work.merchant, [claim_state.claim_id])
     run = (work.merchant_id, claim_state.claim_id, claim_state.run)
-    return _Case(
+    return _LoadedClaim(
         claim_state=claim_state,
         claim=claim,
         version=version,
@@ -189,28 +190,30 @@ async def _load_case(
     )
 
 
-async def _forecast(work: Work, keys: KeyRing, case: _Case) -> tuple[ExplainedNextContact, ...]:
-    if Status(case.claim_state.status) not in ACTIVE:
+async def _forecast_contacts(
+    work: Work, keys: KeyRing, loaded: _LoadedClaim
+) -> tuple[ExplainedNextContact, ...]:
+    if Status(loaded.claim_state.status) not in ACTIVE:
         return ()
-    identities = list_identities(keys, work.merchant_id, build_debtor_person(case.claim))
+    identities = list_identities(keys, work.merchant_id, build_debtor_person(loaded.claim))
     contacted_on = await load_contact_days(work.tx, work.merchant_id, identities)
     guard = build_person_guard(work.merchant.configuration, identities, contacted_on)
-    foreseen = forecast_claim(case.workflow, _find_current_step(case), work.now, guard)
+    forecast = forecast_claim(loaded.workflow, _build_running_claim(loaded), work.now, guard)
     contacts = (
         ExplainedNextContact(
             render_instant(each.at), each.channel, step_id=each.step.id, name=each.step.name
         )
-        for each in foreseen
+        for each in forecast
         if each.channel is not None and each.step is not None
     )
     return tuple(islice(contacts, _MAX_CONTACTS))
 
 
-def _find_current_step(case: _Case) -> RunningClaim:
-    """Return the claim in the form that previews take."""
-    contact, until = case.contact, None
-    if case.holds and all(hold.until for hold in case.holds):
-        until = max(hold.until for hold in case.holds if hold.until)
+def _build_running_claim(loaded: _LoadedClaim) -> RunningClaim:
+    """Return the claim in the form that `forecast_claim` needs."""
+    contact, until = loaded.contact, None
+    if loaded.holds and all(hold.until for hold in loaded.holds):
+        until = max(hold.until for hold in loaded.holds if hold.until)
     waiting = None
     if contact is not None:
         waiting = RunningContact(
@@ -221,37 +224,41 @@ def _find_current_step(case: _Case) -> RunningClaim:
             not_before=contact.not_before,
         )
     return RunningClaim(
-        facts=case.claim,
+        facts=loaded.claim,
         person="",
-        is_held=bool(case.holds),
+        is_held=bool(loaded.holds),
         held_until=until,
         open_contact=waiting,
     )
 
 
-def _describe_assignment(case: _Case) -> ExplainedAssignment:
-    claim_state = case.claim_state
+def _describe_assignment(loaded: _LoadedClaim) -> ExplainedAssignment:
+    claim_state = loaded.claim_state
     name, rules_version = claim_state.workflow_name or "", claim_state.rules_version
-    if case.is_switched:
-        workflow_id = str(case.version.workflow_id)
-        return ExplainedAssignment(name, case.version.name, rules_version, workflow_id=workflow_id)
+    if loaded.is_switched:
+        workflow_id = str(loaded.version.workflow_id)
+        return ExplainedAssignment(
+            name, loaded.version.name, rules_version, workflow_id=workflow_id
+        )
     scenario_id = UNSET if claim_state.scenario_id is None else claim_state.scenario_id
     return ExplainedAssignment(name, None, rules_version, scenario_id=scenario_id)
 
 
-def _describe_history(case: _Case) -> tuple[ExplainedStep, ...]:
-    order = {step.id: place for place, step in enumerate(case.workflow.steps)}
-    names = {step.id: step.name for step in case.workflow.steps}
-    waits = {step.id for step in case.workflow.steps if isinstance(step, WaitStep)}
-    ordered = sorted(case.history, key=lambda each: (each.at, order.get(each.step_id, len(order))))
+def _describe_history(loaded: _LoadedClaim) -> tuple[ExplainedStep, ...]:
+    order = {step.id: place for place, step in enumerate(loaded.workflow.steps)}
+    names = {step.id: step.name for step in loaded.workflow.steps}
+    is_waiting = {step.id for step in loaded.workflow.steps if isinstance(step, WaitStep)}
+    ordered = sorted(
+        loaded.history, key=lambda each: (each.at, order.get(each.step_id, len(order)))
+    )
     return tuple(
         ExplainedStep(
             step_id=each.step_id,
             name=names.get(each.step_id, _ARCHIVING),
             outcome=each.outcome,
             at=render_instant(each.at),
-            version=each.version if case.is_switched else None,
-            reason=explain_past_step(each, is_wait=each.step_id in waits),
+            version=each.version if loaded.is_switched else None,
+            reason=explain_past_step(each, is_wait=each.step_id in is_waiting),
         )
         for each in ordered
     )
@@ -267,28 +274,28 @@ def _describe_hold(hold: Hold, zone: str) -> ExplainedHold:
     )
 
 
-def _describe_next(case: _Case) -> ExplainedNextStep | None:
+def _describe_next(loaded: _LoadedClaim) -> ExplainedNextStep | None:
     """Describe the next step, or the step whose contact is not finished yet."""
-    claim_state = case.claim_state
+    claim_state = loaded.claim_state
     if Status(claim_state.status) not in ACTIVE:
         return None
-    position = find_position(case.workflow, case.claim)
-    wanted = case.contact.step_id if case.contact else position.next_step_id
-    step = next((each for each in case.workflow.steps if each.id == wanted), None)
+    position = find_position(loaded.workflow, loaded.claim)
+    step_id = loaded.contact.step_id if loaded.contact else position.next_step_id
+    step = next((each for each in loaded.workflow.steps if each.id == step_id), None)
     unmet: tuple[str, ...] = ()
-    if step is not None and case.contact is None:
-        unmet = tuple(list_unmet(step.when, case.facts.condition))
+    if step is not None and loaded.contact is None:
+        unmet = tuple(list_unmet(step.when, loaded.facts.condition))
     at = None if claim_state.held else claim_state.due_at
     reason: str
-    if case.contact:
-        reason = explain_contact(case.contact, claim_state, case.zone)
-        waits = case.contact.state == "PLANNED" and not claim_state.held
-        at = case.contact.not_before if waits else None
+    if loaded.contact:
+        reason = explain_contact(loaded.contact, claim_state, loaded.zone)
+        is_waiting = loaded.contact.state == "PLANNED" and not claim_state.held
+        at = loaded.contact.not_before if is_waiting else None
     elif claim_state.held:
-        reason = explain_standstill()
+        reason = explain_hold_of_workflow()
     else:
-        ordered = sorted(case.history, key=lambda each: each.at)
-        reason = explain_due_time(claim_state, case.version.definition, step, ordered)
+        ordered = sorted(loaded.history, key=lambda each: each.at)
+        reason = explain_due_time(claim_state, loaded.version.definition, step, ordered)
     return ExplainedNextStep(
         step_id=None if step is None else step.id,
         name=_ARCHIVING if step is None else step.name,
@@ -300,17 +307,17 @@ def _describe_next(case: _Case) -> ExplainedNextStep | None:
     )
 
 
-def _describe_contact(case: _Case) -> ExplainedContact | None:
-    contact = case.contact
+def _describe_contact(loaded: _LoadedClaim) -> ExplainedContact | None:
+    contact = loaded.contact
     if contact is None:
         return None
-    is_kept = case.claim_state.held or Status(case.claim_state.status) not in ACTIVE
-    waits = contact.state in {"PLANNED", "ATTACHMENT_MISSING"} and not is_kept
+    is_stopped = loaded.claim_state.held or Status(loaded.claim_state.status) not in ACTIVE
+    is_waiting = contact.state in {"PLANNED", "ATTACHMENT_MISSING"} and not is_stopped
     return ExplainedContact(
         reference=str(contact.communication_id),
         channel=contact.channel,
         state=contact.state,
         held_by=contact.held_by,
-        until=render_instant(contact.not_before) if waits else None,
-        reason=explain_contact(contact, case.claim_state, case.zone),
+        until=render_instant(contact.not_before) if is_waiting else None,
+        reason=explain_contact(contact, loaded.claim_state, loaded.zone),
     )

@@ -1,4 +1,5 @@
-"""Sentences that explain why a claim has its status. Programs read the codes next to them. Pure."""
+"""Sentences that explain to people why a claim has its status. Programs use the codes instead.
+Pure."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -10,14 +11,14 @@ from dunwell.core.workflows.definition import ContactStep, Definition, Step, Wai
 from dunwell.operations.claim_status.views import ClaimState, PastStep, StoredOpenContact
 from dunwell.platform.text.translation import InstantText, LazyText
 
-_HOLDS = {
+_HOLD_REASONS = {
     HoldKind.DISPUTE: "the claim is disputed",
     HoldKind.PAUSE: "the workflow was paused",
     HoldKind.MODALITY_REQUESTED: "a payment plan or deferral was requested and is not answered yet",
     HoldKind.MODALITY_ACTIVE: "a payment plan or deferral is active",
     HoldKind.PAYMENT_PENDING: "a payment is in progress",
 }
-_HELD_BY: Mapping[HoldReason, LazyText] = {
+_DELAY_REASONS: Mapping[HoldReason, LazyText] = {
     HoldReason.GUARD_DAY: LazyText(
         "the debtor was already contacted on that day, for this or another claim"
     ),
@@ -69,7 +70,7 @@ def explain_past_step(step: PastStep, *, is_wait: bool = False) -> LazyText:
 
 def explain_hold(hold: Hold, zone: str) -> str:
     until = f", until {render_instant(hold.until, zone)}" if hold.until else ""
-    return f"{_HOLDS[hold.kind]}, since {render_instant(hold.since, zone)}{until}"
+    return f"{_HOLD_REASONS[hold.kind]}, since {render_instant(hold.since, zone)}{until}"
 
 
 def explain_contact(contact: StoredOpenContact, claim_state: ClaimState, zone: str) -> LazyText:
@@ -82,8 +83,8 @@ def explain_contact(contact: StoredOpenContact, claim_state: ClaimState, zone: s
 
 
 def _explain_waiting(contact: StoredOpenContact, claim_state: ClaimState, zone: str) -> LazyText:
-    """Return what a contact waits for that is not handed over yet. It is checked once more before
-    that, so a hold that was added in the meantime stops it."""
+    """Return what a contact waits for that is not handed over yet. A hold that was added in the
+    meantime stops it, because holds are checked again before the contact is handed over."""
     until = render_instant(contact.not_before, zone)
     if claim_state.held:
         return LazyText(
@@ -93,7 +94,7 @@ def _explain_waiting(contact: StoredOpenContact, claim_state: ClaimState, zone: 
         return LazyText("waiting for an attachment until %(until)s", until=until)
     if contact.held_by is None:
         return LazyText("it is about to be sent")
-    reason = _HELD_BY[HoldReason(contact.held_by)]
+    reason = _DELAY_REASONS[HoldReason(contact.held_by)]
     return LazyText("held back until %(until)s: %(reason)s", until=until, reason=reason)
 
 
@@ -108,7 +109,7 @@ def explain_no_next_step(claim_state: ClaimState) -> str:
     return ""
 
 
-def explain_standstill() -> LazyText:
+def explain_hold_of_workflow() -> LazyText:
     return LazyText("The workflow is on hold. It continues when no hold is left.")
 
 
@@ -120,13 +121,13 @@ def explain_due_time(
         return LazyText("All steps are done. The claim will be archived at this time.")
     last = history[-1] if history else None
     steps = {each.id: each for each in definition.steps}
-    before = steps.get(last.step_id) if last else None
-    if isinstance(before, WaitStep) and last is not None and last.outcome == "DONE":
-        return LazyText('The wait "%(name)s" ends at this time.', name=before.name)
+    previous = steps.get(last.step_id) if last else None
+    if isinstance(previous, WaitStep) and last is not None and last.outcome == "DONE":
+        return LazyText('The wait "%(name)s" ends at this time.', name=previous.name)
     if isinstance(step, ContactStep) and step.send == "CONTACT_HOURS":
         return LazyText("It is the next step. Contacts are allowed again from this time.")
-    if before is not None:
-        return LazyText('It follows "%(name)s", which is done.', name=before.name)
+    if previous is not None:
+        return LazyText('It follows "%(name)s", which is done.', name=previous.name)
     if definition.settings.processing_start == "DUE_DATE":
         return LazyText("The workflow starts on the due date of the first PRIMARY item.")
     return LazyText("It is the first step of the workflow.") if claim_state.run else ""

@@ -10,9 +10,9 @@ from dunwell.operations.claim_status.views import ClaimState, PastStep, StoredOp
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import load_statement
 
-_LOAD = load_statement(__file__, "timeline.sql")
-# The audit actions that the timeline shows because no other row does.
-_TELLING = (
+_LIST_TIMELINE = load_statement(__file__, "timeline.sql")
+# The audit actions that the timeline shows, because no other row records them.
+_SHOWN_ACTIONS = (
     "claim.change", "claim.assign", "claim.archive", "claim.withdraw", "item.add", "item.delete",
     "attachment.add", "attachment.delete", "attachment.replace", "contact.settle",
 )  # fmt: skip
@@ -25,7 +25,8 @@ WHERE merchant_id = $1 AND subject = 'claim:' || $2::bigint AND action <> 'claim
   AND action = ANY($3::text[])
 ORDER BY audit_id
 """
-_NAMING = (
+# The audit actions whose actor is added to an entry of the timeline.
+_ACTOR_ACTIONS = (
     "payment.record", "payment.reverse", "dispute.resolve", "dispute.withdraw", "modality.approve",
     "modality.reject", "modality.withdraw",
 )  # fmt: skip
@@ -33,7 +34,7 @@ _NAMING = (
 _LOAD_NAMES = "SELECT user_id::text AS user_id, name FROM users WHERE user_id = ANY($1::uuid[])"
 # Uses primary keys; the newest minor version by workflow_versions (merchant_id, workflow_id, major,
 # minor).
-_LOAD_STANDING = """
+_LOAD_CLAIM_STATE = """
 SELECT c.claim_id, c.status, c.held, c.run, c.next_step_id, c.due_at, c.rules_version,
        c.workflow_id, c.workflow_major, w.name AS workflow_name, s.scenario_id
 FROM claims c
@@ -47,7 +48,7 @@ SELECT h.step_id, h.outcome, h.reason, h.at, v.major, v.minor
 FROM step_history h
 LEFT JOIN workflow_versions v ON v.merchant_id = h.merchant_id AND v.version_id = h.version_id
 WHERE h.merchant_id = $1 AND h.claim_id = $2 AND h.run = $3
--- Steps of one instant ran in the definition's order, which the caller knows.
+-- Steps with the same time ran in the order of the definition, which the caller applies.
 ORDER BY h.at
 """
 # Uses the unique key (merchant_id, claim_id, run, step_id, place).
@@ -69,6 +70,8 @@ class TimelineActor:
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
+    """A row of `timeline.sql`. See `TimelineEvent` for the fields."""
+
     kind: str
     at: datetime
     subject_id: UUID | None
@@ -77,13 +80,13 @@ class TimelineRow:
     text: str | None
     cents: int | None
     until: datetime | None
-    doer: TimelineActor | None
+    actor: TimelineActor | None
 
 
 async def list_timeline_rows(
     tx: Connection, merchant_id: int, claim_id: int, limit: int
 ) -> list[TimelineRow]:
-    rows = await tx.fetch(_LOAD, merchant_id, claim_id, list(_TELLING), limit)
+    rows = await tx.fetch(_LIST_TIMELINE, merchant_id, claim_id, list(_SHOWN_ACTIONS), limit)
     return [
         TimelineRow(
             kind=row["kind"],
@@ -94,7 +97,7 @@ async def list_timeline_rows(
             text=row["text"],
             cents=row["cents"],
             until=row["until"],
-            doer=TimelineActor(row["actor_kind"], row["actor_id"]) if row["actor_kind"] else None,
+            actor=TimelineActor(row["actor_kind"], row["actor_id"]) if row["actor_kind"] else None,
         )
         for row in rows
     ]
@@ -104,7 +107,7 @@ async def list_actors(
     tx: Connection, merchant_id: int, claim_id: int
 ) -> Mapping[tuple[str, str], TimelineActor]:
     """Return the actors by audit action and the id of the subject."""
-    rows = await tx.fetch(_LOAD_ACTORS, merchant_id, claim_id, list(_NAMING))
+    rows = await tx.fetch(_LOAD_ACTORS, merchant_id, claim_id, list(_ACTOR_ACTIONS))
     return {
         (row["action"], row["about"] or ""): TimelineActor(row["actor_kind"], row["actor_id"])
         for row in rows
@@ -114,8 +117,8 @@ async def list_actors(
 async def list_user_names(tx: Connection, user_ids: Collection[str]) -> Mapping[str, str]:
     if not user_ids:
         return {}
-    known = [each for each in user_ids if _is_uuid(each)]
-    return {row["user_id"]: row["name"] for row in await tx.fetch(_LOAD_NAMES, known)}
+    valid_ids = [each for each in user_ids if _is_uuid(each)]
+    return {row["user_id"]: row["name"] for row in await tx.fetch(_LOAD_NAMES, valid_ids)}
 
 
 def _is_uuid(text: str) -> bool:
@@ -127,7 +130,7 @@ def _is_uuid(text: str) -> bool:
 
 
 async def load_claim_state(tx: Connection, merchant_id: int, claim_id: int) -> ClaimState | None:
-    row = await tx.fetchrow(_LOAD_STANDING, merchant_id, claim_id)
+    row = await tx.fetchrow(_LOAD_CLAIM_STATE, merchant_id, claim_id)
     return None if row is None else ClaimState(**row)
 
 

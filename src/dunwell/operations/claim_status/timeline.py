@@ -39,34 +39,36 @@ class TimelineEvent:
     cents: int | None
     until: datetime | None
     actor_kind: str | None
-    # The user's name, or the actor id of the audit log if no user did it.
+    # The user's name, or the actor id of the audit log if the actor is not a user.
     actor: str | None
 
 
 async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
-    """Return at most `MAX_EVENTS`. Raises NotFound."""
+    """List at most `MAX_EVENTS` entries. Raises NotFound: the claim does not exist."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim_exists(work, claim_id)
         rows = await list_timeline_rows(work.tx, work.merchant_id, claim_id, MAX_EVENTS)
-        doers = await list_actors(work.tx, work.merchant_id, claim_id)
+        actors = await list_actors(work.tx, work.merchant_id, claim_id)
         claim_state = await load_claim_state(work.tx, work.merchant_id, claim_id)
-        known = [(row, doers.get(_find_action(row.kind, row.word, row.subject_id))) for row in rows]
+        rows_with_actors = [
+            (row, actors.get(_find_action(row.kind, row.word, row.subject_id))) for row in rows
+        ]
         ids = {
-            doer.actor_id
-            for row, found in known
-            for doer in (row.doer, found)
-            if doer is not None and doer.kind == "USER" and doer.actor_id
+            recorded.actor_id
+            for row, found in rows_with_actors
+            for recorded in (row.actor, found)
+            if recorded is not None and recorded.kind == "USER" and recorded.actor_id
         }
         names = await list_user_names(work.tx, ids)
     waiting = _find_wait(rows)
     wait_ends_at = _find_end_of_wait(claim_state) if claim_state is not None else None
-    happenings = []
-    for row, found in known:
-        doer = row.doer or found
-        actor_id = doer.actor_id if doer else None
+    events = []
+    for row, found in rows_with_actors:
+        recorded = row.actor or found
+        actor_id = recorded.actor_id if recorded else None
         actor = names.get(actor_id or "", actor_id)
-        happenings.append(
+        events.append(
             TimelineEvent(
                 row.kind,
                 row.at,
@@ -76,11 +78,11 @@ async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
                 text=row.text,
                 cents=row.cents,
                 until=wait_ends_at if row is waiting else row.until,
-                actor_kind=doer.kind if doer else None,
+                actor_kind=recorded.kind if recorded else None,
                 actor=actor,
             )
         )
-    return happenings
+    return events
 
 
 def _find_wait(rows: Sequence[TimelineRow]) -> TimelineRow | None:
@@ -93,13 +95,13 @@ def _find_wait(rows: Sequence[TimelineRow]) -> TimelineRow | None:
 def _is_wait(row: TimelineRow) -> bool:
     return (
         (row.kind, row.word) == ("STEP", "DONE")
-        and row.doer is not None
-        and row.doer.kind == "WAIT"
+        and row.actor is not None
+        and row.actor.kind == "WAIT"
     )
 
 
 def _find_end_of_wait(claim_state: ClaimState) -> datetime | None:
-    """Return None if the claim is on hold or has ended."""
+    """Find when the wait ends. Return None if the claim is on hold or has ended."""
     is_running = not claim_state.held and Status(claim_state.status) in ACTIVE
     return claim_state.due_at if is_running else None
 

@@ -120,7 +120,7 @@ class ClaimExplanation(Wire, frozen=True):
     rules: ExplainedRules
     history: tuple[ExplainedStep, ...]
     next_step: ExplainedNextStep | None
-    reason: Annotated[str, Meta(description="Why no step comes next; empty where one does.")]
+    reason: Annotated[str, Meta(description="Why there is no next step; empty if there is one.")]
     holds: tuple[ExplainedHold, ...]
     contact: ExplainedContact | None
     next_contacts: Annotated[
@@ -132,20 +132,22 @@ class ClaimExplanation(Wire, frozen=True):
 def render_explanation(explanation: ClaimExplanation) -> ClaimExplanation:
     """Return the explanation with its reasons as plain English strings."""
 
-    def plain(each: _Explained) -> _Explained:
+    def with_plain_reason(each: _Explained) -> _Explained:
         return replace(each, reason=str(each.reason))
 
     return replace(
         explanation,
         reason=str(explanation.reason),
-        history=tuple(plain(each) for each in explanation.history),
-        next_step=None if explanation.next_step is None else plain(explanation.next_step),
-        holds=tuple(plain(each) for each in explanation.holds),
-        contact=None if explanation.contact is None else plain(explanation.contact),
+        history=tuple(with_plain_reason(each) for each in explanation.history),
+        next_step=None
+        if explanation.next_step is None
+        else with_plain_reason(explanation.next_step),
+        holds=tuple(with_plain_reason(each) for each in explanation.holds),
+        contact=None if explanation.contact is None else with_plain_reason(explanation.contact),
     )
 
 
-def _done(step_id: int, name: str, at: str, reason: str = "done") -> ExplainedStep:
+def _build_done_example(step_id: int, name: str, at: str, reason: str = "done") -> ExplainedStep:
     return ExplainedStep(
         step_id=step_id, name=name, outcome="DONE", at=at, version="v1.0", reason=reason
     )
@@ -166,11 +168,11 @@ EXAMPLE = ClaimExplanation(
         chosen="Standard dunning",
     ),
     history=(
-        _done(1, "First reminder", "2026-03-02T09:00:00.000Z", "sent by EMAIL"),
-        _done(2, "Wait a week", "2026-03-02T09:00:00.000Z", "started"),
-        _done(3, "Dunning fee", "2026-03-09T09:00:00.000Z"),
-        _done(4, "Ask the ERP", "2026-03-09T09:00:00.000Z"),
-        _done(5, "Last wait", "2026-03-09T09:00:00.000Z", "started"),
+        _build_done_example(1, "First reminder", "2026-03-02T09:00:00.000Z", "sent by EMAIL"),
+        _build_done_example(2, "Wait a week", "2026-03-02T09:00:00.000Z", "started"),
+        _build_done_example(3, "Dunning fee", "2026-03-09T09:00:00.000Z"),
+        _build_done_example(4, "Ask the ERP", "2026-03-09T09:00:00.000Z"),
+        _build_done_example(5, "Last wait", "2026-03-09T09:00:00.000Z", "started"),
     ),
     next_step=ExplainedNextStep(
         step_id=6,
@@ -190,6 +192,8 @@ EXAMPLE = ClaimExplanation(
 
 @dataclass(frozen=True, slots=True)
 class ClaimState:
+    """The stored status and assignment of a claim."""
+
     claim_id: int
     status: str
     held: bool

@@ -28,7 +28,7 @@ from dunwell.operations.dashboards.store import (
 from dunwell.platform.database.database import Connection
 
 MAX_LIMIT_PERIOD = timedelta(days=7)
-_NOTHING = ArrivalFigures(0, 0, 0)
+_NO_FIGURES = ArrivalFigures(0, 0, 0)
 # Counting stops at these numbers.
 MAX_WAITING, MAX_SENT = 1_001, 10_001
 _MAX_DELIVERIES, _MAX_FAILURES, _MAX_UNMATCHED = 100, 300, 50
@@ -40,8 +40,8 @@ class ProviderState:
     provider: DeliveryProvider
     backlog: ProviderBacklog | None
     sent: ArrivalFigures
-    # True if more messages fail than the installation file tolerates. Receivers may block the
-    # sender.
+    # True if more messages fail than the threshold in the installation file. Receivers may then
+    # block the sender.
     is_losing: bool
 
 
@@ -74,24 +74,24 @@ async def load_provider_overview(tx: Connection, actor: Actor, now: datetime) ->
     installation = (await load_installation(tx)).installation
     providers: Mapping[str, DeliveryProvider] = installation.delivery_providers or {}
     failing = (installation.alerts or AlertSettings()).failing
-    looked = ContactSelection(list(providers), now - MAX_LIMIT_PERIOD, MAX_SENT)
-    backlogs = await list_backlogs(tx, looked.providers, now, MAX_WAITING)
-    sent = await list_sent(tx, looked)
-    deliveries = await list_deliveries(tx, looked, _MAX_DELIVERIES)
-    failures = await list_failures(tx, looked, _MAX_FAILURES)
+    selection = ContactSelection(list(providers), now - MAX_LIMIT_PERIOD, MAX_SENT)
+    backlogs = await list_backlogs(tx, selection.providers, now, MAX_WAITING)
+    sent = await list_sent(tx, selection)
+    deliveries = await list_deliveries(tx, selection, _MAX_DELIVERIES)
+    failures = await list_failures(tx, selection, _MAX_FAILURES)
     shown = {(each.provider, each.destination) for each in deliveries}
     return ProviderOverview(
         providers=[
             _build_provider_state(
-                name, provider, backlogs=backlogs, sent=sent.get(name, _NOTHING), failing=failing
+                name, provider, backlogs=backlogs, sent=sent.get(name, _NO_FIGURES), failing=failing
             )
             for name, provider in providers.items()
         ],
         destinations=[_build_destination_state(each, failures, failing) for each in deliveries],
         others=[each for each in failures if (each.provider, each.destination) not in shown],
-        unmatched=await list_unmatched(tx, looked.since, _MAX_UNMATCHED),
+        unmatched=await list_unmatched(tx, selection.since, _MAX_UNMATCHED),
         failing=failing,
-        since=looked.since,
+        since=selection.since,
     )
 
 
@@ -109,7 +109,7 @@ def _build_provider_state(
 def _build_destination_state(
     delivery: DestinationFigures, failures: Sequence[FailureReason], failing: FailureThreshold
 ) -> DestinationState:
-    place, sent = (delivery.provider, delivery.destination), delivery.sent
-    reasons = [each for each in failures if (each.provider, each.destination) == place]
+    key, sent = (delivery.provider, delivery.destination), delivery.sent
+    reasons = [each for each in failures if (each.provider, each.destination) == key]
     is_losing = failing.is_reached(sent=sent.sent, failed=sent.failed)
     return DestinationState(delivery, reasons, is_losing)

@@ -39,7 +39,7 @@ from dunwell.platform.database.sql import load_statement
 MAX_CLAIMS = 1_000
 MAX_NEWEST = 10_000
 RECENT = timedelta(days=7)
-MONEY_DAYS = 14
+PAYMENT_DAYS = 14
 _LOAD = load_statement(__file__, "overview.sql")
 
 
@@ -78,7 +78,7 @@ class Overview(msgspec.Struct, frozen=True):
     # Contacts planned in the last seven days, by channel and state.
     contacts: dict[str, dict[str, int]]
     paid: list[PaidDay]
-    # True if there are more payments than were counted.
+    # True if there are more payments than could be counted.
     is_cut: bool
 
 
@@ -100,8 +100,9 @@ async def load_overview(work: Work) -> Overview:
     today = work.now.astimezone(zone).date()
     document = await work.tx.fetchval(
         _LOAD, work.merchant_id, MAX_CLAIMS + 1, work.now - RECENT,
-        [str(each) for each in Status], _start(today, 1, zone), _start(today, 2, zone), MAX_NEWEST,
-        configuration.timezone, _start(today, 1 - MONEY_DAYS, zone),
+        [str(each) for each in Status], _get_start_of_day(today, 1, zone), _get_start_of_day(today,
+        2, zone), MAX_NEWEST,
+        configuration.timezone, _get_start_of_day(today, 1 - PAYMENT_DAYS, zone),
     )  # fmt: skip
     loaded = msgspec.json.decode(document, type=_Loaded)
     processes = {(each.workflow_id, each.major) for each in loaded.tomorrow}
@@ -119,7 +120,7 @@ def forecast_day(
     """Forecast a day. The steps of a workflow follow each other immediately up to its next wait."""
     contacts, fees, fee_cents, archived = Counter[str](), 0, 0, 0
     for each in due:
-        ran = _list_run(steps.get((each.workflow_id, each.major), ()), each.step_id)
+        ran = _list_steps_until_wait(steps.get((each.workflow_id, each.major), ()), each.step_id)
         archived += each.number if each.step_id is None else 0
         for step in ran:
             if isinstance(step, ContactStep):
@@ -136,16 +137,16 @@ def forecast_day(
     )
 
 
-def _list_run(steps: Sequence[Step], first: int | None) -> Iterator[Step]:
-    behind = dropwhile(lambda step: step.id != first, steps)
-    return takewhile(lambda step: not isinstance(step, WaitStep), behind)
+def _list_steps_until_wait(steps: Sequence[Step], first: int | None) -> Iterator[Step]:
+    from_first = dropwhile(lambda step: step.id != first, steps)
+    return takewhile(lambda step: not isinstance(step, WaitStep), from_first)
 
 
-def _start(today: date, days: int, zone: ZoneInfo) -> datetime:
+def _get_start_of_day(today: date, days: int, zone: ZoneInfo) -> datetime:
     return datetime.combine(today + timedelta(days=days), time(), zone)
 
 
-_BOUNCES_FOR = timedelta(days=7)
+_FAILED_PERIOD = timedelta(days=7)
 
 
 class AttentionKind(StrEnum):
@@ -173,12 +174,11 @@ class AttentionItem:
 
 
 async def list_attention_items(work: Work) -> Mapping[AttentionKind, AttentionItem]:
-    """All counts are taken at one instant."""
+    """Count the items that need attention. All counts are from one snapshot."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         found = {
-            kind: await _list_with_right(work, *asked)
-            for kind, asked in _list_pending_requests(work).items()
+            kind: await _build_item(work, *request) for kind, request in _get_lists(work).items()
         }
         return {
             **found,
@@ -187,7 +187,7 @@ async def list_attention_items(work: Work) -> Mapping[AttentionKind, AttentionIt
         }
 
 
-def _list_pending_requests(
+def _get_lists(
     work: Work,
 ) -> Mapping[AttentionKind, tuple[ListedTable[Any, Any, Any], object]]:
     """Return the list and the filter of each kind."""
@@ -209,7 +209,7 @@ def _list_pending_requests(
     }
 
 
-async def _list_with_right(
+async def _build_item(
     work: Work, listed: ListedTable[Any, Any, Any], wanted: object
 ) -> AttentionItem:
     count = await count_listed(work.scope(), listed, wanted, limit=MAX_COUNTED)
@@ -218,8 +218,9 @@ async def _list_with_right(
 
 
 async def _count_failed_messages(work: Work) -> AttentionItem:
-    """The list is ordered by the planned time, and a contact can fail at any time after that."""
-    since = work.now - _BOUNCES_FOR
+    """Count the messages that failed recently. The list of messages cannot be used, because it is
+    ordered by the planned time, and a message can fail at any time after that."""
+    since = work.now - _FAILED_PERIOD
     number, oldest_at = await count_failed(work.tx, work.merchant_id, since, MAX_COUNTED + 1)
     return AttentionItem(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)
 

@@ -38,7 +38,8 @@ _FIRST = (UUID(int=0), 0)
 
 @dataclass(frozen=True, slots=True)
 class BatchesView:
-    """`providers` are the delivery providers for letters. On the last page there is no cursor."""
+    """A page of print batches. `providers` are the delivery providers for letters. `next_cursor` is
+    None on the last page."""
 
     providers: Sequence[str]
     waiting: Sequence[WaitingLetters]
@@ -49,7 +50,8 @@ class BatchesView:
 
 @dataclass(frozen=True, slots=True)
 class BatchView:
-    """`statuses` counts the letters by the last reported status; None: not reported."""
+    """A batch with a page of its letters. `statuses` counts the letters by the last reported
+    status; None is the key of letters without a report."""
 
     batch: BatchRow
     statuses: Mapping[str | None, int]
@@ -76,9 +78,9 @@ async def list_batches(
     before = _NEWEST
     if cursor is not None:
         [before] = _BATCH_CURSORS.parse((), cursor)
-    known = (await load_installation(tx)).installation.delivery_providers or {}
+    configured = (await load_installation(tx)).installation.delivery_providers or {}
     providers = sorted(
-        name for name, each in known.items() if isinstance(each, FolderProvider | SftpProvider)
+        name for name, each in configured.items() if isinstance(each, FolderProvider | SftpProvider)
     )
     found = await list_batch_rows(tx, provider, before, limit + 1)
     batches = found[:limit]
@@ -97,7 +99,8 @@ async def get_batch(
     tx: Connection, actor: Actor, batch_id: UUID, *,
     limit: int, cursor: str | None = None, only_failed: bool = False,
 ) -> BatchView:  # fmt: skip
-    """Raises NotFound, and ValidationError for an invalid cursor."""
+    """Return the batch with a page of its letters. Raises NotFound, and ValidationError for an
+    invalid cursor."""
     check_right(actor, Right.OPERATE)
     batch = await find_batch_row(tx, batch_id)
     if batch is None:

@@ -19,7 +19,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 
 # Uses the primary key, letter_batches_of_provider for one provider, and letter_batch_items_failed.
-_BATCHES = """
+_SELECT_BATCHES = """
 SELECT b.batch_id, b.provider, b.state, b.letters, b.pages, b.created_at, b.released_at,
        b.found_at IS NOT NULL AS is_found,
        (SELECT count(*) FROM letter_batch_items i
@@ -29,18 +29,18 @@ WHERE {wanted}
 ORDER BY b.batch_id DESC
 LIMIT $2
 """
-_FIND = compose(_BATCHES, wanted="b.batch_id < $1")
-_FIND_OF_LINE = compose(_BATCHES, wanted="b.provider = $3 AND b.batch_id < $1")
-_LOAD = compose(_BATCHES, wanted="b.batch_id = $1")
+_LIST_BATCHES = compose(_SELECT_BATCHES, wanted="b.batch_id < $1")
+_LIST_BATCHES_OF_PROVIDER = compose(_SELECT_BATCHES, wanted="b.provider = $3 AND b.batch_id < $1")
+_FIND_BATCH = compose(_SELECT_BATCHES, wanted="b.batch_id = $1")
 # Uses letter_batch_items_of_batch; a batch has at most 10,000 letters.
-_COUNT = """
+_COUNT_STATUSES = """
 SELECT status, count(*)::integer AS letters
 FROM letter_batch_items
 WHERE batch_id = $1
 GROUP BY status
 """
 # The contact or notice of a letter, with its claim.
-_LETTERS = """
+_SELECT_LETTERS = """
 SELECT i.merchant_id, i.communication_id, i.provider, i.reference, i.country, i.pages, i.status,
        i.status_at, i.handed_at, i.doubt, coalesce(m.claim_id, n.claim_id) AS claim_id,
        m.claim_id IS NOT NULL AS is_contact, x.name AS merchant, c.reference_number
@@ -56,27 +56,27 @@ ORDER BY {order}
 LIMIT $3
 """
 # Uses letter_batch_items_of_batch and letter_batch_items_failed.
-_FIND_LETTERS = compose(
-    _LETTERS,
+_LIST_LETTERS = compose(
+    _SELECT_LETTERS,
     wanted="i.batch_id = $4 AND (i.communication_id, i.merchant_id) > ($1, $2)",
     order="i.communication_id, i.merchant_id",
 )
-_FIND_FAILED = compose(
-    _LETTERS,
+_LIST_FAILED_LETTERS = compose(
+    _SELECT_LETTERS,
     wanted="i.batch_id = $4 AND i.status IN ('RETURNED', 'FAILED')"
     " AND (i.communication_id, i.merchant_id) > ($1, $2)",
     order="i.communication_id, i.merchant_id",
 )
 # Uses letter_batch_items_doubted.
-_FIND_ASKED = compose(
-    _LETTERS,
+_LIST_DOUBTFUL_LETTERS = compose(
+    _SELECT_LETTERS,
     wanted=(
         "i.provider = $4 AND i.doubt IS NOT NULL AND (i.merchant_id, i.communication_id) > ($2, $1)"
     ),
     order="i.merchant_id, i.communication_id",
 )
 # Uses letter_batch_items_waiting and letter_batch_items_doubted; counts at most $2 rows.
-_WAITING = """
+_COUNT_WAITING_LETTERS = """
 SELECT given.provider, waiting.letters, waiting.since, asked.letters AS asked
 FROM unnest($1::text[]) AS given (provider)
 CROSS JOIN LATERAL (
@@ -90,7 +90,7 @@ CROSS JOIN LATERAL (
           WHERE provider = given.provider AND doubt IS NOT NULL LIMIT $2) first) asked
 """
 # Uses letter_status_files_read.
-_STATUS_FILES = """
+_LIST_STATUS_FILES = """
 SELECT provider, name, read_at, outcome, reports, reason
 FROM letter_status_files
 ORDER BY read_at DESC
@@ -99,8 +99,9 @@ LIMIT $1
 
 
 class BatchRow(msgspec.Struct, frozen=True, gc=False):
-    """`state` is DECIDED, WRITTEN or RELEASED. `is_found`: taken over after a restore. `failed`:
-    letters that were not delivered."""
+    """A print batch. `state` is DECIDED, WRITTEN or RELEASED. `is_found` says that the batch was
+    found on the print service after a restore. `failed` counts the letters that were not
+    delivered."""
 
     batch_id: UUID
     provider: str
@@ -114,8 +115,9 @@ class BatchRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class LetterRow(msgspec.Struct, frozen=True, gc=False):
-    """`status` is what the print service reported last. `doubt` is UNTOLD or GONE if a person has
-    to decide. `is_contact`: part of a workflow; otherwise the letter is a notice."""
+    """A letter of a print batch. `status` is what the print service reported last. `doubt` is
+    UNCONFIRMED or MISSING if a person has to decide whether the letter was released. `is_contact`
+    says that the letter is part of a workflow; otherwise it is a notice."""
 
     merchant_id: int
     communication_id: UUID
@@ -134,7 +136,8 @@ class LetterRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class WaitingLetters(msgspec.Struct, frozen=True, gc=False):
-    """`since`: when the oldest letter started to wait. `asked`: letters that await a decision."""
+    """The letters of a provider that wait for a batch. `since` is when the oldest one started to
+    wait. `asked` counts the letters that await a decision of a person."""
 
     provider: str
     letters: int
@@ -143,7 +146,7 @@ class WaitingLetters(msgspec.Struct, frozen=True, gc=False):
 
 
 class StatusFileRow(msgspec.Struct, frozen=True, gc=False):
-    """`outcome` is READ or REFUSED, with the reason."""
+    """A status file of a print service. `outcome` is READ, or REFUSED with the reason."""
 
     provider: str
     name: str
@@ -156,52 +159,54 @@ class StatusFileRow(msgspec.Struct, frozen=True, gc=False):
 async def list_batch_rows(
     tx: Connection, provider: str | None, before: UUID, limit: int
 ) -> Sequence[BatchRow]:
-    """Newest first."""
+    """List the batches before `before`, newest first."""
     if provider is None:
-        rows = await tx.fetch(_FIND, before, limit)
+        rows = await tx.fetch(_LIST_BATCHES, before, limit)
     else:
-        rows = await tx.fetch(_FIND_OF_LINE, before, limit, provider)
+        rows = await tx.fetch(_LIST_BATCHES_OF_PROVIDER, before, limit, provider)
     return [BatchRow(*row) for row in rows]
 
 
 async def find_batch_row(tx: Connection, batch_id: UUID) -> BatchRow | None:
-    row = await tx.fetchrow(_LOAD, batch_id, 1)
+    row = await tx.fetchrow(_FIND_BATCH, batch_id, 1)
     return None if row is None else BatchRow(*row)
 
 
 async def count_statuses(tx: Connection, batch_id: UUID) -> dict[str | None, int]:
-    """Count letters by the last reported status; None: not reported."""
-    return {row["status"]: row["letters"] for row in await tx.fetch(_COUNT, batch_id)}
+    """Count letters by the last reported status. None is the key of letters without a report."""
+    return {row["status"]: row["letters"] for row in await tx.fetch(_COUNT_STATUSES, batch_id)}
 
 
 async def list_letter_rows(
-    tx: Connection, batch_id: UUID, behind: tuple[UUID, int], limit: int, *, only_failed: bool
+    tx: Connection, batch_id: UUID, after: tuple[UUID, int], limit: int, *, only_failed: bool
 ) -> Sequence[LetterRow]:
-    statement = _FIND_FAILED if only_failed else _FIND_LETTERS
-    return [LetterRow(*row) for row in await tx.fetch(statement, *behind, limit, batch_id)]
+    statement = _LIST_FAILED_LETTERS if only_failed else _LIST_LETTERS
+    return [LetterRow(*row) for row in await tx.fetch(statement, *after, limit, batch_id)]
 
 
 async def list_doubtful_letter_rows(
-    tx: Connection, provider: str, behind: tuple[UUID, int], limit: int
+    tx: Connection, provider: str, after: tuple[UUID, int], limit: int
 ) -> Sequence[LetterRow]:
     """List letters that await a decision."""
-    return [LetterRow(*row) for row in await tx.fetch(_FIND_ASKED, *behind, limit, provider)]
+    return [
+        LetterRow(*row) for row in await tx.fetch(_LIST_DOUBTFUL_LETTERS, *after, limit, provider)
+    ]
 
 
 async def list_waiting_letters(
-    tx: Connection, providers: Sequence[str], most: int
+    tx: Connection, providers: Sequence[str], limit: int
 ) -> Sequence[WaitingLetters]:
-    rows = await tx.fetch(_WAITING, list(providers), most)
+    rows = await tx.fetch(_COUNT_WAITING_LETTERS, list(providers), limit)
     return sorted((WaitingLetters(*row) for row in rows), key=lambda each: each.provider)
 
 
 async def list_status_files(tx: Connection, limit: int) -> Sequence[StatusFileRow]:
-    """Latest first."""
-    return [StatusFileRow(*row) for row in await tx.fetch(_STATUS_FILES, limit)]
+    """List the status files, latest first."""
+    return [StatusFileRow(*row) for row in await tx.fetch(_LIST_STATUS_FILES, limit)]
 
 
 # Uses communications_planned for each merchant of the provider; counts at most $3 rows.
-_BACKLOG = """
+_COUNT_BACKLOG = """
 SELECT used.provider, count(waiting.not_before)::integer AS waiting, min(waiting.not_before)
     AS since
 FROM (SELECT m.merchant_id, named.key AS channel, named.value ->> 'provider' AS provider
@@ -213,7 +218,7 @@ LEFT JOIN LATERAL (
     FROM communications c
     WHERE c.merchant_id = used.merchant_id AND c.state = 'PLANNED' AND c.not_before <= $2
       AND c.channel = used.channel
-      -- What a hold keeps does not wait for the provider.
+      -- A message of a claim on hold does not wait for the provider.
       AND EXISTS (SELECT FROM claims k WHERE k.merchant_id = c.merchant_id
                     AND k.claim_id = c.claim_id AND NOT k.held)
     ORDER BY c.not_before
@@ -222,7 +227,7 @@ GROUP BY used.provider
 """
 # Uses communications_of_provider and reads at most $3 contacts of a provider. A letter that was
 # taken back before it was printed ($4) was never sent.
-_LATEST = """
+_LATEST_CONTACTS = """
 unnest($1::text[]) AS given (provider)
 CROSS JOIN LATERAL (
     SELECT c.merchant_id, c.communication_id, c.state, c.delivered_at, c.settled_at, c.failure,
@@ -232,23 +237,23 @@ CROSS JOIN LATERAL (
     ORDER BY c.settled_at DESC
     LIMIT $3) found
 """
-_COUNTS = """
+_ARRIVAL_COUNTS = """
 count(*)::integer AS sent,
 count(*) FILTER (WHERE found.state = 'ACCEPTED' AND found.delivered_at IS NOT NULL)::integer
     AS delivered,
 count(*) FILTER (WHERE found.state = 'FAILED')::integer AS failed
 """
-_SENT = compose(
+_COUNT_SENT = compose(
     """
 SELECT given.provider, {counts}
 FROM {latest}
 WHERE found.state IN ('ACCEPTED', 'FAILED') AND found.failure IS DISTINCT FROM $4
 GROUP BY given.provider
 """,
-    counts=_COUNTS,
-    latest=_LATEST,
+    counts=_ARRIVAL_COUNTS,
+    latest=_LATEST_CONTACTS,
 )
-_DELIVERIES = compose(
+_COUNT_DELIVERIES = compose(
     """
 SELECT given.provider, found.destination, {counts},
        count(DISTINCT found.recipient_digest) FILTER (WHERE found.state = 'FAILED')::integer
@@ -259,12 +264,13 @@ GROUP BY given.provider, found.destination
 ORDER BY failed DESC, sent DESC, given.provider, found.destination
 LIMIT $5
 """,
-    counts=_COUNTS,
-    latest=_LATEST,
+    counts=_ARRIVAL_COUNTS,
+    latest=_LATEST_CONTACTS,
 )
-# Why contacts failed, with what their reports say of the cause (by delivery_reports_of_message),
-# and what was reported of messages that are no contacts (by delivery_reports_of_provider).
-_FAILURES = compose(
+# The reasons why contacts failed, with the causes from their delivery reports (uses
+# delivery_reports_of_message), and the reported failures of other messages (uses
+# delivery_reports_of_provider).
+_LIST_FAILURES = compose(
     """
 SELECT provider, destination, cause, reason, count(*)::integer AS messages, max(at) AS last_at
 FROM (
@@ -292,10 +298,10 @@ GROUP BY provider, destination, cause, reason
 ORDER BY messages DESC, provider, destination, reason
 LIMIT $5
 """,
-    latest=_LATEST,
+    latest=_LATEST_CONTACTS,
 )
 # Uses delivery_reports_unmatched.
-_UNMATCHED = """
+_LIST_UNMATCHED = """
 SELECT provider, provider_message_id, state, reason, received_at
 FROM delivery_reports
 WHERE outcome = 'UNMATCHED' AND received_at >= $1
@@ -305,28 +311,29 @@ LIMIT $2
 
 
 async def list_backlogs(
-    tx: Connection, providers: Sequence[str], now: datetime, most: int
+    tx: Connection, providers: Sequence[str], now: datetime, limit: int
 ) -> Mapping[str, ProviderBacklog]:
     """Return backlogs of the delivery providers that merchants use."""
-    rows = await tx.fetch(_BACKLOG, providers, now, most)
+    rows = await tx.fetch(_COUNT_BACKLOG, providers, now, limit)
     return {row["provider"]: ProviderBacklog(row["waiting"], row["since"]) for row in rows}
 
 
 class ContactSelection(msgspec.Struct, frozen=True, gc=False):
-    """The contacts to examine: of these providers, settled since then, at most `most` of each."""
+    """The contacts to examine: those that these providers settled since `since`, at most `limit` of
+    each provider."""
 
     providers: Sequence[str]
     since: datetime
-    most: int
+    limit: int
 
     @property
     def values(self) -> tuple[object, ...]:
-        return (self.providers, self.since, self.most, WITHDRAWN_REASON)
+        return (self.providers, self.since, self.limit, WITHDRAWN_REASON)
 
 
-async def list_sent(tx: Connection, looked: ContactSelection) -> Mapping[str, ArrivalFigures]:
+async def list_sent(tx: Connection, selection: ContactSelection) -> Mapping[str, ArrivalFigures]:
     """Return figures of the delivery providers that sent something."""
-    rows = await tx.fetch(_SENT, *looked.values)
+    rows = await tx.fetch(_COUNT_SENT, *selection.values)
     return {
         row["provider"]: ArrivalFigures(row["sent"], row["delivered"], row["failed"])
         for row in rows
@@ -334,10 +341,10 @@ async def list_sent(tx: Connection, looked: ContactSelection) -> Mapping[str, Ar
 
 
 async def list_deliveries(
-    tx: Connection, looked: ContactSelection, limit: int
+    tx: Connection, selection: ContactSelection, limit: int
 ) -> Sequence[DestinationFigures]:
-    """Most failures first."""
-    rows = await tx.fetch(_DELIVERIES, *looked.values, limit)
+    """Return figures of the destinations, those with most failures first."""
+    rows = await tx.fetch(_COUNT_DELIVERIES, *selection.values, limit)
     return [
         DestinationFigures(
             row["provider"], row["destination"], ArrivalFigures(row["sent"], row["delivered"],
@@ -349,12 +356,12 @@ async def list_deliveries(
 
 
 async def list_failures(
-    tx: Connection, looked: ContactSelection, limit: int
+    tx: Connection, selection: ContactSelection, limit: int
 ) -> Sequence[FailureReason]:
-    """Most frequent first."""
-    return [FailureReason(*row) for row in await tx.fetch(_FAILURES, *looked.values, limit)]
+    """List the reasons of failures, most frequent first."""
+    return [FailureReason(*row) for row in await tx.fetch(_LIST_FAILURES, *selection.values, limit)]
 
 
-async def list_unmatched(tx: Connection, since: datetime, most: int) -> Sequence[UnmatchedReport]:
+async def list_unmatched(tx: Connection, since: datetime, limit: int) -> Sequence[UnmatchedReport]:
     """List reports that match no message, latest first."""
-    return [UnmatchedReport(*row) for row in await tx.fetch(_UNMATCHED, since, most)]
+    return [UnmatchedReport(*row) for row in await tx.fetch(_LIST_UNMATCHED, since, limit)]

@@ -13,7 +13,7 @@ from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.core.workflows.store import load_current, lock_workflows_for_reference
 from dunwell.operations.jobs.job import (
-    KINDS_OF_ROWS,
+    ROW_BY_ROW_KINDS,
     Action,
     ArchiveAction,
     Assign,
@@ -44,13 +44,13 @@ from dunwell.platform.resources import Resources
 
 
 async def act_on_claims(work: Work, action: Action, claim_ids: Sequence[int]) -> Outcomes:
-    """Apply the action to the claims and lock them."""
+    """Lock the claims and apply the action to them. Return the outcome of each."""
     target = await load_action_target(work, action)
     await lock_claims(work.tx, work.merchant_id, claim_ids)
     facts = await list_job_claims(work.tx, work.merchant_id, claim_ids, work.now)
     outcomes = decide_rows(action, claim_ids, facts, target)
     to_do = [claim_id for claim_id in claim_ids if outcomes[claim_id] is None]
-    return {**outcomes, **(await _act_in_bulk(work, action, to_do))}
+    return {**outcomes, **(await _act_on_all(work, action, to_do))}
 
 
 async def load_action_target(work: Work, action: Action) -> JobTarget | None:
@@ -58,12 +58,12 @@ async def load_action_target(work: Work, action: Action) -> JobTarget | None:
     if not isinstance(action, Assign):
         return None
     # Lock workflows before claims.
-    held = await lock_workflows_for_reference(work.tx, work.merchant_id, [action.workflow_id])
+    locked = await lock_workflows_for_reference(work.tx, work.merchant_id, [action.workflow_id])
     version = await load_current(work.tx, work.merchant_id, action.workflow_id)
-    if action.workflow_id not in held or version is None:
+    if action.workflow_id not in locked or version is None:
         raise NotFound(f"There is no published workflow {action.workflow_id}.")
-    own = work.merchant.configuration.currency
-    return JobTarget(action.workflow_id, version.definition.settings.currency or own)
+    merchant_currency = work.merchant.configuration.currency
+    return JobTarget(action.workflow_id, version.definition.settings.currency or merchant_currency)
 
 
 def decide_rows(
@@ -73,7 +73,7 @@ def decide_rows(
     return {each: decide_row(action, facts.get(each), target) for each in claim_ids}
 
 
-async def _act_in_bulk(work: Work, action: Action, claim_ids: Sequence[int]) -> Outcomes:
+async def _act_on_all(work: Work, action: Action, claim_ids: Sequence[int]) -> Outcomes:
     if isinstance(action, Assign):
         return await _assign(work, action, claim_ids) if claim_ids else {}
     try:
@@ -110,7 +110,8 @@ async def _act_on_one(work: Work, action: Action, claim_id: int) -> None:
 
 
 async def _assign(work: Work, action: Assign, claim_ids: Sequence[int]) -> Outcomes:
-    """Assigning takes many claims at once and returns a reason for each that is not assigned."""
+    """Assign all claims with one call, which returns a reason for each claim that is not
+    assigned."""
     try:
         async with savepoint(work.tx):
             done = await assign_to_workflow(work, action.workflow_id, claim_ids)
@@ -125,37 +126,39 @@ async def _assign(work: Work, action: Assign, claim_ids: Sequence[int]) -> Outco
 
 BATCH = 100
 JOB_SECONDS = 0.5
-_SLICE_SECONDS = 2.0
-_PAUSE = timedelta(seconds=1)
-# After three leases without progress the job runs row by row; after five it leaves the row out.
-_ROW_BY_ROW_FROM, _GIVES_UP_ROW_FROM = 3, 5
-_NO_MESSAGE = NotDone(RowOutcome.FAILED, RowReason.ERROR)
+_MAX_SLICE_SECONDS = 2.0
+_PAUSE_AFTER_ERROR = timedelta(seconds=1)
+# After three leases without progress a job runs row by row. After five it skips the row at which it
+# stopped.
+_ROW_BY_ROW_AFTER, _SKIP_ROW_AFTER = 3, 5
+_INTERNAL_ERROR = NotDone(RowOutcome.FAILED, RowReason.ERROR)
 
 log = structlog.get_logger(__name__)
 
 
 async def run_jobs(resources: Resources, *, batch: int = BATCH) -> int:
-    """Run a slice of one job. Return the number of rows done (at least 1), or 0 if none was due."""
+    """Run one job for at most two seconds. Return the number of rows done (at least 1), or 0 if no
+    job was due."""
     run = partial(_run_slice, batch=batch)
-    kind = RunnableKind(KINDS_OF_ROWS, run, pause_after_error=_PAUSE)
+    kind = RunnableKind(ROW_BY_ROW_KINDS, run, pause_after_error=_PAUSE_AFTER_ERROR)
     return await run_due_job(resources, kind)
 
 
 async def _run_slice(running: RunningJob, batch: int) -> None:
     attempts = running.leased.attempts
-    ends_at = time.monotonic() + _SLICE_SECONDS
-    limit = 1 if attempts >= _ROW_BY_ROW_FROM else batch
-    leaves_out = attempts >= _GIVES_UP_ROW_FROM
+    ends_at = time.monotonic() + _MAX_SLICE_SECONDS
+    limit = 1 if attempts >= _ROW_BY_ROW_AFTER else batch
+    skips_first = attempts >= _SKIP_ROW_AFTER
     while time.monotonic() < ends_at:
-        if await _run_batch(running, limit, leaves_out=leaves_out) == 0:
+        if await _run_batch(running, limit, skips_first=skips_first) == 0:
             return
-        leaves_out = False
+        skips_first = False
     await running.release()
 
 
-async def _run_batch(running: RunningJob, limit: int, *, leaves_out: bool) -> int:
-    """Run a batch and return its number of rows; 0 means that the job has ended. With `leaves_out`,
-    the row at which earlier workers failed is recorded as FAILED."""
+async def _run_batch(running: RunningJob, limit: int, *, skips_first: bool) -> int:
+    """Run a batch and return its number of rows; 0 means that the job has ended. With
+    `skips_first`, the first row, at which earlier workers failed, is recorded as FAILED."""
     async with running.step() as (tx, job):
         assert not isinstance(job.task, Export | PreviewDraft)
         work = await running.open_work(tx, job)
@@ -163,9 +166,9 @@ async def _run_batch(running: RunningJob, limit: int, *, leaves_out: bool) -> in
         if not claim_ids:
             await running.finish(tx, job)
             return 0
-        if leaves_out:
+        if skips_first:
             log.error("job row skipped", claim_id=claim_ids[0])
-            outcomes: Outcomes = {claim_ids[0]: _NO_MESSAGE}
+            outcomes: Outcomes = {claim_ids[0]: _INTERNAL_ERROR}
         else:
             outcomes = await act_on_claims(work, job.task, claim_ids)
         await save_outcomes(tx, work.merchant_id, job.job_id, outcomes)

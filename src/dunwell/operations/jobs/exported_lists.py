@@ -50,11 +50,11 @@ Cell: TypeAlias = str | int | bool | datetime | date | Enum | None
 Cells: TypeAlias = Sequence[Cell]
 
 BYTE_ORDER_MARK = "\ufeff".encode()
-# Characters with which a formula starts in a spreadsheet, or that it skips before one.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-# A spreadsheet in another language may split a cell here and read the rest as a formula. Spaces and
-# quotes in between are skipped.
-_SPLIT = re.compile(r"""([;\t\r\n])(?=(?:[^\S\t\r\n]|")*[=+\-@])""")
+# Characters at the start of a formula, and those that spreadsheets skip before a formula.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# Spreadsheets with other language settings split a cell at these separators and may read the rest
+# as a formula. They skip spaces and quotes before it.
+_FORMULA_AFTER_SPLIT = re.compile(r"""([;\t\r\n])(?=(?:[^\S\t\r\n]|")*[=+\-@])""")
 
 
 def render_rows(rows: Iterable[Cells]) -> bytes:
@@ -67,8 +67,8 @@ def render_rows(rows: Iterable[Cells]) -> bytes:
 def render_amount(cents: int, currency: str) -> str:
     """Return the amount as a decimal number with a point."""
     digits = count_minor_digits(currency)
-    sign, figures = "-" if cents < 0 else "", str(abs(cents)).rjust(digits + 1, "0")
-    return f"{sign}{figures[:-digits]}.{figures[-digits:]}" if digits else f"{sign}{figures}"
+    sign, number = "-" if cents < 0 else "", str(abs(cents)).rjust(digits + 1, "0")
+    return f"{sign}{number[:-digits]}.{number[-digits:]}" if digits else f"{sign}{number}"
 
 
 def _render_cell(cell: Cell) -> str:
@@ -86,14 +86,16 @@ def _render_cell(cell: Cell) -> str:
 
 
 def _escape_formula(text: str) -> str:
-    """Put an apostrophe before everything that starts like a formula, also after a place where the
-    cell may be split."""
-    safe = _SPLIT.sub(r"\1'", text)
-    return f"'{safe}" if safe.lstrip(' "').startswith(_FORMULA) else safe
+    """Put an apostrophe before everything that a spreadsheet could read as a formula, also after a
+    separator at which it could split the cell."""
+    safe = _FORMULA_AFTER_SPLIT.sub(r"\1'", text)
+    return f"'{safe}" if safe.lstrip(' "').startswith(_FORMULA_STARTS) else safe
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedDisputeFilter:
+    """The filter of exported disputes."""
+
     state: DisputeState | None = None
     is_overdue: bool = False
 
@@ -109,7 +111,7 @@ class ExportDefinition:
     # The right to start the export, to write it, and to read the result.
     right: Right = Right.READ_CLAIMS
 
-    async def read_rows(
+    async def load_rows(
         self, work: Work, wanted: Any, limit: int, cursor: str | None
     ) -> tuple[Sequence[Cells], str | None]:
         """Return the rows of a page and the cursor of the next one."""
@@ -119,7 +121,7 @@ class ExportDefinition:
 
 
 def check_may_read(work: Work, exported: ExportedList) -> None:
-    """Raises InsufficientScope."""
+    """Check that the actor may read the list. Raises InsufficientScope."""
     work.require(EXPORTED[exported].right)
 
 
@@ -144,7 +146,7 @@ def _render_json(fields: Mapping[str, Any] | None) -> str | None:
     return msgspec.json.encode(redact(fields)).decode() if fields else None
 
 
-def _parse_origin(name: str) -> Callable[[AuditEntry], Cell]:
+def _read_origin(name: str) -> Callable[[AuditEntry], Cell]:
     return lambda entry: (entry.origin or {}).get(name)
 
 
@@ -250,7 +252,7 @@ _AUDIT: Mapping[str, Callable[[AuditEntry], Cell]] = {
     "before": lambda entry: _render_json(entry.before),
     "after": lambda entry: _render_json(entry.after),
     "details": lambda entry: _render_json(entry.details),
-    **{name: _parse_origin(name) for name in ("face", "network", "session")},
+    **{name: _read_origin(name) for name in ("face", "network", "session")},
     "seal": lambda entry: entry.seal,
     "id": lambda entry: str(entry.audit_id),
 }

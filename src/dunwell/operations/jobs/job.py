@@ -14,9 +14,9 @@ import msgspec
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.core.claims.states import ACTIVE, HoldKind, Status
 
-# Most claims in one selection.
+# The maximum number of claims in one selection.
 MAX_ROWS = 50_000
-# Most jobs of a merchant that wait or run.
+# The maximum number of jobs of a merchant that wait or run.
 MAX_LIVE = 10
 _RETENTION = timedelta(days=30)
 _EXPORT_RETENTION = timedelta(days=7)
@@ -31,8 +31,8 @@ class JobKind(StrEnum):
     PREVIEW = "PREVIEW"
 
 
-# The kinds that work through a selection row by row.
-KINDS_OF_ROWS = (JobKind.PAUSE, JobKind.RESUME, JobKind.ASSIGN, JobKind.ARCHIVE)
+# The kinds that process a selection of claims row by row.
+ROW_BY_ROW_KINDS = (JobKind.PAUSE, JobKind.RESUME, JobKind.ASSIGN, JobKind.ARCHIVE)
 
 
 class JobState(StrEnum):
@@ -41,7 +41,7 @@ class JobState(StrEnum):
     RUNNING = "RUNNING"
     DONE = "DONE"
     CANCELLED = "CANCELLED"
-    # The whole job failed. Rows that failed leave the job DONE.
+    # The job itself failed. A job with failed rows is DONE.
     FAILED = "FAILED"
 
 
@@ -49,7 +49,7 @@ LIVE = frozenset({JobState.WAITING, JobState.RUNNING})
 
 
 class RowOutcome(StrEnum):
-    # It is not processed yet, or never was because the job was cancelled.
+    # The row is not processed yet, or never was because the job was cancelled.
     WAITING = "WAITING"
     DONE = "DONE"
     SKIPPED = "SKIPPED"
@@ -77,6 +77,8 @@ class RowReason(StrEnum):
 
 
 class Pause(msgspec.Struct, frozen=True, tag="PAUSE"):
+    """Pauses the claims."""
+
     until: datetime | None = None
     reason: str | None = None
 
@@ -86,6 +88,8 @@ class Resume(msgspec.Struct, frozen=True, tag="RESUME"):
 
 
 class Assign(msgspec.Struct, frozen=True, tag="ASSIGN"):
+    """Assigns the claims to a workflow."""
+
     workflow_id: UUID
 
 
@@ -105,14 +109,15 @@ class ExportedList(StrEnum):
 
 
 class Export(msgspec.Struct, frozen=True, tag="EXPORT"):
-    """`wanted` is the list's filter by its own names."""
+    """Writes a list as a CSV file. `wanted` maps the names of the list's filters to their
+    values."""
 
     list: ExportedList
     wanted: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
 class PreviewDraft(msgspec.Struct, frozen=True, tag="PREVIEW"):
-    """Computes which claims a draft moves, and its effect on the coming days."""
+    """Computes which claims a draft of a workflow would move, and its effect on the coming days."""
 
     workflow_id: UUID
     draft_id: UUID
@@ -149,7 +154,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundJob:
-    """All instants are in real time."""
+    """A stored job. All instants are in real time."""
 
     job_id: UUID
     task: JobTask
@@ -192,7 +197,7 @@ class NotDone:
     message: str | None = None
 
 
-# Keyed by claim id: why it was not done, or None if it was.
+# The outcome of each row, by claim id: why it was not done, or None if it was.
 Outcomes: TypeAlias = Mapping[int, NotDone | None]
 
 
@@ -240,8 +245,13 @@ class JobTarget:
 
 
 def decide_row(action: Action, facts: JobClaim | None, target: JobTarget | None) -> NotDone | None:
-    """Return None if the row is to be done. `target` is set for an assignment."""
-    reason = RowReason.ABSENT if facts is None else _DECIDE[type(action)](action, facts, target)
+    """Decide whether the row has to be done; return None if so. `target` is set only for an
+    assignment."""
+    reason = (
+        RowReason.ABSENT
+        if facts is None
+        else _DECIDE_BY_ACTION[type(action)](action, facts, target)
+    )
     return None if reason is None else NotDone(RowOutcome.SKIPPED, reason)
 
 
@@ -276,7 +286,7 @@ def _decide_assign(action: Assign, facts: JobClaim, target: JobTarget | None) ->
     return None if facts.currency == target.currency else RowReason.OTHER_CURRENCY
 
 
-_DECIDE: dict[type[Action], Any] = {
+_DECIDE_BY_ACTION: dict[type[Action], Any] = {
     Pause: _decide_pause,
     Resume: _decide_resume,
     ArchiveAction: _decide_archive,

@@ -57,7 +57,7 @@ from dunwell.platform.text.translation import LazyText
 
 
 class TooManyJobs(InvalidState):
-    """The merchant already has the highest number of jobs that wait or run."""
+    """The merchant already has the maximum number of jobs that wait or run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> D
     """Decide all rows without changing anything. Raises ValidationError, and NotFound if there is
     no such workflow."""
     work.require(Right.CHANGE_CLAIMS)
-    selected = _check(work, action, claim_ids)
+    selected = _check_selection(work, action, claim_ids)
     target = await load_action_target(work, action)
     facts = await list_job_claims(work.tx, work.merchant_id, selected, work.now)
     found: list[NotDone | None] = list(decide_rows(action, selected, facts, target).values())
@@ -84,26 +84,27 @@ async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> D
 
 
 async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> BackgroundJob:
-    """Raises ValidationError (no claims, too many, or an end in the past), NotFound and
-    TooManyJobs."""
+    """Start a job that applies the action to the claims. Raises ValidationError (no claims, too
+    many, or an end in the past), NotFound and TooManyJobs."""
     work.require(Right.CHANGE_CLAIMS)
-    selected = _check(work, action, claim_ids)
+    selected = _check_selection(work, action, claim_ids)
     await load_action_target(work, action)
     job = _build_job(work, action, total=len(selected))
     await _insert(work, job)
     await insert_rows(work.tx, work.merchant_id, job.job_id, selected)
-    await _audit(work, job)
+    await _audit_start(work, job)
     return job
 
 
 async def start_export(work: Work, export: Export) -> BackgroundJob:
-    """Raises ValidationError (the list has no such filter) and TooManyJobs."""
+    """Start a job that exports a list. Raises ValidationError (the list has no such filter) and
+    TooManyJobs."""
     work.require(Right.READ_CLAIMS)
     check_may_read(work, export.list)
     check_export(export)
     job = _build_job(work, export)
     await _insert(work, job)
-    await _audit(work, job)
+    await _audit_start(work, job)
     return job
 
 
@@ -112,7 +113,7 @@ async def create_job(work: Work, task: PreviewDraft) -> BackgroundJob:
     work.require(Right.CONFIGURE)
     job = _build_job(work, task)
     await _insert(work, job)
-    await _audit(work, job)
+    await _audit_start(work, job)
     return job
 
 
@@ -139,13 +140,14 @@ async def retry_failed(work: Work, job_id: UUID) -> BackgroundJob:
     if not failed:
         raise InvalidState(LazyText("Nothing to retry."), state=earlier.state)
     await save_total(work.tx, work.merchant_id, job.job_id, len(failed))
-    await _audit(work, job)
+    await _audit_start(work, job)
     return (await load_jobs(work.tx, work.merchant_id, [job.job_id]))[job.job_id]
 
 
 async def _insert(work: Work, job: BackgroundJob) -> None:
-    """Raises TooManyJobs, also for the second of two jobs that take the last place at once."""
-    if not await insert_job(work.tx, work.merchant_id, job, most=MAX_LIVE):
+    """Insert the job. Raises TooManyJobs, also for the second of two jobs that are started at the
+    same time when only one more is allowed."""
+    if not await insert_job(work.tx, work.merchant_id, job, max_live=MAX_LIVE):
         message = LazyText(
             "%(count)s background jobs are already queued or running. Wait until one is "
             "done, or cancel one.",
@@ -154,8 +156,9 @@ async def _insert(work: Work, job: BackgroundJob) -> None:
         raise TooManyJobs(message, state=JobState.WAITING)
 
 
-def _check(work: Work, action: Action, claim_ids: Sequence[int]) -> list[int]:
-    """Return the claim ids without repetitions, in their order."""
+def _check_selection(work: Work, action: Action, claim_ids: Sequence[int]) -> list[int]:
+    """Check the selection and the action. Return the claim ids without repetitions, in their
+    order."""
     selected = list(dict.fromkeys(claim_ids))
     faults = []
     if not selected:
@@ -188,7 +191,7 @@ def _build_job(
     )
 
 
-async def _audit(work: Work, job: BackgroundJob) -> None:
+async def _audit_start(work: Work, job: BackgroundJob) -> None:
     details: dict[str, Any] = {"kind": job.kind, "claims": job.progress.total}
     if isinstance(job.task, Export):
         details |= {"list": job.task.list, "wanted": redact(dict(job.task.wanted))}
@@ -196,11 +199,11 @@ async def _audit(work: Work, job: BackgroundJob) -> None:
 
 
 async def cancel_job(work: Work, job_id: UUID) -> BackgroundJob:
-    """Cancel the job; a cancelled one stays as it is. An export can be cancelled by the user who
-    started it, other jobs by everyone who may change claims. Raises NotFound, and InvalidState if
-    it has ended."""
+    """Cancel the job. Cancelling it again changes nothing. An export can be cancelled by the user
+    who started it, other jobs by everyone who may change claims. Raises NotFound, and InvalidState
+    if it has ended."""
     work.require(Right.READ_CLAIMS)
-    job = await _load(work, job_id)
+    job = await _get_job(work, job_id)
     if not may_cancel(work.actor, job):
         work.require(Right.CHANGE_CLAIMS)
     kept_until = work.real_now + compute_retention(job.task)
@@ -210,8 +213,8 @@ async def cancel_job(work: Work, job_id: UUID) -> BackgroundJob:
     if is_cancelled:
         before, after = {"state": job.state}, {"state": JobState.CANCELLED}
         await save_audit(work, "job.cancel", f"job:{job_id}", before=before, after=after)
-        return await _load(work, job_id)
-    job = await _load(work, job_id)
+        return await _get_job(work, job_id)
+    job = await _get_job(work, job_id)
     if job.state is not JobState.CANCELLED:
         raise InvalidState(LazyText("The job has already ended."), state=job.state)
     return job
@@ -223,8 +226,8 @@ def may_cancel(actor: Actor, job: BackgroundJob) -> bool:
     return Right.CHANGE_CLAIMS in actor.rights or (is_own and only_reads)
 
 
-async def _load(work: Work, job_id: UUID) -> BackgroundJob:
-    """Raises NotFound."""
+async def _get_job(work: Work, job_id: UUID) -> BackgroundJob:
+    """Return the job. Raises NotFound."""
     job = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
     if job is None:
         raise NotFound(f"There is no job {job_id}.")
@@ -233,8 +236,8 @@ async def _load(work: Work, job_id: UUID) -> BackgroundJob:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """`reasons` counts the rows that were not done, by outcome and reason. `file_bytes` is set for
-    a finished export."""
+    """A job with its figures. `reasons` counts the rows that were not done, by outcome and reason.
+    `file_bytes` is set for a finished export."""
 
     job: BackgroundJob
     reasons: Mapping[tuple[RowOutcome, RowReason], int]
@@ -270,7 +273,7 @@ EVERY_JOB = JobFilter()
 
 
 async def get_job(work: Work, job_id: UUID) -> JobView:
-    """Raises NotFound."""
+    """Return the job with its figures. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         job = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
@@ -297,7 +300,7 @@ async def list_job_rows(
 async def list_jobs(
     work: Work, *, limit: int, cursor: str | None = None, wanted: JobFilter = EVERY_JOB
 ) -> ListPage[BackgroundJob]:
-    """Raises ValidationError for an invalid cursor."""
+    """List the merchant's jobs, newest first. Raises ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     return await list_page(work.scope(), JOBS, wanted, limit=limit, cursor=cursor)
 

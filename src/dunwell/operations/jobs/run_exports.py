@@ -30,7 +30,7 @@ from dunwell.operations.jobs.store import (
 from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 
-_PAGE, _PART = 200, 5_000
+_PAGE_SIZE, _PART_SIZE = 200, 5_000
 _GIVEN_UP = (
     "The list could not be written. Start the export again; contact the operator if it fails."
 )
@@ -38,15 +38,17 @@ _RIGHT_LOST = "The user who started it no longer has permission to read this lis
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _WrittenPart:
     content: bytes
     rows: int
     next_cursor: str | None
 
 
-async def run_exports(resources: Resources, storage: SealedFiles, *, part_rows: int = _PART) -> int:
-    """Run one export to its end. Return the number of rows written, at least 1, or 0 if none was
-    due."""
+async def run_exports(
+    resources: Resources, storage: SealedFiles, *, part_rows: int = _PART_SIZE
+) -> int:
+    """Run one export to its end. Return the number of rows written (at least 1), or 0 if no export
+    was due."""
     run = partial(_write_parts, storage=storage, part_rows=part_rows)
     kind = RunnableKind([JobKind.EXPORT], run, given_up=_GIVEN_UP, right_lost=_RIGHT_LOST)
     return await run_due_job(resources, kind)
@@ -68,21 +70,21 @@ async def _begin_part(running: RunningJob, storage: SealedFiles) -> FilePart:
     leased = running.leased
     async with running.step() as (tx, _):
         parts = [*await list_files(tx, leased.merchant_id, leased.job_id)]
-        unwritten = [each for each in parts if each.size_bytes is None]
-        for each in unwritten:
+        unfinished = [each for each in parts if each.size_bytes is None]
+        for each in unfinished:
             await delete_file(tx, leased.merchant_id, leased.job_id, each.part)
-        whole = [each for each in parts if each.size_bytes is not None]
-        number = len(whole) + 1
+        complete = [each for each in parts if each.size_bytes is not None]
+        number = len(complete) + 1
         key = f"{leased.merchant_id}/exports/{leased.job_id}/{leased.lease_id}-{number}"
-        part = FilePart(number, key, next_cursor=whole[-1].next_cursor if whole else None)
+        part = FilePart(number, key, next_cursor=complete[-1].next_cursor if complete else None)
         await insert_file(tx, leased.merchant_id, leased.job_id, part)
-    for each in unwritten:
+    for each in unfinished:
         if each.file_key != part.file_key:
             await storage.remove(each.file_key)
     return part
 
 
-async def _read_part(running: RunningJob, part: FilePart, part_rows: int) -> _Written:
+async def _read_part(running: RunningJob, part: FilePart, part_rows: int) -> _WrittenPart:
     """Read the rows after `part.next_cursor`, where the previous part ended."""
     async with running.resources.database.connection() as connection:
         job = await running.load(connection)
@@ -94,18 +96,18 @@ async def _read_part(running: RunningJob, part: FilePart, part_rows: int) -> _Wr
         content = BYTE_ORDER_MARK + render_rows([list(exported.columns)]) if part.part == 1 else b""
         cursor, rows = part.next_cursor, 0
         while True:
-            page, cursor = await exported.read_rows(work, wanted, _PAGE, cursor)
+            page, cursor = await exported.load_rows(work, wanted, _PAGE_SIZE, cursor)
             content += render_rows(page)
             rows += len(page)
             if cursor is None or rows >= part_rows:
-                return _Written(content, rows, cursor)
+                return _WrittenPart(content, rows, cursor)
 
 
-async def _save_part(running: RunningJob, part: FilePart, written: _Written) -> None:
+async def _save_part(running: RunningJob, part: FilePart, written: _WrittenPart) -> None:
     leased, until = running.leased, running.resources.clock.now() + LEASE
-    whole = replace(part, size_bytes=len(written.content), next_cursor=written.next_cursor)
+    complete = replace(part, size_bytes=len(written.content), next_cursor=written.next_cursor)
     async with running.step() as (tx, job):
-        await save_written(tx, leased.merchant_id, leased.job_id, whole)
+        await save_written(tx, leased.merchant_id, leased.job_id, complete)
         await save_progress(tx, leased, Progress(0, done=written.rows), until)
         if written.next_cursor is None:
             await running.finish(tx, job)

@@ -50,21 +50,22 @@ WHERE r.merchant_id = $1 AND c.client_id = $2 AND c.revoked_at IS NULL
 """
 
 
-async def ask_rights_again(tx: Connection, merchant_id: int, starter: Actor) -> Actor:
-    """Return the starter with those of the rights at the start that they still have."""
+async def load_current_rights(tx: Connection, merchant_id: int, starter: Actor) -> Actor:
+    """Return the starter of a job with those rights that it had at the start and still has."""
     if starter.kind is ActorKind.CREDENTIAL:
         scopes = await tx.fetchval(_FIND_SCOPES, merchant_id, starter.actor_id)
-        left = frozenset() if scopes is None else rights_of_scopes(tuple(scopes))
+        current = frozenset() if scopes is None else rights_of_scopes(tuple(scopes))
     elif starter.kind is ActorKind.USER:
         assert starter.actor_id is not None
-        left = await list_rights(tx, UUID(starter.actor_id), merchant_id)
+        current = await list_rights(tx, UUID(starter.actor_id), merchant_id)
     else:
         return starter
-    return replace(starter, rights=starter.rights & left)
+    return replace(starter, rights=starter.rights & current)
 
 
 async def list_rights(tx: Connection, user_id: UUID, merchant_id: int) -> frozenset[Right]:
-    """Return None if the user was deactivated or has no access to the merchant."""
+    """List the user's rights at the merchant. The set is empty if the user was deactivated or has
+    no access to the merchant."""
     user = await load_user(tx, user_id)
     if user is None or user.ended_at is not None:
         return frozenset()
@@ -81,8 +82,8 @@ class LeaseLostError(Exception):
 
 
 class RunningJob:
-    """A job under a lease of this worker. `done` counts the rows that it did; `total` is set by a
-    kind that counts its rows while it runs, and then both are saved by the heartbeat."""
+    """A job that this worker has leased. `done` counts the rows that were done. A kind that counts
+    its rows while it runs also sets `total`; the heartbeat then saves both."""
 
     def __init__(self, resources: Resources, leased: LeasedJob) -> None:
         self.resources = resources
@@ -109,7 +110,7 @@ class RunningJob:
         has, at the merchant's time."""
         merchant = await load_merchant(tx, self.leased.merchant_id)
         assert merchant is not None
-        starter = await ask_rights_again(tx, self.leased.merchant_id, job.starter)
+        starter = await load_current_rights(tx, self.leased.merchant_id, job.starter)
         return Work.open(self.resources, tx, merchant, starter)
 
     async def finish(self, tx: Connection, job: BackgroundJob) -> None:
@@ -127,7 +128,7 @@ class RunningJob:
             await release_job(tx, self.leased, self.resources.clock.now() + pause)
 
     async def renew(self, tx: Connection, until: datetime) -> bool:
-        """Return False if the lease is lost."""
+        """Renew the lease. Return False if it is lost."""
         done = None if self.total is None else self.done
         return await renew_job(tx, self.leased, until, done=done, total=self.total)
 
@@ -151,11 +152,11 @@ class RunnableKind:
     run: Callable[[RunningJob], Awaitable[None]]
     # The failure of a job that was leased too often without progress.
     given_up: str | None = None
-    # The failure when the starter has lost the right.
+    # The failure of a job whose starter has lost the right.
     right_lost: str | None = None
-    # The failure when a use case refused it.
+    # The failure of a job that a use case refused.
     refused: str | None = None
-    # The delay after an error. None: until the lease ends.
+    # The delay after an error. If it is None, the job continues when the lease ends.
     pause_after_error: timedelta | None = None
     heartbeat_seconds: float = HEARTBEAT_SECONDS
 
@@ -172,11 +173,11 @@ async def run_due_job(resources: Resources, kind: RunnableKind) -> int:
         if kind.given_up is not None and leased.attempts > _MAX_ATTEMPTS:
             await running.fail(kind.given_up)
         else:
-            await _run(running, kind)
+            await _run_until_end(running, kind)
     return max(running.done, 1)
 
 
-async def _run(running: RunningJob, kind: RunnableKind) -> None:
+async def _run_until_end(running: RunningJob, kind: RunnableKind) -> None:
     try:
         await _run_with_lease(running, kind)
     except LeaseLostError:
@@ -229,18 +230,18 @@ _SWEEP_SIZE = 10
 
 
 async def sweep_jobs(resources: Resources, storage: SealedFiles) -> int:
-    """Return the number of deleted jobs."""
+    """Delete expired jobs with their files. Return the number of deleted jobs."""
     async with resources.database.connection() as connection:
         old = await list_expired_jobs(connection, resources.clock.now(), _SWEEP_SIZE)
     for merchant_id, job_id in old:
-        await _sweep(resources, storage, merchant_id, job_id)
+        await _delete_job_with_files(resources, storage, merchant_id, job_id)
     return len(old)
 
 
-async def _sweep(
+async def _delete_job_with_files(
     resources: Resources, storage: SealedFiles, merchant_id: int, job_id: UUID
 ) -> None:
-    """Delete the files first, because the rows say where they are."""
+    """Delete the files first and then the rows, because the rows say where the files are."""
     async with resources.database.connection() as connection:
         files = await list_files(connection, merchant_id, job_id)
     for each in files:

@@ -31,8 +31,8 @@ j.job_id, j.parameters, j.state, j.actor_kind, j.actor_id, j.actor_rights, j.act
 j.retry_of, j.total, j.done, j.skipped, j.failed, j.created_at, j.started_at, j.ended_at, j.failure,
 j.kept_until
 """
-# Takes the first free place, by jobs_live. The second of two inserts for the same place waits for
-# the first and is not written. jobs_one_preview allows one live preview.
+# Uses jobs_live to find the first free slot. The second of two inserts for the same slot waits for
+# the first and writes nothing. jobs_one_preview allows one live preview.
 _INSERT = """
 INSERT INTO jobs (merchant_id, job_id, kind, parameters, actor_kind, actor_id, actor_rights,
                   actor_origin, retry_of, total, created_at, due_at, live_slot, preview_slot)
@@ -57,7 +57,7 @@ WHERE j.merchant_id = $1 AND j.job_id = ANY($2::uuid[])
 """,
     columns=_COLUMNS,
 )
-# Waits for the batch that is running.
+# Waits for the batch of rows that is being processed.
 _CANCEL = """
 UPDATE jobs
 SET state = 'CANCELLED', ended_at = $3, due_at = NULL, lease_id = NULL, kept_until = $4
@@ -93,7 +93,7 @@ UPDATE jobs
 SET state = $3, failure = $4, ended_at = $5, kept_until = $6, due_at = NULL, lease_id = NULL
 WHERE merchant_id = $1 AND job_id = $2
 """
-_SET_TOTAL = """
+_SAVE_TOTAL = """
 UPDATE jobs SET total = $3 WHERE merchant_id = $1 AND job_id = $2
 """
 _RELEASE = JOBS.release()
@@ -109,7 +109,7 @@ RETURNING true
     is_held=JOBS.is_held("$3"),
 )
 # Uses jobs_kept.
-_FIND_OLD = """
+_LIST_EXPIRED = """
 SELECT merchant_id, job_id
 FROM jobs
 WHERE kept_until <= $1
@@ -124,8 +124,8 @@ WHERE merchant_id = $1 AND job_id = $2
 
 @dataclass(frozen=True, slots=True)
 class LeasedJob:
-    """A job leased by this worker. `tries` counts the leases since the job last made progress,
-    including this one."""
+    """A job that this worker has leased. `attempts` counts the leases since the job last made
+    progress, including this one."""
 
     merchant_id: int
     job_id: UUID
@@ -133,24 +133,26 @@ class LeasedJob:
     attempts: int
 
 
-async def insert_job(tx: Connection, merchant_id: int, job: BackgroundJob, *, most: int) -> bool:
+async def insert_job(
+    tx: Connection, merchant_id: int, job: BackgroundJob, *, max_live: int
+) -> bool:
     """Insert a job that is due at once. Return False if the merchant has too many live jobs."""
-    # Whenever the insert writes nothing, another job took the place, and the next try sees it.
-    for _ in range(most):
-        if await _insert(tx, merchant_id, job, most):
+    # If the insert writes nothing, another job took the slot, which the next attempt sees.
+    for _ in range(max_live):
+        if await _insert(tx, merchant_id, job, max_live):
             return True
     return False
 
 
-async def _insert(tx: Connection, merchant_id: int, job: BackgroundJob, most: int) -> bool:
+async def _insert(tx: Connection, merchant_id: int, job: BackgroundJob, max_live: int) -> bool:
     starter = job.starter
-    written = await tx.fetchval(
+    inserted_id = await tx.fetchval(
         _INSERT, merchant_id, job.job_id, job.kind, encode_task(job.task), starter.kind,
         starter.actor_id, sorted(starter.rights),
         None if starter.origin is None else dict(starter.origin.as_json()),
-        job.retry_of, job.progress.total, job.created_at, most, job.kind is JobKind.PREVIEW,
+        job.retry_of, job.progress.total, job.created_at, max_live, job.kind is JobKind.PREVIEW,
     )  # fmt: skip
-    return written is not None
+    return inserted_id is not None
 
 
 async def load_jobs(
@@ -158,13 +160,13 @@ async def load_jobs(
 ) -> dict[UUID, BackgroundJob]:
     """Return the jobs by id."""
     rows = await tx.fetch(_LOAD, merchant_id, list(job_ids))
-    return {row["job_id"]: _read(row) for row in rows}
+    return {row["job_id"]: _build_job(row) for row in rows}
 
 
 async def save_cancellation(
     tx: Connection, merchant_id: int, job_id: UUID, now: datetime, kept_until: datetime
 ) -> bool:
-    """Return False if the job has ended already."""
+    """Cancel the job. Return False if it has ended already."""
     found = await tx.fetchval(_CANCEL, merchant_id, job_id, now, kept_until)
     return found is not None
 
@@ -179,15 +181,15 @@ async def lease_job(
 
 
 async def lock_leased(tx: Connection, leased: LeasedJob) -> BackgroundJob | None:
-    """Return None if the job was cancelled or another worker has leased it."""
+    """Lock the job. Return None if it was cancelled or another worker has leased it."""
     row = await tx.fetchrow(_LOCK_LEASED, leased.merchant_id, leased.job_id, leased.lease_id)
-    return None if row is None else _read(row)
+    return None if row is None else _build_job(row)
 
 
 async def save_progress(
     tx: Connection, leased: LeasedJob, progress: Progress, lease_until: datetime
 ) -> None:
-    """Add these numbers of rows."""
+    """Add these numbers of rows to the job's progress, and renew its lease."""
     await tx.execute(
         _SAVE_PROGRESS, leased.merchant_id, leased.job_id, progress.done, progress.skipped,
         progress.failed, lease_until,
@@ -198,12 +200,12 @@ async def save_end(
     tx: Connection, leased: LeasedJob, state: JobState, now: datetime, kept_until: datetime,
     *, failure: str | None = None,
 ) -> None:  # fmt: skip
-    """The job must be locked."""
+    """End the job, which must be locked."""
     await tx.execute(_SAVE_END, leased.merchant_id, leased.job_id, state, failure, now, kept_until)
 
 
 async def save_total(tx: Connection, merchant_id: int, job_id: UUID, total: int) -> None:
-    await tx.execute(_SET_TOTAL, merchant_id, job_id, total)
+    await tx.execute(_SAVE_TOTAL, merchant_id, job_id, total)
 
 
 async def release_job(tx: Connection, leased: LeasedJob, due_at: datetime) -> None:
@@ -214,7 +216,8 @@ async def release_job(tx: Connection, leased: LeasedJob, due_at: datetime) -> No
 async def renew_job(
     tx: Connection, leased: LeasedJob, until: datetime, *, done: int | None, total: int | None
 ) -> bool:
-    """Return False if the job was cancelled or another worker has leased it."""
+    """Renew the lease and save the progress. Return False if the job was cancelled or another
+    worker has leased it."""
     renewed: bool | None = await tx.fetchval(
         _RENEW, leased.merchant_id, leased.job_id, leased.lease_id, until, done, total
     )
@@ -225,7 +228,7 @@ async def list_expired_jobs(
     tx: Connection, now: datetime, limit: int
 ) -> Sequence[tuple[int, UUID]]:
     """Return merchant and job ids, over all merchants."""
-    rows = await tx.fetch(_FIND_OLD, now, limit)
+    rows = await tx.fetch(_LIST_EXPIRED, now, limit)
     return [(row["merchant_id"], row["job_id"]) for row in rows]
 
 
@@ -234,7 +237,7 @@ async def delete_job(tx: Connection, merchant_id: int, job_id: UUID) -> None:
     await tx.execute(_REMOVE, merchant_id, job_id)
 
 
-def _read(row: Row) -> BackgroundJob:
+def _build_job(row: Row) -> BackgroundJob:
     origin = row["actor_origin"]
     return BackgroundJob(
         job_id=row["job_id"],
@@ -256,12 +259,12 @@ def _read(row: Row) -> BackgroundJob:
     )
 
 
-_SAVE = """
+_INSERT_ROWS = """
 INSERT INTO job_rows (merchant_id, job_id, position, claim_id)
 SELECT $1, $2, position, claim_id
 FROM unnest($3::bigint[]) WITH ORDINALITY AS selected (claim_id, position)
 """
-_SAVE_FAILED = """
+_COPY_FAILED_ROWS = """
 INSERT INTO job_rows (merchant_id, job_id, position, claim_id)
 SELECT $1, $2, row_number() OVER (ORDER BY position), claim_id
 FROM job_rows
@@ -269,7 +272,7 @@ WHERE merchant_id = $1 AND job_id = $3 AND outcome = 'FAILED'
 RETURNING claim_id
 """
 # Uses job_rows_waiting; the job is locked.
-_LOAD_WAITING = """
+_LIST_WAITING_ROWS = """
 SELECT claim_id
 FROM job_rows
 WHERE merchant_id = $1 AND job_id = $2 AND outcome = 'WAITING'
@@ -283,8 +286,8 @@ FROM unnest($3::bigint[], $4::text[], $5::text[], $6::text[])
     AS o (claim_id, outcome, reason, message)
 WHERE job_rows.merchant_id = $1 AND job_rows.job_id = $2 AND job_rows.claim_id = o.claim_id
 """
-# Uses the primary key; rows with an outcome other than done by job_rows_by_outcome.
-_LIST = """
+# Uses the primary key, or job_rows_by_outcome for rows with an outcome other than DONE.
+_LIST_ROWS = """
 SELECT position, claim_id, outcome, reason, message
 FROM job_rows
 WHERE merchant_id = $1 AND job_id = $2 AND position > $3
@@ -293,22 +296,22 @@ ORDER BY position
 LIMIT $5
 """
 # Uses job_rows_by_outcome.
-_COUNT = """
+_COUNT_REASONS = """
 SELECT outcome, reason, count(*) AS number
 FROM job_rows
 WHERE merchant_id = $1 AND job_id = $2 AND outcome IN ('SKIPPED', 'FAILED')
 GROUP BY outcome, reason
 ORDER BY number DESC, reason
 """
-# Locks the claims in the order of their ids before anything else. It is a separate statement, so
-# that the next one sees what was committed while this one waited. By primary keys.
+# Uses the primary key. Locks the claims in the order of their ids before anything else. It is a
+# separate statement, so that the next one sees what was committed while this one waited.
 _LOCK_CLAIMS = """
 SELECT FROM claims
 WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
 ORDER BY claim_id
 FOR NO KEY UPDATE
 """
-_LOAD_FACTS = """
+_LIST_CLAIMS = """
 SELECT c.claim_id, c.status, c.currency, c.workflow_id, h.kinds, h.own, h.untils, h.reasons
 FROM claims c
 LEFT JOIN LATERAL (
@@ -326,14 +329,14 @@ async def insert_rows(
     tx: Connection, merchant_id: int, job_id: UUID, claim_ids: Sequence[int]
 ) -> None:
     """Insert the claims as rows, in their order."""
-    await tx.execute(_SAVE, merchant_id, job_id, list(claim_ids))
+    await tx.execute(_INSERT_ROWS, merchant_id, job_id, list(claim_ids))
 
 
 async def insert_failed_rows(
     tx: Connection, merchant_id: int, job_id: UUID, of_job: UUID
 ) -> Sequence[int]:
     """Copy the failed rows of another job, and return their claims."""
-    rows = await tx.fetch(_SAVE_FAILED, merchant_id, job_id, of_job)
+    rows = await tx.fetch(_COPY_FAILED_ROWS, merchant_id, job_id, of_job)
     return [row["claim_id"] for row in rows]
 
 
@@ -341,7 +344,7 @@ async def list_waiting_rows(
     tx: Connection, merchant_id: int, job_id: UUID, limit: int
 ) -> Sequence[int]:
     """Return the next claims to process."""
-    rows = await tx.fetch(_LOAD_WAITING, merchant_id, job_id, limit)
+    rows = await tx.fetch(_LIST_WAITING_ROWS, merchant_id, job_id, limit)
     return [row["claim_id"] for row in rows]
 
 
@@ -362,15 +365,15 @@ async def list_rows(
     tx: Connection, merchant_id: int, job_id: UUID, outcome: RowOutcome | None,
     *, after: int, limit: int,
 ) -> Sequence[JobRow]:  # fmt: skip
-    rows = await tx.fetch(_LIST, merchant_id, job_id, after, outcome, limit)
-    return [_read_row(row) for row in rows]
+    rows = await tx.fetch(_LIST_ROWS, merchant_id, job_id, after, outcome, limit)
+    return [_build_row(row) for row in rows]
 
 
 async def count_reasons(
     tx: Connection, merchant_id: int, job_id: UUID
 ) -> Mapping[tuple[RowOutcome, RowReason], int]:
     """Count the rows that were not done by outcome and reason, most frequent first."""
-    rows = await tx.fetch(_COUNT, merchant_id, job_id)
+    rows = await tx.fetch(_COUNT_REASONS, merchant_id, job_id)
     return {(RowOutcome(row["outcome"]), RowReason(row["reason"])): row["number"] for row in rows}
 
 
@@ -382,11 +385,11 @@ async def list_job_claims(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int], now: datetime
 ) -> Mapping[int, JobClaim]:
     """Return the existing claims by id."""
-    rows = await tx.fetch(_LOAD_FACTS, merchant_id, list(claim_ids), now)
-    return {row["claim_id"]: _read_facts(row) for row in rows}
+    rows = await tx.fetch(_LIST_CLAIMS, merchant_id, list(claim_ids), now)
+    return {row["claim_id"]: _build_claim(row) for row in rows}
 
 
-def _read_row(row: Row) -> JobRow:
+def _build_row(row: Row) -> JobRow:
     reason = row["reason"]
     return JobRow(
         row["position"], row["claim_id"], outcome=RowOutcome(row["outcome"]),
@@ -394,7 +397,7 @@ def _read_row(row: Row) -> JobRow:
     )  # fmt: skip
 
 
-def _read_facts(row: Row) -> JobClaim:
+def _build_claim(row: Row) -> JobClaim:
     own = zip(row["own"] or (), row["untils"] or (), row["reasons"] or (), strict=True)
     return JobClaim(
         claim_id=row["claim_id"],

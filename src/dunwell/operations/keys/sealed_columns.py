@@ -47,11 +47,11 @@ class SealedValues(Protocol):
         """A key that is smaller than all others."""
 
     async def count(self, tx: Connection) -> Mapping[int, int]:
-        """The number of values by version."""
+        """Count the values by version."""
 
     async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> ResealedPart:
         """Reseal the values of the next part that an older version sealed. A value that is changed
-        in the meantime stays as it was written. It is safe to break this off at any point."""
+        in the meantime keeps the new content. An interruption at any point does no harm."""
 
 
 # Uses the primary key.
@@ -64,26 +64,30 @@ LIMIT {limit}
 """
 # Uses the primary key. A value that was changed in the meantime is sealed with the version in use
 # already.
-_SAVE = """
+_SAVE_VALUES = """
 UPDATE {table} t SET {column} = n.new
 FROM unnest({arrays}) AS n ({keys}, old, new)
 WHERE {is_same_row} AND t.{column} = n.old
 """
-# The version is in the first bytes.
-_LOAD_HEADS = "SELECT substring({column} FROM 1 FOR 32) FROM {table} WHERE {column} IS NOT NULL"
+# The first bytes of each value, which contain its version.
+_LOAD_VALUE_STARTS = (
+    "SELECT substring({column} FROM 1 FOR 32) FROM {table} WHERE {column} IS NOT NULL"
+)
 
 log = structlog.get_logger(__name__)
 
 
 class KeyColumn(NamedTuple):
-    """A column of a primary key. `least` is smaller than its values, or equal to the smallest."""
+    """A column of a primary key. `smallest` is smaller than its values, or equal to the
+    smallest.
+    """
 
     name: str
     type: str
-    least: object
+    smallest: object
 
 
-def _uuid(name: str) -> KeyColumn:
+def _build_uuid_column(name: str) -> KeyColumn:
     return KeyColumn(name, "uuid", UUID(int=0))
 
 
@@ -106,10 +110,10 @@ class SealedColumn:
 
     @property
     def beginning(self) -> RowKey:
-        return tuple(key.least for key in self.keys)
+        return tuple(key.smallest for key in self.keys)
 
     async def count(self, tx: Connection) -> Mapping[int, int]:
-        statement = compose(_LOAD_HEADS, column=self.column, table=self.table)
+        statement = compose(_LOAD_VALUE_STARTS, column=self.column, table=self.table)
         return Counter(parse_key_version(head) for (head,) in await tx.fetch(statement))
 
     async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> ResealedPart:
@@ -128,7 +132,8 @@ class SealedColumn:
         return ResealedPart(tuple(rows[-1])[:count], len(changed))
 
     def _reseal_value(self, keys: KeyRing, sealed: bytes, owner: tuple[object, ...]) -> bytes:
-        """A value that cannot be decrypted stays unchanged, so that an operator can examine it."""
+        """Reseal one value. A value that cannot be decrypted stays unchanged, so that an operator
+        can examine it."""
         try:
             return keys.reseal(self.purpose, sealed, self.bind(*owner))
         except DecryptionFailed:
@@ -136,35 +141,35 @@ class SealedColumn:
             return sealed
 
     def _compose_load(self) -> str:
-        places = range(1, len(self.keys) + 1)
+        positions = range(1, len(self.keys) + 1)
         return compose(
             _LOAD_PART,
             keys=", ".join(key.name for key in self.keys),
             bound_by=", ".join(self.bound_by),
             column=self.column,
             table=self.table,
-            after=", ".join(f"${place}" for place in places),
+            after=", ".join(f"${position}" for position in positions),
             limit=f"${len(self.keys) + 1}",
         )
 
     def _compose_save(self) -> str:
         types = [*(key.type for key in self.keys), "bytea", "bytea"]
         return compose(
-            _SAVE,
+            _SAVE_VALUES,
             table=self.table,
             column=self.column,
-            arrays=", ".join(f"${place}::{type_}[]" for place, type_ in enumerate(types, 1)),
+            arrays=", ".join(f"${position}::{type_}[]" for position, type_ in enumerate(types, 1)),
             keys=", ".join(key.name for key in self.keys),
             is_same_row=" AND ".join(f"t.{key.name} = n.{key.name}" for key in self.keys),
         )
 
 
 def _webhook_column(column: str, purpose: str) -> SealedColumn:
-    """Secrets of removed endpoints are resealed, too."""
+    """Describe a column of webhook secrets. Those of removed endpoints are resealed, too."""
     return SealedColumn(
         name="webhook secrets",
         table="webhook_endpoints",
-        keys=(_MERCHANT, _uuid("endpoint_id")),
+        keys=(_MERCHANT, _build_uuid_column("endpoint_id")),
         column=column,
         purpose=purpose,
         bound_by=("merchant_id", "endpoint_id"),
@@ -179,7 +184,7 @@ SEALED_COLUMNS = (
     SealedColumn(
         name="authenticator apps",
         table="authentication_factors",
-        keys=(_uuid("factor_id"),),
+        keys=(_build_uuid_column("factor_id"),),
         column="secret_sealed",
         purpose=totp.PURPOSE,
         bound_by=("user_id",),
@@ -197,7 +202,7 @@ SEALED_COLUMNS = (
     SealedColumn(
         name="answers of debtors",
         table="debtor_replies",
-        keys=(_MERCHANT, _uuid("reply_id")),
+        keys=(_MERCHANT, _build_uuid_column("reply_id")),
         column="raw_sealed",
         purpose=reply.SEAL_PURPOSE,
         bound_by=("merchant_id", "reply_id"),

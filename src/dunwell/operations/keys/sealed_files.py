@@ -27,7 +27,7 @@ ORDER BY merchant_id, communication_id
 LIMIT $3
 """
 # Uses the primary key. Returns the rows that still exist with the same letter.
-_SAVE = """
+_SAVE_VERSIONS = """
 UPDATE communication_contents t
 SET document_key_version = $4
 FROM unnest($1::integer[], $2::uuid[], $3::text[])
@@ -36,7 +36,7 @@ WHERE t.merchant_id = n.merchant_id AND t.communication_id = n.communication_id
   AND t.document_key = n.document_key
 RETURNING t.document_key
 """
-_COUNT = """
+_COUNT_LETTERS = """
 SELECT document_key_version, count(*)
 FROM communication_contents
 WHERE document_key IS NOT NULL
@@ -60,6 +60,8 @@ class _Row(msgspec.Struct, frozen=True, gc=False):
 
 
 class SealedLetters:
+    """The files of printed letters."""
+
     name = "letters"
     beginning = (0, UUID(int=0))
 
@@ -67,7 +69,7 @@ class SealedLetters:
         self._storage = storage
 
     async def count(self, tx: Connection) -> Mapping[int, int]:
-        return dict(map(tuple, await tx.fetch(_COUNT)))
+        return dict(map(tuple, await tx.fetch(_COUNT_LETTERS)))
 
     async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> ResealedPart:
         async with database.connection() as connection:
@@ -77,19 +79,21 @@ class SealedLetters:
         done = {
             each.document_key: each
             for each in rows
-            if each.document_key and each.version < keys.version and await self._write(keys, each)
+            if each.document_key
+            and each.version < keys.version
+            and await self._reencrypt(keys, each)
         }
         if done:
             async with database.transaction() as tx:
-                left = await _save(tx, list(done.values()), keys.version)
-            for key in done.keys() - left:
+                still_existing = await _save_versions(tx, list(done.values()), keys.version)
+            for key in done.keys() - still_existing:
                 # The claim was erased while the file was being written.
                 await self._storage.remove(key)
         return ResealedPart((rows[-1].merchant_id, rows[-1].communication_id), len(done))
 
-    async def _write(self, keys: KeyRing, row: _Row) -> bool:
-        """Return False if the letter cannot be opened; an operator has to examine it. Raises
-        Unavailable."""
+    async def _reencrypt(self, keys: KeyRing, row: _Row) -> bool:
+        """Encrypt the letter's file again. Return False if it cannot be decrypted; an operator has
+        to examine it. Raises Unavailable."""
         assert row.document_key is not None
         try:
             await reencrypt_letter(self._storage, keys, row.document_key)
@@ -102,9 +106,9 @@ class SealedLetters:
         return True
 
 
-async def _save(tx: Connection, rows: list[_Row], version: int) -> set[str]:
+async def _save_versions(tx: Connection, rows: list[_Row], version: int) -> set[str]:
     found = await tx.fetch(
-        _SAVE,
+        _SAVE_VERSIONS,
         [each.merchant_id for each in rows],
         [each.communication_id for each in rows],
         [each.document_key for each in rows],
@@ -114,8 +118,8 @@ async def _save(tx: Connection, rows: list[_Row], version: int) -> set[str]:
 
 
 class SealedUploads:
-    """Uploads are not resealed. Only the file shows its key version, so every version before the
-    newest counts as needed by all of them."""
+    """Uploads are not resealed. Only the file itself shows its key version, so each version before
+    the newest counts as needed by all uploads."""
 
     name = "uploads"
     beginning = ()

@@ -15,8 +15,8 @@ from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.ids import Ids
 from dunwell.platform.key_versions import KnownKeyVersion, load_versions
 
-# Digests, and values derived from a row's id, cannot be computed again, because their source is not
-# stored. Each count is a scan, which is rarely requested.
+# Digests, and values derived from a row's id, cannot be computed again with another version,
+# because their source is not stored. Each count scans a table, but is rarely requested.
 _COUNT_DIGESTS = {
     "suppressions": "SELECT key_version, count(*) FROM suppressions GROUP BY 1",
     "disputes": """
@@ -41,10 +41,12 @@ UPDATE key_versions SET retired_at = now() WHERE version = $1 AND retired_at IS 
 """
 # Guards are kept for eight days (`contact.messages.guards`) and name no version. They are written
 # under every configured version, so a version older than this covers all guards.
-_GUARDS_LAST = timedelta(days=9)
+_GUARDS_COVERED_AFTER = timedelta(days=9)
 
 
 class KeyVersionState(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """A version of the secret key, and what depends on it."""
+
     version: int
     # IN_USE, KEPT, MISSING (from this process's settings) or RETIRED.
     state: str
@@ -57,7 +59,7 @@ class KeyVersionState(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 async def list_version_states(
     tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues]
 ) -> list[KeyVersionState]:
-    """Newest first."""
+    """List the versions with what depends on each, newest first."""
     known = {each.version: each for each in await load_versions(tx)}
     sealed: dict[str, Counter[int]] = {kind.name: Counter() for kind in kinds}
     for kind in kinds:
@@ -168,16 +170,17 @@ async def _check_retirable(
 
 
 def _check_guards(states: Collection[KeyVersionState], version: int, now: datetime) -> None:
-    """Raises InvalidState."""
+    """Check that another version covers all contact guards. Raises InvalidState: the version is
+    still needed for them."""
     others = [
         each.recorded_at
         for each in states
         if each.version != version and each.state in ("IN_USE", "KEPT") and each.recorded_at
     ]
-    if not others or min(others) + _GUARDS_LAST > now:
+    if not others or min(others) + _GUARDS_COVERED_AFTER > now:
         raise InvalidState(
-            f"Version {version} must stay for {_GUARDS_LAST.days} days after the next one was "
-            "added: until then, only it recognises the persons who were contacted recently."
+            f"Version {version} must stay for {_GUARDS_COVERED_AFTER.days} days after the next "
+            "one was added: until then, only it recognises the persons who were contacted recently."
         )
 
 

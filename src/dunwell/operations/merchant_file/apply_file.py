@@ -87,7 +87,8 @@ async def load_checked_state(
     return state
 
 
-# Only the next contacts. Forecasts of further days are requested for one workflow at a time.
+# The previews of a file show only the next contacts. Forecasts of further days are requested for
+# one workflow at a time.
 _NEXT_CONTACTS_ONLY = PreviewScope(days=0, listed=20)
 
 
@@ -95,8 +96,8 @@ async def preview_workflows(
     work: Work, keys: KeyRing, checked: CheckedFile, state: MerchantState,
     progress: ProgressCallback | None = None,
 ) -> list[tuple[WorkflowPreview, str | None]]:  # fmt: skip
-    """Return the previews in the order of the file, each with a line to print if it reaches a
-    claim."""
+    """Preview the changed workflows, in the order of the file. Each preview comes with a line to
+    print if it has next contacts, otherwise None."""
     work.require(Right.CONFIGURE)
     previews = []
     for name, definition, workflow, current in _list_changed(checked, state):
@@ -105,8 +106,8 @@ async def preview_workflows(
         effects = PreviewEffects()
         if reached:
             change = MinorVersionChange(current, definition, reached)
-            asked = replace(_NEXT_CONTACTS_ONLY, progress=progress)
-            effects = await preview_effects(work, keys, change, asked)
+            scope = replace(_NEXT_CONTACTS_ONLY, progress=progress)
+            effects = await preview_effects(work, keys, change, scope)
         staying = sum(workflow.active_claims.values()) - reached
         preview = _build_preview(
             name,
@@ -137,6 +138,8 @@ def _build_preview(
     name: str, wanted: Definition, current: Version, verdict: VersionVerdict,
     reach: tuple[int, int, PreviewEffects],
 ) -> WorkflowPreview:  # fmt: skip
+    """Build the preview. `reach` has the numbers of claims that move to the new version and of
+    those that stay, and the effects."""
     reached, staying, effects = reach
     return WorkflowPreview(
         workflow=name,
@@ -165,24 +168,24 @@ async def plan_file(
     async with resources.database.connection() as connection, snapshot(connection):
         state = await load_checked_state(resources, connection, checked, lock=False)
         changes = decide_changes(checked, state, publish=publish, is_plan=True)
-        words = [line for change in changes for line in change.words]
+        lines = [line for change in changes for line in change.words]
         gaps = describe_gaps(checked, state.configuration)
         warnings = describe_warnings(checked) or UNSET
         merchant = state.merchant
         if merchant is None:
             return ApplyReport(
-                None, checked.file.key, words, gaps=gaps, warnings=warnings, previews=[]
+                None, checked.file.key, lines, gaps=gaps, warnings=warnings, previews=[]
             )
         work = Work.open(resources, connection, merchant, APPLY)
         previews = await preview_workflows(
             work, resources.keys, checked=checked, state=state, progress=progress
         )
-    words += [line for _, line in previews if line]
+    lines += [line for _, line in previews if line]
     reports = [preview for preview, _ in previews]
     return ApplyReport(
         merchant.merchant_id,
         checked.file.key,
-        words,
+        lines,
         gaps=gaps,
         warnings=warnings,
         previews=reports,
@@ -211,11 +214,11 @@ async def apply_checked(
         state = await load_checked_state(resources, tx, checked, lock=True)
         changes = decide_changes(checked, state, publish=publish)
         made = await make_changes(resources, tx, state.merchant, changes=changes)
-    words = [line for change in changes for line in change.words]
+    lines = [line for change in changes for line in change.words]
     return ApplyReport(
         merchant_id=made.merchant_id,
         key=checked.file.key,
-        changes=words,
+        changes=lines,
         credentials=made.credentials,
         webhooks=made.webhooks,
         gaps=describe_gaps(checked, state.configuration),
@@ -243,13 +246,13 @@ async def parse_given_file(
         ) from error
     if not isinstance(document, dict):
         return MerchantFileSource(document, {}, [])
-    own = {
+    fixed = {
         "key": merchant.key,
         "sandbox": merchant.is_sandbox,
         "switchedToWorkflows": merchant.switched_to_workflows,
     }
     return await _add_logo(
-        MerchantFileSource({**document, **own}, {}, _find_paths(document)), merchant, logos
+        MerchantFileSource({**document, **fixed}, {}, _find_paths(document)), merchant, logos
     )
 
 
@@ -301,8 +304,8 @@ async def plan_given_file(
     work.require(Right.CONFIGURE)
     checked = check_merchant_file(source, limits)
     state = await load_merchant_state(work.tx, resources.keys, work.merchant.key, lock=False)
-    changes = _decide(checked, state, limits, publish=publish, is_plan=True)
-    return _report(work, checked, state, changes)
+    changes = _check_and_decide(checked, state, limits, publish=publish, is_plan=True)
+    return _build_report(work, checked, state, changes)
 
 
 async def apply_given_file(
@@ -317,11 +320,11 @@ async def apply_given_file(
     merchant = state.merchant
     if merchant is None or merchant.revision != known_revision:
         raise EditConflict("The merchant has been changed in the meantime. Load it again.")
-    changes = _decide(checked, state, limits, publish=publish)
+    changes = _check_and_decide(checked, state, limits, publish=publish)
     made = await make_changes(
         resources, work.tx, merchant, changes=changes, actor=work.actor
     )  # fmt: skip
-    report = _report(work, checked, state, changes)
+    report = _build_report(work, checked, state, changes)
     return ApplyReport(
         merchant_id=report.merchant_id,
         key=report.key,
@@ -332,7 +335,7 @@ async def apply_given_file(
     )
 
 
-def _decide(
+def _check_and_decide(
     checked: CheckedFile, state: MerchantState, limits: InstallationLimits,
     *, publish: bool, is_plan: bool = False,
 ) -> list[Change]:  # fmt: skip
@@ -343,9 +346,9 @@ def _decide(
     return [each for each in changes if not isinstance(each, DiscardDraft | DiscardRules)]
 
 
-def _report(
+def _build_report(
     work: Work, checked: CheckedFile, state: MerchantState, changes: list[Change]
 ) -> ApplyReport:
-    words = [line for change in changes for line in change.words]
+    lines = [line for change in changes for line in change.words]
     gaps = describe_gaps(checked, state.configuration)
-    return ApplyReport(work.merchant_id, checked.file.key, words, gaps=gaps)
+    return ApplyReport(work.merchant_id, checked.file.key, lines, gaps=gaps)

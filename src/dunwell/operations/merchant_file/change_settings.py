@@ -1,8 +1,8 @@
 """Change some of a merchant's settings by the rules of the merchant file.
 
-A change is checked like a file that has only these keys. It carries the revision of these keys, so
-of two people who change the same keys at the same time the second gets a conflict, while changes of
-other keys do not interfere.
+A change is checked like a file that has only these keys. It contains the revision of these keys
+that was shown. If two people change the same keys at the same time, the second gets a conflict;
+changes of other keys do not interfere.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,13 +40,13 @@ from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationErr
 from dunwell.platform.resources import Resources
 
 # The keys that every file must have.
-_NAMED = ("name", "language", "timezone")
+_REQUIRED_KEYS = ("name", "language", "timezone")
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsChange:
-    """`parts` maps keys of the merchant file to their new values. `logo` is the checked image for
-    `brand.logo`. `revision` is that of these keys as they were shown."""
+    """A change of some settings. `parts` maps keys of the merchant file to their new values. `logo`
+    is the checked image for `brand.logo`. `revision` is that of these keys as they were shown."""
 
     parts: Mapping[str, Any]
     revision: str
@@ -56,7 +56,7 @@ class SettingsChange:
 async def get_settings(work: Work) -> dict[str, Any]:
     """Return the settings in the form of the merchant file."""
     work.require(Right.CONFIGURE)
-    return render_settings(await _load(work))
+    return render_settings(await _get_merchant(work))
 
 
 async def check_settings(
@@ -91,12 +91,12 @@ async def save_settings(
 def _check(state: MerchantState, change: SettingsChange, limits: InstallationLimits) -> CheckedFile:
     merchant = state.merchant
     assert merchant is not None
-    present = render_settings(merchant)
-    if compute_parts_revision(present, change.parts) != change.revision:
+    current = render_settings(merchant)
+    if compute_parts_revision(current, change.parts) != change.revision:
         raise EditConflict("These settings have been changed in the meantime.")
-    named = {"key": merchant.key, **{key: present[key] for key in _NAMED}}
+    required = {"key": merchant.key, **{key: current[key] for key in _REQUIRED_KEYS}}
     checked = check_merchant_file(
-        MerchantFileSource({**named, **change.parts}, {}, [], change.logo), limits
+        MerchantFileSource({**required, **change.parts}, {}, [], change.logo), limits
     )
     wanted = merge_configuration(checked, merchant.configuration)
     faults = [
@@ -117,9 +117,9 @@ def _find_broken_workflows(
         if workflow.current is None:
             continue
         definition = workflow.current.definition
-        known = set(_find_workflow_faults(before, definition))
+        earlier_faults = set(_find_workflow_faults(before, definition))
         for fault in _find_workflow_faults(after, definition):
-            if fault not in known:
+            if fault not in earlier_faults:
                 message = f'The workflow "{name}" needs it: {fault.message}'
                 yield replace(fault, path="", message=message)
 
@@ -130,7 +130,7 @@ def _find_workflow_faults(configuration: Configuration, definition: Definition) 
     yield from list_quiet_hour_faults(configuration, definition)
 
 
-async def _load(work: Work) -> Merchant:
+async def _get_merchant(work: Work) -> Merchant:
     merchant = await load_merchant(work.tx, work.merchant_id)
     if merchant is None:
         raise NotFound("There is no such merchant.")

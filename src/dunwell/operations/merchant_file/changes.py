@@ -18,6 +18,8 @@ from dunwell.core.workflows.definition import Definition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Change:
+    """The base class of all changes."""
+
     # Lines that describe the change to the person who applies the file.
     words: list[str] = field(default_factory=list)
 
@@ -157,8 +159,8 @@ class ApplyReport(msgspec.Struct, frozen=True, rename="camel"):
     changes: list[str]
     credentials: list[NewCredentialReport] = []
     webhooks: list[NewWebhookReport] = []
-    # What the law requires and the merchant lacks, each with its reason. Absent if nothing is
-    # missing.
+    # The settings that the law requires and the merchant lacks, each with the reason. Absent if
+    # nothing is missing.
     gaps: list[str] | UnsetType = UNSET
     # Recommended changes of the file's workflows. Absent if there are none.
     warnings: list[str] | UnsetType = UNSET

@@ -28,7 +28,7 @@ _SANDBOX_PROVIDER = "sandbox"
 def find_state_faults(
     checked: CheckedFile, state: MerchantState, *, is_development: bool
 ) -> Iterator[Fault]:
-    """Return faults with pointers into the file."""
+    """Find all faults that depend on the stored merchant, with pointers into the file."""
     file = checked.file
     yield from _find_fixed_faults(file, state)
     merchant = state.merchant
@@ -38,7 +38,7 @@ def find_state_faults(
         if is_sandbox and setup.adapter not in _SANDBOX_ADAPTERS:
             message = 'A sandbox merchant sends nothing outside; use the adapter "outbox".'
             yield Fault(f"/channels/{name}/{key}", message, "NOT_IN_SANDBOX")
-        elif setup.provider is not None and state.lines.get(setup.provider) != name:
+        elif setup.provider is not None and state.provider_channels.get(setup.provider) != name:
             yield Fault(
                 f"/channels/{name}/provider", _describe_providers(name, state), "UNKNOWN_LINE"
             )
@@ -51,13 +51,13 @@ def find_state_faults(
 
 
 def _describe_providers(channel: Channel, state: MerchantState) -> str:
-    there = sorted(name for name, of in state.lines.items() if of == channel)
-    if not there:
+    names = sorted(name for name, of in state.provider_channels.items() if of == channel)
+    if not names:
         return (
             f"The installation file has no delivery provider for {channel}; add one and apply it "
             "first."
         )
-    return f"The installation file's delivery providers for {channel} are: {', '.join(there)}."
+    return f"The installation file's delivery providers for {channel} are: {', '.join(names)}."
 
 
 def _find_kind_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fault]:
@@ -112,13 +112,13 @@ def _find_target_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fa
     version."""
     if file.assignment_rules is UNSET:
         return
-    made = [part.name for part in list_workflow_parts(file)]
-    known = [*made, *state.workflows]
+    names_in_file = [part.name for part in list_workflow_parts(file)]
+    known = [*names_in_file, *state.workflows]
     for fault in find_unknown_names(file.assignment_rules, known):
         yield Fault(f"/assignmentRules{fault.path}", fault.message, fault.code)
     for path, name in list_workflow_names(file.assignment_rules):
-        present = state.workflows.get(name)
-        if name not in made and present is not None and present.current is None:
+        workflow = state.workflows.get(name)
+        if name not in names_in_file and workflow is not None and workflow.current is None:
             message = f'The workflow "{name}" was never published; publish it first.'
             yield Fault(f"/assignmentRules{path}", message, "NEVER_PUBLISHED")
 
@@ -133,7 +133,7 @@ def _find_definition_faults(checked: CheckedFile, state: MerchantState) -> Itera
         definition = checked.definitions[part.name]
         faults = list(list_missing_value_faults(configuration, definition))
         faults += list_forbidden_word_faults(definition, configuration.forbidden_words)
-        # quiet hours in the file itself are checked in `check_file`
+        # Quiet hours in the file itself are checked by `check_file`.
         if checked.file.guards is UNSET:
             faults += list_quiet_hour_faults(configuration, definition)
         faults += _find_id_faults(part.name, definition, state)
@@ -147,5 +147,5 @@ def _find_id_faults(name: str, definition: Definition, state: MerchantState) -> 
     steps."""
     if name in state.scenarios:
         return decide_scenario_edit(definition, state.scenarios[name]).faults
-    present = state.workflows.get(name)
-    return find_reused_ids({} if present is None else present.known_steps, definition)
+    workflow = state.workflows.get(name)
+    return find_reused_ids({} if workflow is None else workflow.known_steps, definition)

@@ -41,7 +41,8 @@ _VERIFICATION_METHOD = re.compile(r"/landingPage/verification/[A-Z]+/\d+")
 
 @dataclass(frozen=True, slots=True)
 class InstallationLimits:
-    """What the installation allows: adapters by channel, payment providers, and its profile."""
+    """What the installation allows: the adapters by channel, the payment providers, and whether it
+    is in development."""
 
     available_adapters: Mapping[str, Collection[str]]
     is_development: bool
@@ -97,14 +98,16 @@ def _find_shape_faults(document: dict[str, Any]) -> Iterator[Fault]:
     """Yield the faults of the structure. A key that is planned for a later release gets a message
     that says so, and an unknown verification method its own fault code.
     """
-    later = {
+    unavailable_keys = {
         render_pointer([*place.split("/")[1:], key]): key
         for place, keys in NOT_AVAILABLE.items()
         for key in keys
     }
     for fault in name_renamed_keys(find_faults(document, MerchantFile), RENAMED_KEYS):
-        if fault.path in later and fault.code == "UNKNOWN_FIELD":
-            message = f'"{later[fault.path]}" is not available in this release; remove it.'
+        if fault.path in unavailable_keys and fault.code == "UNKNOWN_FIELD":
+            message = (
+                f'"{unavailable_keys[fault.path]}" is not available in this release; remove it.'
+            )
             yield Fault(fault.path, message, "NOT_AVAILABLE")
         elif fault.code == "NOT_ALLOWED" and _VERIFICATION_METHOD.fullmatch(fault.path):
             yield Fault(fault.path, fault.message, "UNKNOWN_PROOF")

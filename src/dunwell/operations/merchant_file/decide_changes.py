@@ -64,7 +64,8 @@ def decide_scenario(
     name: str, wanted: Definition, description: str | None, present: CurrentScenario | None,
     *, is_plan: bool = False,
 ) -> Iterator[Change]:  # fmt: skip
-    """A description of None leaves it unchanged. `is_plan` only changes the wording."""
+    """Decide how to change the scenario. A description of None leaves it unchanged. `is_plan` only
+    changes the wording: a plan says what would be done."""
     would = "would be " if is_plan else ""
     if present is None:
         words = [f'scenario "{name}" {would}created']
@@ -95,7 +96,8 @@ def decide_workflow(
     name: str, wanted: Definition, present: CurrentWorkflow | None, *, publish: bool,
     is_plan: bool = False,
 ) -> Iterator[Change]:  # fmt: skip
-    """`is_plan` only changes the wording: a plan says what would be done."""
+    """Decide how to change the workflow. `is_plan` only changes the wording: a plan says what would
+    be done."""
     published = "would be published as" if is_plan else "published as"
     current = present.current if present else None
     draft = present.draft.definition if present and present.draft else None
@@ -112,26 +114,28 @@ def decide_workflow(
             yield SaveDraft(name, wanted)
         yield PublishDraft(
             name,
-            words=_describe(name, wanted=wanted, present=present, current=current, said=published),
+            words=_describe(
+                name, wanted=wanted, present=present, current=current, action=published
+            ),
         )
     elif draft != wanted:
         saved = "would be saved" if is_plan else "saved"
-        said = f"{saved} as draft; --publish makes it"
+        action = f"{saved} as draft; --publish makes it"
         yield SaveDraft(
             name,
             wanted,
-            words=_describe(name, wanted=wanted, present=present, current=current, said=said),
+            words=_describe(name, wanted=wanted, present=present, current=current, action=action),
         )
 
 
 def _describe(
-    name: str, wanted: Definition, present: CurrentWorkflow, current: Version, said: str
+    name: str, wanted: Definition, present: CurrentWorkflow, current: Version, action: str
 ) -> list[str]:
     verdict = compute_verdict(current.definition, wanted)
     number = render_version_name(*compute_next_number(current, verdict))
     reach = _describe_reach(present, current.major, verdict)
     return [
-        f'workflow "{name}" {said} {number} ({verdict.lower()}): {reach}',
+        f'workflow "{name}" {action} {number} ({verdict.lower()}): {reach}',
         *(f'workflow "{name}": {line}' for line in list_differences(current.definition, wanted)),
     ]
 
@@ -141,16 +145,16 @@ def _describe_reach(present: CurrentWorkflow, major: int, verdict: VersionVerdic
     reached = present.active_claims.get(major, 0) if verdict is VersionVerdict.MINOR else 0
     staying = sum(present.active_claims.values()) - reached
     return (
-        f"{render_count(reached, 'claim')} in process {_moves(reached)} to it, "
-        f"{render_count(staying, 'claim')} {_stays(staying)} on their current version"
+        f"{render_count(reached, 'claim')} in process {_get_move_verb(reached)} to it, "
+        f"{render_count(staying, 'claim')} {_get_stay_verb(staying)} on their current version"
     )
 
 
-def _moves(claims: int) -> str:
+def _get_move_verb(claims: int) -> str:
     return "moves" if claims == 1 else "move"
 
 
-def _stays(claims: int) -> str:
+def _get_stay_verb(claims: int) -> str:
     return "stays" if claims == 1 else "stay"
 
 
@@ -158,8 +162,8 @@ def decide_rules(
     wanted: RulesDocument, state: MerchantState, currencies: Mapping[str, str],
     *, publish: bool, is_plan: bool = False,
 ) -> Iterator[Change]:  # fmt: skip
-    """`currencies` maps every workflow that the rules name to its currency after the file is
-    applied. `is_plan` only changes the wording."""
+    """Decide how to change the assignment rules. `currencies` maps every workflow that the rules
+    name to its currency after the file is applied. `is_plan` only changes the wording."""
     would = "would be " if is_plan else ""
     published, draft = state.rules, state.rules_draft
     if wanted == (published or NO_RULES):
@@ -185,7 +189,8 @@ def decide_rules(
 
 
 def _describe_overlaps(wanted: RulesDocument, currencies: Mapping[str, str]) -> Iterator[str]:
-    """Workflows that do not exist yet get arbitrary ids, which only serve to tell them apart."""
+    """Describe the overlaps of rules. The workflows get arbitrary ids, because some may not exist
+    yet."""
     names = dict.fromkeys(name for _, name in list_workflow_names(wanted))
     ids = {name: UUID(int=number) for number, name in enumerate(names)}
     targets = {each: RuleTarget(currencies.get(name)) for name, each in ids.items()}
@@ -254,8 +259,8 @@ def _decide_account(checked: CheckedFile, state: MerchantState) -> Iterator[Chan
 
 
 def _decide_credentials(file: MerchantFile, state: MerchantState) -> Iterator[Change]:
-    """An existing credential keeps its secret and limit, also if it is revoked; a given scope is
-    applied."""
+    """Decide which credentials to create, and whose scopes to change. An existing credential keeps
+    its secret and limit, also if it is revoked."""
     for part in file.credentials or []:
         scopes, present = _list_scopes(part), state.credentials.get(part.name)
         if present is None:
@@ -280,7 +285,7 @@ def _list_scopes(part: CredentialPart) -> tuple[Scope, ...]:
 
 
 def _decide_webhooks(file: MerchantFile, state: MerchantState) -> Iterator[Change]:
-    """The list of the file replaces the stored list."""
+    """Decide how to make the stored webhooks equal to the list of the file."""
     if file.webhooks is UNSET:
         return
     kept = {url: endpoint.authorization for url, endpoint in state.endpoints.items()}
@@ -303,10 +308,10 @@ def _decide_webhooks(file: MerchantFile, state: MerchantState) -> Iterator[Chang
 def _list_currencies(checked: CheckedFile, state: MerchantState) -> dict[str, str]:
     """Return the currency of each workflow after the file is applied, by the workflow's name."""
     before = None if state.merchant is None else state.merchant.configuration
-    own = merge_configuration(checked, before).currency
+    merchant_currency = merge_configuration(checked, before).currency
     current = {name: each.current for name, each in state.workflows.items()}
     definitions = {name: each.definition for name, each in current.items() if each is not None}
     return {
-        name: definition.settings.currency or own
+        name: definition.settings.currency or merchant_currency
         for name, definition in {**definitions, **checked.definitions}.items()
     }

@@ -45,7 +45,7 @@ RENAMED_KEYS = {r"/channels/[A-Z]+/line": "provider"}
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True):
-    pass
+    """The base class of all objects in a merchant file."""
 
 
 # Longer than a logo of 50 KB is as a "data:" address.
@@ -53,7 +53,7 @@ _MAX_LOGO_LENGTH = 70_000
 
 
 class BrandPart(_Part, frozen=True):
-    """Differs from the stored `Brand`, which has the checked image in place of its name."""
+    """The brand. The stored `Brand` has the checked image in place of its name."""
 
     # The path of an image, relative to this file, or the image itself as a "data:" address.
     logo: Annotated[str, Meta(min_length=1, max_length=_MAX_LOGO_LENGTH)] | None = None
@@ -71,13 +71,13 @@ class CredentialPart(_Part, frozen=True):
     name: Name
     # Only applied when the credential is created.
     requests_per_minute: Annotated[int, Meta(ge=1, le=10_000_000)] | UnsetType = UNSET
-    # One scope or several. A credential that is created without gets ALL.
+    # One scope or several. A credential that is created without a scope gets ALL.
     scope: Scope | Annotated[list[Scope], Meta(min_length=1)] | UnsetType = UNSET
 
 
 class WorkflowPart(_Part, frozen=True):
-    """Has either `definition` or `file`, the path of a file with the definition, relative to this
-    file."""
+    """A workflow. It has either `definition` or `file`: the path of a file with the definition,
+    relative to this file."""
 
     name: Name
     definition: dict[str, Any] | UnsetType = UNSET
@@ -85,7 +85,7 @@ class WorkflowPart(_Part, frozen=True):
 
 
 class ScenarioPart(WorkflowPart, frozen=True):
-    """The same for a merchant that works with scenarios."""
+    """A scenario, for a merchant that works with scenarios."""
 
     description: Annotated[str, Meta(max_length=2_000)] | UnsetType = UNSET
 

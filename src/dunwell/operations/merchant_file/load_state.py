@@ -36,11 +36,13 @@ async def load_merchant_state(
     `counts_claims` can be False for callers that change no workflow, since counting takes time; the
     counts are then empty."""
     installation = (await load_installation(tx)).installation
-    lines = {name: line.channel for name, line in (installation.delivery_providers or {}).items()}
+    provider_channels = {
+        name: provider.channel for name, provider in (installation.delivery_providers or {}).items()
+    }
     reach = find_reach(installation.webhook_networks, key)
     merchant_id = await find_merchant_id_by_key(tx, key)
     if merchant_id is None:
-        return MerchantState(lines=lines, reach=reach)
+        return MerchantState(provider_channels=provider_channels, reach=reach)
     if lock:
         await lock_merchant(tx, merchant_id)
     workflows = await load_workflows(tx, merchant_id)
@@ -62,7 +64,7 @@ async def load_merchant_state(
         rules=None if published is None else build_document(published.rules, names),
         rules_version=0 if published is None else published.version,
         rules_draft=None if draft is None else build_document(draft.rules, names),
-        lines=lines,
+        provider_channels=provider_channels,
         reach=reach,
     )
 

@@ -1,7 +1,8 @@
 """Read the logo that a merchant file names, check it, and convert it.
 
 SVGs are compared with an allow-list. Other images are parsed and written again in the child
-processes that check uploads. The picture for mail programs is drawn in those that print letters.
+processes that check uploads. The picture for mail programs is drawn in the child processes that
+print letters.
 """
 
 from collections.abc import AsyncIterator, Hashable
@@ -39,7 +40,7 @@ class LogoMaker:
 
     inspector: Inspector
     printer: LetterPrinter
-    # The child processes do the tasks of one caller one after the other.
+    # The child processes run only one task of a caller at a time.
     caller: Hashable = ""
 
     async def make_logo(self, content: bytes) -> Logo:
@@ -62,7 +63,7 @@ class LogoMaker:
 
     async def _draw_for_mail(self, logo: Logo) -> Logo:
         """Add the picture for mail programs, which do not support SVG."""
-        printer = self.printer.serving(self.caller)
+        printer = self.printer.for_caller(self.caller)
         try:
             png = await printer.draw_logo(Picture(logo.content_type, logo.content))
         except Unprintable as refusal:
@@ -93,13 +94,15 @@ async def add_logo(source: MerchantFileSource, path: Path) -> MerchantFileSource
         return source
     try:
         content = (
-            parse_data_address(name) if name.startswith(DATA_PREFIX) else _read(path.parent / name)
+            parse_data_address(name)
+            if name.startswith(DATA_PREFIX)
+            else _read_image(path.parent / name)
         )
         async with open_logo_maker() as maker:
             return replace(source, logo=await maker.make_logo(content))
     except ImageRefused as refusal:
-        called = "The image" if name.startswith(DATA_PREFIX) else name
-        fault = Fault(LOGO_POINTER, f"{called} is rejected. {refusal}", "WRONG_IMAGE")
+        subject = "The image" if name.startswith(DATA_PREFIX) else name
+        fault = Fault(LOGO_POINTER, f"{subject} is rejected. {refusal}", "WRONG_IMAGE")
     except OSError as error:
         fault = Fault(LOGO_POINTER, f"{name} cannot be read: {error.strerror}.", "UNREADABLE")
     return replace(source, faults=[*source.faults, fault])
@@ -113,7 +116,7 @@ def find_logo(document: Any) -> str | None:
     return name if isinstance(name, str) and name and "\0" not in name else None
 
 
-def _read(path: Path) -> bytes:
+def _read_image(path: Path) -> bytes:
     if path.stat().st_size > _MAX_BYTES:
         raise ImageRefused(_TOO_LARGE)
     return path.read_bytes()

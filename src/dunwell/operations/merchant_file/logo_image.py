@@ -25,7 +25,7 @@ _ATTRIBUTES = frozenset({
     "vector-effect", "shape-rendering", "text-rendering", "paint-order",
 })  # fmt: skip
 # A reference to a part of the same image.
-_WITHIN = re.compile(r"#[A-Za-z_][\w.-]*")
+_FRAGMENT = re.compile(r"#[A-Za-z_][\w.-]*")
 _REFERENCE = re.compile(r"url\(\s*['\"]?(.*?)['\"]?\s*\)", re.IGNORECASE | re.DOTALL)
 _MAX_ELEMENTS = 2_000
 
@@ -37,7 +37,7 @@ class ImageRefused(Exception):  # noqa: N818 - reads as what happened
 
 
 def looks_like_svg(content: bytes) -> bool:
-    """Return whether this is meant to be an SVG. No other accepted image type starts with a tag."""
+    """Return whether this looks like an SVG. No other accepted image type starts with a tag."""
     return content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
 
 
@@ -70,26 +70,26 @@ def _parse(content: bytes) -> ET.Element:
 
 
 def _check_element(element: ET.Element) -> None:
-    name = _name_of(element.tag)
+    name = _get_local_name(element.tag)
     if name not in _ELEMENTS:
         raise ImageRefused(f"<{name}> is not allowed; use only shapes, gradients and text.")
     for key, value in element.attrib.items():
-        attribute = _name_of(key)
+        attribute = _get_local_name(key)
         if key.startswith("{") or attribute not in _ATTRIBUTES:
             raise ImageRefused(
                 f'The attribute "{attribute}" of <{name}> is not allowed; remove it.'
             )
         targets = [value] if attribute == "href" else _REFERENCE.findall(value)
         is_broken = attribute != "href" and "url(" in value.lower() and not targets
-        if is_broken or not all(_WITHIN.fullmatch(target) for target in targets):
+        if is_broken or not all(_FRAGMENT.fullmatch(target) for target in targets):
             raise ImageRefused(
                 f'"{attribute}" of <{name}> refers to something outside the image; remove it.'
             )
 
 
-def _name_of(tag: str) -> str:
-    """Return the name without the SVG namespace. Another namespace stays, so the name is in no
-    list."""
+def _get_local_name(tag: str) -> str:
+    """Return the name without the SVG namespace. Another namespace is kept, so that the name
+    matches no allowed one."""
     return tag.removeprefix(f"{{{_NAMESPACE}}}")
 
 

@@ -53,7 +53,7 @@ APPLY = operator_actor("apply")
 
 @dataclass(frozen=True, slots=True)
 class MadeChanges:
-    """The changed merchant, and the secrets that were created."""
+    """The result of making changes: the merchant's id, and the secrets that were created."""
 
     merchant_id: int
     credentials: list[NewCredentialReport] = field(default_factory=list)
@@ -156,8 +156,8 @@ async def _change_workflow(work: Work, change: SaveDraft | PublishDraft | Discar
                 each.change_id
                 for each in await load_open_changes(work.tx, work.merchant_id, workflow_id)
             }
-            ticks = ReviewedChanges(frozenset(change_ids), frozenset(change_ids))
-            await publish_draft(work, workflow_id, ticks=ticks)
+            reviewed = ReviewedChanges(frozenset(change_ids), frozenset(change_ids))
+            await publish_draft(work, workflow_id, reviewed=reviewed)
         case DiscardDraft():
             await discard_draft(work, change.workflow_id)
 

@@ -39,13 +39,15 @@ class CurrentWorkflow:
 class CurrentScenario:
     scenario: ScenarioVersion
     active_claims: int
-    # The number of running claims by their next step. None: claims after the last step.
+    # The number of running claims by the id of their next step. None is the key of claims after the
+    # last step.
     places: Mapping[int | None, int]
 
 
 @dataclass(frozen=True, slots=True)
 class MerchantState:
-    """The merchant is None if no merchant has the file's key yet."""
+    """The stored state that a file is compared with. `merchant` is None if no merchant has the
+    file's key yet."""
 
     merchant: Merchant | None = None
     # Keyed by name.
@@ -61,7 +63,7 @@ class MerchantState:
     rules_version: int = 0
     rules_draft: RulesDocument | None = None
     # The channel of each delivery provider of the installation file.
-    lines: Mapping[str, Channel] = field(default_factory=dict)
+    provider_channels: Mapping[str, Channel] = field(default_factory=dict)
     # Where the installation file allows the merchant's webhooks to be sent.
     reach: WebhookReach = PUBLIC_REACH
 

@@ -36,13 +36,16 @@ from dunwell.platform.resources import Resources
 
 @dataclass(frozen=True, slots=True)
 class CopiedWorkflows:
+    """The workflows and rules of a sandbox, as changes that copy them."""
+
     changes: list[Change]
     # The names of workflows that are not assigned to new claims.
     deactivated: frozenset[str]
 
 
 async def load_workflows_to_copy(tx: Connection, merchant_id: int) -> CopiedWorkflows:
-    """Lock the sandbox, so that its rules and workflows do not change between two reads."""
+    """Load the workflows and rules of the sandbox as changes to make. The sandbox is locked, so
+    that they do not change between two reads."""
     await lock_merchant(tx, merchant_id)
     workflows = await load_workflows(tx, merchant_id)
     changes: list[Change] = []
@@ -56,14 +59,18 @@ async def load_workflows_to_copy(tx: Connection, merchant_id: int) -> CopiedWork
         if draft is not None:
             changes.append(SaveDraft(each.name, draft.definition))
     names = {each.workflow_id: each.name for each in workflows}
-    ruling = await find_published_rules(tx, merchant_id)
+    published_rules = await find_published_rules(tx, merchant_id)
     draft_rules = await find_rules_draft(tx, merchant_id)
-    if ruling is not None:
-        document = _keep_known(build_document(ruling.rules, names), published.values())
+    if published_rules is not None:
+        document = _remove_unknown_targets(
+            build_document(published_rules.rules, names), published.values()
+        )
         changes += [SaveRules(document), PublishRules()]
     if draft_rules is not None:
         changes.append(
-            SaveRules(_keep_known(build_document(draft_rules.rules, names), names.values()))
+            SaveRules(
+                _remove_unknown_targets(build_document(draft_rules.rules, names), names.values())
+            )
         )
     deactivated = frozenset(each.name for each in workflows if not each.assignment_enabled)
     return CopiedWorkflows(changes, deactivated)
@@ -76,7 +83,7 @@ async def deactivate_copied_workflows(work: Work, copied: CopiedWorkflows) -> No
             await deactivate_workflow(work, each.workflow_id)
 
 
-def _keep_known(document: RulesDocument, names: Collection[str]) -> RulesDocument:
+def _remove_unknown_targets(document: RulesDocument, names: Collection[str]) -> RulesDocument:
     """Remove rules for a workflow that was deleted in the sandbox; they have no effect there."""
     default = document.default if document.default in names else None
     rules = [each for each in document.rules if _list_targets(each) <= {*names}]
@@ -125,8 +132,8 @@ async def open_merchant(
     assert merchant is not None
     work = Work.open(resources, tx, merchant, actor)
     await deactivate_copied_workflows(work, copied)
-    for text in await list_response_templates(Work.open(resources, tx, counterpart, actor)):
-        await add_response_template(work, text.name, text.text)
+    for template in await list_response_templates(Work.open(resources, tx, counterpart, actor)):
+        await add_response_template(work, template.name, template.text)
     return made.merchant_id
 
 

@@ -28,13 +28,13 @@ class MerchantFileSource:
 
 
 def read_merchant_file(path: Path) -> MerchantFileSource:
-    """Raises ValidationError if the file itself cannot be read. Faults of named files are in the
-    result."""
+    """Read the file and the definitions that it names. Faults of named files are in the result.
+    Raises ValidationError: the file itself cannot be read."""
     document = read_document(path)
     definitions: dict[int, Any] = {}
     faults: list[Fault] = []
     for pointer, index, name in _list_files(document):
-        value = _read(path.parent / name, pointer)
+        value = _read_yaml(path.parent / name, pointer)
         if isinstance(value, Fault):
             faults.append(value)
         else:
@@ -44,7 +44,7 @@ def read_merchant_file(path: Path) -> MerchantFileSource:
 
 def read_document(path: Path) -> Any:
     """Return the value of one YAML file. Raises ValidationError if it cannot be read."""
-    document = _read(path, "")
+    document = _read_yaml(path, "")
     if isinstance(document, Fault):
         raise ValidationError([document], f"{path.name} cannot be read: {document.message}")
     return document
@@ -65,7 +65,7 @@ def _list_files(document: Any) -> list[tuple[str, int, str]]:
     ]
 
 
-def _read(path: Path, pointer: str) -> Any:
+def _read_yaml(path: Path, pointer: str) -> Any:
     """Return the value of the file, or a fault if it cannot be read."""
     try:
         if path.stat().st_size > _MAX_BYTES:

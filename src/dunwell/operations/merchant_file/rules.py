@@ -77,7 +77,7 @@ def find_account_faults(
     yield from _find_code_faults(document)
     contact = convert_if_valid(document.get("contact"), MerchantContact)
     if contact is not None and not is_email_address(contact.email):
-        yield _email_fault(contact.email, "/contact/email")
+        yield _build_email_fault(contact.email, "/contact/email")
     payment = document.get("payment")
     if isinstance(payment, dict) and "bankAccount" in payment:
         yield from _find_bank_faults(payment["bankAccount"])
@@ -143,7 +143,7 @@ def _find_channel_faults(
         message = 'A letter\'s sender is the creditor under "legal"; remove "from".'
         yield Fault(f"{path}/from", message, "NOT_ALLOWED")
     if name == "EMAIL" and not is_email_address(setup.sender):
-        yield _email_fault(setup.sender, f"{path}/from")
+        yield _build_email_fault(setup.sender, f"{path}/from")
     if name == "SMS" and not _SMS_SENDER.fullmatch(setup.sender):
         message = (
             f'"{setup.sender}" cannot be an SMS\'s sender; use up to 11 letters, digits and '
@@ -152,13 +152,13 @@ def _find_channel_faults(
         yield Fault(f"{path}/from", message, "WRONG_SENDER")
 
 
-def _email_fault(text: str, path: str) -> Fault:
+def _build_email_fault(text: str, path: str) -> Fault:
     message = f'"{text}" is not a plain e-mail address such as "claims@example.com".'
     return Fault(path, message, "WRONG_EMAIL")
 
 
 _QUIET_PATH = "/guards/quietHours"
-# The most that a file may allow. A stored configuration may hold more.
+# The maximum numbers of contacts that a file may allow. A stored configuration may have more.
 _MAX_CONTACTS = {"maxContactsPerDay": 20, "maxContactsPerWeek": 50}
 
 
@@ -205,8 +205,8 @@ def _list_contact_hours(
 
 
 _REASONS_PATH = "/disputes/reasons"
-# A name this similar to a contract's reason is a typing error.
-_TYPO = 0.9
+# A name that is at least this similar to a built-in reason counts as a typing error.
+_TYPO_SIMILARITY = 0.9
 
 
 def find_dispute_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
@@ -233,9 +233,9 @@ def _find_reason_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
 
 
 def _find_own_reason_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
-    near = difflib.get_close_matches(reason.type, RESERVED_NAMES, n=1, cutoff=_TYPO)
-    if near:
-        message = f'Did you mean "{near[0]}"? Otherwise choose a name that is less similar.'
+    similar = difflib.get_close_matches(reason.type, RESERVED_NAMES, n=1, cutoff=_TYPO_SIMILARITY)
+    if similar:
+        message = f'Did you mean "{similar[0]}"? Otherwise choose a name that is less similar.'
         yield Fault(f"{path}/type", message, "NOT_ALLOWED")
     elif not reason.labels:
         message = (

@@ -1,5 +1,5 @@
-"""The settings of a merchant in the words of its file: merged with what a file gives, written back,
-and copied for its sandbox or live counterpart. Pure.
+"""The settings of a merchant under the keys of its file: merged with those of a file, written as a
+file, and copied for its sandbox or live counterpart. Pure.
 """
 
 import hashlib
@@ -79,12 +79,12 @@ def render_configuration(name: str, configuration: Configuration) -> dict[str, A
 
 
 def _describe_logo(logo: Logo | None) -> str | None:
-    """Return enough to tell one image from another."""
+    """Describe the logo so that different images have different descriptions."""
     if logo is None:
         return None
     digest = hashlib.sha256(logo.content).hexdigest()[:8]
-    where = "" if logo.png else ", not in e-mails yet"
-    return f"{logo.content_type}, {len(logo.content)} bytes, {digest}{where}"
+    note = "" if logo.png else ", not in e-mails yet"
+    return f"{logo.content_type}, {len(logo.content)} bytes, {digest}{note}"
 
 
 def render_settings(merchant: Merchant) -> dict[str, Any]:
@@ -160,15 +160,17 @@ def _drop_absent(value: Any) -> Any:
     return [_drop_absent(each) for each in value] if isinstance(value, list) else value
 
 
-_SUFFIX = "-sandbox"
+_SANDBOX_SUFFIX = "-sandbox"
 
 
 def find_counterpart_key(merchant: Merchant) -> str:
     """Return the key of the merchant's counterpart. It is "" for a sandbox with a key of another
     form."""
     if not merchant.is_sandbox:
-        return f"{merchant.key}{_SUFFIX}"
-    return merchant.key.removesuffix(_SUFFIX) if merchant.key.endswith(_SUFFIX) else ""
+        return f"{merchant.key}{_SANDBOX_SUFFIX}"
+    return (
+        merchant.key.removesuffix(_SANDBOX_SUFFIX) if merchant.key.endswith(_SANDBOX_SUFFIX) else ""
+    )
 
 
 def build_counterpart_settings(merchant: Merchant) -> dict[str, Any]:

@@ -23,12 +23,12 @@ from dunwell.platform.embedded.postgres_user import find_server_user
 from dunwell.platform.errors import InvalidState
 
 MANIFEST, BASE, BASE_LOG, BASE_FILES = "manifest.json", "base.tar.gz", "pg_wal.tar.gz", "files.json"
-_REACH, _MARKER, _DRAFT = "reach.json", "database", ".draft"
+_REACH_FILE, _OWNER_FILE, _DRAFT = "reach.json", "database", ".draft"
 # A file in the database's folder with the path of its archive. An unmounted disk leaves an empty
 # folder, which must not be taken for a new archive.
-_NOTE = "archive"
-_SEGMENTS_A_LOG = 256
-_SEGMENT_NAME = 24
+_PATH_FILE = "archive"
+_SEGMENTS_PER_LOG = 256
+_SEGMENT_NAME_LENGTH = 24
 
 T = TypeVar("T")
 
@@ -58,6 +58,8 @@ class ArchiveReach(msgspec.Struct, frozen=True, gc=False):
 
 
 class WalArchive:
+    """The folder of the archive."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.log = folder / "log"
@@ -67,15 +69,15 @@ class WalArchive:
     def find_owner(self) -> str | None:
         """Return the system identifier of the database that this archive belongs to."""
         with contextlib.suppress(FileNotFoundError):
-            return (self.folder / _MARKER).read_text().strip()
+            return (self.folder / _OWNER_FILE).read_text().strip()
         return None
 
     def begin(self, postgres: EmbeddedPostgres, identifier: str) -> None:
         """Create the folders if they never existed. Raises ArchiveUnusable and OSError."""
-        owner, note = self.find_owner(), postgres.folder / _NOTE
+        owner, path_file = self.find_owner(), postgres.folder / _PATH_FILE
         if owner not in (None, identifier):
-            raise _taken(self)
-        known = note.read_text() if note.exists() else None
+            raise _build_other_owner_error(self)
+        known = path_file.read_text() if path_file.exists() else None
         if owner is None and known == str(self.folder):
             raise ArchiveUnusable(f"{self.folder} is empty or unavailable, but was in use before.")
         for folder in (self.folder, self.log, self.bases, self.files):
@@ -83,9 +85,9 @@ class WalArchive:
         for folder in (self.folder, self.log):
             chown_to_server(folder)
         if owner is None:
-            write_atomically(self.folder / _MARKER, identifier.encode())
+            write_atomically(self.folder / _OWNER_FILE, identifier.encode())
         if known != str(self.folder):
-            note.write_text(str(self.folder))
+            path_file.write_text(str(self.folder))
 
     def list_bases(self) -> list[tuple[Path, BaseBackup]]:
         """Return the complete base backups, oldest first."""
@@ -99,13 +101,13 @@ class WalArchive:
     def list_segments(self) -> set[str]:
         """Return the names of the log segments in the folder."""
         names = (each.name.removesuffix(ENDING) for each in self.log.glob(f"[0-9]*{ENDING}"))
-        return {name for name in names if len(name) == _SEGMENT_NAME}
+        return {name for name in names if len(name) == _SEGMENT_NAME_LENGTH}
 
     def has(self, segment: str) -> bool:
         return (self.log / f"{segment}{ENDING}").exists()
 
     def draft_base(self, name: str) -> Path:
-        """Return a new folder. Unfinished ones of other processes are removed."""
+        """Create the folder of a new base backup, and remove unfinished ones of other processes."""
         for left in self.bases.glob(f"*{_DRAFT}"):
             shutil.rmtree(left, ignore_errors=True)
         draft = self.bases / f"{name}{_DRAFT}"
@@ -137,27 +139,27 @@ def load_archive_status(archive: WalArchive) -> ArchiveStatus:
 
 
 def save_reach(base: Path, reach: ArchiveReach) -> None:
-    write_atomically(base / _REACH, msgspec.json.encode(reach))
+    write_atomically(base / _REACH_FILE, msgspec.json.encode(reach))
 
 
 def load_reach(base: Path) -> ArchiveReach | None:
     with contextlib.suppress(FileNotFoundError):
-        return msgspec.json.decode((base / _REACH).read_bytes(), type=ArchiveReach)
+        return msgspec.json.decode((base / _REACH_FILE).read_bytes(), type=ArchiveReach)
     return None
 
 
 def find_position(segment: str) -> int:
-    """Return the position in the log, independent of the timeline."""
-    return int(segment[8:16], 16) * _SEGMENTS_A_LOG + int(segment[16:24], 16)
+    """Return the position of the segment in the log, independent of the timeline."""
+    return int(segment[8:16], 16) * _SEGMENTS_PER_LOG + int(segment[16:24], 16)
 
 
 def find_missing(present: Iterable[str], first: str, last: str) -> str | None:
     """Return the first missing segment of one timeline, if any."""
-    there = frozenset(present)
+    present_names = frozenset(present)
     for position in range(find_position(first), find_position(last) + 1):
-        log, segment = divmod(position, _SEGMENTS_A_LOG)
+        log, segment = divmod(position, _SEGMENTS_PER_LOG)
         name = f"{first[:8]}{log:08X}{segment:08X}"
-        if name not in there:
+        if name not in present_names:
             return name
     return None
 
@@ -175,8 +177,8 @@ def open_embedded(settings: Settings) -> EmbeddedPostgres:
     except OSError:
         owner = None
     if owner is not None and owner != read_identifier(embedded):
-        raise _taken(archive)
-    near = next(each for each in (archive.log, *archive.log.parents) if each.exists())
+        raise _build_other_owner_error(archive)
+    readable = next(each for each in (archive.log, *archive.log.parents) if each.exists())
     return replace(
         embedded,
         settings={
@@ -184,7 +186,7 @@ def open_embedded(settings: Settings) -> EmbeddedPostgres:
             "archive_timeout": "60",
             "archive_command": render_put_command(archive.log),
         },
-        readable_folders=(near, Path(__file__).parent, Path(sys.executable).resolve().parent),
+        readable_folders=(readable, Path(__file__).parent, Path(sys.executable).resolve().parent),
     )
 
 
@@ -215,7 +217,7 @@ def chown_to_server(path: Path) -> None:
         os.chown(path, user.pw_uid, user.pw_gid)
 
 
-def _taken(archive: WalArchive) -> ArchiveUnusable:
+def _build_other_owner_error(archive: WalArchive) -> ArchiveUnusable:
     return ArchiveUnusable(
         f"{archive.folder} is the archive of another database. Restore from it (dunwell restore "
         "--until TIME), or name an empty folder as DUNWELL_ARCHIVE_DIR."
@@ -223,7 +225,7 @@ def _taken(archive: WalArchive) -> ArchiveUnusable:
 
 
 BASE_EVERY = timedelta(days=7)
-# How far back a moment can be restored.
+# How far back in time the database can be restored.
 KEPT_FOR = timedelta(days=14)
 
 _Bases = Sequence[tuple[Path, BaseBackup]]
@@ -240,39 +242,41 @@ def extend_bases(archive: WalArchive, reach: ArchiveReach) -> bool:
         if find_missing(segments, base.start_segment, reach.segment) is None:
             save_reach(folder, reach)
             is_based = is_based or base.started_at > reach.until - BASE_EVERY
-    _prune(archive, bases, reach.until - KEPT_FOR)
+    _delete_unneeded(archive, bases, reach.until - KEPT_FOR)
     return is_based
 
 
-def _prune(archive: WalArchive, bases: _Bases, kept_since: datetime) -> None:
-    """Delete base backups older than the one that covers all moments since then, log segments
-    before the first that is kept, and copies of files that were already deleted when that base
-    backup started."""
+def _delete_unneeded(archive: WalArchive, bases: _Bases, kept_since: datetime) -> None:
+    """Delete what is only needed for moments before `kept_since`: base backups older than the
+    newest one that ended before it, log segments before the first kept base backup, and copies of
+    files that were already deleted when that base backup started."""
     older = [each for each in bases if each[1].ended_at <= kept_since]
     if len(older) < 2:
         return
     for folder, _ in older[:-1]:
         # From now on it does not count as a base backup.
-        doomed = folder.with_name(f"{folder.name}.draft")
-        folder.rename(doomed)
-        shutil.rmtree(doomed)
+        deleted = folder.with_name(f"{folder.name}.draft")
+        folder.rename(deleted)
+        shutil.rmtree(deleted)
     kept = bases[len(older) - 1 :]
     first = min(find_position(base.start_segment) for _, base in kept)
     for name in archive.list_segments():
         if find_position(name) < first:
             (archive.log / f"{name}{ENDING}").unlink()
     folder, base = kept[0]
-    there = frozenset(msgspec.json.decode((folder / BASE_FILES).read_bytes(), type=list[str]))
+    present_names = frozenset(
+        msgspec.json.decode((folder / BASE_FILES).read_bytes(), type=list[str])
+    )
     for path in archive.files.rglob("*"):
         name = path.relative_to(archive.files).as_posix()
         is_older = path.is_file() and path.stat().st_mtime < base.started_at.timestamp()
-        if is_older and name not in there:
+        if is_older and name not in present_names:
             path.unlink()
 
 
 _MAX_ARCHIVE_DELAY = timedelta(minutes=5)
 _BASE_LATE = timedelta(days=1)
-_LOG = """
+_LOAD_SERVER_LOG = """
 SELECT pg_postmaster_start_time(), clock_timestamp(),
     (SELECT sum(size)::bigint FROM pg_ls_waldir()),
     coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false)
@@ -292,7 +296,7 @@ class ServerLog(msgspec.Struct, frozen=True, gc=False):
 async def load_server_log(url: str) -> ServerLog:
     connection = await asyncpg.connect(url, timeout=10)
     try:
-        return ServerLog(*await connection.fetchrow(_LOG))
+        return ServerLog(*await connection.fetchrow(_LOAD_SERVER_LOG))
     finally:
         await connection.close()
 

@@ -14,8 +14,8 @@ from dunwell.operations.recovery.backup_set import (
     BackupUnusable,
     copy_kept_files,
     describe_files,
+    find_existing_file,
     find_uploads,
-    list_existing_files,
     load_manifest,
     restore_kept_files,
     save_manifest,
@@ -28,7 +28,7 @@ from dunwell.platform.errors import InvalidState, Unavailable
 
 
 class BackupFailed(Unavailable):
-    """The backup could not be written, and nothing of it is left."""
+    """The backup could not be written. What was written of it was removed."""
 
 
 def back_up(settings: Settings, url: str, target: Path) -> BackupManifest:
@@ -42,7 +42,7 @@ def back_up(settings: Settings, url: str, target: Path) -> BackupManifest:
     shutil.rmtree(draft, ignore_errors=True)
     try:
         (draft / DUMP).mkdir(parents=True)
-        manifest = _fill(settings, url, draft)
+        manifest = _write_backup(settings, url, draft)
         draft.rename(target)
     except OSError as error:
         raise BackupFailed(
@@ -56,7 +56,7 @@ def back_up(settings: Settings, url: str, target: Path) -> BackupManifest:
     return manifest
 
 
-def _fill(settings: Settings, url: str, draft: Path) -> BackupManifest:
+def _write_backup(settings: Settings, url: str, draft: Path) -> BackupManifest:
     dump = dump_database(url, draft / DUMP)
     copy_kept_files(settings, draft)
     manifest = BackupManifest(
@@ -88,11 +88,10 @@ def check_fits(settings: Settings, manifest: BackupManifest | BaseBackup) -> Non
     """Check that this installation has the keys, knows the schema, and has no files. Raises
     BackupUnusable and InvalidState."""
     check_readable(settings, manifest)
-    in_the_way = list_existing_files(settings)
-    if in_the_way is not None:
+    existing = find_existing_file(settings)
+    if existing is not None:
         raise InvalidState(
-            f"{in_the_way} already exists. A backup can only be restored into an empty "
-            "installation."
+            f"{existing} already exists. A backup can only be restored into an empty installation."
         )
 
 

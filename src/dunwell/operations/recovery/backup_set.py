@@ -17,9 +17,12 @@ from dunwell.platform.errors import InvalidState
 FORMAT = 2
 DUMP = "database"
 _MANIFEST = "manifest.json"
-# Left out of the data folder: the database, which is dumped separately; keys, which are kept
-# elsewhere; and the marker, which belongs to this folder only.
-_LEFT_OUT = frozenset({"postgres", "postgres.draft", "dunwell.lock", "secret.key", MARKER_FILE})
+# Entries of the data folder that are not backed up: the database, which is dumped separately; the
+# secret key, which must be kept elsewhere; and the marker and the lock, which belong to this folder
+# only.
+_EXCLUDED_NAMES = frozenset(
+    {"postgres", "postgres.draft", "dunwell.lock", "secret.key", MARKER_FILE}
+)
 _DATA, _FILES = "data", "files"
 
 
@@ -41,8 +44,9 @@ class StoredFile(msgspec.Struct, frozen=True, gc=False):
 
 
 class BackupManifest(DatabaseDump, frozen=True, gc=False, rename="camel"):
-    """`fingerprints` identify the versions of the secret key and reveal nothing else.
-    `files_elsewhere` is the object store that holds the uploads and keeps its own versions."""
+    """The description of a backup. `fingerprints` identify the versions of the secret key and
+    reveal nothing else. `files_elsewhere` is the object store that holds the uploads and keeps its
+    own versions."""
 
     format: int
     dunwell: str
@@ -79,7 +83,7 @@ def copy_kept_files(settings: Settings, draft: Path) -> None:
                 target.unlink(missing_ok=True)
 
 
-def list_existing_files(settings: Settings) -> Path | None:
+def find_existing_file(settings: Settings) -> Path | None:
     """Return a file that already exists where a backup is to be restored, if any."""
     for folder in list_kept_folders(settings).values():
         for path in walk_kept_files(folder):
@@ -143,7 +147,7 @@ def walk_kept_files(folder: Path) -> Iterator[Path]:
     if not folder.is_dir():
         return
     for path in sorted(folder.iterdir()):
-        if path.name in _LEFT_OUT:
+        if path.name in _EXCLUDED_NAMES:
             continue
         if path.is_dir():
             yield from (each for each in sorted(path.rglob("*")) if each.is_file())

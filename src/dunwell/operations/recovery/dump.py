@@ -16,7 +16,7 @@ from typing import Self
 import asyncpg
 import msgspec
 
-from dunwell.operations.recovery.restore_hold import NOTE
+from dunwell.operations.recovery.restore_hold import RECORD_RESTORE
 from dunwell.platform.database.database import NotMigrated
 from dunwell.platform.database.migrate import (
     LOAD_REVISION,
@@ -35,7 +35,7 @@ _COMPRESSION_LEVEL = 1
 _FILE_SUFFIX = ".copy.gz"
 # Every server writes a row in the same way, whatever its role or database is configured to. There
 # is no time limit, because the duration depends on the size of the database.
-_SESSION = """
+_SESSION_SETTINGS = """
 SET LOCAL search_path = public;
 SET LOCAL statement_timeout = 0;
 SET LOCAL lock_timeout = 0;
@@ -48,7 +48,7 @@ SET LOCAL TimeZone = 'UTC';
 SET LOCAL extra_float_digits = 1;
 SET LOCAL bytea_output = hex;
 """
-_SESSION_SINCE_17 = "SET LOCAL transaction_timeout = 0;"
+_SESSION_SETTINGS_SINCE_17 = "SET LOCAL transaction_timeout = 0;"
 _LIST_TABLES = """
 SELECT relname AS name, coalesce(array_agg(attname ORDER BY attnum), '{}')::text[] AS columns
 FROM pg_class
@@ -196,11 +196,12 @@ async def _dump(url: str, folder: Path | None) -> DatabaseDump:
 
 async def _configure(tx: asyncpg.Connection) -> None:
     is_since_17 = tx.get_server_version().major >= 17
-    await tx.execute(_SESSION + (_SESSION_SINCE_17 if is_since_17 else ""))
+    await tx.execute(_SESSION_SETTINGS + (_SESSION_SETTINGS_SINCE_17 if is_since_17 else ""))
 
 
 def _check_schema(schema: str) -> None:
-    """A newer Dunwell may have tables that this version does not know and would leave out."""
+    """Check that this version knows the schema. A newer Dunwell may have tables that this version
+    would leave out. Raises InvalidState."""
     if schema not in list_revisions():
         raise InvalidState(
             f"The database has the schema {schema}, which this Dunwell does not know. Back it up "
@@ -212,13 +213,17 @@ async def _copy_out(
     tx: asyncpg.Connection, name: str, columns: Sequence[str], folder: Path | None
 ) -> StoredTable:
     with _TableWriter(None if folder is None else folder / f"{name}{_FILE_SUFFIX}") as writer:
-        done = await tx.copy_from_table(name, schema_name="public", columns=columns, output=writer)
-    return StoredTable(_count(done), writer.size, writer.digest.hexdigest(), list(columns))
+        status = await tx.copy_from_table(
+            name, schema_name="public", columns=columns, output=writer
+        )
+    return StoredTable(
+        _parse_row_count(status), writer.size, writer.digest.hexdigest(), list(columns)
+    )
 
 
 async def _load_sequences(tx: asyncpg.Connection, tables: Sequence[str]) -> dict[str, int]:
-    """A snapshot does not cover sequences. Because they are read after the rows, their values are
-    at least as high as every id in the rows."""
+    """Load the last values of the sequences. A snapshot does not cover them, but because they are
+    read after the rows, they are at least as high as every id in the rows."""
     found = {}
     for [name] in await tx.fetch(_LIST_SEQUENCES, tables):
         value = await tx.fetchval(compose(_LOAD_LAST_VALUE, sequence=name))
@@ -242,23 +247,24 @@ async def _restore(
         for name, value in dump.sequences.items():
             await tx.execute(_SET_LAST_VALUE, name, value)
         if restored_as_of is not None:
-            await tx.execute(NOTE, restored_as_of)
+            await tx.execute(RECORD_RESTORE, restored_as_of)
 
 
 async def _copy_in(tx: asyncpg.Connection, name: str, table: StoredTable, folder: Path) -> None:
     with gzip.open(folder / f"{name}{_FILE_SUFFIX}") as source:
-        done = await tx.copy_to_table(
+        status = await tx.copy_to_table(
             name, schema_name="public", columns=table.columns, source=source
         )
-    if _count(done) != table.rows:
+    rows = _parse_row_count(status)
+    if rows != table.rows:
         raise RestoreFailed(
-            f"{name} took {_count(done)} rows; the backup has {table.rows}. Nothing was restored."
+            f"{name} took {rows} rows; the backup has {table.rows}. Nothing was restored."
         )
 
 
-def _count(done: str) -> int:
+def _parse_row_count(status: str) -> int:
     """Return the number of rows in a server response such as `COPY 12`."""
-    return int(done.rpartition(" ")[2])
+    return int(status.rpartition(" ")[2])
 
 
 class _TableWriter:

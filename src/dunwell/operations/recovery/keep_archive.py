@@ -44,13 +44,13 @@ from dunwell.platform.errors import InvalidState
 from dunwell.platform.metrics import REGISTRY
 
 MARK_SECONDS = 30.0
-# At the end this time can pass twice. Both together are shorter than the time that `up` gives its
-# child processes to stop.
+# At the end, two steps can each take this time. Together they take less than `up` gives its child
+# processes to stop.
 _TIMEOUT_SECONDS = 8.0
 _POLL_SECONDS = 0.1
 # Entries of the data folder that are only meaningful while the processes that made them run.
-_PASSING = frozenset({"figures", "incoming"})
-_SERVER = """
+_TEMPORARY_ENTRIES = frozenset({"figures", "incoming"})
+_LOAD_SERVER = """
 SELECT system_identifier::text, current_setting('server_version'),
     (SELECT max(revision) FROM schema_migrations),
     left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
@@ -66,7 +66,7 @@ _REACHES_UNTIL = Gauge(
     "Time until which everything acknowledged is in the archive.",
     registry=REGISTRY, multiprocess_mode="mostrecent",
 )  # fmt: skip
-_BASED_AT = Gauge(
+_NEWEST_BASE_AT = Gauge(
     "dunwell_archive_newest_base_timestamp_seconds",
     "Time at which the newest base backup in the archive was started.",
     registry=REGISTRY, multiprocess_mode="mostrecent",
@@ -99,11 +99,13 @@ async def keep_archive(
         waiting = {stopping} if keeper.base_backup is None else {stopping, keeper.base_backup}
         await asyncio.wait(waiting, timeout=MARK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
     keeper.is_stopping = True
-    await keeper.give_up_base()
+    await keeper.cancel_base_backup()
     await keeper.mark_once()
 
 
 class ArchiveKeeper:
+    """Maintains the archive for one process."""
+
     def __init__(self, settings: Settings, archive: WalArchive, postgres: EmbeddedPostgres) -> None:
         self._settings = settings
         self._archive = archive
@@ -113,6 +115,7 @@ class ArchiveKeeper:
         self.base_backup: asyncio.Task[None] | None = None
 
     async def mark_once(self) -> None:
+        """Archive up to now, and start a base backup if one is due. Failures are logged."""
         try:
             if self.base_backup is not None and self.base_backup.done():
                 finished, self.base_backup = self.base_backup, None
@@ -126,7 +129,7 @@ class ArchiveKeeper:
     async def _mark(self) -> None:
         connection = await asyncpg.connect(self._postgres.url, timeout=_TIMEOUT_SECONDS)
         try:
-            server = ArchivedServer(*await connection.fetchrow(_SERVER))
+            server = ArchivedServer(*await connection.fetchrow(_LOAD_SERVER))
             await asyncio.to_thread(self._begin, server)
             until = await connection.fetchval(_NOW)
             await asyncio.to_thread(self._copy_new_files)
@@ -149,7 +152,7 @@ class ArchiveKeeper:
         with contextlib.suppress(OSError):
             status = load_archive_status(self._archive)
             if status.based_at is not None:
-                _BASED_AT.set(status.based_at.timestamp())
+                _NEWEST_BASE_AT.set(status.based_at.timestamp())
             if status.until is not None:
                 _REACHES_UNTIL.set(status.until.timestamp())
 
@@ -162,7 +165,7 @@ class ArchiveKeeper:
             chown_to_server(self._archive.log / f"{history.name}{ENDING}")
 
     def _copy_new_files(self) -> None:
-        for name, path in _walk_files(self._settings):
+        for name, path in _list_files_to_keep(self._settings):
             if name in self._copied:
                 continue
             target = self._archive.files / name
@@ -176,9 +179,9 @@ class ArchiveKeeper:
         archive, name = self._archive, f"{now:%Y-%m-%dT%H-%M-%SZ}"
         draft = await asyncio.to_thread(archive.draft_base, name)
         try:
-            there = [name for name, _ in _walk_files(self._settings)]
+            file_names = [name for name, _ in _list_files_to_keep(self._settings)]
             await _run_base_backup(self._postgres, draft)
-            write_atomically(draft / BASE_FILES, msgspec.json.encode(there))
+            write_atomically(draft / BASE_FILES, msgspec.json.encode(file_names))
             connection = await asyncpg.connect(self._postgres.url)
             ended_at = await connection.fetchval(_NOW)
             await connection.close()
@@ -193,7 +196,7 @@ class ArchiveKeeper:
             raise
         log.info("base backup taken")
 
-    async def give_up_base(self) -> None:
+    async def cancel_base_backup(self) -> None:
         """Stop the base backup in progress. After the next start it begins again."""
         if self.base_backup is not None and not self.base_backup.done():
             self.base_backup.cancel()
@@ -203,7 +206,7 @@ class ArchiveKeeper:
 
 
 async def _run_base_backup(postgres: EmbeddedPostgres, draft: Path) -> None:
-    """Raises BaseFailed."""
+    """Run pg_basebackup. Raises BaseFailed."""
     program = await asyncio.create_subprocess_exec(
         str(postgres.binaries / "pg_basebackup"), f"--dbname={postgres.url}",
         f"--pgdata={draft}", "--format=tar", "--compress=gzip:1", "--wal-method=stream",
@@ -228,12 +231,12 @@ def _get_first_segment(draft: Path) -> str:
     return f"{log_range['Timeline']:08X}{int(high, 16):08X}{int(low, 16) >> 24:08X}"
 
 
-def _walk_files(settings: Settings) -> Iterator[tuple[str, Path]]:
+def _list_files_to_keep(settings: Settings) -> Iterator[tuple[str, Path]]:
     """Yield the files to keep and their names in the archive. Their contents never change."""
     for part, folder in list_kept_folders(settings).items():
         for path in walk_kept_files(folder):
             relative = path.relative_to(folder)
-            if relative.parts[0] not in _PASSING:
+            if relative.parts[0] not in _TEMPORARY_ENTRIES:
                 yield f"{part}/{relative.as_posix()}", path
 
 

@@ -27,7 +27,7 @@ from dunwell.operations.recovery.archive import (
 )
 from dunwell.operations.recovery.back_up import check_fits
 from dunwell.operations.recovery.backup_set import restore_kept_files
-from dunwell.operations.recovery.restore_hold import NOTE
+from dunwell.operations.recovery.restore_hold import RECORD_RESTORE
 from dunwell.operations.recovery.wal_file import render_get_command
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.folder_lock import FolderLock
@@ -120,8 +120,8 @@ def _rebuild(settings: Settings, archive: WalArchive, base: Path, until: datetim
 def _unpack(base: Path, data: Path) -> None:
     data.mkdir(mode=0o700, parents=True)
     for name, folder in ((BASE, data), (BASE_LOG, data / "pg_wal")):
-        with tarfile.open(base / name) as packed:
-            packed.extractall(folder, filter="data")
+        with tarfile.open(base / name) as archive_file:
+            archive_file.extractall(folder, filter="data")
     (data / "recovery.signal").touch()
     for path in (data.parent, data, *data.rglob("*")):
         chown_to_server(path)
@@ -130,6 +130,6 @@ def _unpack(base: Path, data: Path) -> None:
 async def _record_hold(url: str, until: datetime) -> None:
     connection = await asyncpg.connect(url)
     try:
-        await connection.execute(NOTE, until)
+        await connection.execute(RECORD_RESTORE, until)
     finally:
         await connection.close()

@@ -21,8 +21,8 @@ from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
 
 REASON = "Restored from a backup: later events are unknown. Resume the claim if it may continue."
-_LOOK_SECONDS = 1.0
-_LOAD = """
+_POLL_SECONDS = 1.0
+_FIND_HOLD = """
 SELECT restored_at, taken_at FROM restores
 WHERE resumed_at IS NULL
 ORDER BY taken_at, restored_at
@@ -30,7 +30,7 @@ LIMIT 1
 """
 # Claims with a step or a planned contact in the lost time. Sandboxes have their own clock and
 # contact no debtors, so they are not included.
-_FIND_CONCERNED = """
+_LIST_AFFECTED_CLAIMS = """
 SELECT c.merchant_id, c.claim_id
 FROM claims c
 JOIN merchants m USING (merchant_id)
@@ -41,8 +41,8 @@ WHERE NOT m.sandbox AND c.status IN ('CREATED', 'IN_PROCESS')
             AND o.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND o.not_before <= $1))
 ORDER BY c.merchant_id, c.claim_id
 """
-# Records that the database was restored as of a time.
-NOTE = "INSERT INTO restores (taken_at) VALUES ($1)"
+# Records that the database was restored as of $1.
+RECORD_RESTORE = "INSERT INTO restores (taken_at) VALUES ($1)"
 _RESUME = """
 UPDATE restores SET resumed_at = $1, lost_until = $2 WHERE resumed_at IS NULL
 """
@@ -58,7 +58,7 @@ class RestoreHold(msgspec.Struct, frozen=True, gc=False):
 
 
 async def find_hold(connection: Connection) -> RestoreHold | None:
-    row = await connection.fetchrow(_LOAD)
+    row = await connection.fetchrow(_FIND_HOLD)
     return None if row is None else RestoreHold(*row)
 
 
@@ -66,7 +66,7 @@ async def hold_installation(resources: Resources, taken_at: datetime) -> None:
     """Put an installation on hold that was restored by other means as of `taken_at`. The worker
     must be stopped."""
     async with resources.database.connection() as connection:
-        await connection.execute(NOTE, taken_at)
+        await connection.execute(RECORD_RESTORE, taken_at)
 
 
 async def wait_until_resumed(resources: Resources, stop: asyncio.Event) -> None:
@@ -76,17 +76,17 @@ async def wait_until_resumed(resources: Resources, stop: asyncio.Event) -> None:
     while not stop.is_set():
         try:
             async with resources.database.connection() as connection:
-                held = await find_hold(connection)
+                hold = await find_hold(connection)
         except (DatabaseAway, NotMigrated):
-            held = None
+            hold = None
         else:
-            if held is None:
+            if hold is None:
                 return
-        if held is not None and not is_logged:
+        if hold is not None and not is_logged:
             is_logged = True
             log.warning("held after a restore: dunwell restore --resume")
         try:
-            await asyncio.wait_for(stop.wait(), _LOOK_SECONDS)
+            await asyncio.wait_for(stop.wait(), _POLL_SECONDS)
         except TimeoutError:
             continue
 
@@ -96,17 +96,17 @@ async def resume_installation(resources: Resources, lost_until: datetime) -> int
     return the number of paused claims. It can be repeated after an interruption. Raises
     InvalidState."""
     async with resources.database.connection() as connection:
-        held = await find_hold(connection)
-        if held is None:
+        hold = await find_hold(connection)
+        if hold is None:
             raise InvalidState("The installation is not on hold after a restore.")
         # Compare whole seconds, because an operator enters no fractions.
-        if not held.taken_at.replace(microsecond=0) <= lost_until <= resources.clock.now():
+        if not hold.taken_at.replace(microsecond=0) <= lost_until <= resources.clock.now():
             raise InvalidState(
-                f"The backup was taken at {held.taken_at.isoformat()}. The end of the lost time "
+                f"The backup was taken at {hold.taken_at.isoformat()}. The end of the lost time "
                 f"lies between that and now; {lost_until.isoformat()} does not."
             )
-        concerned = await connection.fetch(_FIND_CONCERNED, lost_until)
-    for merchant_id, claim_id in concerned:
+        affected = await connection.fetch(_LIST_AFFECTED_CLAIMS, lost_until)
+    for merchant_id, claim_id in affected:
         async with resources.database.transaction() as tx:
             merchant = await load_merchant(tx, merchant_id)
             assert merchant is not None, "it has this claim"
@@ -119,8 +119,8 @@ async def resume_installation(resources: Resources, lost_until: datetime) -> int
             actor_id=COMMAND_LINE.actor_id,
             action="restore.resume",
             subject="installation",
-            after={"lostUntil": lost_until.isoformat(), "paused": len(concerned)},
+            after={"lostUntil": lost_until.isoformat(), "paused": len(affected)},
             origin=COMMAND_LINE.origin_json,
         )
         await save_installation_audit(tx, act, resources.clock.now(), resources.ids)
-    return len(concerned)
+    return len(affected)

@@ -53,7 +53,7 @@ while [ -e "$1" ] && [ "$attempts" -lt 200 ]; do
 done
 """
 # If less space than this is left, a server that failed is assumed to have run out of space.
-_NO_ROOM_BYTES = 32 << 20
+_MIN_FREE_BYTES = 32 << 20
 
 
 class ScratchFull(Unavailable):
@@ -64,26 +64,30 @@ class ScratchFull(Unavailable):
 def run_scratch_server(pg_bin: str | None) -> Iterator[str]:
     """Yield the address of an empty database. Raises PostgresFailed and ScratchFull."""
     binaries = get_binaries_folder(pg_bin)
-    place = Path(tempfile.gettempdir())
-    remove_abandoned(place)
-    folder = Path(tempfile.mkdtemp(prefix=_NEW_PREFIX, dir=place))
-    with _guard(folder.with_name(folder.name.replace(_NEW_PREFIX, _PREFIX))) as folder_to_be:
+    parent = Path(tempfile.gettempdir())
+    remove_abandoned_folders(parent)
+    folder = Path(tempfile.mkdtemp(prefix=_NEW_PREFIX, dir=parent))
+    with _remove_after_exit(
+        folder.with_name(folder.name.replace(_NEW_PREFIX, _PREFIX))
+    ) as locked_folder:
         lock = FolderLock.acquire(folder, _COMMAND)
-        folder = folder.rename(folder_to_be)
+        folder = folder.rename(locked_folder)
         try:
             # The server's user must be able to pass through this folder. The server's own folder is
             # closed to other users.
             folder.chmod(0o711)
-            yield from _run(EmbeddedPostgres(folder / "server", binaries, settings=_SETTINGS))
+            yield from _run_server(
+                EmbeddedPostgres(folder / "server", binaries, settings=_SETTINGS)
+            )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             lock.release()
 
 
-def remove_abandoned(place: Path) -> None:
+def remove_abandoned_folders(parent: Path) -> None:
     """Remove the folders of scratch servers that were interrupted, for example by a power
     failure."""
-    for folder in place.glob(f"{_PREFIX}*"):
+    for folder in parent.glob(f"{_PREFIX}*"):
         # Other users may create entries in a temporary folder, including links, so only folders of
         # this user count.
         if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
@@ -94,14 +98,14 @@ def remove_abandoned(place: Path) -> None:
             lock.release()
 
 
-def _run(postgres: EmbeddedPostgres) -> Iterator[str]:
+def _run_server(postgres: EmbeddedPostgres) -> Iterator[str]:
     server = None
     try:
         server = postgres.start(timeout_seconds=0)
         yield postgres.url
     except (PostgresFailed, asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
         free = shutil.disk_usage(postgres.folder).free
-        if isinstance(error, asyncpg.DiskFullError) or free < _NO_ROOM_BYTES:
+        if isinstance(error, asyncpg.DiskFullError) or free < _MIN_FREE_BYTES:
             raise ScratchFull(
                 f"{postgres.folder.parents[1]} has too little space for the restored database. "
                 "Free some, or set TMPDIR to a folder with more space."
@@ -113,7 +117,7 @@ def _run(postgres: EmbeddedPostgres) -> Iterator[str]:
 
 
 @contextmanager
-def _guard(folder: Path) -> Iterator[Path]:
+def _remove_after_exit(folder: Path) -> Iterator[Path]:
     """Make sure that the folder is removed after this process has ended, even if it is killed."""
     guard = subprocess.Popen(  # noqa: S603
         ["/bin/sh", "-c", _GUARD, "guard", str(folder)], stdin=subprocess.PIPE,
@@ -146,10 +150,11 @@ def find_differences(
 ) -> Iterator[str]:
     """Describe the differences of each table."""
     for name in sorted(stored.keys() | restored.keys()):
-        there, here = stored.get(name), restored.get(name)
-        if there is None or here is None:
-            yield f"{name} is {'not in the backup' if there is None else 'not restored'}"
-        elif there.rows != here.rows:
-            yield f"{name} has {here.rows} rows after the restore, and the backup {there.rows}"
-        elif there.sha256 != here.sha256:
+        in_backup, in_restore = stored.get(name), restored.get(name)
+        if in_backup is None or in_restore is None:
+            yield f"{name} is {'not in the backup' if in_backup is None else 'not restored'}"
+        elif in_backup.rows != in_restore.rows:
+            rows = f"{in_restore.rows} rows after the restore, and the backup {in_backup.rows}"
+            yield f"{name} has {rows}"
+        elif in_backup.sha256 != in_restore.sha256:
             yield f"{name} has different content after the restore than when the backup was taken"

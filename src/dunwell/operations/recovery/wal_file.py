@@ -15,15 +15,15 @@ ENDING = ".gz"
 
 def render_put_command(folder: Path) -> str:
     """Return the value of the server's `archive_command`."""
-    return _render("put", "%p", folder)
+    return _render_command("put", "%p", folder)
 
 
 def render_get_command(folder: Path) -> str:
     """Return the value of the server's `restore_command`."""
-    return _render("get", "%p", folder, "%f")
+    return _render_command("get", "%p", folder, "%f")
 
 
-def _render(word: str, path: str, folder: Path, *names: str) -> str:
+def _render_command(word: str, path: str, folder: Path, *names: str) -> str:
     """Render the command for the server's shell. A percent sign is doubled, because the server
     replaces placeholders in the command."""
     program = [sys.executable, "-I", "-S", __file__, word, str(folder)]
@@ -37,8 +37,8 @@ def put(folder: Path, source: Path) -> None:
     unmounted disk. Raises OSError."""
     target = folder / f"{source.name}{ENDING}"
     if target.exists():
-        with gzip.open(target) as there:
-            if there.read() == source.read_bytes():
+        with gzip.open(target) as existing:
+            if existing.read() == source.read_bytes():
                 return
         raise FileExistsError(f"{target} already exists with different content; it is not replaced")
     draft = folder / f".{source.name}.draft"

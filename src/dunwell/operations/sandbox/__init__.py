@@ -1,1 +1,2 @@
-"""The test clock of a sandbox merchant: it moves on request, and what falls due is done."""
+"""The test clock of a sandbox merchant: it is advanced on request, and everything that becomes due
+is run."""

@@ -1,5 +1,5 @@
-"""Advance a sandbox merchant's clock, run what falls due on the way (CONTRACT 12), and report the
-time of the clock and what is due next.
+"""Advance a sandbox merchant's clock, run everything that becomes due on the way (CONTRACT 12), and
+report the time of the clock and when something is due next.
 
 The clock stops at every instant at which something is due until it is done and its messages are
 sent, so that things happen in the same order as in real time. Workers may take part; the clock
@@ -56,8 +56,9 @@ async def advance_clock(
     actor: Actor,
     advance_to: datetime,
 ) -> AdvanceResult:
-    """Raises InvalidState (not a sandbox), ValidationError (backwards) and Unavailable (the due
-    work did not finish in time; the clock stays where it is and can be advanced again)."""
+    """Advance the clock and run everything that becomes due. Raises InvalidState (not a sandbox),
+    ValidationError (backwards) and Unavailable (the due work did not finish in time; the clock
+    keeps the time that it has reached and can be advanced again)."""
     check_right(actor, Right.OPERATE)
     started_at = check_sandbox(merchant)
     if advance_to < started_at:
@@ -107,51 +108,52 @@ class _Runner:
             if following is None or following > end:
                 break
             now = following
-            await self._move(now)
-        await self._move(end)
+            await self._move_clock(now)
+        await self._move_clock(end)
 
     async def _run_due(self, now: datetime) -> datetime | None:
         """Run everything that is due now, including messages. Return when something is due next."""
         before = None
         while True:
-            agenda = await self._load_agenda()
-            if not agenda.is_due(now):
-                return agenda.next_at
-            done = await self._run_first(agenda, now)
-            if not done and agenda == before:  # a worker is processing it
+            due_times = await self._load_due_times()
+            if not due_times.is_due(now):
+                return due_times.next_at
+            done = await self._run_first(due_times, now)
+            if not done and due_times == before:  # a worker is processing it
                 await asyncio.sleep(_POLL_SECONDS)
-            before = agenda
+            before = due_times
 
-    async def _run_first(self, agenda: DueTimes, now: datetime) -> int:
+    async def _run_first(self, due_times: DueTimes, now: datetime) -> int:
         """Run one batch of the first kind that is due: modalities and holds end, then claims take
         steps, then messages are sent."""
-        if agenda.modality_at is not None and agenda.modality_at <= now:
+        if due_times.modality_at is not None and due_times.modality_at <= now:
             return await sweep_modalities(self._resources, self._merchant_id)
-        if agenda.hold_ends_at is not None and agenda.hold_ends_at <= now:
+        if due_times.hold_ends_at is not None and due_times.hold_ends_at <= now:
             return await expire_holds(self._resources, self._merchant_id)
-        if agenda.claim_at is not None and agenda.claim_at <= now:
+        if due_times.claim_at is not None and due_times.claim_at <= now:
             return await self._engine.run_set(self._merchant_id)
         return await self._dispatcher.run_merchant(self._merchant_id)
 
-    async def _load_agenda(self) -> DueTimes:
+    async def _load_due_times(self) -> DueTimes:
         async with self._resources.database.connection() as connection:
             return await load_due_times(connection, self._merchant_id)
 
-    async def _move(self, instant: datetime) -> None:
+    async def _move_clock(self, instant: datetime) -> None:
         async with self._resources.database.connection() as connection:
             await move_clock(connection, self._merchant_id, instant)
 
 
 @dataclass(frozen=True, slots=True)
 class TestClockState:
-    """`next_at` is None if nothing is scheduled."""
+    """The time of the test clock, and when something is due next. `next_at` is None if nothing is
+    scheduled."""
 
     now: datetime
     next_at: datetime | None
 
 
 async def get_test_clock(work: Work) -> TestClockState:
-    """Raises InvalidState if the merchant is not a sandbox."""
+    """Return the state of the test clock. Raises InvalidState if the merchant is not a sandbox."""
     work.require(Right.OPERATE)
     now = check_sandbox(work.merchant)
     return TestClockState(now, (await load_due_times(work.tx, work.merchant_id)).next_at)

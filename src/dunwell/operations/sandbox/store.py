@@ -10,13 +10,13 @@ from dunwell.platform.database.sql import compose
 from dunwell.platform.ids import uuid7
 
 # The clock only moves forwards, also when two requests move it at once.
-_MOVE = """
+_MOVE_CLOCK = """
 UPDATE merchants SET sandbox_now = $2 WHERE merchant_id = $1 AND sandbox_now < $2
 """
 # Uses claims_due, communications_planned, holds_end, payment_modalities_check and
 # communications_handed_over. A contact that is handed over without an answer is in progress, here
 # or in a worker.
-_LOAD_AGENDA = """
+_LOAD_DUE_TIMES = """
 SELECT
     (SELECT min(due_at) FROM claims
      WHERE merchant_id = $1 AND due_at IS NOT NULL AND NOT held) AS claim_at,
@@ -30,7 +30,7 @@ SELECT
     (SELECT min(check_at) FROM payment_modalities
      WHERE merchant_id = $1 AND check_at IS NOT NULL AND ended_at IS NULL) AS modality_at,
     EXISTS (SELECT FROM communications
-            WHERE merchant_id = $1 AND state = 'HANDED_OVER') AS is_under_way
+            WHERE merchant_id = $1 AND state = 'HANDED_OVER') AS is_sending
 """
 # The audit log shows what ran here and in workers. By its primary key, whose ids start with the
 # merchant's time.
@@ -61,7 +61,8 @@ class DueTimes:
     contact_at: datetime | None
     hold_ends_at: datetime | None
     modality_at: datetime | None
-    is_under_way: bool
+    # Whether a message is being sent, here or by a worker.
+    is_sending: bool
 
     @property
     def next_at(self) -> datetime | None:
@@ -70,7 +71,7 @@ class DueTimes:
 
     def is_due(self, now: datetime) -> bool:
         """Return whether there is something to do or to wait for at that instant."""
-        return self.is_under_way or (self.next_at is not None and self.next_at <= now)
+        return self.is_sending or (self.next_at is not None and self.next_at <= now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +93,15 @@ class CountedSteps:
 
 
 async def move_clock(tx: Connection, merchant_id: int, instant: datetime) -> None:
-    await tx.execute(_MOVE, merchant_id, instant)
+    await tx.execute(_MOVE_CLOCK, merchant_id, instant)
 
 
 async def load_due_times(tx: Connection, merchant_id: int) -> DueTimes:
-    return DueTimes(**await _fetch(tx, _LOAD_AGENDA, merchant_id))
+    return DueTimes(**await _fetch(tx, _LOAD_DUE_TIMES, merchant_id))
 
 
 async def begin_count(tx: Connection, merchant_id: int, now: datetime) -> CountStart:
-    """`now` is the merchant's time."""
+    """Begin to count steps and events. `now` is the merchant's time."""
     first_id = uuid7(now, bytes(10))
     row = await _fetch(tx, _BEGIN_COUNT, merchant_id, first_id)
     return CountStart(first_id, row["steps"], row["transaction"])

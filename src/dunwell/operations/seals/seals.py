@@ -39,13 +39,13 @@ from dunwell.platform.database.database import Connection, snapshot
 from dunwell.platform.resources import Resources
 
 _BATCH_SIZE = 10_000
-# Ids of merchants start at 1, so this is none.
+# The owner of the installation's chain. Ids of merchants start at 1, so this is not a merchant.
 _OWNER = 0
 
 
 async def seal_installation(resources: Resources) -> int:
-    """Seal one batch. Return its number of rows; 0 if there was nothing or another worker is
-    sealing."""
+    """Seal one batch. Return its number of rows, or 0 if there was nothing to seal or another
+    worker is sealing."""
     keys = resources.keys
     async with resources.database.transaction() as tx:
         if not await lock_sealing(tx):
@@ -59,8 +59,8 @@ async def seal_installation(resources: Resources) -> int:
         if not audits:
             return 0
         parts = SealParts(number, head.digest, [], [digest for _, digest in audits])
-        following = SealHead(number, digest_seal(keys, _OWNER, parts, version), version)
-        await save_seal(tx, following, audits, resources.clock.now())
+        new_head = SealHead(number, digest_seal(keys, _OWNER, parts, version), version)
+        await save_seal(tx, new_head, audits, resources.clock.now())
         return len(audits)
 
 
@@ -85,14 +85,15 @@ async def verify_installation_seals(
     )
 
 
-# Most rows for one page; checking them takes some seconds.
+# The maximum number of rows that are checked for one page, which takes some seconds.
 MAX_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class SpanVerdict:
-    """`outcome` is SOUND, FAULTY, or TOO_MUCH (too many rows for one page; nothing was checked).
-    `rows` counts the checked rows of contacts and of the audit log."""
+    """The result for a range of seals. `outcome` is SOUND, FAULTY, or TOO_MUCH (too many rows for
+    one page; nothing was checked). `rows` counts the checked rows of contacts and of the audit
+    log."""
 
     outcome: Literal["SOUND", "FAULTY", "TOO_MUCH"]
     first: int
@@ -135,7 +136,7 @@ async def verify_span(work: Work, keys: KeyRing, first: int, last: int) -> SpanV
 
 
 # Uses the primary key, and contact_ledger_once.
-_LOAD = """
+_FIND_CONTACT_SEAL = """
 SELECT l.seal, s.sealed_at
 FROM communications m
 JOIN contact_ledger l ON l.merchant_id = m.merchant_id AND l.claim_id = m.claim_id
@@ -148,18 +149,20 @@ WHERE m.merchant_id = $1 AND m.communication_id = $2
 
 @dataclass(frozen=True, slots=True)
 class ContactSeal:
-    """`seal` is None for the seconds until the row is sealed."""
+    """The seal of a message's ledger entry. `seal` is None for the seconds until the entry is
+    sealed."""
 
     seal: int | None
     sealed_at: datetime | None
 
 
 async def find_contact_seal(work: Work, communication_id: UUID) -> ContactSeal | None:
-    """Return None if nothing was sent and the ledger has no entry."""
+    """Find the seal of a message. Return None if the ledger has no entry, because the message was
+    not sent."""
     work.require(Right.READ_CLAIMS)
     return await load_seal(work.tx, work.merchant_id, communication_id)
 
 
 async def load_seal(tx: Connection, merchant_id: int, communication_id: UUID) -> ContactSeal | None:
-    row = await tx.fetchrow(_LOAD, merchant_id, communication_id)
+    row = await tx.fetchrow(_FIND_CONTACT_SEAL, merchant_id, communication_id)
     return None if row is None else ContactSeal(**row)

@@ -19,8 +19,8 @@ TABLE = "installation_audit"
 # All columns except the number of the seal, which comes first.
 _FIELDS = """jsonb_build_array({seal}, audit_id, (extract(epoch FROM at) * 1000000)::bigint,
     actor_kind, actor_id, action, subject, before, after, origin)::text"""
-# Only one worker seals at a time, because a chain has one next link.
-_TAKE_TURN = "SELECT pg_try_advisory_xact_lock(hashtextextended('installation seals', 28))"
+# Only one worker seals at a time, because each seal continues the previous one.
+_TRY_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended('installation seals', 28))"
 # Uses the primary key.
 _LOAD_HEAD = "SELECT seal, digest, key_version FROM installation_seals ORDER BY seal DESC LIMIT 1"
 # Uses installation_audit_unsealed.
@@ -64,9 +64,10 @@ _ROWS_AT_ONCE = 1000
 
 
 async def lock_sealing(tx: Connection) -> bool:
-    """Return whether this transaction may seal; another one may be sealing."""
-    is_mine: bool = await tx.fetchval(_TAKE_TURN)
-    return is_mine
+    """Try to lock the chain until the transaction ends. Return False if another transaction is
+    sealing."""
+    is_locked: bool = await tx.fetchval(_TRY_LOCK)
+    return is_locked
 
 
 async def load_head(tx: Connection) -> SealHead | None:
@@ -83,7 +84,7 @@ async def load_unsealed(tx: Connection, seal: int, limit: int) -> list[UnsealedR
 async def save_seal(
     tx: Connection, head: SealHead, audits: Sequence[tuple[UUID, bytes]], sealed_at: datetime
 ) -> None:
-    """`audits` maps keys to the digests of their rows."""
+    """Save the seal and mark its rows. `audits` has the key and the digest of each row."""
     await tx.execute(
         _SAVE_SEAL, head.seal, [key for key, _ in audits], [digest for _, digest in audits],
         head.digest, sealed_at, head.key_version,

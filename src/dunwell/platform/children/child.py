@@ -4,8 +4,8 @@ A child confines itself before it reads untrusted input. From then on it cannot 
 socket, start a process or raise a limit, even if the input makes it run other code. Linux enforces
 this twice: Landlock takes away the whole file system (landlock(7)), and a seccomp filter permits
 only the system calls that a parser needs (seccomp(2)). No maintained Python library offers either.
-On other systems, and with kernels that lack one of them, the other one and the limits on memory and
-processor time still apply.
+With kernels that lack one of the two, the other one still applies. The limits on memory and
+processor time apply on every system.
 
 The child reads a length and a request from standard input and writes a length and an answer to
 standard output, until the parent closes the pipe. All limits are hard limits, so that untrusted
@@ -112,7 +112,7 @@ def filter_calls() -> None:
     Call this last, because limits cannot be changed afterwards.
     """
     if find_confinement().has_seccomp:
-        _filter_calls()
+        _install_filter()
 
 
 def _drop_capabilities() -> None:
@@ -147,15 +147,15 @@ def _has_seccomp() -> bool:
     return bool(_LIBC.syscall(number, _SECCOMP_GET_ACTION_AVAIL, 0, ctypes.byref(action)) == 0)
 
 
-def _filter_calls() -> None:
-    program = _write_filter(*_ARCHITECTURES[platform.machine()])
+def _install_filter() -> None:
+    program = _build_filter(*_ARCHITECTURES[platform.machine()])
     filled = ctypes.byref(_BpfProgram(len(program) // 8, program))
     number = _SECCOMP_CALL[platform.machine()]
     if _LIBC.syscall(number, _SECCOMP_SET_MODE_FILTER, _SECCOMP_ALL_THREADS, filled) != 0:
         raise _build_confinement_error("seccomp")
 
 
-def _write_filter(audit_number: int, column: int) -> bytes:
+def _build_filter(audit_number: int, column: int) -> bytes:
     """Build the filter. It also refuses the calls of other architectures and of x32."""
     numbers = [each[column] for each in _CALLS.values()]
     count = len(numbers)

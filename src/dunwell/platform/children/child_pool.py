@@ -20,7 +20,7 @@ from dunwell.platform.children.fair_queue import (
 LENGTH = struct.Struct("!I")
 # A child gets no environment, so that no secret of the parent reaches it.
 _ENVIRONMENT: dict[str, str] = {}
-# How much of an answer is read before the request asks for it.
+# How many bytes of an answer are buffered before `exchange` reads them.
 _READ_AHEAD_BYTES = 64 * 1024
 
 
@@ -92,7 +92,7 @@ class ChildPool:
         """`limits` says how many slots callers may use and how long they may wait. `arguments` are
         those of the child's command line, which other users of this machine can read."""
         self._command = (sys.executable, "-I", "-m", module, *arguments)
-        self._patience_seconds = timeout_seconds
+        self._timeout_seconds = timeout_seconds
         self._max_answer_bytes = max_answer_bytes
         # The slots of the queue limit the number of children.
         self._queue = FairQueue(size, limits)
@@ -136,7 +136,7 @@ class ChildPool:
         """
         self._queue.close()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._patience_seconds):
+            async with asyncio.timeout(self._timeout_seconds):
                 await self._queue.wait_until_empty()
         self._ends_at = asyncio.get_running_loop().time()
         for deadline in self._deadlines:
@@ -170,7 +170,7 @@ class ChildPool:
         """Return the answer, or None if the child died, took too long or answered with too many
         bytes."""
         try:
-            async with asyncio.timeout(self._patience_seconds):
+            async with asyncio.timeout(self._timeout_seconds):
                 answer = await child.exchange(request, self._max_answer_bytes)
         except (TimeoutError, OSError, EOFError):
             await _end_child(child)

@@ -61,8 +61,8 @@ class FairQueue:
         self._limits = limits
         self._running: Counter[Hashable] = Counter()
         self._waiting: dict[Hashable, list[_WaitingJob]] = {}
-        # The service that each key has received, on the scale of time. Deleted when the key has no
-        # jobs.
+        # The clock of each key: the costs of its jobs add up on the event loop's clock. Deleted
+        # when the key has no jobs.
         self._clocks: dict[Hashable, float] = {}
         self._emptied = asyncio.Event()
         self._emptied.set()
@@ -140,7 +140,8 @@ class FairQueue:
             self._free -= 1
             self._running[key] += 1
             self._clocks[key] = clock
-            # A job that was cancelled or refused at this moment releases its slot in `_leave`.
+            # A job that was cancelled or refused at this moment releases its slot in
+            # `_release_slot`.
             if not job.slot.done():
                 job.slot.set_result(None)
 
@@ -176,7 +177,7 @@ def _build_busy_error() -> Unavailable:
 
 
 def build_closing_error() -> Unavailable:
-    """For what is asked of a process that is about to end."""
+    """Build the error for a request to a process that is about to end."""
     return Unavailable(
         "The service is being restarted. Try again shortly.", retry_after=_RETRY_AFTER_SECONDS
     )

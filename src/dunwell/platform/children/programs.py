@@ -30,7 +30,7 @@ class Program:
         self, name: str, start: Callable[[], Process], *, stop_signal: int = signal.SIGTERM,
         on_death: Callable[[int], None] = lambda _pid: None,
     ) -> None:  # fmt: skip
-        """`forget` is called with the process id of a process that died."""
+        """`on_death` is called with the process id of a process that died."""
         self.name = name
         self._start = start
         self._stop_signal = stop_signal

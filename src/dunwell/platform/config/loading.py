@@ -142,8 +142,8 @@ def _names_local_server(url: str) -> bool:
 
 
 def find_ssl_mode(url: str | None) -> str | None:
-    """Return the TLS mode in the database's address: `prefer` if it names none, or None if it names
-    none and the server is on this machine."""
+    """Return the TLS mode in the database's address. If it names none, return None for a server on
+    this machine and `prefer` for any other."""
     modes = parse_qs(_split(url or "").query).get("sslmode", [])
     if modes:
         return modes[-1]
@@ -174,8 +174,8 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
     InvalidSettings with all faults."""
     reader = _Reader(environment, overrides)
     profile = reader.choice("PROFILE", ("development", "production"), "development")
-    usual = "/var/lib/dunwell" if profile == "production" else "./var"
-    data_dir = Path(reader.text("DATA_DIR", usual)).expanduser().resolve()
+    default_data_dir = "/var/lib/dunwell" if profile == "production" else "./var"
+    data_dir = Path(reader.text("DATA_DIR", default_data_dir)).expanduser().resolve()
     host = reader.text("HOST", "127.0.0.1")
     port = reader.port("PORT", 8000)
     settings = Settings(
@@ -350,7 +350,7 @@ class _Reader:
         try:
             if value is None and profile == "development":
                 value = load_or_create(path)
-            return parse_secret_key(value or "", is_drawn=profile == "production")
+            return parse_secret_key(value or "", must_be_random=profile == "production")
         except InvalidSecretKey as fault:
             self.faults.append(f"DUNWELL_SECRET_KEY: {fault}")
         except OSError as error:

@@ -19,7 +19,8 @@ UMASK = 0o077
 # The marker file in a folder that Dunwell created.
 MARKER_FILE = ".made-by-dunwell"
 _OTHERS = 0o077
-# Names in the data folder. Of the database, only its folder and its log are checked.
+# The names of what is checked in the data folder. Of the database, only the folder and the log are
+# checked.
 _FOLDERS = ("outbox",)
 _FILES = ("dunwell.lock", "secret.key", MARKER_FILE)
 _DATABASE_FILES = ("postgres", "postgres/postgres.log")

@@ -26,14 +26,14 @@ class InvalidSecretKey(ValueError):  # noqa: N818 - reads as what is wrong
     """The text is not a valid secret key. The message says what to do."""
 
 
-def parse_secret_key(text: str, *, is_drawn: bool) -> dict[int, bytes]:
-    """Return the keys by their version numbers, the active one first. With `is_drawn`, also refuse
-    a key with few different bytes, which was typed instead of generated. Raises
+def parse_secret_key(text: str, *, must_be_random: bool) -> dict[int, bytes]:
+    """Return the keys by their version numbers, the active one first. With `must_be_random`, also
+    refuse a key with few different bytes, because it was typed and not generated. Raises
     InvalidSecretKey."""
     keys: dict[int, bytes] = {}
     for word in text.split():
         version, key = _parse_version(word)
-        if len(key) < KEY_BYTES or (is_drawn and len(set(key)) < KEY_BYTES // 2):
+        if len(key) < KEY_BYTES or (must_be_random and len(set(key)) < KEY_BYTES // 2):
             raise InvalidSecretKey(
                 "needs base64 of at least 32 random bytes, kept as long as the database; " + _HINT
             )

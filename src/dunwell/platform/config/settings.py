@@ -99,7 +99,7 @@ class Settings:
     # into the networks that the installation file names.
     ca: str | None = field(default=None, repr=False, metadata={"secret": True})
 
-    # The commit of this build, as set by those who built it. None if unknown.
+    # The commit of this build, which the build process sets. None if unknown.
     commit: str | None = None
 
     @property

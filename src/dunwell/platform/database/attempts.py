@@ -51,7 +51,7 @@ async def load_attempts(tx: Connection, subject: bytes) -> Attempts | None:
 async def count_attempt(
     tx: Connection, subject: bytes, previous: Attempts | None, now: datetime
 ) -> Attempts:
-    """Record one more attempt and return the new total. `known` is None if earlier attempts no
+    """Record one more attempt and return the new total. `previous` is None if earlier attempts no
     longer count. The caller has locked the subject with load_attempts."""
     attempts = Attempts(1, now, now)
     if previous is not None:

@@ -99,7 +99,7 @@ class Database:
         on_connect: OnConnect | None = None,
     ) -> "Database":
         """Return a database that connects when it is first used, so that a service can start before
-        its database. `greet` checks each new connection before it is used. If `greet` raises, the
+        its database. `on_connect` checks each new connection before it is used. If it raises, the
         connection is closed."""
         # Behind a pooler, the ping would queue behind long transactions and say nothing about the
         # server.

@@ -142,7 +142,7 @@ class NarrowIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class Among(Generic[Key]):
+class FoundKeys(Generic[Key]):
     """The keys that another index found, at most a few thousand, and the fields of the filter that
     this search has already tested."""
 
@@ -181,7 +181,7 @@ class ListedTable(Generic[Filter, Key, Item]):
     # a page then reads.
     budgets: Mapping[str, int] = field(default_factory=dict)
     # Returns None if no other index finds only a few rows for the filter.
-    find_few_keys: Callable[[ListScope, Any], Awaitable[Among[Key] | None]] | None = None
+    find_few_keys: Callable[[ListScope, Any], Awaitable[FoundKeys[Key] | None]] | None = None
     # Read and sort all rows of the scope instead of walking the index.
     has_few_rows: bool = False
 
@@ -214,7 +214,7 @@ class ListedTable(Generic[Filter, Key, Item]):
 
     def get_cursor_format(self, scope: ListScope) -> CursorFormat:
         place = (_TYPES[self.order.type], _TYPES[self.key_type])
-        return _build_cursor_form(
+        return _build_cursor_format(
             self.name, tuple(UUID if isinstance(each, UUID) else int for each in scope.ids),
             place[:1] if self.order.is_unique else place,
         )  # fmt: skip
@@ -289,5 +289,7 @@ class Count:
 
 
 @lru_cache
-def _build_cursor_form(name: str, owner: tuple[type, ...], place: tuple[type, ...]) -> CursorFormat:
+def _build_cursor_format(
+    name: str, owner: tuple[type, ...], place: tuple[type, ...]
+) -> CursorFormat:
     return CursorFormat(name, owner=owner, place=place)

@@ -57,7 +57,7 @@ _ROWS_OF_SCOPE = """
 # The rows whose keys another index found, by primary key.
 _ROWS_BY_KEY = """
     SELECT l.*
-    FROM unnest({among}::{key_type}[]) AS found (key)
+    FROM unnest({few_keys}::{key_type}[]) AS found (key)
     JOIN {table} l ON {scope} AND l.{key} = found.key
     OFFSET 0
 """
@@ -131,7 +131,8 @@ _NOT_RUNNING = f"l.written_by < {SETTLED_BEFORE}"
 
 @dataclass(slots=True)
 class _ListQuery:
-    """One query of a list.
+    """One query of a list. `source` is one of the statements `_ROWS_...`, and `since` the beginning
+    of the filter's period.
 
     `seek` has the conditions on the rows that are read in the order of the index. `filters` has the
     conditions that each of these rows must meet; its values begin with those of `seek`. Rows that
@@ -209,7 +210,10 @@ class _ListQuery:
 
     def _compose_rows(self, budget: str) -> str:
         return self._compose(
-            self.source, seek=self.seek.render(), budget=budget, among=f"${len(self.scope.ids) + 1}"
+            self.source,
+            seek=self.seek.render(),
+            budget=budget,
+            few_keys=f"${len(self.scope.ids) + 1}",
         )
 
     def _compose(self, statement: str, **slots: str) -> str:
@@ -236,8 +240,8 @@ async def list_page(
     cursor: str | None = None, oldest_first: bool = False,
 ) -> ListPage[Item]:  # fmt: skip
     """Return one page. Raises ValidationError if the cursor is not one of this list and scope."""
-    form = listed.get_cursor_format(scope)
-    place = None if cursor is None else form.parse(scope.ids, cursor)
+    cursor_format = listed.get_cursor_format(scope)
+    place = None if cursor is None else cursor_format.parse(scope.ids, cursor)
     async with snapshot(scope.tx):
         query = await _build_query(scope, listed, wanted, place=place, oldest_first=oldest_first)
         rows = await query.fetch(_LIST, limit + 1)
@@ -249,7 +253,7 @@ async def list_page(
     if last is None:
         return ListPage(items, None)
     next_place = (last["place"],) if listed.order.is_unique else (last["place"], last["key"])
-    return ListPage(items, form.render(scope.ids, next_place))
+    return ListPage(items, cursor_format.render(scope.ids, next_place))
 
 
 async def count_listed(
@@ -279,15 +283,15 @@ async def _build_query(
     scope: ListScope, listed: ListedTable[Filter, Key, Item], wanted: Filter, *,
     place: tuple[Any, ...] | None = None, oldest_first: bool = False,
 ) -> _ListQuery:  # fmt: skip
-    among = None if listed.find_few_keys is None else await listed.find_few_keys(scope, wanted)
+    few_keys = None if listed.find_few_keys is None else await listed.find_few_keys(scope, wanted)
     source = _ROWS_OF_SCOPE if listed.has_few_rows else _ROWS_IN_ORDER
     query = _ListQuery(
         listed,
         scope,
         oldest_first=oldest_first,
-        source=source if among is None else _ROWS_BY_KEY,
+        source=source if few_keys is None else _ROWS_BY_KEY,
         budget=listed.get_budget(wanted),
-        seek=Conditions(*scope.ids, *(() if among is None else (list(among.keys),))),
+        seek=Conditions(*scope.ids, *(() if few_keys is None else (list(few_keys.keys),))),
     )
     index, values = listed.find_narrow_index(wanted)
     if index is not None:
@@ -300,7 +304,7 @@ async def _build_query(
         query.seek.add(_NOT_RUNNING)
     await query.narrow_to_period(wanted, is_first_page=place is None)
     covered: list[str] = []
-    for found in (index, among):
+    for found in (index, few_keys):
         covered += () if found is None else found.covers
     tests = list(listed.list_tests(scope, wanted, covered))
     query.reads_all = query.source != _ROWS_IN_ORDER or is_unique_index or not tests

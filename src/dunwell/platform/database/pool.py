@@ -134,7 +134,7 @@ class ConnectionPool:
         ping: Callable[[], Awaitable[None]] | None = None,
     ) -> None:  # fmt: skip
         """`ping` asks the server over another connection and returns or raises when it answers.
-        Without it, a silent server is waited for without end."""
+        Without it, the pool waits for a silent server without end."""
         self._connect = connect
         self._ping = ping
         self._size = size
@@ -201,7 +201,7 @@ class ConnectionPool:
             return
         self._is_closing = True
         try:
-            # Callers that already wait are served first.
+            # The callers that are already waiting get their connections first.
             for _ in range(self._size):
                 await self._free_places.acquire()
             timeout = self._limits.reset_seconds
@@ -299,7 +299,7 @@ class ConnectionPool:
         assert self._ping is not None
         completed_uses, pinging = self._completed_uses, asyncio.ensure_future(self._ping())
         try:
-            # Wait in steps: if this process itself was suspended, an answer may be waiting unread.
+            # Wait in steps: after a suspension of this process, an answer may have arrived unread.
             for _ in range(_PING_STEPS):
                 await asyncio.wait([pinging], timeout=self._limits.ping_seconds / _PING_STEPS)
                 if pinging.done() or self._completed_uses != completed_uses:

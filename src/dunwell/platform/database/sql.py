@@ -67,7 +67,7 @@ class Conditions:
         self._tests: list[str] = []
 
     def add(self, test: str, *values: object) -> None:
-        """Add a condition. Each `{}` in it stands for the parameter of one value, in order."""
+        """Add a condition. Each `{}` in it is replaced by the parameter of one value, in order."""
         self.values += values
         first = len(self.values) - len(values) + 1
         self._tests.append(test.format(*(f"${first + place}" for place in range(len(values)))))

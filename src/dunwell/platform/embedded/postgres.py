@@ -217,8 +217,8 @@ class EmbeddedPostgres:
 
 
 def _make_folder(path: Path, user: pwd.struct_passwd) -> None:
-    """Create a folder for the server's user. The owner is set before the folder gets its name, so
-    that an existing file is never given to another owner, even after a crash."""
+    """Create a folder for the server's user. The owner is set before the folder gets its final
+    name, so that the owner of an existing file never changes, even after a crash."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:

@@ -1,5 +1,5 @@
-"""IP addresses: to which ones outgoing requests may connect, which ones belong to one visitor, and
-from which one a request came through proxies.
+"""IP addresses: which ones outgoing requests may connect to, which ones count as one visitor, and
+which one is the client's if a request came through proxies.
 
 `X-Forwarded-For` is written from left to right: each proxy appends the address that called it. Any
 client can send a forged left part. It is therefore read from the right, and only as far as trusted
@@ -156,7 +156,7 @@ class Proxies:
         self._networks = [ip_network(network) for network in networks]
 
     def __contains__(self, host: object) -> bool:
-        address = _read_address(host) if isinstance(host, str) else None
+        address = _parse_address(host) if isinstance(host, str) else None
         return address is not None and any(address in network for network in self._networks)
 
     def find_visitor(self, peer: str, forwarded: Sequence[str]) -> str:
@@ -170,14 +170,14 @@ class Proxies:
         for entry in reversed(",".join(forwarded).split(",")):
             if visitor not in self:
                 break
-            address = _read_address(_strip_port(entry.strip()))
+            address = _parse_address(_strip_port(entry.strip()))
             if address is None:
                 break
             visitor = str(address)
         return visitor
 
 
-def _read_address(text: str) -> _Address | None:
+def _parse_address(text: str) -> _Address | None:
     try:
         address = ip_address(text)
     except ValueError:

@@ -62,16 +62,16 @@ async def read_body(request: Request, limit: int) -> bytes:
 class ConcurrencyLimit:
     """Limits how many requests of one sender are in progress at the same time."""
 
-    def __init__(self, most: int, message: str) -> None:
+    def __init__(self, limit: int, message: str) -> None:
         """`message` is shown to a sender who exceeds the limit."""
-        self._most = most
+        self._limit = limit
         self._message = message
         self._counts: Counter[Hashable] = Counter()
 
     @contextmanager
     def hold(self, sender: Hashable) -> Iterator[None]:
         """Count the sender while the block runs. Raises RateLimited."""
-        if self._counts[sender] >= self._most:
+        if self._counts[sender] >= self._limit:
             raise RateLimited(self._message, retry_after=1)
         self._counts[sender] += 1
         try:

@@ -1,8 +1,8 @@
-"""Read the text of a JSON body, and check what the parsed value does not show: its encoding, its
-amount of parts, and repeated keys, of which a parser keeps only the last.
+"""Read the text of a JSON body, and check what the parsed value does not show: the encoding, the
+number of parts, and repeated keys, of which a parser keeps only the last.
 
-Counting bytes takes a millisecond for ten million bytes. Parsing an absurdly large body took
-minutes. Pure.
+Counting bytes takes a millisecond for ten million bytes. Parsing a body with a huge number of parts
+can take minutes. Pure.
 """
 
 import json
@@ -80,7 +80,7 @@ def parse_json(text: bytes | msgspec.Raw) -> Any:
     return _decoder.decode(text)
 
 
-def _read_number(text: str) -> int | float:
+def _parse_number(text: str) -> int | float:
     """Return a number with a point or an exponent. An integer of any permitted size is read
     exactly."""
     try:
@@ -92,7 +92,7 @@ def _read_number(text: str) -> int | float:
     return float(text)
 
 
-_decoder = msgspec.json.Decoder(float_hook=_read_number)
+_decoder = msgspec.json.Decoder(float_hook=_parse_number)
 
 
 def has_no_repeated_keys(value: object, text: bytes) -> bool:
@@ -118,7 +118,7 @@ def find_repeated_keys(text: bytes | msgspec.Raw) -> Iterator[Fault]:
     """Yield a fault for each key that is repeated in its object. `text` is JSON. There may be very
     many faults, so consume only as many as are shown. Raises RecursionError."""
     waiting: list[tuple[object, tuple[str | int, ...]]] = [
-        (json.loads(bytes(text), object_pairs_hook=_take_pairs), ())
+        (json.loads(bytes(text), object_pairs_hook=_build_object), ())
     ]
     while waiting:
         value, path = waiting.pop()
@@ -132,13 +132,13 @@ def find_repeated_keys(text: bytes | msgspec.Raw) -> Iterator[Fault]:
             waiting += [(value[n], (*path, n)) for n in reversed(range(len(value)))]
 
 
-def _take_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    taken = dict(pairs)
-    if len(taken) == len(pairs):
-        return taken
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    built = dict(pairs)
+    if len(built) == len(pairs):
+        return built
     counts = Counter(name for name, _ in pairs)
-    repeated = _ObjectWithRepeatedKeys(taken)
-    repeated.names = tuple(name for name in taken if counts[name] > 1)
+    repeated = _ObjectWithRepeatedKeys(built)
+    repeated.names = tuple(name for name in built if counts[name] > 1)
     return repeated
 
 
@@ -159,20 +159,20 @@ def read_valid_parts(value: object, shape: type[Part]) -> Part | None:
     fields = {}
     for field in msgspec.structs.fields(shape):  # type: ignore[arg-type]
         if field.encode_name in value:
-            fields[field.name] = _read_field(value[field.encode_name], field.type)
+            fields[field.name] = _convert_field(value[field.encode_name], field.type)
         elif field.required:
             fields[field.name] = UNSET
     return shape(**fields)
 
 
-def _read_field(value: object, shape: Any) -> object:
+def _convert_field(value: object, shape: Any) -> object:
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError:
-        return _read_parts(value, inspect_type(shape))
+        return _convert_parts(value, inspect_type(shape))
 
 
-def _read_parts(value: object, kind: inspect.Type) -> object:
+def _convert_parts(value: object, kind: inspect.Type) -> object:
     for branch in map(strip_metadata, _list_branches(kind)):
         if isinstance(branch, inspect.StructType) and isinstance(value, dict):
             return read_valid_parts(value, branch.cls)

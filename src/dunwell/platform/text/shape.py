@@ -355,7 +355,7 @@ def _check_choice(value: object, choices: list[Any], path: _Path) -> Iterator[Fa
     yield Fault(render_pointer(path), f"{show(value)} is not allowed. {nearest}", "NOT_ALLOWED")
 
 
-# By the class of the type. The value already has the right JSON type.
+# The check for each class of types. Its value already has the right JSON type.
 _CHECKS: dict[type, Callable[[Any, Any, _Path, str], Iterator[Fault]]] = {
     inspect.StructType: _walk_struct,
     inspect.DictType: _walk_dict,

@@ -97,7 +97,8 @@ def find_debtor_language(code: str) -> Language:
 
 
 def find_staff_language(code: str) -> Language:
-    """The same for texts that users, merchants and operators read."""
+    """Return the language of texts for users, merchants and operators, as `find_debtor_language`
+    does."""
     return _find_language(STAFF_CATALOGUES, code)
 
 

@@ -57,7 +57,7 @@ class AlertSettings(ProviderPart, frozen=True):
 
 
 def find_alert_settings_faults(settings: AlertSettings) -> Iterator[Fault]:
-    """Yield the faults that the shape does not show, with pointers into the file."""
+    """Yield the faults other than wrong keys and types, with pointers into the file."""
     for index, address in enumerate(settings.email):
         if not is_email_address(address):
             yield _build_email_fault(["alerts", "email", index], address)
@@ -113,7 +113,7 @@ class AlertKind(StrEnum):
     ARCHIVE_BEHIND = "ARCHIVE_BEHIND"
     # The subject is a host name.
     CLOCKS_APART = "CLOCKS_APART"
-    # Events: they end as they begin.
+    # Events, whose alert ends in the moment in which it begins.
     BREAK_GLASS = "BREAK_GLASS"
     SECOND_FACTOR_LOCKED = "SECOND_FACTOR_LOCKED"
 
@@ -166,8 +166,9 @@ class Alert(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 @dataclass(frozen=True, slots=True)
 class AlertChanges:
     began: Sequence[AlertCondition]
-    # The active alerts whose conditions were found again, by alert id.
+    # The conditions that were found again, by the ids of their active alerts.
     lasting: Mapping[UUID, AlertCondition]
+    # The ids of the active alerts whose condition was not found for QUIET_PERIOD.
     over: Collection[UUID]
 
 
@@ -175,21 +176,25 @@ def compare_alerts(
     active: Sequence[Alert], found: Sequence[AlertCondition], now: datetime
 ) -> AlertChanges:
     """Compare the active alerts with the conditions that were found now."""
-    known = {(each.kind, each.subject): each for each in active}
-    signs = {(each.kind, each.subject): each for each in found}
+    alerts_by_key = {(each.kind, each.subject): each for each in active}
+    found_by_key = {(each.kind, each.subject): each for each in found}
     return AlertChanges(
-        began=[sign for key, sign in signs.items() if key not in known],
-        lasting={known[key].alert_id: sign for key, sign in signs.items() if key in known},
+        began=[each for key, each in found_by_key.items() if key not in alerts_by_key],
+        lasting={
+            alerts_by_key[key].alert_id: condition
+            for key, condition in found_by_key.items()
+            if key in alerts_by_key
+        },
         over=[
             alert.alert_id
-            for key, alert in known.items()
-            if key not in signs and now - alert.seen_at >= QUIET_PERIOD
+            for key, alert in alerts_by_key.items()
+            if key not in found_by_key and now - alert.seen_at >= QUIET_PERIOD
         ],
     )
 
 
 def decide_phase(alert: Alert, now: datetime, again_after: timedelta) -> AlertPhase | None:
-    """Return the phase in which the alert must be reported now, or None."""
+    """Return the phase in which the alert must be reported now. Return None if no report is due."""
     if alert.reported_phase is None or alert.reported_at is None:
         is_news = alert.ended_at is None or alert.kind in EVENTS
         return AlertPhase.BEGAN if is_news else None

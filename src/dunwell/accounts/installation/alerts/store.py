@@ -77,7 +77,8 @@ _END_ALERTS = """
 UPDATE alerts SET ended_at = $2
 WHERE alert_id = ANY($1::uuid[]) AND ended_at IS NULL
 """
-# An event ends as it begins. The unique index alerts_once stores each subject once.
+# The alert of an event ends in the moment in which it begins. The unique index alerts_once stores
+# each subject once.
 _SAVE_EVENT = """
 INSERT INTO alerts (alert_id, kind, subject, figures, began_at, seen_at, ended_at, is_event)
 VALUES ($1, $2, $3, '{}', $4, $4, $4, true)
@@ -90,10 +91,10 @@ async def list_active_alerts(tx: Connection) -> list[Alert]:
     return [_build_alert(row) for row in await tx.fetch(_LIST_ACTIVE)]
 
 
-async def list_unreported_alerts(tx: Connection, over_since: datetime, limit: int) -> list[Alert]:
-    """Return the active alerts, and those that ended since `over_since` without a report of their
+async def list_unreported_alerts(tx: Connection, ended_since: datetime, limit: int) -> list[Alert]:
+    """Return the active alerts, and those that ended since `ended_since` without a report of their
     end."""
-    return [_build_alert(row) for row in await tx.fetch(_LIST_UNREPORTED, over_since, limit)]
+    return [_build_alert(row) for row in await tx.fetch(_LIST_UNREPORTED, ended_since, limit)]
 
 
 async def save_alert_changes(
@@ -103,19 +104,28 @@ async def save_alert_changes(
         await tx.execute(
             _INSERT_ALERTS, [ids.new(now) for _ in changes.began],
             [each.kind for each in changes.began],
-            [each.subject for each in changes.began], _render(changes.began), now,
+            [each.subject for each in changes.began], _render_figures(changes.began), now,
         )  # fmt: skip
     if changes.lasting:
-        figures = _render(list(changes.lasting.values()))
+        figures = _render_figures(list(changes.lasting.values()))
         await tx.execute(_UPDATE_ALERTS, list(changes.lasting), figures, now)
     if changes.over:
         await tx.execute(_END_ALERTS, list(changes.over), now)
 
 
-async def save_condition(tx: Connection, sign: AlertCondition, now: datetime, ids: Ids) -> None:
+async def save_condition(
+    tx: Connection, condition: AlertCondition, now: datetime, ids: Ids
+) -> None:
     """Begin the alert of a condition that only one process can find, or continue it. It ends like
     any other alert, some time after the last call. `now` is real time."""
-    await tx.execute(_UPSERT_ALERT, ids.new(now), sign.kind, sign.subject, _render([sign])[0], now)
+    await tx.execute(
+        _UPSERT_ALERT,
+        ids.new(now),
+        condition.kind,
+        condition.subject,
+        _render_figures([condition])[0],
+        now,
+    )
 
 
 async def raise_alert(
@@ -130,8 +140,8 @@ async def raise_alert(
     await tx.execute(_SAVE_EVENT, ids.new(now), kind, subject, now)
 
 
-def _render(signs: Sequence[AlertCondition]) -> list[object]:
-    return [msgspec.to_builtins(each.figures) for each in signs]
+def _render_figures(conditions: Sequence[AlertCondition]) -> list[object]:
+    return [msgspec.to_builtins(each.figures) for each in conditions]
 
 
 def _build_alert(row: Row) -> Alert:
@@ -160,7 +170,7 @@ FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
 """
 # Uses staff_emails_due. After a hand-over without an answer it is unknown whether the e-mail was
 # sent.
-_GIVE_UP = compose(
+_SAVE_UNKNOWN_OUTCOMES = compose(
     """
 UPDATE staff_emails SET state = 'UNKNOWN', {clear}
 WHERE email_id IN (SELECT email_id FROM staff_emails
@@ -181,7 +191,7 @@ _SAVE_MAIL_OUTCOME = compose(
     is_held=_MAILS.is_held("$4"),
 )
 # Uses alerts_ended and staff_emails_created.
-_SWEEP_ALARMS = """
+_SWEEP_ALERTS = """
 DELETE FROM alerts WHERE alert_id IN (SELECT alert_id FROM alerts WHERE ended_at < $1
                                       ORDER BY ended_at LIMIT $2)
 """
@@ -221,22 +231,22 @@ async def save_alert_mails(tx: Connection, mails: Sequence[NewAlertMail], now: d
 
 
 async def lease_due_mails(
-    tx: Connection, now: datetime, answered_by: datetime, limit: int
+    tx: Connection, now: datetime, leased_until: datetime, limit: int
 ) -> Sequence[DueAlertMail]:
-    """Lease the e-mails that are due until `answered_by`. An e-mail without a recorded outcome by
-    then is not sent again."""
-    await tx.execute(_GIVE_UP, now)
-    return [DueAlertMail(*row) for row in await tx.fetch(_LEASE_MAILS, now, answered_by, limit)]
+    """Lease due e-mails until `leased_until`. An e-mail without a recorded outcome by then is not
+    sent again."""
+    await tx.execute(_SAVE_UNKNOWN_OUTCOMES, now)
+    return [DueAlertMail(*row) for row in await tx.fetch(_LEASE_MAILS, now, leased_until, limit)]
 
 
 async def save_mail_outcome(
-    tx: Connection, mail: DueAlertMail, state: str, again_at: datetime | None
+    tx: Connection, mail: DueAlertMail, state: str, retry_at: datetime | None
 ) -> None:
-    """Record the outcome. `again_at`: when to retry an e-mail that was certainly not accepted."""
-    await tx.execute(_SAVE_MAIL_OUTCOME, mail.email_id, state, again_at, mail.due_at)
+    """Record the outcome. `retry_at`: when to retry an e-mail that was certainly not accepted."""
+    await tx.execute(_SAVE_MAIL_OUTCOME, mail.email_id, state, retry_at, mail.due_at)
 
 
 async def sweep_alerts(tx: Connection, before: datetime, limit: int) -> None:
     """Delete at most `limit` alerts that ended, and e-mails that were created, before `before`."""
-    await tx.execute(_SWEEP_ALARMS, before, limit)
+    await tx.execute(_SWEEP_ALERTS, before, limit)
     await tx.execute(_SWEEP_MAILS, before, limit)

@@ -15,18 +15,18 @@ _FIRST_SHARE = 20
 _LATER_SHARE = 8
 
 
-def compute_block(limit: int, drawn: int | None) -> int:
-    """Return how many requests to reserve next. `drawn`: how many all processes had reserved when
-    this one last looked, or None."""
+def compute_block_size(limit: int, reserved: int | None) -> int:
+    """Return how many requests to reserve next. `reserved`: how many requests all processes had
+    reserved when this one last reserved some, or None."""
     first = max(1, limit // _FIRST_SHARE)
-    if drawn is None:
+    if reserved is None:
         return first
-    return max(1, min(first, (limit - drawn) // _LATER_SHARE))
+    return max(1, min(first, (limit - reserved) // _LATER_SHARE))
 
 
-def compute_granted(limit: int, block: int, drawn_after: int) -> int:
+def compute_granted(limit: int, block: int, reserved_after: int) -> int:
     """Return how many requests of the block just reserved are within the limit."""
-    return max(0, min(block, limit - (drawn_after - block)))
+    return max(0, min(block, limit - (reserved_after - block)))
 
 
 def truncate_to_minute(now: datetime) -> datetime:

@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.credentials.credential import REQUESTS_PER_MINUTE, Credential
 from dunwell.accounts.merchants.credentials.store import (
     CredentialRotation,
-    delete_reach,
+    delete_grant,
     find_credential,
     load_rotation,
     save_old_secret_expiry,
@@ -34,6 +34,7 @@ from dunwell.accounts.merchants.store import (
 )
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 
+# How long the previous secret stays valid after a rotation.
 OLD_SECRET_LIFETIME = timedelta(hours=24)
 
 
@@ -92,18 +93,18 @@ async def get_rotation(work: Work, client_id: str) -> CredentialRotation:
 
 
 async def rotate_credential(
-    work: Work, client_id: str, *, randomness: bytes, known_made_at: datetime | None = None
+    work: Work, client_id: str, *, randomness: bytes, known_created_at: datetime | None = None
 ) -> NewCredential:
     """Give the credential a new secret. The old one works for another 24 hours; one that was
     already ending stops working at once, so that at most two secrets are valid.
 
-    `randomness` has SECRET_RANDOM_BYTES bytes. `known_made_at`: the creation time of the secret
+    `randomness` has SECRET_RANDOM_BYTES bytes. `known_created_at`: the creation time of the secret
     that the user saw. Raises NotFound, and EditConflict if the secret was rotated since then.
     """
     work.require(Right.CONFIGURE)
-    if known_made_at is not None:
+    if known_created_at is not None:
         rotation = await get_rotation(work, client_id)
-        if rotation.created_at != known_made_at:
+        if rotation.created_at != known_created_at:
             raise EditConflict("The credential was rotated in the meantime.")
     secret = render_client_secret(randomness)
     old_until = work.real_now + OLD_SECRET_LIFETIME
@@ -199,7 +200,7 @@ async def disallow_credential(work: Work, client_id: str) -> bool:
     present = await load_grant(work.tx, work.merchant_id, key)
     if present is None:
         return False
-    await delete_reach(work.tx, work.merchant_id, key)
+    await delete_grant(work.tx, work.merchant_id, key)
     await save_audit(
         work, "credential.disallow", f"credential:{client_id}",
         before={"scopes": present}, ownerId=key.owner_id,

@@ -1,6 +1,6 @@
 """The rate limit in one process, which reserves blocks of requests in the database and spends them.
 
-The state is per process. After a crash at most the rest of one minute's block is lost.
+Each process has its own state. After a crash, at most the unspent requests of one block are lost.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.credentials.credential import (
     CredentialAccess,
-    compute_block,
+    compute_block_size,
     compute_granted,
     compute_seconds_to_next_minute,
     truncate_to_minute,
@@ -25,11 +25,11 @@ class _RequestBlock:
     minute: datetime
     left: int = 0
     # How many requests all processes had reserved when this one last reserved.
-    drawn: int | None = None
+    reserved: int | None = None
     is_exhausted: bool = False
     # Serialises reservations, so that concurrent requests that find an empty block share the next
     # one.
-    drawing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class RateLimiter:
@@ -43,9 +43,9 @@ class RateLimiter:
         block needs a statement."""
         block = self._block_of(access.credential_id, truncate_to_minute(now))
         if block.left == 0 and not block.is_exhausted:
-            async with block.drawing:
+            async with block.lock:
                 if block.left == 0 and not block.is_exhausted:
-                    await self._draw(database, access, block)
+                    await self._reserve_block(database, access, block)
         if block.left == 0:
             raise RateLimited(
                 f"This credential may send {access.requests_per_minute} requests a minute. Wait "
@@ -65,14 +65,14 @@ class RateLimiter:
         if len(self._blocks) > 1000:
             self._blocks = {k: block for k, block in self._blocks.items() if block.minute == minute}
 
-    async def _draw(
+    async def _reserve_block(
         self, database: Database, access: CredentialAccess, block: _RequestBlock
     ) -> None:
         limit = access.requests_per_minute
-        wanted = compute_block(limit, block.drawn)
+        wanted = compute_block_size(limit, block.reserved)
         async with database.connection() as connection:
-            drawn = await reserve_requests(connection, access, block.minute, wanted)
-        granted = 0 if drawn is None else compute_granted(limit, wanted, drawn)
-        block.drawn = limit if drawn is None else drawn
+            reserved = await reserve_requests(connection, access, block.minute, wanted)
+        granted = 0 if reserved is None else compute_granted(limit, wanted, reserved)
+        block.reserved = limit if reserved is None else reserved
         block.left = granted
         block.is_exhausted = granted == 0

@@ -21,8 +21,8 @@ from dunwell.platform.database.database import Connection, Row
 # parsed.
 _FIND_ACCESSES = """
 SELECT asked.n, token.merchant_id AS owner_id, credential.credential_id, credential.client_id,
-    credential.requests_per_minute, reach.scopes, merchant.merchant_id, merchant.key, merchant.name,
-    merchant.switched_to_workflows, merchant.revision, merchant.sandbox_now,
+    credential.requests_per_minute, access_grant.scopes, merchant.merchant_id, merchant.key,
+    merchant.name, merchant.switched_to_workflows, merchant.revision, merchant.sandbox_now,
     CASE WHEN merchant.revision = asked.revision THEN NULL ELSE merchant.configuration END
         AS configuration
 FROM unnest($1::bytea[], $2::bigint[], $3::bigint[])
@@ -32,11 +32,11 @@ JOIN credentials AS credential
     ON credential.merchant_id = token.merchant_id
     AND credential.credential_id = token.credential_id
     AND credential.revoked_at IS NULL
-LEFT JOIN credential_grants AS reach
-    ON reach.merchant_id = asked.merchant_id
-    AND reach.owner_id = token.merchant_id
-    AND reach.credential_id = token.credential_id
-LEFT JOIN merchants AS merchant ON merchant.merchant_id = reach.merchant_id
+LEFT JOIN credential_grants AS access_grant
+    ON access_grant.merchant_id = asked.merchant_id
+    AND access_grant.owner_id = token.merchant_id
+    AND access_grant.credential_id = token.credential_id
+LEFT JOIN merchants AS merchant ON merchant.merchant_id = access_grant.merchant_id
 """
 
 # Uses credentials_client_id_key.
@@ -53,7 +53,7 @@ WHERE credential.client_id = $1
 _FIND_CREDENTIAL = "SELECT merchant_id, credential_id FROM credentials WHERE client_id = $1"
 
 # Uses access_tokens_token_hash_key.
-_FIND_ISSUER = "SELECT merchant_id FROM access_tokens WHERE token_hash = $1"
+_FIND_ISSUING_MERCHANT = "SELECT merchant_id FROM access_tokens WHERE token_hash = $1"
 
 _FIND_MERCHANT_BY_KEY = "SELECT merchant_id FROM merchants WHERE key = $1"
 
@@ -69,7 +69,7 @@ class PresentedToken(NamedTuple):
 async def load_accesses(
     tx: Connection, presented: Sequence[PresentedToken], now: datetime
 ) -> Sequence[CredentialAccess | None]:
-    """Return what each token may access at the real time `now`, in order. None: the token is
+    """Return what each token may access at the real time `now`, in order: None if the token is
     unknown, expired or revoked."""
     asked = list(dict.fromkeys(presented))
     cached = [get_cached_configuration(each.merchant_id) for each in asked]
@@ -95,7 +95,7 @@ def _build_access(row: Row, cached: CachedConfiguration) -> CredentialAccess:
 async def find_credential_by_secret(
     tx: Connection, client_id: str, secret_hash: bytes, now: datetime
 ) -> CredentialKey | None:
-    """Return the active credential with this id and secret."""
+    """Return the active credential with this id and a secret that has this hash."""
     row = await tx.fetchrow(_FIND_LIVE_CREDENTIAL, client_id, secret_hash, now)
     return None if row is None else CredentialKey(row["merchant_id"], row["credential_id"])
 
@@ -108,7 +108,7 @@ async def find_credential(tx: Connection, client_id: str) -> CredentialKey | Non
 
 async def find_token_owner(tx: Connection, token_hash: bytes) -> int | None:
     """Return the merchant whose credential the token was issued to, also for an expired token."""
-    merchant_id: int | None = await tx.fetchval(_FIND_ISSUER, token_hash)
+    merchant_id: int | None = await tx.fetchval(_FIND_ISSUING_MERCHANT, token_hash)
     return merchant_id
 
 
@@ -125,7 +125,7 @@ RETURNING credential_id
 """
 
 # Uses the primary key.
-_REMOVE_ISSUED = """
+_DELETE_ISSUED = """
 DELETE FROM access_tokens AS token
 USING credentials AS credential
 WHERE token.merchant_id = $1
@@ -137,7 +137,7 @@ RETURNING credential.client_id
 """
 
 # Only the newest secret has no expiry.
-_END_ROTATED = """
+_EXPIRE_PREVIOUS = """
 UPDATE credential_secrets AS secret
 SET expires_at = $3
 FROM credentials AS credential
@@ -150,7 +150,7 @@ WHERE credential.merchant_id = $1
 RETURNING secret.credential_id
 """
 
-_REMOVE_REACH = """
+_DELETE_GRANT = """
 DELETE FROM credential_grants
 WHERE merchant_id = $1 AND owner_id = $2 AND credential_id = $3
 RETURNING credential_id
@@ -175,8 +175,8 @@ GROUP BY live.credential_id
 
 @dataclass(frozen=True, slots=True)
 class CredentialRotation:
-    """`made_at`: when the newest secret was created. `old_until`: when the previous secret expires,
-    or None."""
+    """`created_at`: when the newest secret was created. `old_until`: when the previous secret
+    expires; None if there is none."""
 
     created_at: datetime
     old_until: datetime | None
@@ -193,10 +193,9 @@ async def save_revocation(
 async def delete_token(
     tx: Connection, merchant_id: int, token_hash: bytes, now: datetime
 ) -> str | None:
-    """Delete a valid token of the merchant and return its client id. None: there is no
-    such token.
-    """
-    client_id: str | None = await tx.fetchval(_REMOVE_ISSUED, merchant_id, token_hash, now)
+    """Delete a valid token of the merchant and return its client id, or None if there is no such
+    token."""
+    client_id: str | None = await tx.fetchval(_DELETE_ISSUED, merchant_id, token_hash, now)
     return client_id
 
 
@@ -204,19 +203,19 @@ async def save_old_secret_expiry(
     tx: Connection, merchant_id: int, client_id: str, now: datetime
 ) -> bool:
     """Expire the previous secret now. Return False if there is none."""
-    return await tx.fetchval(_END_ROTATED, merchant_id, client_id, now) is not None
+    return await tx.fetchval(_EXPIRE_PREVIOUS, merchant_id, client_id, now) is not None
 
 
-async def delete_reach(tx: Connection, merchant_id: int, key: CredentialKey) -> bool:
+async def delete_grant(tx: Connection, merchant_id: int, key: CredentialKey) -> bool:
     """Withdraw the credential's access to the merchant. Return False if it had none."""
-    removed = await tx.fetchval(_REMOVE_REACH, merchant_id, key.owner_id, key.credential_id)
+    removed = await tx.fetchval(_DELETE_GRANT, merchant_id, key.owner_id, key.credential_id)
     return removed is not None
 
 
 async def load_rotation(
     tx: Connection, merchant_id: int, client_id: str, now: datetime
 ) -> CredentialRotation | None:
-    """Return the state of the secrets, locked until the transaction ends. None: no active
-    credential has this id."""
+    """Lock the credential until the transaction ends and return the state of its secrets. Return
+    None if no active credential has this id."""
     row = await tx.fetchrow(_LOAD_ROTATION, merchant_id, client_id, now)
     return None if row is None else CredentialRotation(**row)

@@ -115,6 +115,7 @@ async def revoke_token(work: Work, token: str) -> str:
     return client_id
 
 
+# The limit of failed attempts from one network within WINDOW.
 MAX_WRONG_SECRETS = 20
 WINDOW = timedelta(minutes=5)
 _PURPOSE = "sign-in-visitor"
@@ -129,8 +130,8 @@ async def issue_token_with_limit(
     tx: Connection, credential: NewCredential, *, visitor: bytes, now: datetime, randomness: bytes,
     ids: Ids,
 ) -> IssuedToken | AuthenticationError | RateLimited:  # fmt: skip
-    """Issue a token as `issue_token` does, unless this network failed too often. Commit the
-    transaction whatever is returned, because it counts the attempt."""
+    """Issue a token as `issue_token` does, unless too many attempts from this network failed.
+    Commit the transaction even if an error is returned, because it counts the attempt."""
     failures = await load_attempts(tx, visitor)
     if failures is not None and failures.first_at + WINDOW <= now:
         failures = None

@@ -1,4 +1,4 @@
-"""Requests to browsers' passkeys and the check of their responses (WebAuthn).
+"""Build the requests to a browser's passkeys, and verify its responses (WebAuthn).
 
 The origin comes from DUNWELL_PUBLIC_URL, never from the request's host. A passkey must verify its
 user, so it counts as two factors. Browsers refuse passkeys for IP addresses, so they cannot be used
@@ -34,7 +34,7 @@ class PasskeyRefused(Exception):  # noqa: N818 - reads as what happened
 
 @dataclass(frozen=True, slots=True)
 class RelyingParty:
-    """Dunwell as passkeys know it."""
+    """The site that passkeys are bound to (WebAuthn's relying party)."""
 
     origin: str
     rp_id: str
@@ -81,9 +81,8 @@ def render_registration(
     party: RelyingParty, user_id: UUID, email: str, name: str, *, challenge: bytes,
     known: Sequence[bytes],
 ) -> str:  # fmt: skip
-    """Return the options of navigator.credentials.create() as JSON. `known`: the
-    user's passkeys.
-    """
+    """Return the options of navigator.credentials.create() as JSON. `known`: the ids of the
+    passkeys that the user already has."""
     options = webauthn.generate_registration_options(
         rp_id=party.rp_id,
         rp_name=_RELYING_PARTY_NAME,

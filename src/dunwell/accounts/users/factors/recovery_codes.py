@@ -45,8 +45,8 @@ def render_recovery_code(code: str) -> str:
 
 
 def hash_recovery_code(typed: str) -> bytes | None:
-    """Return the stored hash of a typed code, regardless of case and grouping. None: it cannot be a
-    code."""
+    """Return the stored hash of a typed code, regardless of case and grouping. Return None if the
+    text cannot be a code."""
     code = "".join(typed.split()).upper().translate(_NORMALISED)
     if len(code) != _LENGTH or any(letter not in _ALPHABET for letter in code):
         return None
@@ -60,7 +60,7 @@ def _encode_code(digest: bytes) -> str:
 
 
 async def create_recovery_codes(work: UserWork, user_id: UUID, session_secret: str) -> None:
-    """Create new codes. The previous ones become invalid."""
+    """Create new codes, which replace the previous ones."""
     session_hash, recovery_codes_id = hash_secret(session_secret), work.ids.new(work.now)
     assert session_hash is not None
     codes = derive_recovery_codes(work.keys, session_secret, recovery_codes_id)

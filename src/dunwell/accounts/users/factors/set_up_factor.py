@@ -1,8 +1,8 @@
 """Set up another second factor for a signed-in user: an authenticator app, which replaces the
 previous one after its first code, or another passkey.
 
-A factor that someone adds in a stolen session must not go unnoticed: all other sessions of the user
-end, and the user gets an e-mail.
+The user must notice if someone adds a factor in a stolen session. Therefore all other sessions of
+the user end, and the user gets an e-mail.
 """
 
 from datetime import timedelta
@@ -67,7 +67,7 @@ async def finish_app_setup(work: UserWork, person: SignedInUser, code: str) -> b
     if step is None:
         return False
     await save_confirmed_app(work.tx, user_id, factor_id=app.factor_id, step=step, now=work.now)
-    await _sign_out_elsewhere(work, person, "TOTP", UserMail.APP_ADDED)
+    await _record_new_factor(work, person, "TOTP", UserMail.APP_ADDED)
     return True
 
 
@@ -101,16 +101,19 @@ async def add_passkey(
     name = name.strip()[:MAX_NAME_LENGTH]
     if not await register_passkey(services, work, person.user_id, body, name=name):
         return False
-    await _sign_out_elsewhere(work, person, "PASSKEY", UserMail.PASSKEY_ADDED)
+    await _record_new_factor(work, person, "PASSKEY", UserMail.PASSKEY_ADDED)
     return True
 
 
-async def _sign_out_elsewhere(
+async def _record_new_factor(
     work: UserWork, person: SignedInUser, factor: str, mail: UserMail
 ) -> None:
-    """End all other sessions and pending sign-ins, and forget the user's known browsers."""
+    """Record the new factor, end all other sessions and pending sign-ins, forget the user's known
+    browsers, and plan the e-mail."""
     await delete_pending_sign_ins_of(work.tx, person.user_id)
-    ended = await end_all_sessions(work.tx, person.user_id, work.now, but=person.session_id)
+    ended = await end_all_sessions(
+        work.tx, person.user_id, work.now, except_session=person.session_id
+    )
     after = {"factor": factor, "sessionsEnded": ended}
     await save_user_audit(work, "factor.add", person.user_id, after=after)
     user = await load_user(work.tx, person.user_id)

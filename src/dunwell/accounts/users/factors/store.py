@@ -204,7 +204,7 @@ async def save_new_passkey(
 
 
 async def find_passkey(tx: Connection, credential_id: bytes) -> Passkey | None:
-    """Return the passkey, only if its user is active."""
+    """Return the passkey, or None if there is none with this id or its user was deactivated."""
     row = await tx.fetchrow(_FIND_PASSKEY, credential_id)
     return None if row is None else Passkey(**row)
 

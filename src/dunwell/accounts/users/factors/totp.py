@@ -1,6 +1,6 @@
 """Authenticator apps: secrets, the URI in the QR code, and codes (RFC 6238).
 
-A code is identified by its time step of 30 seconds. The caller accepts each step once
+Each code belongs to a time step of 30 seconds. The caller must accept each step only once
 (`store.use_totp_step`).
 """
 
@@ -31,8 +31,8 @@ def seal_secret(keys: KeyRing, user_id: UUID, secret: bytes) -> bytes:
 def derive_invitation_secret(keys: KeyRing, user_id: UUID, link: str, opener: str) -> bytes:
     """Derive the app's secret for a link and the browser that opened it. It uses the oldest version
     of the secret key, so that a key rotation in between changes nothing."""
-    what = b"\0".join([user_id.bytes.hex().encode(), link.encode(), opener.encode()])
-    return keys.digest(_INVITATION_PURPOSE, what, min(keys.versions))[:SECRET_BYTES]
+    context = b"\0".join([user_id.bytes.hex().encode(), link.encode(), opener.encode()])
+    return keys.digest(_INVITATION_PURPOSE, context, min(keys.versions))[:SECRET_BYTES]
 
 
 def open_secret(keys: KeyRing, user_id: UUID, sealed: bytes) -> str:
@@ -44,7 +44,7 @@ def encode_secret(secret: bytes) -> str:
     return base64.b32encode(secret).decode()
 
 
-def render_app_address(secret: str, email: str) -> str:
+def render_app_uri(secret: str, email: str) -> str:
     """Return the URI in the QR code: otpauth://totp/..."""
     return pyotp.TOTP(secret).provisioning_uri(name=email, issuer_name=_ISSUER)
 
@@ -54,8 +54,8 @@ def find_step(secret: str, code: str, now: datetime) -> int | None:
     digits = "".join(code.split())
     if len(digits) != _DIGITS or not (digits.isascii() and digits.isdecimal()):
         return None
-    app, present = pyotp.TOTP(secret), int(now.timestamp()) // _STEP_SECONDS
-    for apart in _ACCEPTED_STEPS:
-        if hmac.compare_digest(app.generate_otp(present + apart), digits):
-            return present + apart
+    app, current_step = pyotp.TOTP(secret), int(now.timestamp()) // _STEP_SECONDS
+    for offset in _ACCEPTED_STEPS:
+        if hmac.compare_digest(app.generate_otp(current_step + offset), digits):
+            return current_step + offset
     return None

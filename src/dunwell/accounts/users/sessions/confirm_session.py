@@ -70,7 +70,8 @@ async def find_confirmation_ways(work: UserWork, person: SignedInUser) -> Confir
 async def confirm_by_password(
     services: SignInServices, asking: PasswordConfirmation
 ) -> WrongSignIn | TooManyAttempts | None:
-    """Return None if the session is confirmed. Wrong passwords count like those of a sign-in."""
+    """Confirm the session with the user's password. Return None if it is confirmed. Wrong passwords
+    count like those of a sign-in."""
     person = asking.signed_in
     refusal = await confirm_own_password(services, asking)
     if refusal is not None:
@@ -96,10 +97,11 @@ async def start_passkey_confirmation(
 async def confirm_by_passkey(
     services: SignInServices, person: SignedInUser, body: bytes, visitor: Visitor
 ) -> WrongSignIn | TooManyAttempts | None:
-    """Return None if the session is confirmed. `body`: the browser's passkey response.
+    """Confirm the session with a passkey. Return None if it is confirmed. `body`: the browser's
+    passkey response.
 
-    The transaction commits even if the confirmation is refused, so that the challenge is used
-    up and the attempt is counted.
+    The transaction commits even if the confirmation is refused, so that the challenge is used up
+    and the attempt is counted.
     """
     party = get_relying_party(services)
     async with services.work(person.actor) as work:

@@ -10,13 +10,13 @@ import re
 from datetime import datetime, timedelta
 
 SECRET_BYTES = 32
-# A session ends after this time without a request. The last use is saved once a minute, so it may
-# be up to a minute less.
+# A session ends after this time without a request. The last use is saved at most once a minute, so
+# a session may end up to a minute earlier.
 IDLE_TIMEOUT = timedelta(minutes=30)
 # A session ends after this time in any case.
 MAX_SESSION_AGE = timedelta(hours=8)
 LAST_USE_PRECISION = timedelta(minutes=1)
-# For this time a new session replaces the password of a user without one.
+# For this time after it was opened, a session counts as confirmed for a user without a password.
 JUST_OPENED = timedelta(minutes=5)
 # An ended session is kept for this time, to recognise the networks of earlier sign-ins.
 REMEMBERED = timedelta(days=90)

@@ -41,8 +41,8 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.http.addresses import render_network
 
-# For how long a known browser is accepted although the second factor is locked. A month covers a
-# holiday, and limits how long a computer that was given away is still known.
+# For how long after a sign-in a known browser is accepted although the second factor is locked. A
+# month covers a holiday, and limits how long a computer that was given away is still accepted.
 TRUSTED_FOR = timedelta(days=30)
 _PURPOSE = "portal-known-browser"
 
@@ -82,8 +82,9 @@ def _encode(signature: bytes) -> str:
 
 
 class OpenedBy(StrEnum):
-    """How a session was opened. TOTP and RECOVERY follow a password. INVITATION: with the factors
-    that were just set up. PASSWORD: after a change of the password. PROVIDER: single sign-on."""
+    """How a session was opened. TOTP and RECOVERY: with a password and then a code of the app or a
+    recovery code. INVITATION: by accepting an invitation. PASSWORD: after a change of the password.
+    PROVIDER: by single sign-on."""
 
     TOTP = "TOTP"
     RECOVERY = "RECOVERY"
@@ -100,8 +101,8 @@ class OpenedSession:
     `secret`: the value of its cookie, which is not stored. `is_new_network`: the user has signed in
     before, but not from this network in the last 90 days, and is asked to confirm it.
     `is_second_factor_locked`: someone entered the right password and then ten wrong codes, about
-    which the user is informed. `device`: the value of the cookie by which the browser is recognised
-    later.
+    which the user is informed. `browser_cookie`: the value of the cookie by which the browser is
+    recognised later on.
     """
 
     user_id: UUID
@@ -109,7 +110,7 @@ class OpenedSession:
     secret: str
     is_new_network: bool
     by: OpenedBy
-    device: str
+    browser_cookie: str
     is_second_factor_locked: bool
 
 
@@ -145,7 +146,7 @@ async def open_session(
         secret=secret,
         is_new_network=is_new_network,
         by=by,
-        device=render_browser_cookie(work.keys, user_id, browser),
+        browser_cookie=render_browser_cookie(work.keys, user_id, browser),
         is_second_factor_locked=user is not None and user.second_factor_locked_at is not None,
     )
     user_work = replace(work, actor=build_visitor_actor(user_id, visitor.host, session.session_id))
@@ -199,9 +200,9 @@ async def end_session(
 
 
 async def end_all_sessions(
-    tx: Connection, user_id: UUID, now: datetime, *, but: UUID | None = None
+    tx: Connection, user_id: UUID, now: datetime, *, except_session: UUID | None = None
 ) -> int:
-    """End all sessions except `but`, forget the user's other browsers, and return how many sessions
-    ended."""
-    await forget_browsers(tx, user_id, but=but)
-    return await save_end_of_all_sessions(tx, user_id, now, but)
+    """End all sessions except `except_session`, forget the browsers of these sessions, and return
+    how many ended."""
+    await forget_browsers(tx, user_id, except_session=except_session)
+    return await save_end_of_all_sessions(tx, user_id, now, except_session)

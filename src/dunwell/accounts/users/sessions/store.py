@@ -12,7 +12,8 @@ from dunwell.accounts.users.sessions.session_rules import IDLE_TIMEOUT, LAST_USE
 from dunwell.accounts.users.user import fold_email
 from dunwell.platform.database.database import Connection
 
-# Uses primary keys and memberships_user.
+# $2 is the current time, $3 the time of the last use before which a session has ended, and $4 that
+# before which the last use is saved again. Uses primary keys and memberships_user.
 _USE_SESSION = """
 WITH found AS (
     SELECT session_id, user_id, last_used_at, network, confirmed_at
@@ -48,7 +49,7 @@ VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9, $10, $11, $12,
 RETURNING is_new_network
 """
 # Uses portal_sessions_user.
-_LOAD = """
+_LIST_ACTIVE = """
 SELECT session_id, opened_at, last_used_at, opened_by, network, browser, is_new_network
 FROM portal_sessions
 WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 AND last_used_at > $3
@@ -77,15 +78,15 @@ UPDATE portal_sessions
 SET ended_at = $2
 WHERE user_id = $1 AND ended_at IS NULL AND session_id IS DISTINCT FROM $3
 """
-# Uses portal_sessions_user.
-_FORGET_DEVICES = """
+# $2 limits it to one session, $3 excludes one; both may be null. Uses portal_sessions_user.
+_FORGET_BROWSERS = """
 UPDATE portal_sessions
 SET device_hash = NULL
 WHERE user_id = $1 AND device_hash IS NOT NULL AND ($2::uuid IS NULL OR session_id = $2)
     AND session_id IS DISTINCT FROM $3
 """
 # Uses portal_sessions_device.
-_FIND_DEVICE_OWNER = """
+_FIND_BROWSER_OWNER = """
 SELECT u.user_id
 FROM portal_sessions s
 JOIN users u ON u.user_id = s.user_id
@@ -103,15 +104,15 @@ LIMIT 20
 _END_BY_HASH = (
     "UPDATE portal_sessions SET ended_at = $2 WHERE session_hash = $1 AND ended_at IS NULL"
 )
-_SHOW_CODES = """
+_SAVE_SHOWN_CODES = """
 UPDATE portal_sessions SET recovery_codes_id = $2, recovery_codes_until = $3 WHERE session_hash = $1
 """
-_FIND_CODES = """
+_FIND_SHOWN_CODES = """
 SELECT recovery_codes_id FROM portal_sessions
 WHERE session_hash = $1 AND recovery_codes_until > $2
 """
 # Uses portal_sessions_expiry.
-_REMOVE = """
+_DELETE_EXPIRED_SESSIONS = """
 DELETE FROM portal_sessions
 WHERE session_hash IN (SELECT session_hash FROM portal_sessions WHERE expires_at < $1 LIMIT $2)
 """
@@ -172,7 +173,7 @@ async def load_session_and_record_use(
 
 
 async def load_session_user(tx: Connection, session_hash: bytes) -> UUID | None:
-    """Return the user of an active or ended session."""
+    """Return the user of an active or ended session, or None if it is not stored."""
     user_id: UUID | None = await tx.fetchval(_LOAD_USER, session_hash)
     return user_id
 
@@ -193,7 +194,9 @@ async def save_session(tx: Connection, session: NewSession) -> bool:
 async def list_active_sessions(
     tx: Connection, user_id: UUID, now: datetime
 ) -> Sequence[SessionRow]:
-    return [SessionRow(**row) for row in await tx.fetch(_LOAD, user_id, now, now - IDLE_TIMEOUT)]
+    return [
+        SessionRow(**row) for row in await tx.fetch(_LIST_ACTIVE, user_id, now, now - IDLE_TIMEOUT)
+    ]
 
 
 async def list_sign_ins_from_new_networks(tx: Connection, user_id: UUID) -> Sequence[SessionRow]:
@@ -207,17 +210,21 @@ async def find_browser_owner(
     """Return the user with this e-mail address if they signed in with this browser after `since`,
     else None."""
     owner: UUID | None = await tx.fetchval(
-        _FIND_DEVICE_OWNER, device_hash, fold_email(email), since
+        _FIND_BROWSER_OWNER, device_hash, fold_email(email), since
     )
     return owner
 
 
 async def forget_browsers(
-    tx: Connection, user_id: UUID, session_id: UUID | None = None, *, but: UUID | None = None
+    tx: Connection,
+    user_id: UUID,
+    session_id: UUID | None = None,
+    *,
+    except_session: UUID | None = None,
 ) -> None:
     """Forget the browsers in which the user signed in. With `session_id` only that session's
-    browser. `but`: the session whose browser stays known."""
-    await tx.execute(_FORGET_DEVICES, user_id, session_id, but)
+    browser. `except_session`: the session whose browser stays known."""
+    await tx.execute(_FORGET_BROWSERS, user_id, session_id, except_session)
 
 
 async def find_opening(tx: Connection, user_id: UUID, session_id: UUID) -> SessionOpening | None:
@@ -235,9 +242,9 @@ async def save_session_end(tx: Connection, user_id: UUID, session_id: UUID, now:
 
 
 async def save_end_of_all_sessions(
-    tx: Connection, user_id: UUID, now: datetime, but: UUID | None
+    tx: Connection, user_id: UUID, now: datetime, except_session: UUID | None
 ) -> int:
-    tag: str = await tx.execute(_END_ALL, user_id, now, but)
+    tag: str = await tx.execute(_END_ALL, user_id, now, except_session)
     return int(tag.rpartition(" ")[2])
 
 
@@ -249,28 +256,32 @@ async def save_shown_codes(
     tx: Connection, session_hash: bytes, recovery_codes_id: UUID | None, until: datetime
 ) -> None:
     """Save which recovery codes the session shows. Pass None if it shows none."""
-    await tx.execute(_SHOW_CODES, session_hash, recovery_codes_id, until)
+    await tx.execute(_SAVE_SHOWN_CODES, session_hash, recovery_codes_id, until)
 
 
 async def find_shown_codes(tx: Connection, session_hash: bytes, now: datetime) -> UUID | None:
-    recovery_codes_id: UUID | None = await tx.fetchval(_FIND_CODES, session_hash, now)
+    """Return the id of the recovery codes that the session shows at the moment, or None."""
+    recovery_codes_id: UUID | None = await tx.fetchval(_FIND_SHOWN_CODES, session_hash, now)
     return recovery_codes_id
 
 
 async def delete_expired_sessions(tx: Connection, expired_before: datetime, limit: int) -> int:
-    tag: str = await tx.execute(_REMOVE, expired_before, limit)
+    tag: str = await tx.execute(_DELETE_EXPIRED_SESSIONS, expired_before, limit)
     return int(tag.rpartition(" ")[2])
 
 
-# A form that was left open in the evening can be restored the next morning.
-KEPT_FOR = timedelta(hours=24)
+# A kept form has the values of a form that was submitted after its session had ended
+# (`interrupted_forms`). This is how long these values are kept. A form that was left open in the
+# evening can be restored the next morning.
+FORMS_KEPT_FOR = timedelta(hours=24)
 # After the values were restored once, the page can be reloaded for this time.
 RESTORABLE_FOR = timedelta(minutes=10)
-# Saved forms of one user, such as from several tabs. The oldest is deleted.
+# The largest number of saved forms of one user, for example from several tabs. The oldest ones are
+# deleted.
 MAX_FORMS = 5
 # The largest form without files that the portal accepts.
-MAX_BYTES = 256 * 1024
-_MAX_ADDRESS = 2_000
+MAX_FORM_BYTES = 256 * 1024
+_MAX_ADDRESS_LENGTH = 2_000
 
 KeptFields = Mapping[str, Sequence[str]]
 
@@ -282,7 +293,7 @@ ON CONFLICT (user_id, address)
 DO UPDATE SET fields = excluded.fields, saved_at = excluded.saved_at,
     expires_at = excluded.expires_at
 """
-_DROP_OLDEST = """
+_DELETE_OLDEST_FORMS = """
 DELETE FROM interrupted_forms
 WHERE user_id = $1 AND address IN (
     SELECT address FROM interrupted_forms WHERE user_id = $1
@@ -293,9 +304,9 @@ UPDATE interrupted_forms SET expires_at = least(expires_at, $4)
 WHERE user_id = $1 AND address = $2 AND expires_at > $3
 RETURNING fields
 """
-_REMOVE_FORM = "DELETE FROM interrupted_forms WHERE user_id = $1 AND address = $2"
+_DELETE_FORM = "DELETE FROM interrupted_forms WHERE user_id = $1 AND address = $2"
 # Uses interrupted_forms_expiry.
-_REMOVE_EXPIRED = """
+_DELETE_EXPIRED_FORMS = """
 DELETE FROM interrupted_forms
 WHERE (user_id, address) IN (
     SELECT user_id, address FROM interrupted_forms WHERE expires_at < $1 LIMIT $2)
@@ -305,11 +316,11 @@ WHERE (user_id, address) IN (
 async def save_kept_form(
     tx: Connection, user_id: UUID, address: str, *, fields: KeptFields, now: datetime
 ) -> bool:
-    """Return False if the form is too large to be saved."""
-    if len(msgspec.json.encode(fields)) > MAX_BYTES or len(address) > _MAX_ADDRESS:
+    """Save the values of a form. Return False if they are too large."""
+    if len(msgspec.json.encode(fields)) > MAX_FORM_BYTES or len(address) > _MAX_ADDRESS_LENGTH:
         return False
-    await tx.execute(_SAVE_FORM, user_id, address, fields, now, now + KEPT_FOR)
-    await tx.execute(_DROP_OLDEST, user_id, MAX_FORMS)
+    await tx.execute(_SAVE_FORM, user_id, address, fields, now, now + FORMS_KEPT_FOR)
+    await tx.execute(_DELETE_OLDEST_FORMS, user_id, MAX_FORMS)
     return True
 
 
@@ -326,9 +337,9 @@ async def load_kept_form(
 
 async def delete_kept_form(tx: Connection, user_id: UUID, address: str) -> None:
     """Delete the saved values after the form was sent."""
-    await tx.execute(_REMOVE_FORM, user_id, address)
+    await tx.execute(_DELETE_FORM, user_id, address)
 
 
 async def delete_expired_forms(tx: Connection, now: datetime, limit: int) -> int:
     """Delete expired values and return their number."""
-    return int((await tx.execute(_REMOVE_EXPIRED, now, limit)).rpartition(" ")[2])
+    return int((await tx.execute(_DELETE_EXPIRED_FORMS, now, limit)).rpartition(" ")[2])

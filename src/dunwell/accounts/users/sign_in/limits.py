@@ -30,19 +30,19 @@ from dunwell.platform.security_events import log_security_event
 
 MAX_ATTEMPTS = 10
 WINDOW = timedelta(minutes=15)
-_USER, _VISITOR = "portal-attempts-user", "portal-attempts-visitor"
-_DEVICE, _SIGNED_IN = "portal-attempts-device", "portal-attempts-signed-in"
-# Passkey requests of one network in a window, for users who are not known yet.
+_USER_PURPOSE, _NETWORK_PURPOSE = "portal-attempts-user", "portal-attempts-visitor"
+_BROWSER_PURPOSE, _SIGNED_IN_PURPOSE = "portal-attempts-device", "portal-attempts-signed-in"
+# The limit of passkey requests from one network in a window. The user is not known yet.
 MAX_PASSKEY_REQUESTS = 30
-_ASKED = "portal-asked-visitor"
-# Sign-ins of one network in a window that are at an identity provider or were abandoned there. An
-# office that starts work at once must fit in.
+_PASSKEY_REQUEST_PURPOSE = "portal-asked-visitor"
+# The limit of sign-ins from one network in a window that are waiting for the identity provider or
+# were abandoned there. It must allow for a whole office that signs in at the same time.
 MAX_SIGN_ONS_STARTED = 300
-_STARTED = "portal-started-visitor"
-# Returns from a provider without a matching attempt that are recorded in a window. Anyone can call
+_SIGN_ON_PURPOSE = "portal-started-visitor"
+# The limit of recorded returns from a provider, in a window, that match no attempt. Anyone can call
 # that address, or make others' browsers call it.
 MAX_UNMATCHED_RETURNS = 30
-_LOST = "portal-lost-visitor"
+_UNMATCHED_RETURN_PURPOSE = "portal-lost-visitor"
 
 
 async def list_attempt_subjects(
@@ -50,45 +50,55 @@ async def list_attempt_subjects(
 ) -> Sequence[bytes]:
     """Return the keys under which an attempt to sign in as this user is counted. A known browser
     has its own key."""
-    device_hash = await find_known_browser(tx, keys, visitor.device, email, since=now - REMEMBERED)
+    device_hash = await find_known_browser(
+        tx, keys, visitor.browser_cookie, email, since=now - REMEMBERED
+    )
     if device_hash is not None:
-        return [keys.digest(_DEVICE, device_hash, min(keys.versions))]
-    return list_stranger_subjects(keys, visitor, email)
+        return [keys.digest(_BROWSER_PURPOSE, device_hash, min(keys.versions))]
+    return list_unknown_browser_subjects(keys, visitor, email)
 
 
 def list_signed_in_subjects(keys: KeyRing, user_id: UUID) -> Sequence[bytes]:
     """Return the key under which an attempt of a signed-in user is counted."""
-    return [keys.digest(_SIGNED_IN, user_id.bytes, min(keys.versions))]
+    return [keys.digest(_SIGNED_IN_PURPOSE, user_id.bytes, min(keys.versions))]
 
 
-def list_stranger_subjects(keys: KeyRing, visitor: Visitor, email: str | None) -> Sequence[bytes]:
+def list_unknown_browser_subjects(
+    keys: KeyRing, visitor: Visitor, email: str | None
+) -> Sequence[bytes]:
     """Return the keys under which an attempt from an unknown browser is counted. `email` None: the
     user is not known yet."""
     # The oldest version of the secret key, so that attempts keep counting during a key rotation.
     version = min(keys.versions)
-    subjects = [keys.digest(_VISITOR, get_visitor_network(visitor.host), version)]
+    subjects = [keys.digest(_NETWORK_PURPOSE, get_visitor_network(visitor.host), version)]
     if email is not None:
-        subjects.append(keys.digest(_USER, fold_email(email).encode(), version))
+        subjects.append(keys.digest(_USER_PURPOSE, fold_email(email).encode(), version))
     return sorted(subjects)
 
 
 def list_passkey_request_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
     """Return the key under which passkey requests are counted."""
-    return [keys.digest(_ASKED, get_visitor_network(visitor.host), min(keys.versions))]
+    return [
+        keys.digest(_PASSKEY_REQUEST_PURPOSE, get_visitor_network(visitor.host), min(keys.versions))
+    ]
 
 
 def list_sign_on_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
     """Return the key under which started single sign-ons are counted."""
-    return [keys.digest(_STARTED, get_visitor_network(visitor.host), min(keys.versions))]
+    return [keys.digest(_SIGN_ON_PURPOSE, get_visitor_network(visitor.host), min(keys.versions))]
 
 
 def list_unmatched_return_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
     """Return the key under which returns without an attempt are counted."""
-    return [keys.digest(_LOST, get_visitor_network(visitor.host), min(keys.versions))]
+    return [
+        keys.digest(
+            _UNMATCHED_RETURN_PURPOSE, get_visitor_network(visitor.host), min(keys.versions)
+        )
+    ]
 
 
 async def count_sign_in_attempt(
-    tx: Connection, subjects: Sequence[bytes], now: datetime, most: int = MAX_ATTEMPTS
+    tx: Connection, subjects: Sequence[bytes], now: datetime, limit: int = MAX_ATTEMPTS
 ) -> int | None:
     """Count the attempt and return None, or return the seconds until the next attempt
     is allowed.
@@ -99,7 +109,7 @@ async def count_sign_in_attempt(
         failures = await load_attempts(tx, subject)
         if failures is not None and failures.first_at + WINDOW <= now:
             failures = None
-        if failures is not None and failures.count >= most:
+        if failures is not None and failures.count >= limit:
             wait = max(wait, (failures.first_at + WINDOW - now).total_seconds())
         counted.append((subject, failures))
     if wait:
@@ -115,15 +125,16 @@ async def uncount_sign_in_attempt(tx: Connection, subjects: Sequence[bytes]) -> 
         await uncount_attempt(tx, subject)
 
 
-# Ten guesses of one in a million codes, of which three are valid at a time, succeed once in 33,000
-# times.
+# Three of a million possible codes are valid at a time, so ten guesses succeed once in 33,000
+# cases.
 MAX_WRONG_CODES = 10
 COUNTED_FOR = timedelta(hours=24)
 
 
 async def may_compare_code(work: UserWork, user: User, browser: bytes | None) -> bool:
-    """Return whether the code may be compared. `browser`: the hash of the known browser, if it is
-    one."""
+    """Return whether the code may be compared. While the second factor is locked, it may only be
+    compared in a known browser with fewer than ten wrong codes. `browser`: the hash of the known
+    browser's secret, or None."""
     if user.second_factor_locked_at is None:
         return True
     if browser is None:

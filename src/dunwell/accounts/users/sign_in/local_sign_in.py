@@ -1,6 +1,6 @@
-"""Sign-in without single sign-on. Where the installation file requires single sign-on, only
-break-glass admins can use it, for the time in which the provider is unavailable; each use is
-reported."""
+"""Sign-in without single sign-on. If the installation file requires single sign-on, only admins
+with emergency access can use it. They need it when the identity provider is unavailable, and
+each use is reported."""
 
 from uuid import UUID
 
@@ -26,7 +26,8 @@ async def may_sign_in_locally(tx: Connection, user: User) -> bool:
 
 
 async def report_break_glass(work: UserWork, user: User, session_id: UUID, by: str) -> None:
-    """Record that a break-glass admin has signed in: an audit entry, an alert and a log event."""
+    """Record that an admin with emergency access has signed in: an audit entry, an alert and a log
+    event."""
     await save_user_audit(work, "break_glass.use", user.user_id, after={"by": by})
     await raise_alert(
         work.tx, AlertKind.BREAK_GLASS, subject=str(session_id), now=work.now, ids=work.ids

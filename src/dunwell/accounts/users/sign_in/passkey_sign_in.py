@@ -1,7 +1,7 @@
 """Sign in with a passkey alone. It counts as two factors because it verifies its user.
 
-A challenge is valid for one response, right or wrong. Wrong responses are counted per network: a
-passkey cannot be guessed, and no user is named.
+A challenge is valid for one response, right or wrong. Wrong responses are counted per network,
+because they name no user. A passkey cannot be guessed.
 """
 
 from datetime import timedelta
@@ -27,7 +27,7 @@ from dunwell.accounts.users.sign_in.limits import (
     MAX_PASSKEY_REQUESTS,
     count_sign_in_attempt,
     list_passkey_request_subjects,
-    list_stranger_subjects,
+    list_unknown_browser_subjects,
     uncount_sign_in_attempt,
 )
 from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_locally
@@ -42,6 +42,7 @@ from dunwell.accounts.users.user_work import (
 from dunwell.platform.errors import NotFound
 from dunwell.platform.security_events import log_security_event
 
+# How long a challenge can be answered.
 CHALLENGE_LASTS = timedelta(minutes=5)
 # The stored purposes of a challenge.
 SIGN_IN, REGISTER = "SIGN_IN", "ENROL"
@@ -80,7 +81,7 @@ async def sign_in_with_passkey(
     sign-in is refused, so that the attempt is counted."""
     party = get_relying_party(services)
     async with services.work(build_visitor_actor(None, visitor.host)) as work:
-        subjects = list_stranger_subjects(work.keys, visitor, None)
+        subjects = list_unknown_browser_subjects(work.keys, visitor, None)
         wait = await count_sign_in_attempt(work.tx, subjects, work.now)
         if wait is not None:
             log_security_event("PORTAL_LOCKED")

@@ -42,6 +42,7 @@ from dunwell.accounts.users.user_work import (
 )
 from dunwell.platform.security_events import log_security_event
 
+# How long the second factor can be entered after the password.
 PENDING_SIGN_IN_LASTS = timedelta(minutes=10)
 
 
@@ -105,15 +106,15 @@ async def check_password(
     is_right = await services.passwords.verify(stored, password)
     actor = build_visitor_actor(known.user_id if known else None, visitor.host)
     if is_right and known is not None and stored is not None:
-        compared = await _rehash(services, known.user_id, stored, password)
+        verified_hash = await _rehash(services, known.user_id, stored, password)
         async with services.work(actor) as work:
-            entry = await _start_pending_sign_in(
-                work, known.user_id, compared, visitor=visitor, randomness=randomness
+            outcome = await _start_pending_sign_in(
+                work, known.user_id, verified_hash, visitor=visitor, randomness=randomness
             )
-            if isinstance(entry, PendingSignIn):
+            if isinstance(outcome, PendingSignIn):
                 await uncount_sign_in_attempt(work.tx, subjects)
-            if entry is not None:
-                return entry
+            if outcome is not None:
+                return outcome
     async with services.work(actor) as work:
         await save_refused_sign_in(work, known.user_id if known else None, visitor.host)
     log_security_event("PORTAL_SIGN_IN_FAILED")
@@ -123,7 +124,7 @@ async def check_password(
 async def check_totp_code(services: SignInServices, submitted: SubmittedCode) -> CodeOutcome:
     """Check a code of the authenticator app."""
 
-    async def take(work: UserWork, user_id: UUID) -> bool:
+    async def use_code(work: UserWork, user_id: UUID) -> bool:
         app = await find_app(work.tx, user_id, is_confirmed=True)
         if app is None:
             return False
@@ -133,23 +134,23 @@ async def check_totp_code(services: SignInServices, submitted: SubmittedCode) ->
             work.tx, user_id, factor_id=app.factor_id, step=step, now=work.now
         )
 
-    return await _finish_sign_in(services, submitted, OpenedBy.TOTP, take)
+    return await _finish_sign_in(services, submitted, OpenedBy.TOTP, use_code)
 
 
 async def check_recovery_code(services: SignInServices, submitted: SubmittedCode) -> CodeOutcome:
-    async def take(work: UserWork, user_id: UUID) -> bool:
+    async def use_code(work: UserWork, user_id: UUID) -> bool:
         code_hash = hash_recovery_code(submitted.code)
         if code_hash is None or not await use_recovery_code(work.tx, user_id, code_hash, work.now):
             return False
         await save_user_audit(work, "recovery_code.use", user_id)
         return True
 
-    return await _finish_sign_in(services, submitted, OpenedBy.RECOVERY, take)
+    return await _finish_sign_in(services, submitted, OpenedBy.RECOVERY, use_code)
 
 
 async def _finish_sign_in(
     services: SignInServices, submitted: SubmittedCode, by: OpenedBy,
-    take: Callable[[UserWork, UUID], Awaitable[bool]],
+    use_code: Callable[[UserWork, UUID], Awaitable[bool]],
 ) -> CodeOutcome:  # fmt: skip
     """Check the second factor and open a session. The transaction commits even if the sign-in
     is refused, so that the attempt is counted."""
@@ -170,7 +171,11 @@ async def _finish_sign_in(
             log_security_event("PORTAL_LOCKED")
             return TooManyAttempts(wait)
         refusal = await _check_code(
-            work, user.user_id, sign_in_hash=sign_in_hash, visitor=submitted.visitor, take=take
+            work,
+            user.user_id,
+            sign_in_hash=sign_in_hash,
+            visitor=submitted.visitor,
+            use_code=use_code,
         )
         if refusal is None or isinstance(refusal, SignInExpired):
             await uncount_sign_in_attempt(work.tx, subjects)
@@ -183,7 +188,7 @@ async def _finish_sign_in(
 
 async def _check_code(
     work: UserWork, user_id: UUID, sign_in_hash: bytes, visitor: Visitor,
-    take: Callable[[UserWork, UUID], Awaitable[bool]],
+    use_code: Callable[[UserWork, UUID], Awaitable[bool]],
 ) -> WrongSignIn | SecondFactorLocked | SignInExpired | None:  # fmt: skip
     """Return None if the code was right; the pending sign-in is then used up.
 
@@ -196,7 +201,7 @@ async def _check_code(
     browser = await _find_trusted_browser(work, user, visitor)
     if not await may_compare_code(work, user, browser):
         return await _refuse_locked_user(work, user, visitor)
-    if await take(work, user_id):
+    if await use_code(work, user_id):
         return None if await use_pending_sign_in(work.tx, sign_in_hash) else SignInExpired()
     await save_refused_sign_in(work, user_id, visitor.host)
     log_security_event("PORTAL_SIGN_IN_FAILED")
@@ -206,11 +211,14 @@ async def _check_code(
 
 async def _find_trusted_browser(work: UserWork, user: User, visitor: Visitor) -> bytes | None:
     since = work.now - TRUSTED_FOR
-    return await find_known_browser(work.tx, work.keys, visitor.device, user.email, since=since)
+    return await find_known_browser(
+        work.tx, work.keys, visitor.browser_cookie, user.email, since=since
+    )
 
 
 async def _refuse_locked_user(work: UserWork, user: User, visitor: Visitor) -> SecondFactorLocked:
-    """The attempt stays counted, which limits how many audit entries this can add."""
+    """Record the refusal. The attempt stays counted, which limits how many audit entries an
+    attacker can add."""
     after = {"reason": "SECOND_FACTOR_LOCKED"}
     await save_refused_sign_in(work, user.user_id, visitor.host, after=after)
     log_security_event("PORTAL_SIGN_IN_FAILED")
@@ -218,10 +226,10 @@ async def _refuse_locked_user(work: UserWork, user: User, visitor: Visitor) -> S
 
 
 async def _start_pending_sign_in(
-    work: UserWork, user_id: UUID, compared: str, *, visitor: Visitor, randomness: bytes
+    work: UserWork, user_id: UUID, verified_hash: str, *, visitor: Visitor, randomness: bytes
 ) -> PendingSignIn | SecondFactorLocked | None:
-    """Save the pending sign-in. `compared`: the password hash that was verified. Return None if it
-    is no longer the user's, or if the user must use single sign-on."""
+    """Save the pending sign-in. `verified_hash`: the password hash against which the password was
+    verified. Return None if the user has another password by now, or must use single sign-on."""
     user = await load_user(work.tx, user_id)
     if user is None or not await may_sign_in_locally(work.tx, user):
         return None
@@ -236,7 +244,7 @@ async def _start_pending_sign_in(
         work.tx,
         sign_in_hash,
         user_id=user_id,
-        password_hash=compared,
+        password_hash=verified_hash,
         now=work.now,
         expires_at=expires_at,
     )
@@ -244,8 +252,8 @@ async def _start_pending_sign_in(
 
 
 async def _rehash(services: SignInServices, user_id: UUID, before: str, password: str) -> str:
-    """Return the hash, computed again if its parameters are outdated. This is the only moment at
-    which the plain password is known."""
+    """Return the user's password hash. If its parameters are outdated, compute and save it again:
+    the plain password is known only during a sign-in."""
     if not services.passwords.is_outdated(before):
         return before
     after = await services.passwords.hash(password)

@@ -58,9 +58,10 @@ from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.security_events import log_security_event
 from dunwell.platform.text.texts import is_email_address
 
-# If several roles apply, the first one is used: over all merchants, and at one.
-_EVERYWHERE = (Role.ADMIN, Role.OPERATOR, Role.AUDITOR)
-_AT_MERCHANT = (Role.OPERATOR, Role.MERCHANT_USER, Role.AUDITOR)
+# If several roles apply, the first one in this order is used: for all merchants, and for one
+# merchant.
+_GLOBAL_PRECEDENCE = (Role.ADMIN, Role.OPERATOR, Role.AUDITOR)
+_MERCHANT_PRECEDENCE = (Role.OPERATOR, Role.MERCHANT_USER, Role.AUDITOR)
 
 
 def choose_rules(
@@ -74,17 +75,17 @@ def decide_roles(rules: Sequence[GroupRule], merchants: Mapping[str, int]) -> Us
     """Return the roles that the applicable rules give. `merchants`: ids by key; unknown keys give
     nothing."""
     everywhere = {Role(rule.role) for rule in rules if rule.merchants is None}
-    at: dict[int, set[Role]] = {}
+    by_merchant: dict[int, set[Role]] = {}
     for rule in rules:
         for key in rule.merchants or ():
             if key in merchants:
-                at.setdefault(merchants[key], set()).add(Role(rule.role))
+                by_merchant.setdefault(merchants[key], set()).add(Role(rule.role))
     return UserRoles(
-        _choose_first(_EVERYWHERE, everywhere),
+        _choose_first(_GLOBAL_PRECEDENCE, everywhere),
         {
             merchant_id: role
-            for merchant_id, given in sorted(at.items())
-            if (role := _choose_first(_AT_MERCHANT, given)) is not None
+            for merchant_id, given in sorted(by_merchant.items())
+            if (role := _choose_first(_MERCHANT_PRECEDENCE, given)) is not None
         },
     )
 
@@ -95,8 +96,8 @@ def has_no_role(roles: UserRoles) -> bool:
 
 def is_strong_enough(provider: IdentityProviderSettings, claims: IdentityClaims) -> bool:
     """Return whether the provider's sign-in was as strong as the installation file requires."""
-    is_known = not provider.acr_values or claims.acr in provider.acr_values
-    return is_known and claims.amr.issuperset(provider.amr_values)
+    has_required_class = not provider.acr_values or claims.acr in provider.acr_values
+    return has_required_class and claims.amr.issuperset(provider.amr_values)
 
 
 def _choose_first(order: Sequence[Role], among: set[Role]) -> Role | None:
@@ -122,7 +123,7 @@ class RefusalReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SignOnRefused:
-    """The user is not admitted. `claims`: who it is, shown only to that person."""
+    """The user is not admitted. `claims`: the identity, which is shown only to that person."""
 
     reason: RefusalReason
     claims: IdentityClaims
@@ -243,7 +244,11 @@ async def _create_user(
     if not await save_new_user(work.tx, user_id, new, work.now):
         return RefusalReason.EMAIL_TAKEN
     await save_identity(
-        work.tx, user_id, who=(claims.issuer, claims.subject), provider=provider.name, now=work.now
+        work.tx,
+        user_id,
+        identity=(claims.issuer, claims.subject),
+        provider=provider.name,
+        now=work.now,
     )
     await save_joined(work.tx, user_id, work.now)
     after = {"provider": provider.name, **describe_roles(roles)}
@@ -288,13 +293,13 @@ async def link_identity(work: UserWork, user_id: UUID, provider: str, subject: s
     if user.is_break_glass:
         raise InvalidState(
             (
-                "A break-glass admin signs in without single sign-on. Make the user an ordinary "
-                "admin first."
+                "An admin with emergency access signs in without single sign-on. Make the user an "
+                "ordinary admin first."
             ),
             state="BREAK_GLASS",
         )
     if user.provider is not None or not await assign_identity(
-        work.tx, user_id, who=(known.issuer, subject), provider=provider, now=work.now
+        work.tx, user_id, identity=(known.issuer, subject), provider=provider, now=work.now
     ):
         raise InvalidState(
             "The user or the identity is already linked. See: dunwell user list", state="LINKED"
@@ -308,7 +313,7 @@ async def link_identity(work: UserWork, user_id: UUID, provider: str, subject: s
     await save_user_audit(work, "user.link", user_id, after=after)
 
 
-# Longer than a logout token or a sign-in attempt is valid.
+# How long logouts are stored: longer than a logout token or a sign-in attempt is valid.
 LOGOUT_KEPT = timedelta(hours=1)
 
 

@@ -26,7 +26,7 @@ class AttemptSecrets:
 
 @dataclass(frozen=True, slots=True)
 class ProviderUnavailable:
-    """The provider does not respond, responds with something unusable, or is not set up."""
+    """The provider does not respond, sends an unusable response, or is not set up."""
 
 
 class TokenFault(StrEnum):
@@ -36,13 +36,13 @@ class TokenFault(StrEnum):
     TOKEN = "TOKEN"  # noqa: S105 - the word
     # The code is invalid or used, or the provider does not accept the client.
     CODE = "CODE"
-    # The response came from another provider than was asked (mix-up).
+    # The response came from another provider than the one that was asked (a mix-up attack).
     ISSUER = "ISSUER"
 
 
 @dataclass(frozen=True, slots=True)
 class TokenRejected:
-    doubt: TokenFault
+    fault: TokenFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class IdentityProvider(Protocol):
     ) -> IdentityClaims | TokenRejected | ProviderUnavailable:
         """Exchange the code for the user's claims, once."""
 
-    async def read_logout(
+    async def parse_logout_token(
         self, token: str, now: datetime
     ) -> LogoutToken | TokenRejected | ProviderUnavailable:
         """Parse and check a logout token. It does not check whether the token was
@@ -118,7 +118,7 @@ class IdentityProviders(Protocol):
 
     @property
     def is_required(self) -> bool:
-        """True if only break-glass admins can sign in without a provider."""
+        """True if only admins with emergency access can sign in without a provider."""
 
     def list_shown(self) -> Sequence[IdentityProviderSettings]: ...
 

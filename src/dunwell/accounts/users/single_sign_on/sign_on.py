@@ -153,7 +153,7 @@ async def confirm_by_provider(
     person: SignedInUser | None, visitor: Visitor,
 ) -> ConfirmationEnded:  # fmt: skip
     """Confirm the session by the provider's checked claims. `person`: the user of the browser's
-    session."""
+    session, None if it has ended."""
     if person is None or person.session_id != attempt.confirms_session:
         return ConfirmationEnded(ConfirmationFailure.SESSION_OVER)
     async with services.work(person.actor) as work:
@@ -198,13 +198,15 @@ class SignOnFailure(StrEnum):
     DENIED = "DENIED"
     # The provider's response was rejected.
     REJECTED = "REJECTED"
+    # The provider is unavailable.
     AWAY = "AWAY"
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderReturn:
-    """What a browser brings back. `secret`: the attempt's cookie. The other values come from the
-    URL, "" or None if missing. `randomness`: SECRET_BYTES bytes for the session."""
+    """What a browser sends when it returns from the provider. `secret`: the attempt's cookie. The
+    other values come from the URL; they are "" or None if missing. `randomness`: SECRET_BYTES bytes
+    for the session."""
 
     secret: str
     state: str
@@ -272,9 +274,9 @@ async def _redeem(
     match claims:
         case ProviderUnavailable():
             return SignOnFailure.AWAY
-        case TokenRejected(doubt):
+        case TokenRejected(fault):
             return await _refuse(
-                services, name, returned=returned, failure=SignOnFailure.REJECTED, reason=doubt
+                services, name, returned=returned, failure=SignOnFailure.REJECTED, reason=fault
             )
     return claims
 
@@ -282,7 +284,8 @@ async def _redeem(
 async def _use_attempt(
     services: SignInServices, provider: str, returned: ProviderReturn, secrets: AttemptSecrets
 ) -> SignOnAttempt | None:
-    """Use up the browser's attempt. A wrong state uses nothing up."""
+    """Use up the browser's attempt and return it. Return None if there is none, it has expired, or
+    the state is wrong. A wrong state does not use it up."""
     attempt_hash = hash_secret(returned.secret)
     if attempt_hash is None or not secrets.is_state(returned.state):
         return None

@@ -9,8 +9,8 @@ import msgspec
 from dunwell.accounts.users.user import fold_email
 from dunwell.platform.database.database import Connection
 
-# Serialises sign-ins and logouts of one issuer: a new session is either ended by the logout, or
-# opened after checking it.
+# Serialises sign-ins and logouts of one issuer: a logout either ends the new session, or is found
+# when the session is opened.
 _LOCK_ISSUER = "SELECT pg_advisory_xact_lock(hashtextextended($1, 74))"
 # Uses the primary key.
 _FIND = "SELECT user_id FROM user_identities WHERE issuer = $1 AND subject = $2"
@@ -31,7 +31,7 @@ WHERE EXISTS (
     SELECT FROM users u WHERE u.user_id = user_identities.user_id AND u.ended_at IS NOT NULL)
 RETURNING user_id
 """
-# Uses users_email_key_key. An address of another user is not taken over.
+# Uses users_email_key_key. Changes nothing if another user has the address.
 _SAVE_EMAIL = """
 UPDATE users SET email = $2, email_key = $3
 WHERE user_id = $1 AND email <> $2 AND ended_at IS NULL
@@ -134,23 +134,23 @@ async def find_user_by_identity(tx: Connection, issuer: str, subject: str) -> UU
 
 
 async def save_identity(
-    tx: Connection, user_id: UUID, who: tuple[str, str], provider: str, now: datetime
+    tx: Connection, user_id: UUID, identity: tuple[str, str], provider: str, now: datetime
 ) -> None:
-    """Insert the identity. `who`: issuer and subject, which must be new."""
-    await tx.execute(_SAVE, *who, user_id, provider, now)
+    """Insert the identity. `identity`: issuer and subject, which must be new."""
+    await tx.execute(_SAVE, *identity, user_id, provider, now)
 
 
 async def assign_identity(
-    tx: Connection, user_id: UUID, who: tuple[str, str], provider: str, now: datetime
+    tx: Connection, user_id: UUID, identity: tuple[str, str], provider: str, now: datetime
 ) -> bool:
     """Assign the identity to the user. Return False if an active user has it."""
-    return await tx.fetchval(_ASSIGN, *who, user_id, provider, now) is not None
+    return await tx.fetchval(_ASSIGN, *identity, user_id, provider, now) is not None
 
 
 async def save_identity_seen(
-    tx: Connection, who: tuple[str, str], provider: str, now: datetime
+    tx: Connection, identity: tuple[str, str], provider: str, now: datetime
 ) -> None:
-    await tx.execute(_SAVE_SEEN, *who, provider, now)
+    await tx.execute(_SAVE_SEEN, *identity, provider, now)
 
 
 async def save_email(tx: Connection, user_id: UUID, email: str) -> None:
@@ -185,8 +185,8 @@ async def save_logout(tx: Connection, logout: NewLogout) -> bool:
 async def is_logged_out(
     tx: Connection, issuer: str, session_hash: bytes | None, subject_hash: bytes, since: datetime
 ) -> bool:
-    """Return whether the provider's session was logged out, or all sessions of the subject since
-    then."""
+    """Return whether the provider's session was logged out, or whether all sessions of the subject
+    were logged out at `since` or later."""
     is_out: bool = await tx.fetchval(_IS_LOGGED_OUT, issuer, session_hash, subject_hash, since)
     return is_out
 

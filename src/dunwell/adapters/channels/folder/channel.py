@@ -1,5 +1,5 @@
-"""The delivery provider `folder`: letters are written into a folder on the workers' machine. An
-accepted letter is on the disk."""
+"""The delivery provider `folder`: letters are written into a folder on the workers' machine. A
+letter is accepted only after it was written to the disk."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ from pathlib import Path
 from dunwell.accounts.installation.delivery_providers import FolderProvider
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.sending.batches.letter_folder import PART
+from dunwell.contact.sending.batches.letter_folder import PART_SUFFIX
 from dunwell.platform.resources import Resources
 
 
@@ -29,7 +29,7 @@ class LocalLetterFolder:
 
     async def finish_part(self, name: str) -> None:
         path = self._folder / name
-        await asyncio.to_thread(os.replace, f"{path}{PART}", path)
+        await asyncio.to_thread(os.replace, f"{path}{PART_SUFFIX}", path)
 
     async def has(self, name: str) -> bool:
         return await asyncio.to_thread((self._folder / name).is_file)
@@ -56,10 +56,10 @@ class LocalLetterFolder:
     def _write(self, name: str, content: bytes) -> None:
         self._write_part(name, content)
         path = self._folder / name
-        Path(f"{path}{PART}").replace(path)
+        Path(f"{path}{PART_SUFFIX}").replace(path)
 
     def _write_part(self, name: str, content: bytes) -> None:
-        part = Path(f"{self._folder / name}{PART}")
+        part = Path(f"{self._folder / name}{PART_SUFFIX}")
         if part.parent != self._folder:
             part.parent.mkdir(exist_ok=True)
         try:

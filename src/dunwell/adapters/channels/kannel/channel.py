@@ -3,9 +3,9 @@
 Text and password are sent in the body and headers, not in the address, because gateways log
 addresses. Kannel does not recognise a message that is sent twice, so a message that it may have
 accepted is never repeated. The address of a delivery report contains the message's reference, which
-nobody else can create. The ids of the provider are kept as received: hexadecimal, decimal, or
-without leading zeros. Kannel asks the provider to report only the first part of a message, so there
-is one report for each message.
+only this installation can create. The ids of the provider are kept as received: hexadecimal,
+decimal, or without leading zeros. Kannel asks the provider to report only the first part of a
+message, so there is one report for each message.
 """
 
 import hmac

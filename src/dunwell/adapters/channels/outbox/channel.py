@@ -121,14 +121,14 @@ class _Outbox(ABC):
         if behaviour is Behaviour.HANG:
             await asyncio.Event().wait()
         try:
-            self._write_as_told(message, behaviour)
+            self._write_with_behaviour(message, behaviour)
         except _Unusable as error:
             return Permanent(str(error))
         except OSError:
             return Temporary(_RETRY_AFTER_SECONDS, "The outbox could not write the message.")
         return Accepted()
 
-    def _write_as_told(self, message: Message, behaviour: Behaviour | None) -> None:
+    def _write_with_behaviour(self, message: Message, behaviour: Behaviour | None) -> None:
         path = self._folder.find(self.channel, message, self.ending)
         is_first = behaviour is Behaviour.DIE and not path.exists()
         self._write(message, path)

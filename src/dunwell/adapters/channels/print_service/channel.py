@@ -87,12 +87,12 @@ class PrintServiceChannel:
 
     @property
     def print_provider(self) -> PrintProvider:
-        form = load_status_format(self._provider.status_format)
+        status_format = load_status_format(self._provider.status_format)
         return PrintProvider(
             self.name,
             self._letter_folder,
             batch=self._provider.batch,
-            status_format=form,
+            status_format=status_format,
             layout=self._provider.layout,
         )
 
@@ -148,7 +148,7 @@ class PrintServiceChannel:
     ) -> Sequence[ItemState | None]:
         place, now = describe_letter_location(self._provider), self._resources.clock.now()
         async with self._resources.database.transaction() as tx:
-            states = await begin_items(tx, self.name, letters, place=place, real_now=now)
+            states = await begin_items(tx, self.name, letters, location=place, real_now=now)
         return [states.get(key) for key, _ in letters]
 
     async def _complete_items(self, keys: Sequence[ItemKey]) -> Sequence[bool]:
@@ -170,7 +170,7 @@ class PrintServiceChannel:
                 for name, content in files.contents.items():
                     await self._letter_folder.write(name, content)
         except HostKeyRefused:
-            log.error("host key refused", provider=self.name)  # noqa: TRY400 - it says all there is
+            log.error("host key refused", provider=self.name)  # noqa: TRY400 - the message is enough
             return Temporary(_HOST_KEY_RETRY_SECONDS, "The print service has another host key.")
         except OSError as error:
             if await self._was_uploaded(files):

@@ -12,7 +12,7 @@ from asyncssh import SSHClientConnection
 
 from dunwell.accounts.installation.delivery_providers import SftpProvider
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
-from dunwell.contact.sending.batches.letter_folder import PART, HostKeyRefused, LoginRefused
+from dunwell.contact.sending.batches.letter_folder import PART_SUFFIX, HostKeyRefused, LoginRefused
 from dunwell.contact.sending.channel import DeliveryProviderUnusable
 from dunwell.platform.resources import Resources
 
@@ -31,7 +31,7 @@ class SftpLetterFolder:
 
     def __init__(
         self, provider: SftpProvider, *, password: bytes | None, key: bytes | None,
-        statement_timeout_seconds: float = _ANSWER_SECONDS,
+        answer_timeout_seconds: float = _ANSWER_SECONDS,
     ) -> None:  # fmt: skip
         """Raises ValueError if the key or the host key cannot be read."""
         try:
@@ -41,19 +41,19 @@ class SftpLetterFolder:
             raise ValueError(str(error)) from error
         self._provider = provider
         self._password = password.decode().rstrip("\r\n") if password else None
-        self._answer_seconds = statement_timeout_seconds
+        self._answer_seconds = answer_timeout_seconds
         self._slots = asyncio.Semaphore(_FILES_AT_ONCE)
-        self._opening = asyncio.Lock()
+        self._open_lock = asyncio.Lock()
         self._connection: SSHClientConnection | None = None
         self._client: asyncssh.SFTPClient | None = None
 
     async def write(self, name: str, content: bytes) -> None:
         async with self._slots, self._lend_client() as client:
-            below = posixpath.dirname(name)
-            if below and not await client.isdir(self._build_path(below)):
-                await client.mkdir(self._build_path(below))
+            parent = posixpath.dirname(name)
+            if parent and not await client.isdir(self._build_path(parent)):
+                await client.mkdir(self._build_path(parent))
             await self._upload_part(client, name, content)
-            await client.posix_rename(self._build_path(name + PART), self._build_path(name))
+            await client.posix_rename(self._build_path(name + PART_SUFFIX), self._build_path(name))
 
     async def write_part(self, name: str, content: bytes) -> None:
         async with self._slots, self._lend_client() as client:
@@ -61,7 +61,7 @@ class SftpLetterFolder:
 
     async def finish_part(self, name: str) -> None:
         async with self._lend_client() as client:
-            await client.posix_rename(self._build_path(name + PART), self._build_path(name))
+            await client.posix_rename(self._build_path(name + PART_SUFFIX), self._build_path(name))
 
     async def has(self, name: str) -> bool:
         async with self._lend_client() as client:
@@ -107,7 +107,7 @@ class SftpLetterFolder:
             return found.bavail * found.frsize
 
     async def close(self) -> None:
-        async with self._opening:
+        async with self._open_lock:
             connection, self._connection, self._client = self._connection, None, None
         if connection is not None:
             connection.abort()
@@ -118,7 +118,7 @@ class SftpLetterFolder:
         return posixpath.join(self._provider.folder, name)
 
     async def _upload_part(self, client: asyncssh.SFTPClient, name: str, content: bytes) -> None:
-        async with client.open(self._build_path(name + PART), "wb") as file:
+        async with client.open(self._build_path(name + PART_SUFFIX), "wb") as file:
             await file.write(content)
 
     @asynccontextmanager
@@ -149,7 +149,7 @@ class SftpLetterFolder:
             self._connection = self._client = None
 
     async def _ensure_open(self) -> asyncssh.SFTPClient:
-        async with self._opening:
+        async with self._open_lock:
             if self._client is not None and not self._is_closed():
                 return self._client
             try:

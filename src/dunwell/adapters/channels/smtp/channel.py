@@ -163,7 +163,7 @@ class SmtpChannel:
         self._keys = keys
         self._signer: Signer | None = open_signer(name, provider, secrets)
         self._connections = Connections(
-            build_mail_server(name, provider, secrets), most=provider.pace.at_once
+            build_mail_server(name, provider, secrets), limit=provider.pace.at_once
         )
         self._send_seconds = send_seconds
 

@@ -72,9 +72,9 @@ class Connection:
 class Connections:
     """The connections of one delivery provider. They must be closed at the end."""
 
-    def __init__(self, server: MailServer, *, most: int) -> None:
+    def __init__(self, server: MailServer, *, limit: int) -> None:
         self._server = server
-        self._slots = asyncio.Semaphore(most)
+        self._slots = asyncio.Semaphore(limit)
         self._idle: list[Connection] = []
         self._context: ssl.SSLContext | None = None
 

@@ -88,7 +88,7 @@ async def _end_transfer(
 
 async def _has_payment_hold(work: Work, claim_id: int) -> bool:
     holds = await load_holds(work.tx, work.merchant_id, claim_id)
-    return any(hold.kind is HoldKind.PAYMENT_PENDING and hold.stands(work.now) for hold in holds)
+    return any(hold.kind is HoldKind.PAYMENT_PENDING and hold.is_active(work.now) for hold in holds)
 
 
 async def check_choice(work: Work, claim_id: int, choice: PaymentChoice) -> None:

@@ -119,10 +119,10 @@ def list_priceable(
 
 
 def _group(
-    all_of: Iterable[PriceableMessages],
+    messages: Iterable[PriceableMessages],
 ) -> Mapping[tuple[Channel, str | None, str | None], MessageCost]:
     found: dict[tuple[Channel, str | None, str | None], MessageCost] = defaultdict(MessageCost)
-    for each in all_of:
+    for each in messages:
         found[each.key] = found[each.key].plus(each.price())
     return found
 

@@ -87,19 +87,19 @@ class NextContacts:
     """Finds the next contacts of many claims under one version. If no step has a condition, claims
     in the same position (such as those created by one request) share a result."""
 
-    def __init__(self, workflow: PreparedWorkflow, now: datetime, quiet: Guard) -> None:
-        """Create the finder. `quiet` delays contacts that fall into quiet hours."""
-        self._process = workflow
+    def __init__(self, workflow: PreparedWorkflow, now: datetime, quiet_guard: Guard) -> None:
+        """Create the finder. `quiet_guard` delays contacts that fall into quiet hours."""
+        self._workflow = workflow
         self._now = now
-        self._quiet = quiet
-        self._has_guards = any(step.when is not None for step in workflow.steps)
+        self._quiet_guard = quiet_guard
+        self._has_conditions = any(step.when is not None for step in workflow.steps)
         self._known: dict[object, NextContact | None] = {}
 
     def find(
         self, position: WorkflowPosition | PendingContact, facts: StepFacts
     ) -> NextContact | None:
-        if self._has_guards or isinstance(position, PendingContact):
-            return self._foresee(position, facts)
+        if self._has_conditions or isinstance(position, PendingContact):
+            return self._forecast(position, facts)
         key = (
             position.next_step_id,
             position.due_at,
@@ -110,15 +110,15 @@ class NextContacts:
         if key not in self._known:
             if len(self._known) >= _MAX_CACHED:
                 self._known.clear()
-            self._known[key] = self._foresee(position, facts)
+            self._known[key] = self._forecast(position, facts)
         return self._known[key]
 
-    def _foresee(
+    def _forecast(
         self, position: WorkflowPosition | PendingContact, facts: StepFacts
     ) -> NextContact | None:
         until = self._now + _FARTHEST
         for each in forecast(
-            self._process, position, facts, self._now, until=until, guard=self._quiet
+            self._workflow, position, facts, self._now, until=until, guard=self._quiet_guard
         ):
             if each.channel is not None and each.step is not None:
                 return NextContact(each.at, each.channel, each.step.id, each.step.name)
@@ -145,19 +145,19 @@ def find_changed_contents(before: Definition, after: Definition) -> ChangedConte
         if isinstance(step, ContactStep)
         and isinstance(old := steps_before.get(step.id), ContactStep)
         for channel in list_channels(step)
-        if _content_of(before, old, channel) != _content_of(after, step, channel)
+        if _build_content(before, old, channel) != _build_content(after, step, channel)
     )
 
 
 def has_same_course(before: Definition, after: Definition) -> bool:
     """Return whether every claim has the same contacts and fees at the same times under both
     definitions."""
-    return before.settings == after.settings and [*map(_course_of, before.steps)] == [
-        *map(_course_of, after.steps)
+    return before.settings == after.settings and [*map(_build_course, before.steps)] == [
+        *map(_build_course, after.steps)
     ]
 
 
-def _course_of(step: object) -> object:
+def _build_course(step: object) -> object:
     if isinstance(step, ContactStep):
         return step.id, step.name, step.when, step.send, list_channels(step)
     return step
@@ -176,7 +176,7 @@ def _list_aspects(
         yield ContactAspect.CONTENT
 
 
-def _content_of(definition: Definition, step: ContactStep, channel: Channel) -> object:
+def _build_content(definition: Definition, step: ContactStep, channel: Channel) -> object:
     """Return everything that a message is made of except the claim. If the template is missing,
     return its name."""
     template = definition.templates.get(step.template)
@@ -314,14 +314,14 @@ class PreviewEffects:
     # The outlook of the present version; None unless costs were requested.
     outlook_before: PreviewOutlook | None = None
 
-    def add(self, claim: ClaimContactChange, asked: PreviewScope) -> None:
+    def add(self, claim: ClaimContactChange, scope: PreviewScope) -> None:
         self.claims += 1
         self.counts[claim.kind] += 1
         self.aspects.update(claim.aspects)
-        if claim.kind in _LISTED and len(self.listed) < asked.listed:
+        if claim.kind in _LISTED and len(self.listed) < scope.listed:
             self.listed.append(claim)
-        if asked.sink is not None:
-            asked.sink(claim)
+        if scope.sink is not None:
+            scope.sink(claim)
 
 
 _LISTED = frozenset({ContactChangeKind.CHANGED, ContactChangeKind.GONE, ContactChangeKind.NEW})

@@ -192,11 +192,11 @@ def build_day_table(outlook: OutlookView, days: int) -> DayTable:
     for each in outlook.days:
         first = each.day - timedelta(days=each.day.weekday()) if is_by_week else each.day
         row = found.setdefault(first, [0] * (len(PREVIEW_CHANNELS) + 1))
-        for place, channel in enumerate(PREVIEW_CHANNELS):
-            row[place] += each.contacts.get(channel, 0)
+        for index, channel in enumerate(PREVIEW_CHANNELS):
+            row[index] += each.contacts.get(channel, 0)
         row[-1] += sum(each.held_back.values())
     rows = [DayRow(first, row[:-1], row[-1]) for first, row in sorted(found.items())]
-    contacts = [sum(row.contacts[place] for row in rows) for place in range(len(PREVIEW_CHANNELS))]
+    contacts = [sum(row.contacts[index] for row in rows) for index in range(len(PREVIEW_CHANNELS))]
     return DayTable(is_by_week, rows, contacts, sum(row.held_back for row in rows))
 
 

@@ -58,7 +58,7 @@ class PreviewView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 async def preview_draft(
-    work: Work, keys: KeyRing, workflow_id: UUID, asked: PreviewScope | None = None
+    work: Work, keys: KeyRing, workflow_id: UUID, scope: PreviewScope | None = None
 ) -> DraftPreview:
     """Preview the draft without writing. Call it in `database.snapshot`, so that all claims are
     read as of one instant.
@@ -66,15 +66,15 @@ async def preview_draft(
     Raises InvalidState: there is no draft; ValidationError: days out of range.
     """
     work.require(Right.CONFIGURE)
-    asked = asked or PreviewScope()
-    asked.check()
+    scope = scope or PreviewScope()
+    scope.check()
     plan = await plan_publication(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     effects = PreviewEffects()
     if plan.verdict is VersionVerdict.MINOR and current is not None and draft is not None:
         change = MinorVersionChange(current, draft.definition, plan.reached)
-        effects = await preview_effects(work, keys, change, asked)
+        effects = await preview_effects(work, keys, change, scope)
     configuration = work.merchant.configuration
     currency = draft.definition.settings.currency if draft else None
     return DraftPreview(
@@ -83,7 +83,7 @@ async def preview_draft(
         at=work.now,
         timezone=configuration.timezone,
         currency=currency or configuration.currency,
-        days=asked.days,
+        days=scope.days,
         effects=effects,
     )
 

@@ -51,8 +51,9 @@ from dunwell.platform.crypto import KeyRing
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastClaim:
-    """A claim to forecast: its position in the workflow, and the person whom it reaches."""
+class ClaimToForecast:
+    """A claim that is to be forecast: its position in the workflow, and the person whom it
+    reaches."""
 
     reference_number: str
     position: WorkflowPosition | PendingContact
@@ -87,7 +88,7 @@ class PersonForecast:
         self._hours = build_quiet_hours(self.configuration)
 
     def forecast_person(
-        self, claims_of_person: Sequence[ForecastClaim], contacted_on: Mapping[bytes, Days]
+        self, claims_of_person: Sequence[ClaimToForecast], contacted_on: Mapping[bytes, Days]
     ) -> None:
         """Forecast the claims of one person. `contacted_on` has the days on which the person's
         identities were contacted before."""
@@ -96,39 +97,41 @@ class PersonForecast:
             for each in claims_of_person
             for identity in each.identities
         }
-        courses = [self._start_course(each, days) for each in claims_of_person]
+        forecasts = [self._start_forecast(each, days) for each in claims_of_person]
         zone = self._hours["LETTER"].calendar
-        # The place keeps claims in order that act at the same instant.
+        # The index decides the order of claims that act at the same instant.
         waiting = [
-            (at, place) for place, each in enumerate(courses) if (at := each.next_at) is not None
+            (at, index) for index, each in enumerate(forecasts) if (at := each.next_at) is not None
         ]
         heapq.heapify(waiting)
         fees: list[int] = []
-        charged: dict[int, str] = {}
+        charged_claims: dict[int, str] = {}
         while waiting and waiting[0][0] <= self.until:
-            at, place = waiting[0]
-            foreseen = courses[place].advance()
+            at, index = waiting[0]
+            foreseen = forecasts[index].advance()
             if foreseen:
-                day, countries = zone.local_date(at), claims_of_person[place].countries
+                day, countries = zone.local_date(at), claims_of_person[index].countries
                 added = self.outlook.add_foreseen(foreseen, day, countries)
                 if added:
                     fees += added
-                    charged[place] = claims_of_person[place].reference_number
-            following = courses[place].next_at
+                    charged_claims[index] = claims_of_person[index].reference_number
+            following = forecasts[index].next_at
             if following is None:
                 heapq.heappop(waiting)
             else:
-                heapq.heapreplace(waiting, (following, place))
-        example = min(charged.values(), default="")
-        self.outlook.add_debtor(DebtorFees(sum(fees), len(fees), len(charged), example))
+                heapq.heapreplace(waiting, (following, index))
+        example = min(charged_claims.values(), default="")
+        self.outlook.add_debtor(DebtorFees(sum(fees), len(fees), len(charged_claims), example))
 
-    def _start_course(self, claim: ForecastClaim, days: dict[bytes, list[date]]) -> ClaimForecast:
+    def _start_forecast(
+        self, claim: ClaimToForecast, days: dict[bytes, list[date]]
+    ) -> ClaimForecast:
         guard = PersonGuard(
             guards=self.configuration.guards,
             quiet=self._hours,
             identities=claim.identities,
             days=days,
-            note=self.outlook.add_hold,
+            on_hold=self.outlook.add_hold,
         )
         return ClaimForecast(
             workflow=self.workflow,
@@ -183,15 +186,15 @@ class _VersionsCompared:
 
     before: PreparedWorkflow
     after: PreparedWorkflow
-    is_same_course: bool
+    has_same_course: bool
     changed: ChangedContents
-    # For each place in the steps: the channels that contacts from there on may use.
+    # For each index of a step: the channels that contacts from there on may use.
     channels_from: Sequence[frozenset[Channel]]
     contacts_before: NextContacts
     contacts_after: NextContacts
     forecast: PersonForecast
-    # The forecast of the present version. None if the courses are the same or costs were not
-    # requested.
+    # The forecast of the present version. None if both versions have the same course or costs were
+    # not requested.
     forecast_before: PersonForecast | None
     # The day in the workflow's time zone.
     today: date
@@ -203,7 +206,7 @@ class _VersionsCompared:
 
     def compare(self, claim: RunningClaim) -> ClaimContactChange:
         facts, now = claim.facts, self.forecast.now
-        if claim.is_held_without_end or claim.is_unsettled:
+        if claim.is_held_without_end or claim.has_unknown_outcome:
             kind = (
                 ContactChangeKind.HELD if claim.is_held_without_end else ContactChangeKind.UNSETTLED
             )
@@ -211,7 +214,7 @@ class _VersionsCompared:
         step_facts = facts.step_facts(self.today)
         after = self.contacts_after.find(find_forecast_start(self.after, claim, now), step_facts)
         before = after
-        if not self.is_same_course:
+        if not self.has_same_course:
             before = self.contacts_before.find(
                 find_forecast_start(self.before, claim, now), step_facts
             )
@@ -243,7 +246,7 @@ def _prepare_comparison(
     return _VersionsCompared(
         before=before,
         after=after,
-        is_same_course=is_same_course,
+        has_same_course=is_same_course,
         changed=find_changed_contents(current.definition, draft),
         channels_from=list(_list_channels_from(after)),
         contacts_before=NextContacts(before, work.now, quiet),
@@ -258,9 +261,9 @@ def _prepare_comparison(
 
 
 def _list_channels_from(workflow: PreparedWorkflow) -> Iterator[frozenset[Channel]]:
-    """Yield the channels for each place, including the one after the last step."""
-    for place in range(len(workflow.steps) + 1):
-        contacts = [s for s in workflow.steps[place:] if isinstance(s, ContactStep)]
+    """Yield the channels for each index of a step, including the one after the last step."""
+    for index in range(len(workflow.steps) + 1):
+        contacts = [s for s in workflow.steps[index:] if isinstance(s, ContactStep)]
         yield frozenset(channel for step in contacts for channel in list_channels(step))
 
 
@@ -269,7 +272,7 @@ async def _forecast_persons(
 ) -> None:
     """Forecast the claims of whole persons, after loading when they were contacted last."""
     persons = [
-        [each for each in of_person if not (each.is_held_without_end or each.is_unsettled)]
+        [each for each in of_person if not (each.is_held_without_end or each.has_unknown_outcome)]
         for _, of_person in groupby(claims, attrgetter("person"))
     ]
     after = [
@@ -292,7 +295,7 @@ async def _forecast_persons(
 
 def _build_forecast_claim(
     work: Work, keys: KeyRing, versions: _VersionsCompared, claim: RunningClaim
-) -> ForecastClaim:
+) -> ClaimToForecast:
     facts, home_country = claim.facts, versions.home_country
     position = find_position(versions.after, facts)
     possible = versions.channels_from[versions.after.index_of(position.next_step_id)]
@@ -300,7 +303,7 @@ def _build_forecast_claim(
         facts.reference_number,
         is_reachable=not possible or bool(possible & facts.usable_channels),
     )
-    return ForecastClaim(
+    return ClaimToForecast(
         facts.reference_number,
         find_forecast_start(versions.after, claim, work.now),
         facts=facts.step_facts(versions.today),

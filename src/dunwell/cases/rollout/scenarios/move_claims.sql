@@ -1,7 +1,7 @@
--- Puts a scenario's claims where they go on after it was edited, in one statement. Contacts planned
--- by a step that was removed are cancelled, and their claims continue at once; one that is at its
--- channel already is settled as ever. $1 merchant, $2 workflow, $3 version, $4 now, $5 the first step,
--- $6 from and $7 to steps (0: after the last), $8 removed steps. The claims are locked.
+-- Move a scenario's claims to the steps at which they continue after an edit, in one statement.
+-- Planned contacts of removed steps are cancelled, and their claims continue at once; a contact
+-- that was handed over still gets its outcome. $1 merchant, $2 workflow, $3 version, $4 now, $5
+-- first step, $6 old and $7 new steps (0: after the last), $8 removed steps. The claims are locked.
 WITH cancelled AS (
     UPDATE communications m
     SET state = 'CANCELLED', settled_at = $4, lease_id = NULL, lease_until = NULL, held_by = NULL,
@@ -13,7 +13,7 @@ WITH cancelled AS (
     RETURNING m.claim_id
 ), placed AS MATERIALIZED (
     SELECT c.claim_id, c.run, c.next_step_id AS from_step_id,
-           x.claim_id IS NOT NULL AND c.due_at IS NULL AS goes_on,
+           x.claim_id IS NOT NULL AND c.due_at IS NULL AS continues_now,
            CASE WHEN coalesce(c.status_before_collected, c.status) = 'CREATED' THEN $5
                 WHEN n.from_step_id IS NOT NULL THEN nullif(n.to_step_id, 0)
                 ELSE c.next_step_id END AS to_step_id
@@ -25,13 +25,13 @@ WITH cancelled AS (
       AND c.status IN ('CREATED', 'IN_PROCESS', 'COLLECTED')
 ), moved AS (
     UPDATE claims c
-    SET next_step_id = p.to_step_id, due_at = CASE WHEN p.goes_on THEN $4 ELSE c.due_at END,
+    SET next_step_id = p.to_step_id, due_at = CASE WHEN p.continues_now THEN $4 ELSE c.due_at END,
         updated_at = $4
     FROM placed p
     WHERE c.merchant_id = $1 AND c.claim_id = p.claim_id
-      AND (p.goes_on OR p.to_step_id IS DISTINCT FROM p.from_step_id)
+      AND (p.continues_now OR p.to_step_id IS DISTINCT FROM p.from_step_id)
 )
--- The step a claim stood at is not left out in silence.
+-- The history names the removed step at which a claim was, as skipped.
 INSERT INTO step_history (merchant_id, claim_id, run, step_id, version_id, outcome, reason, at)
 SELECT $1, claim_id, run, from_step_id, $3, 'SKIPPED', 'TAKEN_OUT', $4
 FROM placed

@@ -44,18 +44,16 @@ class _StepChange:
     new: Mapping[int, int]
     names: Mapping[StepPosition, str]
 
-    def kept_before(self, place: StepPosition) -> list[int]:
-        """Return the remaining steps that a claim at `place` has done."""
-        limit = len(self.old) if place is None else self.old[place]
+    def kept_before(self, position: StepPosition) -> list[int]:
+        """Return the remaining steps that a claim at this old position has done."""
+        limit = len(self.old) if position is None else self.old[position]
         return [each for each, index in self.old.items() if index < limit and each in self.new]
 
-    def find_index(self, place: StepPosition) -> int:
-        """Return the index in the new order at which a claim at the old position `place`
-        continues.
-        """
-        if place is not None and place in self.new:
-            return self.new[place]
-        return 1 + max((self.new[each] for each in self.kept_before(place)), default=-1)
+    def find_index(self, position: StepPosition) -> int:
+        """Return the index in the new order at which a claim at this old position continues."""
+        if position is not None and position in self.new:
+            return self.new[position]
+        return 1 + max((self.new[each] for each in self.kept_before(position)), default=-1)
 
 
 def decide_edit(
@@ -74,8 +72,8 @@ def decide_edit(
     if faults:
         return ScenarioEdit(removed=removed, faults=list(dict.fromkeys(faults)))
     ids: list[StepPosition] = [*change.new, None]
-    places = {place: ids[change.find_index(place)] for place in claims_by_step}
-    moves = {place: after for place, after in places.items() if place != after}
+    positions = {position: ids[change.find_index(position)] for position in claims_by_step}
+    moves = {position: after for position, after in positions.items() if position != after}
     words = [
         *_describe_moves(change, moves, claims_by_step),
         *_describe_passed(change, claims_by_step),
@@ -123,27 +121,27 @@ def _name_all(old: Definition, new: Definition) -> dict[StepPosition, str]:
 def _find_order_faults(
     change: _StepChange, claims_by_step: Mapping[StepPosition, int]
 ) -> Iterator[Fault]:
-    for place, claims in claims_by_step.items():
-        index, done = change.find_index(place), change.kept_before(place)
-        for step_id, at in change.new.items():
-            if step_id not in change.old or step_id == place:
+    for position, claims in claims_by_step.items():
+        index, done = change.find_index(position), change.kept_before(position)
+        for step_id, index_of_step in change.new.items():
+            if step_id not in change.old or step_id == position:
                 continue
-            if step_id in done and at >= index:
-                yield _build_order_fault(change, (step_id, place), claims, "would run again")
-            elif step_id not in done and at < index:
-                yield _build_order_fault(change, (step_id, place), claims, "would never run")
+            if step_id in done and index_of_step >= index:
+                yield _build_order_fault(change, (step_id, position), claims, "would run again")
+            elif step_id not in done and index_of_step < index:
+                yield _build_order_fault(change, (step_id, position), claims, "would never run")
 
 
 def _build_order_fault(
-    change: _StepChange, pair: tuple[int, StepPosition], claims: int, what: str
+    change: _StepChange, pair: tuple[int, StepPosition], claims: int, consequence: str
 ) -> Fault:
-    step_id, place = pair
+    step_id, position = pair
     message = (
-        f"{_capital(change.names[step_id])} {what} for {render_claim_count(claims)} at "
-        f"{change.names[place]}. Keep the order, give the step a new id to run it as another step, "
-        "or save the new order as another scenario."
+        f"{_capital(change.names[step_id])} {consequence} for {render_claim_count(claims)} at "
+        f"{change.names[position]}. Keep the order, give the step a new id to run it as another "
+        "step, or save the new order as another scenario."
     )
-    code = "WOULD_REPEAT" if what == "would run again" else "WOULD_SKIP"
+    code = "WOULD_REPEAT" if consequence == "would run again" else "WOULD_SKIP"
     return Fault(f"/steps/{change.new[step_id]}", message, code)
 
 
@@ -152,10 +150,10 @@ def _describe_moves(
     moves: Mapping[StepPosition, StepPosition],
     claims_by_step: Mapping[StepPosition, int],
 ) -> Iterator[str]:
-    for place, after in moves.items():
-        claims = claims_by_step[place]
+    for position, after in moves.items():
+        claims = claims_by_step[position]
         verb = "continues" if claims == 1 else "continue"
-        origin = "after the last step" if place is None else f"at {change.names[place]}"
+        origin = "after the last step" if position is None else f"at {change.names[position]}"
         yield f"{render_claim_count(claims)} {origin} {verb} at {change.names[after]}"
 
 
@@ -163,10 +161,14 @@ def _describe_passed(
     change: _StepChange, claims_by_step: Mapping[StepPosition, int]
 ) -> Iterator[str]:
     """Yield a line for each new step that claims have already passed."""
-    for step_id, at in change.new.items():
+    for step_id, index_of_step in change.new.items():
         if step_id in change.old:
             continue
-        past = sum(n for place, n in claims_by_step.items() if change.find_index(place) > at)
+        past = sum(
+            n
+            for position, n in claims_by_step.items()
+            if change.find_index(position) > index_of_step
+        )
         if past:
             run = "is past it and does not" if past == 1 else "are past it and do not"
             yield f"{change.names[step_id]} added: {render_claim_count(past)} {run} run it"

@@ -76,7 +76,7 @@ async def move_claims(
     """Move the claims, which must be locked."""
     await tx.execute(
         _MOVE, merchant_id, moving.workflow_id, moving.version_id, now, moving.first_step_id,
-        [_END if place is None else place for place in moving.moves],
-        [_END if place is None else place for place in moving.moves.values()],
+        [_END if position is None else position for position in moving.moves],
+        [_END if position is None else position for position in moving.moves.values()],
         list(moving.removed_step_ids),
     )  # fmt: skip

@@ -66,12 +66,12 @@ def review_text(
     definition: Definition, place: TextPlace, configuration: Configuration
 ) -> TextReview:
     """Review the text at the place, with its snippets. `configuration` is the merchant's."""
-    alone = _isolate_text(definition, place)
+    isolated = _isolate_text(definition, place)
     found = [
-        *find_text_faults(alone.templates, alone.snippets, alone.settings.languages),
-        *list_template_faults(alone),
-        *list_forbidden_word_faults(alone, configuration.forbidden_words),
-        *list_missing_value_faults(configuration, alone),
+        *find_text_faults(isolated.templates, isolated.snippets, isolated.settings.languages),
+        *list_template_faults(isolated),
+        *list_forbidden_word_faults(isolated, configuration.forbidden_words),
+        *list_missing_value_faults(configuration, isolated),
     ]
     written = find_text(definition, place) or TextContent()
     counted = [(each, count_words(each)) for each in list_sentences(written.body)]
@@ -155,14 +155,14 @@ async def edit_text(
     if newest is None:
         raise InvalidState("The workflow has neither a draft nor a version.", state="EMPTY")
     definition = newest.definition
-    theirs = find_text(definition, place)
+    present = find_text(definition, place)
     # There is no conflict if the present text is already the wanted one.
-    if expected_revision != compute_revision(theirs) and theirs != written:
+    if expected_revision != compute_revision(present) and present != written:
         changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
         raise EditConflict(
             "The text was changed since you opened it. Compare it with yours and save again.",
             part=place.part,
-            current=theirs,
+            current=present,
             change=find_last_change(changes, place.part),
         )
     wanted = find_part(replace_text(definition, place, written), place)

@@ -33,7 +33,7 @@ class TextCell:
     faults: Sequence[Fault]
 
     @property
-    def is_half(self) -> bool:
+    def is_incomplete(self) -> bool:
         """True if the subject or the body is missing."""
         written = self.written
         return written is not None and not (
@@ -56,7 +56,7 @@ class TextGridBlock:
     """A template or a snippet. `others` has the channels without a text that need none."""
 
     name: str
-    lines: Sequence[TextGridRow]
+    rows: Sequence[TextGridRow]
     others: Sequence[Channel] = ()
 
 
@@ -68,52 +68,54 @@ class TextGrid:
 
     @property
     def gaps(self) -> int:
-        return sum(each.written is None or each.is_half for each in self._list_cells())
+        return sum(each.written is None or each.is_incomplete for each in self._list_cells())
 
     @property
     def faulty(self) -> int:
         """The number of complete texts with faults that prevent publication."""
         cells = self._list_cells()
-        return sum(bool(each.written and not each.is_half and each.faults) for each in cells)
+        return sum(bool(each.written and not each.is_incomplete and each.faults) for each in cells)
 
     def _list_cells(self) -> Iterator[TextCell]:
         for block in (*self.templates, *self.snippets):
-            for line in block.lines:
-                yield from line.cells
+            for row in block.rows:
+                yield from row.cells
 
 
 def build_text_grid(definition: Definition, configuration: Configuration) -> TextGrid:
     """Build the grid. `configuration` is the merchant's. A template that a step names but that does
     not exist has only missing texts."""
     by_pointer = _find_faults(definition, configuration)
-    sending = _find_sending(definition)
-    names = dict.fromkeys([*definition.templates, *(name for name, _ in sending)])
+    steps_by_text = _list_steps_by_text(definition)
+    names = dict.fromkeys([*definition.templates, *(name for name, _ in steps_by_text)])
     languages = list(dict.fromkeys(definition.settings.languages))
 
-    def lay_line(name: str, channel: Channel | None) -> TextGridRow:
+    def build_row(name: str, channel: Channel | None) -> TextGridRow:
         group: Group = "snippets" if channel is None else "templates"
         places = [TextPlace(group, name, language, channel) for language in languages]
         cells = [
             TextCell(place, find_text(definition, place), _list_faults(by_pointer, place))
             for place in places
         ]
-        return TextGridRow(channel, cells, sending.get((name, channel), ()) if channel else ())
+        return TextGridRow(
+            channel, cells, steps_by_text.get((name, channel), ()) if channel else ()
+        )
 
-    def lay_template(name: str) -> TextGridBlock:
+    def build_block(name: str) -> TextGridBlock:
         template = definition.templates.get(name)
         wanted = [
             channel
             for channel in CHANNELS
-            if (name, channel) in sending
+            if (name, channel) in steps_by_text
             or (template is not None and get_channel_texts(template, channel))
         ]
         others = [channel for channel in CHANNELS if channel not in wanted]
-        return TextGridBlock(name, [lay_line(name, channel) for channel in wanted], others)
+        return TextGridBlock(name, [build_row(name, channel) for channel in wanted], others)
 
     return TextGrid(
         languages=languages,
-        templates=[lay_template(name) for name in names],
-        snippets=[TextGridBlock(name, [lay_line(name, None)]) for name in definition.snippets],
+        templates=[build_block(name) for name in names],
+        snippets=[TextGridBlock(name, [build_row(name, None)]) for name in definition.snippets],
     )
 
 
@@ -135,7 +137,7 @@ def _list_faults(by_pointer: Mapping[str, Sequence[Fault]], place: TextPlace) ->
     return [fault for pointer in place.pointers for fault in by_pointer.get(pointer, ())]
 
 
-def _find_sending(definition: Definition) -> Mapping[tuple[str, Channel], Sequence[str]]:
+def _list_steps_by_text(definition: Definition) -> Mapping[tuple[str, Channel], Sequence[str]]:
     """Return the names of the steps by the template and channel that they send, including
     fallbacks."""
     found: dict[tuple[str, Channel], list[str]] = defaultdict(list)

@@ -26,11 +26,11 @@ from dunwell.platform.database.attempts import count_attempt, load_attempts
 from dunwell.platform.errors import Fault, InvalidState, RateLimited, ValidationError
 from dunwell.platform.resources import Resources
 
-# Per user within the period below.
+# The limit for one user within the period below.
 MAX_TRIALS = 20
 _WINDOW = timedelta(hours=1)
 _ATTEMPT_KIND = "trial-messages"
-_MARK = "[Test] "
+_SUBJECT_PREFIX = "[Test] "
 # Bounces of the message belong to no claim.
 _NO_CLAIM = 0
 
@@ -54,11 +54,11 @@ async def prepare_trial(
     """
     work.require(Right.CONFIGURE)
     if wanted.channel != "EMAIL":
-        only = "Users only have an e-mail address; use the preview instead."
-        raise ValidationError([Fault("/channel", only, "NO_ADDRESS")])
+        problem = "Users only have an e-mail address; use the preview instead."
+        raise ValidationError([Fault("/channel", problem, "NO_ADDRESS")])
     if "EMAIL" not in work.merchant.configuration.channels:
-        no_line = "The merchant has no channel for e-mail; add one to its file."
-        raise InvalidState(no_line, state="NO_CHANNEL")
+        problem = "The merchant has no channel for e-mail; add one to its file."
+        raise InvalidState(problem, state="NO_CHANNEL")
     recipient = await _get_own_address(work)
     trial_id = work.ids.new(work.real_now)
     message = await prepare_message(work, resources, definition, wanted, contact_id=trial_id)
@@ -80,13 +80,13 @@ async def record_trial(work: Work, resources: Resources, trial: PreparedTrial, a
 async def write_trial(trial: PreparedTrial) -> Message:
     """Render the message, outside any transaction. Raises ValidationError if the channel cannot
     carry it."""
-    rendered, head = await trial.message.write(), trial.message.writer.head
-    message = build_message(head, rendered.planned.contact, rendered.content, trial.created_at)
+    rendered, source = await trial.message.write(), trial.message.writer.source
+    message = build_message(source, rendered.planned.contact, rendered.content, trial.created_at)
     return replace(
         message,
         claim_id=_NO_CLAIM,
         recipient=trial.recipient,
-        subject=f"{_MARK}{message.subject or ''}",
+        subject=f"{_SUBJECT_PREFIX}{message.subject or ''}",
         unsubscribe_url=None,
     )
 
@@ -98,8 +98,8 @@ async def _get_own_address(work: Work) -> str:
     if actor.kind is ActorKind.USER and actor.actor_id:
         user = await load_user(work.tx, UUID(actor.actor_id))
     if user is None:
-        words = "Tests go to the signed-in user; sign in to the portal."
-        raise InvalidState(words, state="NO_USER")
+        problem = "Tests go to the signed-in user; sign in to the portal."
+        raise InvalidState(problem, state="NO_USER")
     return user.email
 
 
@@ -113,6 +113,6 @@ async def _count_trial(work: Work, keys: KeyRing) -> None:
         sent = None
     if sent is not None and sent.count >= MAX_TRIALS:
         wait = sent.first_at + _WINDOW - work.real_now
-        words = f"You have sent {MAX_TRIALS} tests within an hour. Try again later."
-        raise RateLimited(words, retry_after=int(wait.total_seconds()) + 1)
+        problem = f"You have sent {MAX_TRIALS} tests within an hour. Try again later."
+        raise RateLimited(problem, retry_after=int(wait.total_seconds()) + 1)
     await count_attempt(work.tx, subject, sent, work.real_now)

@@ -145,16 +145,16 @@ class _SimulationRun:
 
 
 async def prepare_simulation(
-    work: Work, resources: Resources, definition: Definition, played: SimulationScope
+    work: Work, resources: Resources, definition: Definition, scope: SimulationScope
 ) -> PreparedSimulation:
     """Load the facts. Raises NotFound (claim) and MerchantNotConfigured."""
     work.require(Right.CONFIGURE)
     writer = await prepare_trial_writer(work, resources, definition)
-    start = _find_start(work, writer, played)
+    start = _find_start(work, writer, scope)
     today = writer.workflow.calendar.local_date(start)
-    recipient = await get_recipient(work, definition, played.claim_id, played.case, today=today)
+    recipient = await get_recipient(work, definition, scope.claim_id, scope.case, today=today)
     simulated = await _load_simulated_claim(
-        work, resources, recipient=recipient, played=played, today=today
+        work, resources, recipient=recipient, scope=scope, today=today
     )
     return PreparedSimulation(writer, recipient, simulated, start)
 
@@ -189,25 +189,25 @@ def _is_priced(step: SimulatedStep) -> bool:
     return step.text is not None and step.text.cost is not None
 
 
-def _find_start(work: Work, writer: TrialWriter, played: SimulationScope) -> datetime:
+def _find_start(work: Work, writer: TrialWriter, scope: SimulationScope) -> datetime:
     """Return the start, at the present time of day."""
-    if played.start_on is None:
+    if scope.start_on is None:
         return work.now
     calendar = writer.workflow.calendar
     time = work.now.astimezone(calendar.zone).time()
-    return calendar.to_instant(datetime.combine(played.start_on, time))
+    return calendar.to_instant(datetime.combine(scope.start_on, time))
 
 
 async def _load_simulated_claim(
     work: Work,
     resources: Resources,
     recipient: SampleRecipient,
-    played: SimulationScope,
+    scope: SimulationScope,
     today: date,
 ) -> SimulatedClaim:
     """Load the claim to simulate. For a claim of the merchant, earlier contacts of its person
     count."""
-    if played.claim_id is None:
+    if scope.claim_id is None:
         usable = list_usable_channels(
             work.merchant.configuration.channels,
             email=recipient.email, mobile_number=recipient.mobile_number, address=recipient.address,
@@ -215,9 +215,9 @@ async def _load_simulated_claim(
         return SimulatedClaim(
             recipient.claim, replace(recipient.step_facts(today), usable_channels=usable)
         )
-    claims = await load_claims(work.tx, resources.keys, work.merchant, [played.claim_id])
+    claims = await load_claims(work.tx, resources.keys, work.merchant, [scope.claim_id])
     if not claims:
-        raise NotFound(f"There is no claim {played.claim_id}.")
+        raise NotFound(f"There is no claim {scope.claim_id}.")
     person = list_identities(resources.keys, work.merchant_id, build_debtor_person(claims[0]))
     contacted_on = await load_contact_days(work.tx, work.merchant_id, person)
     facts = replace(claims[0].step_facts(today), tried=NOTHING_TRIED)

@@ -44,7 +44,7 @@ class DayReason:
     day: date
 
 
-def explain_put_off(calendar: Calendar, due_at: datetime, at: datetime) -> Iterator[DayReason]:
+def explain_delay(calendar: Calendar, due_at: datetime, at: datetime) -> Iterator[DayReason]:
     """Yield the calendar's reasons why a contact that was due at `due_at` is made at `at`. The
     reasons of guards are added separately."""
     if calendar.next_opening(due_at) == due_at:
@@ -53,7 +53,7 @@ def explain_put_off(calendar: Calendar, due_at: datetime, at: datetime) -> Itera
     if calendar.is_business_day(day):
         yield DayReason("BEFORE_HOURS" if day == last else "AFTER_HOURS", day)
         day += _ONE_DAY
-    yield from _list_passed(calendar, day, last)
+    yield from _list_skipped_days(calendar, day, last)
 
 
 def explain_wait(calendar: Calendar, step: WaitStep, since: datetime) -> Iterator[DayReason]:
@@ -63,7 +63,7 @@ def explain_wait(calendar: Calendar, step: WaitStep, since: datetime) -> Iterato
         return
     end = calendar.local_date(calendar.end_of_wait(step, since))
     day = calendar.local_date(since) + _ONE_DAY
-    for reason in _list_passed(calendar, day, end):
+    for reason in _list_skipped_days(calendar, day, end):
         if reason.code == "HOLIDAY":
             yield reason
 
@@ -72,7 +72,7 @@ def explain_guard(held_by: HoldReason, day: date) -> DayReason:
     return DayReason(held_by.value, day)
 
 
-def _list_passed(calendar: Calendar, day: date, last: date) -> Iterator[DayReason]:
+def _list_skipped_days(calendar: Calendar, day: date, last: date) -> Iterator[DayReason]:
     """Yield the days before `last` on which the debtor is not contacted, each with its reason."""
     for _ in range(_MAX_DAYS):
         if day >= last:
@@ -126,22 +126,23 @@ def simulate_events(
     contact is accepted at once."""
     held: list[DayReason] = []
 
-    def note(day: date, held_by: HoldReason) -> None:
+    def record_hold(day: date, held_by: HoldReason) -> None:
         held.append(explain_guard(held_by, day))
 
     known = simulated.contacted_on or {}
     guard = PersonGuard(
         guards=configuration.guards, quiet=build_quiet_hours(configuration),
         identities=simulated.identities,
-        days={each: list(known.get(each, ())) for each in simulated.identities}, note=note,
+        days={each: list(known.get(each, ())) for each in simulated.identities},
+        on_hold=record_hold,
     )  # fmt: skip
     facts = replace(simulated.facts, has_reached=False, letter_sent_at=None)
-    course = ClaimForecast(
+    claim_forecast = ClaimForecast(
         workflow, WorkflowPosition(workflow.id_at(0), start), facts=facts, now=start, guard=guard
     )
     claim, due_at = simulated.claim, start
-    while (at := course.next_at) is not None and at <= start + _MAX_DURATION:
-        for foreseen in course.advance():
+    while (at := claim_forecast.next_at) is not None and at <= start + _MAX_DURATION:
+        for foreseen in claim_forecast.advance():
             claim = _add_fee(claim, foreseen, workflow.calendar.local_date(at))
             reasons = [*_explain(workflow, foreseen, facts=facts, due_at=due_at), *held]
             yield SimulatedEvent(foreseen, reasons, claim, facts.letter_sent_at)
@@ -162,7 +163,7 @@ def _explain(
             yield DayReason("LETTER_ON_ITS_WAY", workflow.calendar.local_date(since))
         yield from explain_wait(workflow.calendar, outcome.step, since)
     elif isinstance(step, ContactStep) and step.send == "CONTACT_HOURS":
-        yield from explain_put_off(workflow.calendar, due_at, foreseen.at)
+        yield from explain_delay(workflow.calendar, due_at, foreseen.at)
 
 
 def _add_fee(claim: MessageClaim, foreseen: ForecastStep, day: date) -> MessageClaim:

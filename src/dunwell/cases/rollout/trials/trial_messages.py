@@ -61,14 +61,14 @@ class TrialMessage:
 class TrialWriter:
     """Everything that is needed to render a definition's messages."""
 
-    head: MessageSource
+    source: MessageSource
     definition: Definition
     workflow: PreparedWorkflow
     providers: Mapping[str, DeliveryProvider]
 
     @property
     def merchant(self) -> Merchant:
-        return self.head.merchant
+        return self.source.merchant
 
     def write(
         self, recipient: SampleRecipient, message: TrialMessage
@@ -85,7 +85,7 @@ class TrialWriter:
         recipient = replace(recipient, language=message.language or recipient.language)
         planned = recipient.plan(message.channel, message.contact_id)
         return render_contact(
-            self.head, planned, StepExecution(version, step, message.today, message.pay_by)
+            self.source, planned, StepExecution(version, step, message.today, message.pay_by)
         )
 
     def price(self, rendered: RenderedContact, pages: int | None = None) -> Decimal | None:
@@ -107,8 +107,10 @@ class TrialWriter:
         if pages is None:
             return None
         country = (contact.address or {}).get("country")
-        home = find_timezone_country(self.merchant.configuration.timezone)
-        return compute_price(provider, PricedMessage(pages, *filter(None, [country or home])))
+        home_country = find_timezone_country(self.merchant.configuration.timezone)
+        return compute_price(
+            provider, PricedMessage(pages, *filter(None, [country or home_country]))
+        )
 
 
 async def prepare_trial_writer(
@@ -117,7 +119,7 @@ async def prepare_trial_writer(
     work.require(Right.CONFIGURE)
     installation = (await load_installation(work.tx)).installation
     providers = installation.delivery_providers or {}
-    head = MessageSource(
+    source = MessageSource(
         work.merchant,
         resources.settings.public_url,
         keys=resources.keys,
@@ -125,7 +127,7 @@ async def prepare_trial_writer(
         layout=choose_letter_layout(work.merchant, providers),
     )
     workflow = prepare_workflow(definition, work.merchant.configuration)
-    return TrialWriter(head, definition, workflow, providers)
+    return TrialWriter(source, definition, workflow, providers)
 
 
 _SAMPLE_PAY_BY_DELAY = timedelta(days=13)
@@ -155,7 +157,7 @@ def list_placeholders(
     sample = build_sample(work.merchant.configuration.currency, today)
     planned = sample.plan(place.channel or CHANNELS[0])
     values = MessageValues(
-        gather_facts(writer.head, planned, today, today + _SAMPLE_PAY_BY_DELAY), place.language
+        gather_facts(writer.source, planned, today, today + _SAMPLE_PAY_BY_DELAY), place.language
     )
     shown = [
         PlaceholderExample(name, _mask_secrets(values.text(name))) for name in _list_names(place)
@@ -174,11 +176,13 @@ def list_placeholders(
 
 def _list_names(place: TextPlace) -> Iterator[str]:
     """Yield the names. An SMS has no table of items, and only a letter has a code."""
-    kept_out: dict[str, tuple[Channel | None, ...]] = {
+    allowed_channels: dict[str, tuple[Channel | None, ...]] = {
         ITEMS: ("EMAIL", "LETTER", None), LANDING_CODE: ("LETTER",),
     }  # fmt: skip
     yield from (
-        name for name in PLACEHOLDER_NAMES if place.channel in kept_out.get(name, (place.channel,))
+        name
+        for name in PLACEHOLDER_NAMES
+        if place.channel in allowed_channels.get(name, (place.channel,))
     )
 
 

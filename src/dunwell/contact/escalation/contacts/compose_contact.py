@@ -58,26 +58,30 @@ class MessageSource:
     layout: str = DEFAULT_LAYOUT
 
 
-def choose_letter_layout(merchant: Merchant, lines: Mapping[str, DeliveryProvider] | None) -> str:
+def choose_letter_layout(
+    merchant: Merchant, providers: Mapping[str, DeliveryProvider] | None
+) -> str:
     """Return the layout of the merchant's print provider.
 
-    lines: the delivery providers of the installation file, by name.
+    providers: the delivery providers of the installation file, by name.
     """
     setup = merchant.configuration.channels.get("LETTER")
-    line = (lines or {}).get(setup.provider) if setup and setup.provider else None
-    return line.layout if isinstance(line, FolderProvider | SftpProvider) else DEFAULT_LAYOUT
+    provider = (providers or {}).get(setup.provider) if setup and setup.provider else None
+    if isinstance(provider, FolderProvider | SftpProvider):
+        return provider.layout
+    return DEFAULT_LAYOUT
 
 
-def choose_language(definition: Definition, claims: str | None, merchant: Merchant) -> str:
+def choose_language(definition: Definition, claim_language: str | None, merchant: Merchant) -> str:
     """Return the claim's language if the workflow offers it, otherwise the merchant's, otherwise
     the first language of the workflow."""
     offered: Sequence[str] = definition.settings.languages
-    wanted = (claims, merchant.configuration.language)
+    wanted = (claim_language, merchant.configuration.language)
     return next((each for each in wanted if each is not None and each in offered), offered[0])
 
 
 def gather_facts(
-    head: MessageSource, planned: PlannedContact, today: date, pay_by: date | None
+    source: MessageSource, planned: PlannedContact, today: date, pay_by: date | None
 ) -> MessageFacts:
     """Return the facts for the placeholders of the contact's template.
 
@@ -87,12 +91,12 @@ def gather_facts(
     return MessageFacts(
         claim=planned.claim,
         debtor=planned.debtor,
-        creditor=build_creditor(head.merchant, head.operator),
+        creditor=build_creditor(source.merchant, source.operator),
         today=today,
         landing=LandingFacts(
-            url=f"{head.public_url}/q/{TOKEN_MASK}",
+            url=f"{source.public_url}/q/{TOKEN_MASK}",
             code=CODE_MASK if planned.contact.channel == "LETTER" else None,
-            domain=urlsplit(head.public_url).netloc,
+            domain=urlsplit(source.public_url).netloc,
         ),
         pay_by=pay_by,
     )
@@ -103,8 +107,8 @@ _MASKS = (TOKEN_MASK, CODE_MASK, CHECK_MASK)
 
 @dataclass(frozen=True, slots=True)
 class StepExecution:
-    """One execution of a contact step: its version, the local date, the pay-by date and
-    attachments."""
+    """One execution of a contact step: the version, the step, the local date, the pay-by date and
+    the attachments."""
 
     version: Version
     step: ContactStep
@@ -122,9 +126,9 @@ class MessageFiles:
 
 
 def render_contact(
-    head: MessageSource,
+    source: MessageSource,
     planned: PlannedContact,
-    occasion: StepExecution,
+    execution: StepExecution,
     enclosures: Sequence[Enclosure] = (),
 ) -> RenderedContact | Permanent:
     """Render the step's template for the channel of the contact.
@@ -133,55 +137,57 @@ def render_contact(
     template for the channel.
     """
     try:
-        return _render(head, planned, occasion, enclosures)
+        return _render(source, planned, execution, enclosures)
     except MessageTooLarge as error:
         return Permanent(str(error))
 
 
 def _render(
-    head: MessageSource,
+    source: MessageSource,
     planned: PlannedContact,
-    occasion: StepExecution,
+    execution: StepExecution,
     enclosures: Sequence[Enclosure],
 ) -> RenderedContact | Permanent:
     """Raises LookupError and MessageTooLarge."""
-    channel, definition = planned.contact.channel, occasion.version.definition
-    language = choose_language(definition, planned.language, head.merchant)
-    facts = gather_facts(head, planned, occasion.today, occasion.pay_by)
+    channel, definition = planned.contact.channel, execution.version.definition
+    language = choose_language(definition, planned.language, source.merchant)
+    facts = gather_facts(source, planned, execution.today, execution.pay_by)
     sheet = None
     if channel == "EMAIL":
-        content = _render_email(planned, occasion, language, facts)
+        content = _render_email(planned, execution, language, facts)
     elif channel == "SMS":
-        text = _render_sms(planned, occasion, language, facts)
+        text = _render_sms(planned, execution, language, facts)
         if isinstance(text, Permanent):
             return text
         content = text
     else:
-        content, sheet = _render_letter(head, planned, occasion, (language, facts, enclosures))
-    bears = _list_masks(content)
+        content, sheet = _render_letter(source, planned, execution, (language, facts, enclosures))
+    used_masks = _list_masks(content)
     contact_id = planned.contact.communication_id
     return RenderedContact(
         planned=planned,
-        version_id=occasion.version.version_id,
+        version_id=execution.version.version_id,
         content=content,
-        link_hash=hash_token(derive_token(head.keys, contact_id)) if TOKEN_MASK in bears else None,
-        code_digest=digest_code(head.keys, derive_code(head.keys, contact_id))
-        if CODE_MASK in bears
+        link_hash=hash_token(derive_token(source.keys, contact_id))
+        if TOKEN_MASK in used_masks
         else None,
-        check_digest=digest_check(head.keys, derive_check_code(head.keys, contact_id))
-        if CHECK_MASK in bears
+        code_digest=digest_code(source.keys, derive_code(source.keys, contact_id))
+        if CODE_MASK in used_masks
         else None,
-        sheet=unmask_contact(head.keys, contact_id, sheet.decode()).encode() if sheet else None,
+        check_digest=digest_check(source.keys, derive_check_code(source.keys, contact_id))
+        if CHECK_MASK in used_masks
+        else None,
+        sheet=unmask_contact(source.keys, contact_id, sheet.decode()).encode() if sheet else None,
     )
 
 
 def _render_email(
-    planned: PlannedContact, occasion: StepExecution, language: str, facts: MessageFacts
+    planned: PlannedContact, execution: StepExecution, language: str, facts: MessageFacts
 ) -> Content:
-    definition, recipient = occasion.version.definition, planned.contact.email
-    template = definition.templates[occasion.step.template].email
+    definition, recipient = execution.version.definition, planned.contact.email
+    template = definition.templates[execution.step.template].email
     if template is None or recipient is None:
-        raise LookupError(f"template {occasion.step.template} cannot be sent by EMAIL")
+        raise LookupError(f"template {execution.step.template} cannot be sent by EMAIL")
     rendered = render_email(template, definition.snippets, language, facts)
     return Content(
         recipient=recipient,
@@ -189,17 +195,17 @@ def _render_email(
         subject=rendered.subject,
         body_text=rendered.body_text,
         body_html=rendered.body_html,
-        attachment_ids=occasion.attachment_ids,
+        attachment_ids=execution.attachment_ids,
     )
 
 
 def _render_sms(
-    planned: PlannedContact, occasion: StepExecution, language: str, facts: MessageFacts
+    planned: PlannedContact, execution: StepExecution, language: str, facts: MessageFacts
 ) -> Content | Permanent:
-    definition, recipient = occasion.version.definition, planned.contact.mobile_number
-    template = definition.templates[occasion.step.template].sms
+    definition, recipient = execution.version.definition, planned.contact.mobile_number
+    template = definition.templates[execution.step.template].sms
     if template is None or recipient is None:
-        raise LookupError(f"template {occasion.step.template} cannot be sent by SMS")
+        raise LookupError(f"template {execution.step.template} cannot be sent by SMS")
     text, parts = render_sms(template, definition.snippets, language, facts)
     if parts.count > MAX_SMS_PARTS:
         return Permanent(f"The text takes {parts.count} parts; an SMS has at most {MAX_SMS_PARTS}.")
@@ -209,29 +215,29 @@ def _render_sms(
 
 
 def _render_letter(
-    head: MessageSource,
+    source: MessageSource,
     planned: PlannedContact,
-    occasion: StepExecution,
-    said: tuple[str, MessageFacts, Sequence[Enclosure]],
+    execution: StepExecution,
+    rendering: tuple[str, MessageFacts, Sequence[Enclosure]],
 ) -> tuple[Content, bytes]:
     """Return the content and the encoded sheet to be printed.
 
     rendering: the language, the facts and the enclosures.
     """
-    language, facts, enclosures = said
-    definition, address = occasion.version.definition, planned.contact.address
-    template = definition.templates[occasion.step.template].letter
+    language, facts, enclosures = rendering
+    definition, address = execution.version.definition, planned.contact.address
+    template = definition.templates[execution.step.template].letter
     if template is None or address is None or not has_postal_address(address):
-        raise LookupError(f"template {occasion.step.template} cannot be sent by LETTER")
-    configuration = head.merchant.configuration
-    home = find_timezone_country(configuration.timezone)
-    lines = render_address(planned.debtor, address, home, configuration.language)
+        raise LookupError(f"template {execution.step.template} cannot be sent by LETTER")
+    configuration = source.merchant.configuration
+    home_country = find_timezone_country(configuration.timezone)
+    lines = render_address(planned.debtor, address, home_country, configuration.language)
     brand = configuration.brand
     logo = Picture(brand.logo.content_type, brand.logo.content) if brand.logo else None
-    entrance = f"{urlsplit(head.public_url).netloc}/q"
+    code_page_address = f"{urlsplit(source.public_url).netloc}/q"
     post = LetterPost(
-        address=lines, entrance=entrance, color=brand.color, logo=logo, enclosures=enclosures,
-        layout=head.layout,
+        address=lines, code_page_address=code_page_address, color=brand.color, logo=logo,
+        enclosures=enclosures, layout=source.layout,
     )  # fmt: skip
     rendered = render_letter(
         template, definition.snippets, language=language, facts=facts, post=post
@@ -242,64 +248,64 @@ def _render_letter(
         subject=rendered.subject,
         body_text=rendered.body_text,
         body_html=None,
-        attachment_ids=occasion.attachment_ids,
+        attachment_ids=execution.attachment_ids,
     )
     return content, encode_sheet(rendered.sheet)
 
 
 def build_message(
-    head: MessageSource,
+    source: MessageSource,
     contact: LeasedContact,
     content: Content,
     created_at: datetime,
     files: MessageFiles | None = None,
 ) -> Message:
     """Return the complete message for the channel, with the link token and the codes filled in."""
-    creditor = build_creditor(head.merchant, head.operator)
+    creditor = build_creditor(source.merchant, source.operator)
     files = files or MessageFiles()
     html = content.body_html
 
-    def show(text: str) -> str:
-        return unmask_contact(head.keys, contact.communication_id, text, content.key_version)
+    def unmask(text: str) -> str:
+        return unmask_contact(source.keys, contact.communication_id, text, content.key_version)
 
     return Message(
         communication_id=contact.communication_id,
-        merchant_id=head.merchant.merchant_id,
+        merchant_id=source.merchant.merchant_id,
         claim_id=contact.claim_id,
         channel=contact.channel,
         recipient=content.recipient,
-        sender=choose_sender(head.merchant, contact.channel, creditor),
+        sender=choose_sender(source.merchant, contact.channel, creditor),
         sender_name=creditor.legal_name,
         reply_to=creditor.email if contact.channel == "EMAIL" else None,
         language=content.language,
-        subject=show(content.subject) if content.subject else None,
-        body_text=show(content.body_text),
-        body_html=show(html) if html else None,
+        subject=unmask(content.subject) if content.subject else None,
+        body_text=unmask(content.body_text),
+        body_html=unmask(html) if html else None,
         created_at=created_at,
         document=files.document,
         attachments=files.attachments,
-        logo=find_logo(head.merchant, html),
-        is_sandbox=head.merchant.is_sandbox,
-        country=_find_country(head, contact),
-        unsubscribe_url=_find_unsubscribe_url(head, contact),
+        logo=find_logo(source.merchant, html),
+        is_sandbox=source.merchant.is_sandbox,
+        country=_find_country(source, contact),
+        unsubscribe_url=_find_unsubscribe_url(source, contact),
     )
 
 
-def _find_country(head: MessageSource, contact: LeasedContact) -> str | None:
+def _find_country(source: MessageSource, contact: LeasedContact) -> str | None:
     """Return the destination country of a letter: that of the address, or the merchant's own
     country if the address names none. Return None for other channels."""
     if contact.channel != "LETTER" or contact.address is None:
         return None
     country: str | None = contact.address.get("country")
-    return country or find_timezone_country(head.merchant.configuration.timezone)
+    return country or find_timezone_country(source.merchant.configuration.timezone)
 
 
-def _find_unsubscribe_url(head: MessageSource, contact: LeasedContact) -> str | None:
+def _find_unsubscribe_url(source: MessageSource, contact: LeasedContact) -> str | None:
     """Return the address at which one click unsubscribes the recipient of an e-mail."""
     if contact.channel != "EMAIL":
         return None
-    reference = build_reference(head.keys, head.merchant.merchant_id, contact.communication_id)
-    return f"{head.public_url}/u/{reference}"
+    reference = build_reference(source.keys, source.merchant.merchant_id, contact.communication_id)
+    return f"{source.public_url}/u/{reference}"
 
 
 def unmask_contact(

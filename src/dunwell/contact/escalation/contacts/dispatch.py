@@ -54,8 +54,8 @@ from dunwell.platform.resources import Resources
 SET_SIZE = 200
 # Sets that one worker prepares or sends at the same time. Lingering sets use no slot.
 _SLOTS = 8
-# How long small sets of one provider follow each other before other merchants get their turn.
-_LINE_SECONDS = 1.0
+# How long one merchant channel may send small sets one after the other before others get a turn.
+_MAX_TURN_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
 
@@ -101,7 +101,7 @@ class MessageDispatcher(Sender[_ContactSet]):
 
 
 class _ContactQueue:
-    """The queue of due contacts; implements `sending.sender.Queue`."""
+    """The queue of due contacts; implements `sending.sender.SendQueue`."""
 
     def __init__(
         self, resources: Resources, letters: LetterFiles, adapters: Adapters,
@@ -110,26 +110,28 @@ class _ContactQueue:
         self._resources = resources
         self._letters = letters
         self._adapters = adapters
-        self._beat_seconds = heartbeat_seconds
+        self._heartbeat_seconds = heartbeat_seconds
         self._memory = FileMemory()
         self._last: MerchantChannel = (0, CHANNELS[0])
         # The maximum number of unanswered messages, for each channel that has running sets.
-        self._most: dict[MerchantChannel, int] = {}
+        self._max_unanswered: dict[MerchantChannel, int] = {}
 
     async def begin(
-        self, running: Sequence[RunningSet[_ContactSet]], room: int
+        self, running: Sequence[RunningSet[_ContactSet]], free_slots: int
     ) -> StartedSets[_ContactSet]:
         """Start sets for merchant channels in rotation. A channel whose sets all linger gets
         another set if its provider accepts more messages."""
         unanswered = Counter[MerchantChannel]()
         for each in running:
             unanswered[each.key.merchant_channel] += each.unanswered
-        self._most = {key: most for key, most in self._most.items() if key in unanswered}
+        self._max_unanswered = {
+            key: most for key, most in self._max_unanswered.items() if key in unanswered
+        }
         busy = {each.key.merchant_channel for each in running if not each.lingers}
-        busy |= {key for key, most in self._most.items() if unanswered[key] >= most}
+        busy |= {key for key, most in self._max_unanswered.items() if unanswered[key] >= most}
         async with self._resources.database.connection() as connection:
             found = await list_channels_with_contacts(
-                connection, self._now(), behind=self._last, busy=busy, limit=room
+                connection, self._now(), after=self._last, busy=busy, limit=free_slots
             )
         if found:
             self._last = found[-1]
@@ -143,51 +145,51 @@ class _ContactQueue:
         handed_over = await self._resume_interrupted(merchant, key.channel)
         if not handed_over.is_empty:
             yield handed_over
-        taking = self._decide_taking(merchant, key)
-        until = monotonic() + _LINE_SECONDS
-        while taking.limit > 0:
-            handed_over = await self._prepare_planned(merchant, taking)
+        limits = self._compute_limits(merchant, key)
+        until = monotonic() + _MAX_TURN_SECONDS
+        while limits.limit > 0:
+            handed_over = await self._prepare_planned(merchant, limits)
             if not handed_over.is_empty:
                 yield handed_over
-            is_full = len(handed_over.items) == taking.limit
-            if not is_full or taking.limit == SET_SIZE or monotonic() > until:
+            is_full = len(handed_over.items) == limits.limit
+            if not is_full or limits.limit == SET_SIZE or monotonic() > until:
                 break
 
-    def _decide_taking(self, merchant: Merchant, key: _ContactSet) -> SetLimits:
+    def _compute_limits(self, merchant: Merchant, key: _ContactSet) -> SetLimits:
         """Return the limits of the next set: as many messages as the provider may have unanswered,
         minus those that are unanswered now."""
         provider = self._adapters.find_paced(merchant, key.channel)
         most = SET_SIZE if provider is None else min(SET_SIZE, provider.pace.at_once)
-        self._most[key.merchant_channel] = most
-        pace = None
+        self._max_unanswered[key.merchant_channel] = most
+        send_rate = None
         if provider is not None and provider.pace.per_second is not None:
-            pace = SendRate(provider.name, provider.pace.per_second)
-        return SetLimits(key.channel, max(0, most - key.unanswered), pace)
+            send_rate = SendRate(provider.name, provider.pace.per_second)
+        return SetLimits(key.channel, max(0, most - key.unanswered), send_rate)
 
-    async def _prepare_planned(self, merchant: Merchant, taking: SetLimits) -> HandedOverContacts:
+    async def _prepare_planned(self, merchant: Merchant, limits: SetLimits) -> HandedOverContacts:
         lease = start_lease(self._resources)
         prepared = await prepare_contacts(
             self._resources, self._letters, merchant, lease,
-            taking=taking, heartbeat_seconds=self._beat_seconds,
+            limits=limits, heartbeat_seconds=self._heartbeat_seconds,
         )  # fmt: skip
         now = merchant.now(self._resources.clock)
         calls = [
             ContactCall(each.planned.contact, each.content, now, each.pdf)
             for each in prepared.handed_over
         ]
-        return self._describe(merchant, prepared.lease, calls, prepared.refused)
+        return self._build_handed_over(merchant, prepared.lease, calls, prepared.refused)
 
     async def _resume_interrupted(self, merchant: Merchant, channel: Channel) -> HandedOverContacts:
         lease, real_now = start_lease(self._resources), self._now()
         is_repeatable = channel in self._adapters.list_repeatable(merchant)
         # Quiet hours apply here too, because an interrupted contact may not have been sent yet.
-        # Sandboxes are exempt: their clock stands still while messages are in progress, so their
-        # quiet hours would never end.
+        # Sandboxes are exempt: their clock does not advance while messages are in progress, so
+        # their quiet hours would never end.
         quiet = list_quiet_channels(merchant.configuration, real_now)
-        taken = []
+        resumed = []
         async with self._resources.database.transaction() as tx:
             if is_repeatable and (merchant.is_sandbox or channel not in quiet):
-                taken = await resume_interrupted(
+                resumed = await resume_interrupted(
                     tx,
                     merchant.merchant_id,
                     real_now=real_now,
@@ -199,28 +201,30 @@ class _ContactQueue:
                 tx, merchant.merchant_id, real_now, channel,
                 is_repeatable=is_repeatable, limit=SET_SIZE,
             )  # fmt: skip
-            lost = await self._list_lost(tx, merchant, [contact for contact, _, _ in taken])
+            unrepeatable = await self._list_unrepeatable(
+                tx, merchant, [contact for contact, _, _ in resumed]
+            )
             # A token or code that was derived with a removed version of the secret key cannot be
             # restored.
             versions = self._resources.keys.versions
-            lost += [
+            unrepeatable += [
                 contact
-                for contact, content, _ in taken
-                if content.key_version not in versions and contact not in lost
+                for contact, content, _ in resumed
+                if content.key_version not in versions and contact not in unrepeatable
             ]
-        for communication_id in [*unknown, *(each.communication_id for each in lost)]:
+        for communication_id in [*unknown, *(each.communication_id for each in unrepeatable)]:
             log.error("outcome unknown", communication_id=str(communication_id))
         calls = [
             ContactCall(contact, content, at, is_repeat=True)
-            for contact, content, at in taken
-            if contact not in lost
+            for contact, content, at in resumed
+            if contact not in unrepeatable
         ]
         answered: list[tuple[LeasedContact, ContactAnswer]] = [
-            (contact, Unanswered(is_repeatable=False)) for contact in lost
+            (contact, Unanswered(is_repeatable=False)) for contact in unrepeatable
         ]
-        return self._describe(merchant, lease, calls, answered)
+        return self._build_handed_over(merchant, lease, calls, answered)
 
-    async def _list_lost(
+    async def _list_unrepeatable(
         self, tx: Connection, merchant: Merchant, contacts: Sequence[LeasedContact]
     ) -> list[LeasedContact]:
         """Return the contacts that may have been sent and must not be sent again, for example
@@ -241,15 +245,15 @@ class _ContactQueue:
             or (merchant.merchant_id, contact.claim_id) in stopped
         ]
 
-    def _describe(
+    def _build_handed_over(
         self, merchant: Merchant, lease: Lease, calls: Sequence[ContactCall],
         answered: Sequence[tuple[LeasedContact, ContactAnswer]],
     ) -> HandedOverContacts:  # fmt: skip
         resources = self._resources
-        head = MessageSource(merchant, resources.settings.public_url, resources.keys)
+        source = MessageSource(merchant, resources.settings.public_url, resources.keys)
         leased = LeasedCalls(lease, calls, answered)
         return HandedOverContacts(
-            resources, self._letters, head, leased=leased, memory=self._memory
+            resources, self._letters, source, leased=leased, memory=self._memory
         )
 
     def _now(self) -> datetime:

@@ -48,32 +48,34 @@ class FinalCheckResult:
 
 async def check_and_hand_over(
     tx: Connection,
-    head: MessageSource,
+    source: MessageSource,
     lease: Lease,
     rendered: Sequence[tuple[ContactToRender, RenderedContact]],
     now: datetime,
 ) -> FinalCheckResult:
-    """1. Lock claims and contacts. 2. Lock the guards of the debtors. 3. Decide in the order of
-    planning time, then claim id. 4. Mark the allowed contacts as handed over and update the guards
-    in one statement.
+    """Hand over the contacts that may still be sent.
 
-    A contact whose claim changed after rendering is held back so that it is rendered again.
+    1. Lock the claims and contacts. 2. Lock the guards of the debtors. 3. Decide which contacts the
+    guards allow, in the order of planning time, then claim id. 4. Mark these as handed over and
+    update the guards, in one statement. A contact whose claim changed after rendering is held back
+    so that it is rendered again.
     """
     if not rendered:
         return FinalCheckResult((), (), {})
-    by_id = {each.planned.contact.communication_id: (each, one) for each, one in rendered}
-    contacts = {key: one.planned.contact for key, (_, one) in by_id.items()}
-    identities = {key: _identify(head, contact) for key, contact in contacts.items()}
+    to_render = {each.planned.contact.communication_id: each for each, _ in rendered}
+    messages = {message.planned.contact.communication_id: message for _, message in rendered}
+    contacts = {key: message.planned.contact for key, message in messages.items()}
+    identities = {key: _digest_identities(source, each) for key, each in contacts.items()}
     locked = await lock_contacts(
         tx,
-        head.merchant.merchant_id,
+        source.merchant.merchant_id,
         lease,
         {
-            key: (one, _digest_address(head, contacts[key]), identities[key])
-            for key, (_, one) in by_id.items()
+            key: (message, _digest_address(source, contacts[key]), identities[key])
+            for key, message in messages.items()
         },
     )
-    kept_back = {key: ContactHold(now) for key in by_id if key not in locked}
+    kept_back = {key: ContactHold(now) for key in messages if key not in locked}
     for key in (key for key in locked if locked[key].is_stopped):
         kept_back[key] = ContactHold(now + _RECHECK_AFTER, HoldReason.PERSON_DIED)
     # A debtor who must not be contacted is not contacted by a fallback channel either.
@@ -84,23 +86,22 @@ async def check_and_hand_over(
         for key in sorted(allowed, key=lambda key: (locked[key].planned_at, contacts[key].claim_id))
         if not locked[key].is_suppressed
     ]
-    messages = {key: one for key, (_, one) in by_id.items()}
-    passed, held = await _hand_over(tx, head, lease=lease, wanted=(candidates, messages), now=now)
+    passed, held = await _hand_over(tx, source, lease=lease, wanted=(candidates, messages), now=now)
     for key, hold in held.items():
-        kept_back[key] = _keep_back(head, by_id[key][0], hold)
+        kept_back[key] = _build_hold(source, to_render[key], hold)
     return FinalCheckResult(passed, suppressed, kept_back)
 
 
 async def _hand_over(
     tx: Connection,
-    head: MessageSource,
+    source: MessageSource,
     lease: Lease,
     wanted: tuple[Sequence[GuardCandidate], Mapping[UUID, RenderedContact]],
     now: datetime,
 ) -> tuple[list[RenderedContact], Mapping[UUID, GuardHold]]:
-    """Retry when another transaction has just inserted a guard of the same person; the retry finds
-    and locks that row."""
-    (candidates, messages), merchant = wanted, head.merchant
+    """Return the contacts that were handed over and the holds of the others. Retry when another
+    transaction has just inserted a guard of the same person; the retry finds and locks that row."""
+    (candidates, messages), merchant = wanted, source.merchant
     identities = {identity for each in candidates for identity in each.identities}
     today = get_day_calendar(merchant.configuration.timezone).local_date(now)
     while True:
@@ -109,33 +110,37 @@ async def _hand_over(
                 known = await lock_guards(tx, merchant.merchant_id, identities)
                 verdict = decide_contacts(candidates, known, merchant.configuration.guards, today)
                 passed = [(messages[c.contact_id], c.identities) for c in verdict.passed]
-                passing = ContactHandOver(passed, verdict.raised, now, today)
+                hand_over = ContactHandOver(passed, verdict.updated_guards, now, today)
                 await save_hand_over(
-                    tx, head.keys, merchant_id=merchant.merchant_id, lease=lease, passing=passing
+                    tx,
+                    source.keys,
+                    merchant_id=merchant.merchant_id,
+                    lease=lease,
+                    hand_over=hand_over,
                 )
         except GuardRowConflict:
             continue
-        return [one for one, _ in passed], verdict.held
+        return [message for message, _ in passed], verdict.held
 
 
-def _digest_address(head: MessageSource, contact: LeasedContact) -> tuple[bytes, ...]:
+def _digest_address(source: MessageSource, contact: LeasedContact) -> tuple[bytes, ...]:
     address = find_address(contact, contact.channel)
     if address is None:
         return ()
-    return digest_address(head.keys, head.merchant.merchant_id, contact.channel, address)
+    return digest_address(source.keys, source.merchant.merchant_id, contact.channel, address)
 
 
-def _identify(head: MessageSource, contact: LeasedContact) -> tuple[bytes, ...]:
+def _digest_identities(source: MessageSource, contact: LeasedContact) -> tuple[bytes, ...]:
     person = DebtorPerson(
         contact.claim_id, contact.email, contact.mobile_number, contact.customer_number
     )
-    return list_identities(head.keys, head.merchant.merchant_id, person)
+    return list_identities(source.keys, source.merchant.merchant_id, person)
 
 
-def _keep_back(head: MessageSource, each: ContactToRender, hold: GuardHold) -> ContactHold:
+def _build_hold(source: MessageSource, each: ContactToRender, hold: GuardHold) -> ContactHold:
     """Hold the contact until the first moment on the guard's day at which its step may be sent."""
     assert each.step is not None
-    configuration = head.merchant.configuration
+    configuration = source.merchant.configuration
     workflow = get_prepared_workflow(each.version, configuration)
     hours = build_sending_hours(workflow, each.step, each.planned.contact.channel, configuration)
     return ContactHold(hours.first_moment_on(hold.until), hold.held_by)

@@ -55,8 +55,9 @@ from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
-# The limit of one worker for stored files; a message needs about three times as much memory while
-# it is encoded. Ordinary files never reach the limit, so a slow recipient delays no other.
+# The memory that one worker may use for the files of messages. A message needs about three times
+# the size of its files while it is encoded. Ordinary files never reach the limit, so a slow
+# recipient delays no other.
 _MAX_BYTES = 96 * 1024 * 1024
 
 
@@ -65,12 +66,12 @@ class FileMemory:
     there is room for its files."""
 
     def __init__(self, max_bytes: int = _MAX_BYTES) -> None:
-        self._most_bytes = max_bytes
-        self._taken = 0
+        self._max_bytes = max_bytes
+        self._used_bytes = 0
         self._freed = asyncio.Condition()
 
     @asynccontextmanager
-    async def take(self, size_bytes: int) -> AsyncIterator[None]:
+    async def reserve(self, size_bytes: int) -> AsyncIterator[None]:
         """Reserve memory for the duration of the block. A file larger than the whole budget is sent
         alone."""
         if size_bytes == 0:
@@ -78,18 +79,18 @@ class FileMemory:
             return
         async with self._freed:
             await self._freed.wait_for(lambda: self._has_room(size_bytes))
-            self._taken += size_bytes
+            self._used_bytes += size_bytes
         try:
             yield
         finally:
             # Update the count before the first await, so that a cancelled message also frees its
             # memory.
-            self._taken -= size_bytes
+            self._used_bytes -= size_bytes
             async with self._freed:
                 self._freed.notify_all()
 
     def _has_room(self, size_bytes: int) -> bool:
-        return self._taken == 0 or self._taken + size_bytes <= self._most_bytes
+        return self._used_bytes == 0 or self._used_bytes + size_bytes <= self._max_bytes
 
 
 # Messages of one set that load files from the storage at the same time.
@@ -123,15 +124,15 @@ class LeasedCalls:
 
 
 class HandedOverContacts:
-    """Implements `sending.sender.HandedOver` for contacts."""
+    """Implements `sending.sender.HandedOverSet` for contacts."""
 
     def __init__(
-        self, resources: Resources, letters: LetterFiles, head: MessageSource, leased: LeasedCalls,
-        memory: FileMemory,
+        self, resources: Resources, letters: LetterFiles, source: MessageSource,
+        leased: LeasedCalls, memory: FileMemory,
     ) -> None:  # fmt: skip
         self._resources = resources
         self._letters = letters
-        self._head = head
+        self._source = source
         self._slots = asyncio.Semaphore(_MAX_CONCURRENT_CALLS)
         self._memory = memory
         self._calls = {call.contact.communication_id: call for call in leased.calls}
@@ -141,7 +142,7 @@ class HandedOverContacts:
 
     @property
     def merchant(self) -> Merchant:
-        return self._head.merchant
+        return self._source.merchant
 
     @property
     def is_empty(self) -> bool:
@@ -156,7 +157,7 @@ class HandedOverContacts:
             try:
                 attachments = await self._list_attachments(call)
                 size_bytes = sum(each.size_bytes for each in attachments)
-                await closing.enter_async_context(self._memory.take(size_bytes))
+                await closing.enter_async_context(self._memory.reserve(size_bytes))
                 files = await self._load_files(call, attachments)
             except (ContentMissing, Unavailable) as error:
                 log.exception(
@@ -167,10 +168,10 @@ class HandedOverContacts:
                 yield Temporary(reason="The attachments cannot be read from the storage.")
             else:
                 yield build_message(
-                    self._head, item, content=call.content, created_at=call.at, files=files
+                    self._source, item, content=call.content, created_at=call.at, files=files
                 )
 
-    async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
+    async def renew_lease(self, tx: Connection, until: datetime) -> Collection[UUID]:
         contacts = [*self.items, *(contact for contact, _ in self.answered)]
         ids = [contact.communication_id for contact in contacts]
         return await renew_contacts(
@@ -181,7 +182,7 @@ class HandedOverContacts:
             until=until,
         )
 
-    async def settle(
+    async def record_answers(
         self, tx: Connection, answers: Sequence[tuple[LeasedContact, ContactAnswer]]
     ) -> int:
         answered = [pair for pair in answers if not self._keeps_its_lease(*pair)]

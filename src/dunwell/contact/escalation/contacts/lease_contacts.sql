@@ -23,9 +23,9 @@ WITH chosen AS MATERIALIZED (
               m.not_before, m.state = 'ATTACHMENT_MISSING' AS has_waited_for_attachment
 )
 SELECT leased.*, c.reference_number, c.currency, c.workflow_id, c.workflow_major,
-       -- Changes with every change of the claim. A message is sent only if it is still the same.
+       -- Differs after every change of the claim. A message is sent only if the version is the same.
        c.xmin::text::bigint AS claim_version,
-       -- Since when only the service itself has delayed the contact. Uses the primary key of holds.
+       -- When the contact could first have been sent. Uses the primary key of holds.
        greatest(leased.not_before, (SELECT max(lifted_at) FROM holds h
                                     WHERE h.merchant_id = $1 AND h.claim_id = leased.claim_id))
            AS ready_at,

@@ -60,28 +60,30 @@ log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def undo_hand_over_on_failure(
-    resources: Resources, letters: LetterFiles, head: MessageSource, lease: Lease,
+    resources: Resources, letters: LetterFiles, source: MessageSource, lease: Lease,
     contacts: Sequence[LeasedContact],
 ) -> AsyncIterator[None]:  # fmt: skip
     """Undo the hand-over if the transaction that marks the contacts fails. No channel is called
     within the block."""
     handed_over = HandedOverContacts(
-        resources, letters, head, leased=LeasedCalls(lease), memory=FileMemory()
+        resources, letters, source, leased=LeasedCalls(lease), memory=FileMemory()
     )
 
-    async def take_back() -> None:
+    async def undo_hand_over() -> None:
         async with resources.database.transaction() as tx:
-            count = await handed_over.settle(tx, [(contact, Uncalled()) for contact in contacts])
-        merchant_id = head.merchant.merchant_id
+            count = await handed_over.record_answers(
+                tx, [(contact, Uncalled()) for contact in contacts]
+            )
+        merchant_id = source.merchant.merchant_id
         log.warning("hand-over interrupted", merchant_id=merchant_id, taken_back=count)
 
     try:
         yield
     except Unavailable:
-        await retry_until_saved(take_back)
+        await retry_until_saved(undo_hand_over)
         raise
     except asyncio.CancelledError:
-        await retry_briefly(take_back)
+        await retry_briefly(undo_hand_over)
         raise
 
 
@@ -110,25 +112,25 @@ class SetLimits:
 
     channel: Channel
     limit: int
-    pace: SendRate | None = None
+    send_rate: SendRate | None = None
 
 
 async def prepare_contacts(
     resources: Resources, letters: LetterFiles, merchant: Merchant, lease: Lease,
-    *, taking: SetLimits, heartbeat_seconds: float = HEARTBEAT_SECONDS,
+    *, limits: SetLimits, heartbeat_seconds: float = HEARTBEAT_SECONDS,
 ) -> PreparedContacts:  # fmt: skip
     """1. Lease a set with its facts. 2. Render the messages and print letters, renewing the lease
     in the meantime. 3. Hand over the contacts that may still be sent."""
     now, real_now = merchant.now(resources.clock), resources.clock.now()
     async with resources.database.transaction() as tx:
         leased = await _lease(
-            tx, merchant.merchant_id, lease=lease, times=(now, real_now), taking=taking
+            tx, merchant.merchant_id, lease=lease, times=(now, real_now), limits=limits
         )
         leased = await add_pay_by(tx, resources.keys, merchant=merchant, leased=leased, now=now)
         installation = (await load_installation(tx)).installation if leased else None
     if installation is None:
         return PreparedContacts(lease)
-    head = MessageSource(
+    source = MessageSource(
         merchant,
         resources.settings.public_url,
         keys=resources.keys,
@@ -137,40 +139,43 @@ async def prepare_contacts(
     )
     ids = [each.planned.contact.communication_id for each in leased]
 
-    async def keep(tx: Connection, until: datetime) -> None:
+    async def renew_lease(tx: Connection, until: datetime) -> None:
         await renew_contacts(
             tx, merchant.merchant_id, communication_ids=ids, lease_id=lease.lease_id, until=until
         )
 
-    async with keep_lease(resources, keep, heartbeat_seconds=heartbeat_seconds):
-        outcomes = await render_leased(letters, head, leased, now)
+    async with keep_lease(resources, renew_lease, heartbeat_seconds=heartbeat_seconds):
+        outcomes = await render_leased(letters, source, leased, now)
     renewed = Lease(lease.lease_id, resources.clock.now() + LEASE)
     contacts = [each.planned.contact for each in leased]
     async with (
-        undo_hand_over_on_failure(resources, letters, head, lease=renewed, contacts=contacts),
+        undo_hand_over_on_failure(resources, letters, source, lease=renewed, contacts=contacts),
         resources.database.transaction() as tx,
     ):
-        return await _record(tx, head, lease=renewed, rendering=(leased, outcomes), now=now)
+        return await _record(tx, source, lease=renewed, rendering=(leased, outcomes), now=now)
 
 
 async def _lease(
     tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
-    taking: SetLimits,
+    limits: SetLimits,
 ) -> list[ContactToRender]:  # fmt: skip
-    """Lease contacts and load attachments for the steps that use them."""
-    contacts = await _lease_within_rate(tx, merchant_id, lease=lease, times=times, taking=taking)
+    """Lease contacts and load attachments for the steps that use them.
+
+    times: the merchant's time and the real time.
+    """
+    contacts = await _lease_within_rate(tx, merchant_id, lease=lease, times=times, limits=limits)
     if not contacts:
         return []
     keys = {planned.contact.workflow_key for planned in contacts}
     versions = await load_newest(tx, merchant_id, keys)
-    leased = [_find_step(planned, versions) for planned in contacts]
-    wanting = {each.planned.contact.claim_id for each in leased if _wants_attachments(each)}
-    if not wanting:
+    leased = [_build_contact_to_render(planned, versions) for planned in contacts]
+    with_attachments = {each.planned.contact.claim_id for each in leased if _uses_attachments(each)}
+    if not with_attachments:
         return leased
-    found = await load_attachments(tx, merchant_id, wanting)
+    found = await load_attachments(tx, merchant_id, with_attachments)
     return [
         replace(each, attachments=tuple(found.get(each.planned.contact.claim_id, ())))
-        if _wants_attachments(each)
+        if _uses_attachments(each)
         else each
         for each in leased
     ]
@@ -178,28 +183,28 @@ async def _lease(
 
 async def _lease_within_rate(
     tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
-    taking: SetLimits,
+    limits: SetLimits,
 ) -> list[PlannedContact]:  # fmt: skip
     """Lease no more contacts than the provider's send rate allows across all workers."""
-    limit, pace = taking.limit, taking.pace
-    if pace is not None:
-        room = await lock_send_rate(tx, pace.provider, pace.per_second, times[1])
+    limit, send_rate = limits.limit, limits.send_rate
+    if send_rate is not None:
+        room = await lock_send_rate(tx, send_rate.provider, send_rate.per_second, times[1])
         limit = min(limit, room)
     if limit == 0:
         return []
     contacts = await lease_contacts(
-        tx, merchant_id, lease, times, limit=limit, channel=taking.channel
+        tx, merchant_id, lease, times, limit=limit, channel=limits.channel
     )
-    if pace is not None and contacts:
-        await save_used_rate(tx, pace.provider, pace.per_second, len(contacts))
+    if send_rate is not None and contacts:
+        await save_used_rate(tx, send_rate.provider, send_rate.per_second, len(contacts))
     return contacts
 
 
-def _wants_attachments(each: ContactToRender) -> bool:
+def _uses_attachments(each: ContactToRender) -> bool:
     return each.step is not None and each.step.attachments != "NONE"
 
 
-def _find_step(
+def _build_contact_to_render(
     planned: PlannedContact, versions: dict[tuple[UUID, int], Version]
 ) -> ContactToRender:
     version = versions[planned.contact.workflow_key]
@@ -210,7 +215,7 @@ def _find_step(
 
 async def _record(
     tx: Connection,
-    head: MessageSource,
+    source: MessageSource,
     lease: Lease,
     rendering: tuple[Sequence[ContactToRender], Sequence[Outcome]],
     now: datetime,
@@ -231,11 +236,11 @@ async def _record(
             refused.append((contact, outcome))
         else:
             incomplete.append(each.planned)
-    passage = await check_and_hand_over(tx, head, lease=lease, rendered=rendered, now=now)
-    refused += [(contact, Permanent(SUPPRESSED)) for contact in passage.suppressed]
-    merchant_id = head.merchant.merchant_id
-    await release_contacts(tx, merchant_id, lease, kept_back | dict(passage.kept_back))
+    check = await check_and_hand_over(tx, source, lease=lease, rendered=rendered, now=now)
+    refused += [(contact, Permanent(SUPPRESSED)) for contact in check.suppressed]
+    merchant_id = source.merchant.merchant_id
+    await release_contacts(tx, merchant_id, lease, kept_back | dict(check.kept_back))
     await release_until_attachment(
         tx, merchant_id, lease=lease, waiting=incomplete, until=now + ATTACHMENT_WAIT
     )
-    return PreparedContacts(lease, passage.handed_over, refused)
+    return PreparedContacts(lease, check.handed_over, refused)

@@ -55,7 +55,8 @@ _AFTER_OUTAGE = timedelta(minutes=1)
 
 log = structlog.get_logger(__name__)
 
-# A message, a delay, a missing attachment, a late contact or a permanent refusal.
+# The outcome of rendering: a message, a delay, a missing attachment, a contact that is too late, or
+# a permanent refusal.
 Outcome = RenderedContact | ContactHold | AttachmentMissing | ContactTooLate | Permanent
 
 
@@ -72,61 +73,61 @@ class ContactToRender:
 
 
 async def render_leased(
-    letters: LetterFiles, head: MessageSource, leased: Sequence[ContactToRender], now: datetime
+    letters: LetterFiles, source: MessageSource, leased: Sequence[ContactToRender], now: datetime
 ) -> list[Outcome]:
     """Return one outcome for each contact, in order. Letters are printed concurrently."""
     printed = [
-        asyncio.create_task(_print(letters, head, each, now))
+        asyncio.create_task(_print(letters, source, each, now))
         for each in leased
         if each.planned.contact.channel == "LETTER"
     ]
     printing = iter(printed)
     outcomes = [
-        next(printing) if each.planned.contact.channel == "LETTER" else _render(head, each, now)
+        next(printing) if each.planned.contact.channel == "LETTER" else _render(source, each, now)
         for each in leased
     ]
     await asyncio.gather(*printed)
     return [each.result() if isinstance(each, asyncio.Task) else each for each in outcomes]
 
 
-def _render(head: MessageSource, each: ContactToRender, now: datetime) -> Outcome:
+def _render(source: MessageSource, each: ContactToRender, now: datetime) -> Outcome:
     try:
-        occasion = _decide_execution(head, each, now)
-        if not isinstance(occasion, StepExecution):
-            return occasion
-        return render_contact(head, each.planned, occasion)
-    except Exception as error:  # noqa: BLE001 - logged there
+        execution = _decide_execution(source, each, now)
+        if not isinstance(execution, StepExecution):
+            return execution
+        return render_contact(source, each.planned, execution)
+    except Exception as error:  # noqa: BLE001 - logged by _hold_after_error
         return _hold_after_error(each, error, now)
 
 
 async def _print(
-    letters: LetterFiles, head: MessageSource, each: ContactToRender, now: datetime
+    letters: LetterFiles, source: MessageSource, each: ContactToRender, now: datetime
 ) -> Outcome:
     try:
-        occasion = _decide_execution(head, each, now)
-        if not isinstance(occasion, StepExecution):
-            return occasion
+        execution = _decide_execution(source, each, now)
+        if not isinstance(execution, StepExecution):
+            return execution
         enclosures = await letters.describe(each.attachments)
-        rendered = render_contact(head, each.planned, occasion, enclosures)
+        rendered = render_contact(source, each.planned, execution, enclosures)
         if isinstance(rendered, Permanent):
             return rendered
         assert rendered.sheet is not None
         contact_id = each.planned.contact.communication_id
-        merchant_id = head.merchant.merchant_id
+        merchant_id = source.merchant.merchant_id
         key, pdf = await letters.print_letter(merchant_id, contact_id, rendered.sheet)
         return replace(rendered, content=replace(rendered.content, document_key=key), pdf=pdf)
     except ScriptMissing as error:
         return Permanent(describe_missing(error))
-    except Exception as error:  # noqa: BLE001 - logged there
+    except Exception as error:  # noqa: BLE001 - logged by _hold_after_error
         return _hold_after_error(each, error, now)
 
 
 def _decide_execution(
-    head: MessageSource, each: ContactToRender, now: datetime
+    source: MessageSource, each: ContactToRender, now: datetime
 ) -> StepExecution | ContactHold | AttachmentMissing | ContactTooLate | Permanent:
     if each.step is None:
         return Permanent("the step was removed from the workflow")
-    configuration, channel = head.merchant.configuration, each.planned.contact.channel
+    configuration, channel = source.merchant.configuration, each.planned.contact.channel
     workflow = get_prepared_workflow(each.version, configuration)
     limit, ready_at = workflow.skip_contacts_older_than, each.planned.ready_at
     if limit is not None and ready_at is not None and now - ready_at > limit:
@@ -134,30 +135,30 @@ def _decide_execution(
     hold = build_sending_hours(workflow, each.step, channel, configuration).find_hold(now)
     if hold is not None:
         return hold
-    lost = _find_lost_channel(
-        head, each.planned, each.version.definition.templates[each.step.template]
+    refusal = _find_lost_channel(
+        source, each.planned, each.version.definition.templates[each.step.template]
     )
-    if lost is not None:
-        return lost
+    if refusal is not None:
+        return refusal
     if each.step.attachments == "REQUIRED" and not each.attachments:
         return AttachmentMissing()
     today: date = workflow.calendar.local_date(now)
-    # An SMS carries no files; its link leads to them.
-    carries = channel != "SMS"
-    ids = tuple(file.attachment_id for file in each.attachments) if carries else ()
+    # Files are not sent with an SMS; its link leads to them.
+    can_carry_files = channel != "SMS"
+    ids = tuple(file.attachment_id for file in each.attachments) if can_carry_files else ()
     return StepExecution(
         each.version, each.step, today=today, pay_by=each.pay_by, attachment_ids=ids
     )
 
 
 def _find_lost_channel(
-    head: MessageSource, planned: PlannedContact, template: Template
+    source: MessageSource, planned: PlannedContact, template: Template
 ) -> Permanent | None:
     """Return a refusal if the address or the text for the channel has been removed since the
     contact was planned; the next channel is then used."""
     contact = planned.contact
     usable = list_usable_channels(
-        head.merchant.configuration.channels,
+        source.merchant.configuration.channels,
         email=contact.email, mobile_number=contact.mobile_number, address=contact.address,
     )  # fmt: skip
     if contact.channel not in usable:
@@ -191,16 +192,18 @@ async def add_pay_by(
     now: the merchant's time.
     """
     known: dict[tuple[UUID, int, Channel], bool] = {}
-    wanting = {each.planned.contact.claim_id for each in leased if _uses_pay_by(each, known)}
-    if not wanting:
+    claim_ids = {each.planned.contact.claim_id for each in leased if _uses_pay_by(each, known)}
+    if not claim_ids:
         return list(leased)
-    claims = {each.claim_id: each for each in await load_claims(tx, keys, merchant, list(wanting))}
+    claims = {
+        each.claim_id: each for each in await load_claims(tx, keys, merchant, list(claim_ids))
+    }
     identities = {
         claim_id: list_identities(keys, merchant.merchant_id, build_debtor_person(claim))
         for claim_id, claim in claims.items()
     }
-    asked = [each for of_claim in identities.values() for each in of_claim]
-    contacted_on = await load_contact_days(tx, merchant.merchant_id, asked)
+    all_identities = [each for of_claim in identities.values() for each in of_claim]
+    contacted_on = await load_contact_days(tx, merchant.merchant_id, all_identities)
 
     def add(each: ContactToRender) -> ContactToRender:
         claim = claims.get(each.planned.contact.claim_id)
@@ -222,11 +225,13 @@ def compute_pay_by(
 
     next_step_id: the claim's position, if it is not at the contact's step.
     """
-    stands = PendingContact(contact, now, contact.step.id if next_step_id is None else next_step_id)
-    foreseen = forecast(workflow, stands, facts, now, until=now + FORECAST_HORIZON, guard=guard)
-    next(foreseen, None)  # Skip the contact itself.
+    pending = PendingContact(
+        contact, now, contact.step.id if next_step_id is None else next_step_id
+    )
+    steps = forecast(workflow, pending, facts, now, until=now + FORECAST_HORIZON, guard=guard)
+    next(steps, None)  # Skip the contact itself.
     arrives_at = workflow.find_letter_arrival(now) if contact.channel == "LETTER" else now
-    return find_pay_by(foreseen, workflow.calendar, workflow.calendar.local_date(arrives_at))
+    return find_pay_by(steps, workflow.calendar, workflow.calendar.local_date(arrives_at))
 
 
 def _compute_pay_by(

@@ -56,7 +56,7 @@ WHERE (due.merchant_id, channel) NOT IN (SELECT * FROM unnest($5::integer[], $6:
                  AND {is_planned})
        OR EXISTS (SELECT FROM communications d
                   WHERE d.merchant_id = due.merchant_id AND d.channel = channel.channel
-                    AND {is_broken_off}))
+                    AND {is_interrupted}))
 ORDER BY (due.merchant_id, channel) <= ($2, $3::text), due.merchant_id, channel
 LIMIT $7
 """,
@@ -64,7 +64,7 @@ LIMIT $7
         DueTable("communications", _IS_PLANNED), DueTable("communications", _IS_INTERRUPTED)
     ),
     is_planned=compose(_IS_PLANNED, now="due.now"),
-    is_broken_off=_IS_INTERRUPTED,
+    is_interrupted=_IS_INTERRUPTED,
 )
 # Uses the primary key.
 _RELEASE = compose(
@@ -113,13 +113,13 @@ _RENEW = CONTACTS.renew(many=True)
 
 
 async def list_channels_with_contacts(
-    tx: Connection, now: datetime, behind: MerchantChannel, busy: Collection[MerchantChannel],
+    tx: Connection, now: datetime, after: MerchantChannel, busy: Collection[MerchantChannel],
     limit: int,
 ) -> list[MerchantChannel]:  # fmt: skip
     """List the merchant channels with contacts to send or to resume, except the busy ones, starting
-    after the channel `behind`."""
+    after the channel `after`."""
     rows = await tx.fetch(
-        _FIND_CHANNELS, now, *behind, CHANNELS,
+        _FIND_CHANNELS, now, *after, CHANNELS,
         [merchant_id for merchant_id, _ in busy], [channel for _, channel in busy], limit,
     )  # fmt: skip
     return [(row["merchant_id"], row["channel"]) for row in rows]
@@ -249,7 +249,7 @@ class ContactHandOver:
     """The contacts to be handed over: each message with the identities of its debtor."""
 
     messages: Sequence[tuple[RenderedContact, Sequence[bytes]]]
-    raised: Sequence[UpdatedGuard]
+    updated_guards: Sequence[UpdatedGuard]
     # The merchant's time, and the date in its time zone.
     now: datetime
     today: date
@@ -282,13 +282,13 @@ async def lock_contacts(
 
 
 async def save_hand_over(
-    tx: Connection, keys: KeyRing, merchant_id: int, lease: Lease, passing: ContactHandOver
+    tx: Connection, keys: KeyRing, merchant_id: int, lease: Lease, hand_over: ContactHandOver
 ) -> None:
     """Mark the contacts as handed over and update the guards. Contacts and existing guards must be
     locked. Raises GuardRowConflict; the transaction must then be rolled back to its savepoint."""
-    rendered = [one for one, _ in passing.messages]
-    begun = await tx.fetchval(
-        _HAND_OVER, merchant_id, passing.now, passing.today, lease.until,
+    rendered = [one for one, _ in hand_over.messages]
+    inserted = await tx.fetchval(
+        _HAND_OVER, merchant_id, hand_over.now, hand_over.today, lease.until,
         [each.planned.contact.communication_id for each in rendered],
         [each.version_id for each in rendered],
         [each.content.recipient for each in rendered],
@@ -302,16 +302,16 @@ async def save_hand_over(
         [_encode_ids(each.content.attachment_ids) for each in rendered],
         [_digest_recipient(keys, merchant_id, each) for each in rendered],
         [digest_content(keys, merchant_id, each.content.parts) for each in rendered],
-        [_encode_digests(identities) for _, identities in passing.messages],
-        [each.identity for each in passing.raised],
-        [encode_days(each.days) for each in passing.raised],
-        [each.per_day for each in passing.raised],
-        [each.per_week for each in passing.raised],
-        [each.is_new for each in passing.raised],
+        [_encode_digests(identities) for _, identities in hand_over.messages],
+        [each.identity for each in hand_over.updated_guards],
+        [encode_days(each.days) for each in hand_over.updated_guards],
+        [each.per_day for each in hand_over.updated_guards],
+        [each.per_week for each in hand_over.updated_guards],
+        [each.is_new for each in hand_over.updated_guards],
         keys.version,
         [each.check_digest for each in rendered],
     )  # fmt: skip
-    if begun != sum(each.is_new for each in passing.raised):
+    if inserted != sum(each.is_new for each in hand_over.updated_guards):
         raise GuardRowConflict
 
 
@@ -343,7 +343,7 @@ WITH chosen AS MATERIALIZED (
     FROM communications m
     JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
     WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND {has_ended}
-      AND m.channel = $5 AND {still_holds}
+      AND m.channel = $5 AND {is_unchanged}
     ORDER BY m.lease_until
     LIMIT $6
     FOR NO KEY UPDATE OF m SKIP LOCKED
@@ -362,7 +362,7 @@ RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
     t.recipient, t.language, t.subject, t.body_text, t.body_html, t.document_key, t.attachment_ids,
     t.key_version
 """,
-    still_holds=_IS_UNCHANGED,
+    is_unchanged=_IS_UNCHANGED,
     has_ended=CONTACTS.has_ended("$2", "m."),
     hold=CONTACTS.hold("$4", "$3"),
 )
@@ -375,7 +375,7 @@ WITH chosen AS MATERIALIZED (
     FROM communications m
     JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
     WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND {has_ended}
-      AND m.channel = $3 AND NOT ($4::boolean AND {still_holds})
+      AND m.channel = $3 AND NOT ($4::boolean AND {is_unchanged})
     ORDER BY m.lease_until
     LIMIT $5
     FOR NO KEY UPDATE OF m SKIP LOCKED
@@ -396,7 +396,7 @@ WITH chosen AS MATERIALIZED (
 )
 SELECT communication_id FROM unknown
 """,
-    still_holds=_IS_UNCHANGED,
+    is_unchanged=_IS_UNCHANGED,
     has_ended=CONTACTS.has_ended("$2", "m."),
     clear=CONTACTS.clear(),
 )

@@ -56,7 +56,7 @@ class ClaimForecast:
     """The forecast of one claim, advanced from instant to instant, so that several claims can be
     simulated side by side."""
 
-    __slots__ = ("_facts", "_guard", "_has_guards", "_now", "_position", "_process")
+    __slots__ = ("_facts", "_guard", "_has_conditions", "_now", "_position", "_workflow")
 
     def __init__(
         self, workflow: PreparedWorkflow, position: WorkflowPosition | PendingContact,
@@ -64,13 +64,14 @@ class ClaimForecast:
         now: datetime,
         guard: Guard | None = None,
     ) -> None:  # fmt: skip
-        self._process = workflow
+        self._workflow = workflow
         self._position = position
         self._facts = facts
         self._now = now
         self._guard = guard
-        # Dates and amounts affect nothing but conditions. Updating them costs more than the rest.
-        self._has_guards = any(step.when is not None for step in workflow.steps)
+        # Dates and amounts affect conditions only. Updating them takes longer than the rest of the
+        # forecast, so they are updated only if a step has a condition.
+        self._has_conditions = any(step.when is not None for step in workflow.steps)
 
     @property
     def next_at(self) -> datetime | None:
@@ -87,16 +88,16 @@ class ClaimForecast:
             return []
         self._now = at
         if isinstance(self._position, PendingContact):
-            return self._contact(self._position, at)
+            return self._make_contact(self._position, at)
         return self._decide(self._position, at)
 
     def _decide(self, position: WorkflowPosition, at: datetime) -> list[ForecastStep]:
         facts = self._facts
-        if self._has_guards:
-            facts = _set_day(facts, self._process.calendar.local_date(at))
-        decision = decide_steps(self._process, position, facts, at)
+        if self._has_conditions:
+            facts = _set_day(facts, self._workflow.calendar.local_date(at))
+        decision = decide_steps(self._workflow, position, facts, at)
         self._position = decision.position
-        if self._has_guards:
+        if self._has_conditions:
             facts = _add_fees(facts, decision.outcomes)
         self._facts = _leave_step(facts) if decision.outcomes else facts
         foreseen = []
@@ -108,15 +109,15 @@ class ClaimForecast:
                 foreseen.append(ForecastStep(at, step, None, outcome))
         return foreseen
 
-    def _contact(self, waiting: PendingContact, at: datetime) -> list[ForecastStep]:
+    def _make_contact(self, waiting: PendingContact, at: datetime) -> list[ForecastStep]:
         planned = waiting.planned
-        allowed = compute_opening(self._process, planned.step, at)
+        allowed = compute_opening(self._workflow, planned.step, at)
         if allowed == at and self._guard is not None:
             allowed = self._guard(at, planned.channel)
         if allowed > at:
             self._position = PendingContact(planned, allowed, waiting.next_step_id)
             return []
-        self._position = WorkflowPosition(_find_following(self._process, waiting), at)
+        self._position = WorkflowPosition(_find_following(self._workflow, waiting), at)
         self._facts = _leave_step(self._facts, has_reached=True)
         if planned.channel == "LETTER":
             self._facts = replace(self._facts, letter_sent_at=at)
@@ -134,9 +135,9 @@ def forecast(
     position: a `PendingContact` if the claim waits for a contact. A position without `due_at`
     yields nothing.
     """
-    course = ClaimForecast(workflow, position, facts=facts, now=now, guard=guard)
-    while (at := course.next_at) is not None and at <= until:
-        yield from course.advance()
+    claim_forecast = ClaimForecast(workflow, position, facts=facts, now=now, guard=guard)
+    while (at := claim_forecast.next_at) is not None and at <= until:
+        yield from claim_forecast.advance()
 
 
 def _find_following(workflow: PreparedWorkflow, waiting: PendingContact) -> int | None:

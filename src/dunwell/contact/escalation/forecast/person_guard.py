@@ -17,7 +17,7 @@ from dunwell.contact.messages.guards.guards import (
     has_room,
 )
 
-# The id of the only candidate; any value will do.
+# The contact id of the only candidate; it is not stored, so any value can be used.
 _ONLY_CANDIDATE = UUID(int=0)
 QuietHoursByChannel = Mapping[Channel, SendingHours]
 
@@ -37,19 +37,19 @@ class PersonGuard:
     """A `forecast.Guard` for the debtor of one claim. Each allowed contact counts against the
     next."""
 
-    __slots__ = ("_days", "_guards", "_identities", "_note", "_quiet")
+    __slots__ = ("_days", "_guards", "_identities", "_on_hold", "_quiet")
 
     def __init__(
         self, guards: Guards, quiet: QuietHoursByChannel, identities: tuple[bytes, ...],
-        days: dict[bytes, list[date]], note: Callable[[date, HoldReason], None] | None = None,
+        days: dict[bytes, list[date]], on_hold: Callable[[date, HoldReason], None] | None = None,
     ) -> None:  # fmt: skip
         """days: the days on which each identity was contacted, shared by the claims of one person.
-        note: called with the day and the reason for every contact that is held back."""
+        on_hold: called with the day and the reason for every contact that is held back."""
         self._guards = guards
         self._quiet = quiet
         self._identities = identities
         self._days = days
-        self._note = note
+        self._on_hold = on_hold
 
     def __call__(self, at: datetime, channel: Channel) -> datetime:
         hours = self._quiet[channel]
@@ -68,8 +68,8 @@ class PersonGuard:
         return hours.first_moment_on(hold.until)
 
     def _report(self, day: date, held_by: HoldReason) -> None:
-        if self._note is not None:
-            self._note(day, held_by)
+        if self._on_hold is not None:
+            self._on_hold(day, held_by)
 
 
 def build_person_guard(

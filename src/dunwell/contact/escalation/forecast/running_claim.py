@@ -38,6 +38,7 @@ class RunningClaim:
     """A running claim. Without a due time and an open contact it stays where it is."""
 
     facts: DueClaim
+    # Equal for all claims of a person; empty if only one claim is forecast.
     person: str
     is_held: bool
     held_until: datetime | None
@@ -48,7 +49,7 @@ class RunningClaim:
         return self.is_held and self.held_until is None
 
     @property
-    def is_unsettled(self) -> bool:
+    def has_unknown_outcome(self) -> bool:
         return self.open_contact is not None and self.open_contact.state == "UNKNOWN"
 
 
@@ -85,7 +86,7 @@ def forecast_claim(
     """Forecast the claim's steps from now on if nothing is paid. The forecast is empty if the claim
     is on hold without an end or if an operator has to resolve its last contact first. The claim
     must be active."""
-    if claim.is_held_without_end or claim.is_unsettled:
+    if claim.is_held_without_end or claim.has_unknown_outcome:
         return iter(())
     facts = claim.facts.step_facts(workflow.calendar.local_date(now))
     start = find_forecast_start(workflow, claim, now)

@@ -48,8 +48,8 @@ LEFT JOIN LATERAL (
 
 @dataclass(frozen=True, slots=True)
 class ForecastFacts:
-    """The facts of one claim. `row` is input of `read_claim` and `read_newest`; `suppressed` holds
-    digests of addresses; `contacted` holds the contact days of each identity."""
+    """The facts of one claim. `row` is the input of `build_due_claim` and `build_newest_version`;
+    `suppressed` holds digests of addresses; `contacted` holds the contact days of each identity."""
 
     row: Row
     suppressed: frozenset[bytes]

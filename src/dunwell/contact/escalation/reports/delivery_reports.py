@@ -75,7 +75,7 @@ async def report_failure(work: Work, keys: KeyRing, communication_id: UUID, reas
     )  # fmt: skip
     # The message did not reach the debtor, so the fallback may be sent on the same day.
     await free_contact_days(work.tx, work.merchant_id, [communication_id])
-    if locked.is_of_this_run and locked.claim.status in ACTIVE:
+    if locked.is_of_current_run and locked.claim.status in ACTIVE:
         decision = await _decide_fallback(work, keys, locked)
         if decision is not None:
             await save_fallback(
@@ -107,8 +107,8 @@ async def _decide_fallback(
 REPORTS_SECONDS = 1.0
 KEPT_FOR = timedelta(days=90)
 _SET_SIZE = 500
-_AGAIN_AFTER = timedelta(seconds=5)
-_AFTER_FAULT = timedelta(minutes=5)
+_RETRY_AFTER = timedelta(seconds=5)
+_RETRY_AFTER_FAULT = timedelta(minutes=5)
 # If the channel's own answer has not been recorded by then, it never will be.
 _GIVE_UP_AFTER = timedelta(days=1)
 
@@ -120,8 +120,8 @@ async def process_reports(resources: Resources) -> int:
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         waiting = await lock_due_reports(tx, now, _SET_SIZE)
-        single = await _process_simple_reports(tx, waiting, now)
-    for each in single:
+        to_apply = await _process_simple_reports(tx, waiting, now)
+    for each in to_apply:
         try:
             await _process_report(resources, each)
         except Unavailable:
@@ -139,9 +139,9 @@ async def _process_simple_reports(
     named = {each.reference for each in waiting if each.reference is not None}
     messages = await load_reported(tx, named)
     settled: list[tuple[WaitingReport, str]] = []
-    put_off: list[WaitingReport] = []
+    postponed: list[WaitingReport] = []
     delivered: set[ReportedMessage] = set()
-    single: list[WaitingReport] = []
+    to_apply: list[WaitingReport] = []
     for each in waiting:
         message = messages.get(each.reference) if each.reference else None
         # Anyone who has received a message knows its reference. A report by another provider is
@@ -153,17 +153,17 @@ async def _process_simple_reports(
         if outcome is ReportOutcome.NOTE_DELIVERY:
             delivered.add(message)
         if outcome in (ReportOutcome.FAIL, ReportOutcome.SETTLE_AS_SENT):
-            single.append(each)
+            to_apply.append(each)
         elif outcome is ReportOutcome.WAIT and now - each.received_at < _GIVE_UP_AFTER:
-            put_off.append(each)
+            postponed.append(each)
         else:
             settled.append((each, outcome.value))
     await save_deliveries(tx, delivered, now)
     await save_report_outcomes(tx, settled, real_now=now)
     await save_report_outcomes(
-        tx, [(each, "WAITING") for each in put_off], real_now=now, due_at=now + _AGAIN_AFTER
+        tx, [(each, "WAITING") for each in postponed], real_now=now, due_at=now + _RETRY_AFTER
     )
-    return single
+    return to_apply
 
 
 async def _process_report(resources: Resources, waiting: WaitingReport) -> None:
@@ -180,7 +180,7 @@ async def _process_report(resources: Resources, waiting: WaitingReport) -> None:
             return
         work = Work.open(resources, tx, merchant, SYSTEM)
         outcome = await _apply_report(work, resources, waiting, message)
-        again = now + _AGAIN_AFTER if outcome is ReportOutcome.WAIT else None
+        again = now + _RETRY_AFTER if outcome is ReportOutcome.WAIT else None
         await save_report_outcome(tx, waiting.report_id, outcome.value, real_now=now, due_at=again)
 
 
@@ -192,13 +192,15 @@ async def _postpone_report(resources: Resources, waiting: WaitingReport) -> None
         if await lock_report(tx, waiting.report_id):
             await save_report_outcome(
                 tx, waiting.report_id, "UNMATCHED" if is_over else "WAITING",
-                real_now=now, due_at=None if is_over else now + _AFTER_FAULT,
+                real_now=now, due_at=None if is_over else now + _RETRY_AFTER_FAULT,
             )  # fmt: skip
 
 
 async def _apply_report(
     work: Work, resources: Resources, waiting: WaitingReport, message: ReportedMessage
 ) -> ReportOutcome:
+    """Apply a report to its message and return what was done. WAIT means that the report has to be
+    processed again later."""
     contact_id = message.reference.communication_id
     outcome = decide_report(waiting.state, message.state, is_delivered=message.is_delivered)
     if outcome is ReportOutcome.SETTLE_AS_SENT:
@@ -242,7 +244,7 @@ async def _is_address_unreachable(
 
 
 async def sweep_old_reports(resources: Resources) -> int:
-    """Delete reports that are older than anyone is expected to ask about."""
+    """Delete reports that are older than `KEPT_FOR`."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         return await sweep_reports(tx, now - KEPT_FOR, _SET_SIZE)

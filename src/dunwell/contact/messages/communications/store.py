@@ -22,7 +22,7 @@ from dunwell.platform.text.wire import render_instant
 
 # A contact that was not handed over has no version yet. Its step's name is that of the newest minor
 # version of the claim's workflow, if the claim still runs it.
-_READ = """
+_SELECT = """
 SELECT m.communication_id, m.claim_id, m.channel, m.state, m.held_by, m.step_id, m.version_id,
     m.planned_at, m.not_before, m.handed_over_at, m.settled_at, m.failure,
     v.major, v.minor, s.name AS step_name,
@@ -64,12 +64,12 @@ LEFT JOIN LATERAL (
 """
 # Uses primary keys, as does the next statement.
 _LOAD_FOUND = compose(
-    _READ,
+    _SELECT,
     found="communications",
     rest="WHERE m.merchant_id = $1 AND m.communication_id = ANY($2::uuid[])",
 )
 _FIND = compose(
-    _READ, found="communications", rest="WHERE m.merchant_id = $1 AND m.communication_id = $2"
+    _SELECT, found="communications", rest="WHERE m.merchant_id = $1 AND m.communication_id = $2"
 )
 
 
@@ -142,10 +142,10 @@ def _build_communication(row: Row) -> Communication:
 
 
 async def count_failed(
-    tx: Connection, merchant_id: int, since: datetime, most: int
+    tx: Connection, merchant_id: int, since: datetime, limit: int
 ) -> tuple[int, datetime | None]:
     """Count communications that failed since an instant, up to a limit, and return the time of the
     first failure."""
-    row = await tx.fetchrow(_COUNT_FAILED, merchant_id, since, most)
+    row = await tx.fetchrow(_COUNT_FAILED, merchant_id, since, limit)
     assert row is not None
     return row["number"], row["oldest_at"]

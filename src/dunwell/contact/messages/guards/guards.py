@@ -73,8 +73,8 @@ class UpdatedGuard:
 class GuardVerdict:
     passed: tuple[GuardCandidate, ...]
     held: Mapping[UUID, GuardHold]
-    # Ordered by identity.
-    raised: tuple[UpdatedGuard, ...]
+    # The guards that count the passed contacts, ordered by identity.
+    updated_guards: tuple[UpdatedGuard, ...]
 
 
 def decide_contacts(
@@ -90,13 +90,15 @@ def decide_contacts(
     days: dict[bytes, list[date]] = {}
     passed, waiting = [], []
     for each in candidates:
-        known = [days.get(i) or contacted_on.get(i, ()) for i in each.identities]
+        days_before = [days.get(i) or contacted_on.get(i, ()) for i in each.identities]
         # Most identities were not contacted recently.
-        if any(known) and not all(has_room(one, guards, today) for one in known):
+        if any(days_before) and not all(
+            has_room(each_days, guards, today) for each_days in days_before
+        ):
             waiting.append(each)
             continue
         passed.append(each)
-        for identity, before in zip(each.identities, known, strict=True):
+        for identity, before in zip(each.identities, days_before, strict=True):
             days[identity] = [*before, today]
     held = {
         each.contact_id: _decide_hold(
@@ -104,8 +106,8 @@ def decide_contacts(
         )
         for each in waiting
     }
-    raised = [_update_guard(i, contacted_on.get(i), days[i], guards) for i in sorted(days)]
-    return GuardVerdict(tuple(passed), held, tuple(raised))
+    updated_guards = [_update_guard(i, contacted_on.get(i), days[i], guards) for i in sorted(days)]
+    return GuardVerdict(tuple(passed), held, tuple(updated_guards))
 
 
 def has_room(days: Days, guards: Guards, day: date) -> bool:
@@ -146,7 +148,8 @@ def _has_room_around(days: Days, guards: Guards, day: date) -> bool:
 
 
 def _decide_hold(identities: Sequence[Days], guards: Guards, today: date) -> GuardHold:
-    """Name the weekly guard if it alone would hold the contact, because it holds longer."""
+    """Return the hold of a contact. If both limits are reached, the reason is the weekly one,
+    because it holds the contact longer."""
     has_week = all(_has_room_around(days, guards, today) for days in identities)
     held_by = HoldReason.GUARD_DAY if has_week else HoldReason.GUARD_WEEK
     return GuardHold(held_by, find_first_free_day(identities, guards, today))

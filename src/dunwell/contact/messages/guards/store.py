@@ -28,13 +28,13 @@ FROM contact_guards
 WHERE merchant_id = $1 AND identity_digest = ANY($2::bytea[])
 """
 # Uses the primary key; the contacts are locked.
-_LOAD_RAISED = """
+_LOAD_COUNTED = """
 SELECT guarded_on, unnest(guarded_by) AS identity_digest
 FROM communications
 WHERE merchant_id = $1 AND communication_id = ANY($2::uuid[]) AND guarded_by IS NOT NULL
 """
 # Uses primary keys.
-_GIVE_BACK = """
+_FREE_DAYS = """
 WITH lowered AS (
     UPDATE contact_guards g
     SET contacted_on = l.contacted_on::date[]
@@ -70,17 +70,17 @@ async def free_contact_days(
     be locked. Calling it twice has no further effect."""
     if not communication_ids:
         return
-    raised = await tx.fetch(_LOAD_RAISED, merchant_id, communication_ids)
-    if not raised:
+    counted = await tx.fetch(_LOAD_COUNTED, merchant_id, communication_ids)
+    if not counted:
         return
     days: dict[bytes, Days] = dict(
-        await lock_guards(tx, merchant_id, [row["identity_digest"] for row in raised])
+        await lock_guards(tx, merchant_id, [row["identity_digest"] for row in counted])
     )
-    for row in raised:
+    for row in counted:
         identity = row["identity_digest"]
         days[identity] = remove_contact_day(days[identity], row["guarded_on"])
     await tx.execute(
-        _GIVE_BACK,
+        _FREE_DAYS,
         merchant_id,
         communication_ids,
         list(days),

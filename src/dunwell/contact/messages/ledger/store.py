@@ -59,7 +59,8 @@ ORDER BY merchant_id
 _LOCK_SEALING = """
 SELECT merchant_id FROM merchants WHERE merchant_id = $1 FOR NO KEY UPDATE SKIP LOCKED
 """
-# A separate statement after the lock, so that it sees the seal that the lock waited for.
+# A separate statement after the lock, so that it sees a seal that was committed just before the
+# lock was granted.
 _LOAD_HEAD = """
 SELECT seal, digest, key_version
 FROM ledger_seals
@@ -123,13 +124,13 @@ ORDER BY seal, {key}
     for table in _FIELDS
 }
 # Loads a part of the chain. Uses the primary key.
-_LOAD_SEALS_OF = """
+_LOAD_SEAL_RANGE = """
 SELECT seal, contacts, audits, digest, key_version
 FROM ledger_seals
 WHERE merchant_id = $1 AND seal BETWEEN $2 AND $3
 ORDER BY seal
 """
-_LOAD_SEALED_OF = {
+_LOAD_SEALED_RANGE = {
     table: compose(
         """
 SELECT seal, {key} AS key, {name} AS name, digest,
@@ -145,7 +146,7 @@ ORDER BY seal, {key}
     )
     for table in _FIELDS
 }
-_MEASURE = """
+_MEASURE_RANGE = """
 SELECT (SELECT coalesce(sum(contacts + audits), 0)::bigint FROM ledger_seals
         WHERE merchant_id = $1 AND seal BETWEEN $2 AND $3) AS rows,
        b.seal, b.digest, b.key_version
@@ -264,7 +265,7 @@ async def stream_seal_range(
     tx: Connection, merchant_id: int, first: int, last: int
 ) -> AsyncIterator[LedgerSeal]:
     """Stream the seals of a part of the chain."""
-    async for row in tx.cursor(_LOAD_SEALS_OF, merchant_id, first, last, prefetch=_ROWS_AT_ONCE):
+    async for row in tx.cursor(_LOAD_SEAL_RANGE, merchant_id, first, last, prefetch=_ROWS_AT_ONCE):
         yield LedgerSeal(**row)
 
 
@@ -272,7 +273,7 @@ async def stream_sealed_rows_of_range(
     tx: Connection, merchant_id: int, table: str, first: int, last: int
 ) -> AsyncIterator[SealedRow]:
     """Stream the sealed rows of a part of the chain."""
-    statement = _LOAD_SEALED_OF[table]
+    statement = _LOAD_SEALED_RANGE[table]
     async for row in tx.cursor(statement, merchant_id, first, last, prefetch=_ROWS_AT_ONCE):
         yield SealedRow(**row)
 
@@ -282,7 +283,7 @@ async def measure_range(
 ) -> tuple[int, SealHead | None]:
     """Return the number of rows that a part of the chain covers, and the seal before it (None if it
     does not exist)."""
-    row = await tx.fetchrow(_MEASURE, merchant_id, first, last)
+    row = await tx.fetchrow(_MEASURE_RANGE, merchant_id, first, last)
     assert row is not None
     head = None if row["seal"] is None else SealHead(row["seal"], row["digest"], row["key_version"])
     return row["rows"], head
@@ -290,7 +291,7 @@ async def measure_range(
 
 # A contact is accepted, refused and reported as failed at most once each. Does not rely on the
 # unique index contact_ledger_once, which an attacker may have dropped.
-_TWICE = """
+_DUPLICATES = """
 SELECT claim_id, run, step_id, place, kind, count(*) AS rows,
        string_agg(DISTINCT communication_id::text, ', ') AS communications
 FROM (SELECT *, CASE outcome WHEN 'SETTLED_SENT' THEN 'ACCEPTED' ELSE outcome END AS kind
@@ -334,7 +335,7 @@ WHERE l.merchant_id = $1
       IS DISTINCT FROM (l.claim_id, l.run, l.step_id, l.place)
 ORDER BY l.entry_id
 """
-_OTHER_DIGESTS = """
+_DIGEST_MISMATCHES = """
 SELECT l.communication_id, l.claim_id,
        l.content_digest IS DISTINCT FROM m.content_digest AS is_content
 FROM contact_ledger l
@@ -404,7 +405,7 @@ Deviation = TypeVar(
 
 
 def stream_duplicates(tx: Connection, merchant_id: int) -> AsyncIterator[DuplicateEntry]:
-    return _stream(tx, _TWICE, merchant_id, DuplicateEntry)
+    return _stream(tx, _DUPLICATES, merchant_id, DuplicateEntry)
 
 
 def stream_contradictions(tx: Connection, merchant_id: int) -> AsyncIterator[LedgerContradiction]:
@@ -418,7 +419,7 @@ def stream_entries_without_contact(
 
 
 def stream_digest_mismatches(tx: Connection, merchant_id: int) -> AsyncIterator[DigestMismatch]:
-    return _stream(tx, _OTHER_DIGESTS, merchant_id, DigestMismatch)
+    return _stream(tx, _DIGEST_MISMATCHES, merchant_id, DigestMismatch)
 
 
 async def stream_contents(tx: Connection, merchant_id: int) -> AsyncIterator[StoredContact]:
@@ -444,11 +445,11 @@ async def stream_contents(tx: Connection, merchant_id: int) -> AsyncIterator[Sto
 
 
 async def _stream(
-    tx: Connection, statement: str, merchant_id: int, kind: type[Deviation]
+    tx: Connection, statement: str, merchant_id: int, row_type: type[Deviation]
 ) -> AsyncIterator[Deviation]:
-    """Stream rows; the fields of `kind` are the columns of the statement."""
+    """Stream rows; the fields of `row_type` are the columns of the statement."""
     async for row in _open(tx, statement, merchant_id):
-        yield kind(*row)
+        yield row_type(*row)
 
 
 def _open(tx: Connection, statement: str, merchant_id: int) -> AsyncIterator[Row]:

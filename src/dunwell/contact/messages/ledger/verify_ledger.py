@@ -88,8 +88,8 @@ async def check_contacts(
     tx: Connection, keys: KeyRing, merchant_id: int, findings: LedgerFindings
 ) -> None:
     """Compare the contacts with the ledger. Must run in a transaction with one snapshot."""
-    async for twice in stream_duplicates(tx, merchant_id):
-        findings.add(_describe_twice(twice))
+    async for duplicate in stream_duplicates(tx, merchant_id):
+        findings.add(_describe_duplicate(duplicate))
     async for each in stream_contradictions(tx, merchant_id):
         recorded = (
             f"the ledger says {each.ledger_state}" if each.ledger_state else "has no ledger entry"
@@ -99,9 +99,11 @@ async def check_contacts(
     async for missing in stream_entries_without_contact(tx, merchant_id):
         problem = f"does not match its ledger entry {missing.entry_id} ({missing.outcome})"
         findings.add(_describe(LedgerFault.CONTACT_MISSING, missing, problem))
-    async for other in stream_digest_mismatches(tx, merchant_id):
-        fault = LedgerFault.CONTENT_ALTERED if other.is_content else LedgerFault.RECIPIENT_ALTERED
-        findings.add(_describe(fault, other, "has other digests than its ledger entry"))
+    async for mismatch in stream_digest_mismatches(tx, merchant_id):
+        fault = (
+            LedgerFault.CONTENT_ALTERED if mismatch.is_content else LedgerFault.RECIPIENT_ALTERED
+        )
+        findings.add(_describe(fault, mismatch, "has other digests than its ledger entry"))
     async for stored in stream_contents(tx, merchant_id):
         _check_content(keys, merchant_id, stored, findings)
 
@@ -134,7 +136,7 @@ def _check_content(
         findings.add(_describe(LedgerFault.CONTENT_ALTERED, stored, problem))
 
 
-def _describe_twice(entry: DuplicateEntry) -> LedgerFinding:
+def _describe_duplicate(entry: DuplicateEntry) -> LedgerFinding:
     step = f"claim {entry.claim_id}, run {entry.run}, step {entry.step_id}"
     contacts = f"communication {entry.communications}"
     problem = f"{step}, place {entry.place} ({contacts}) is {entry.kind} {entry.rows} times"
@@ -196,12 +198,12 @@ async def check_chain(
 
 
 def _describe_lost_head(expected: SealHead, newest: SealHead) -> LedgerFinding:
-    what = (
+    problem = (
         f"the chain ends with seal {newest.seal}: its tail was cut off"
         if expected.seal > newest.seal
         else "it has a different digest or is missing"
     )
-    message = f"seal {expected.seal} differs from the copy kept elsewhere; {what}"
+    message = f"seal {expected.seal} differs from the copy kept elsewhere; {problem}"
     return LedgerFinding(LedgerFault.HEAD_MISSING, message, expected.seal)
 
 
@@ -222,14 +224,15 @@ class _ChainVerifier:
         self._check_version(seal, previous)
         digests = {table: await self._check_rows(table, seal) for table in self._rows}
         contacts = digests.pop(CONTACTS, [])
+        # The other table is the audit log, of a merchant or of the installation.
         [(audit_table, audits)] = digests.items()
         parts = SealParts(seal.seal, previous.digest, contacts, audits)
-        is_as_sealed = not self._has(seal) or seal.digest == digest_seal(
+        is_digest_right = not self._has_key_of(seal) or seal.digest == digest_seal(
             self._keys, self._owner_id, parts, seal.key_version
         )
         is_counted = self._check_count(seal.seal, CONTACTS, seal.contacts, len(contacts))
         is_counted &= self._check_count(seal.seal, audit_table, seal.audits, len(audits))
-        if not is_as_sealed and is_counted:
+        if not is_digest_right and is_counted:
             self._add(
                 LedgerFault.SEAL_ALTERED, seal.seal,
                 "does not match its rows and the previous seal: one of them was altered",
@@ -246,7 +249,7 @@ class _ChainVerifier:
                     f"is missing, but {table} {row.key} names it",
                 )
 
-    def _has(self, seal: LedgerSeal) -> bool:
+    def _has_key_of(self, seal: LedgerSeal) -> bool:
         return seal.key_version in self._keys.versions
 
     def _check_version(self, seal: LedgerSeal, previous: SealHead) -> None:
@@ -254,7 +257,7 @@ class _ChainVerifier:
         if seal.key_version < previous.key_version:
             problem = f"has {version}, although a newer one was used before: the key was leaked"
             self._add(LedgerFault.SEAL_ALTERED, seal.seal, problem)
-        if not self._has(seal):
+        if not self._has_key_of(seal):
             self._add(
                 LedgerFault.SEAL_ALTERED, seal.seal, f"has {version}, which is not known here"
             )
@@ -271,7 +274,7 @@ class _ChainVerifier:
                     f"is missing, but {table} {row.key} names it",
                 )
                 continue
-            if self._has(seal) and row.digest != digest_row(
+            if self._has_key_of(seal) and row.digest != digest_row(
                 self._keys,
                 self._owner_id,
                 table=table,

@@ -12,9 +12,9 @@ from dunwell.contact.messages.templates.facts import CreditorFacts
 from dunwell.contact.messages.templates.formatting import get_locale, render_line
 from dunwell.core.claims.fields import DebtorName
 
-# Emoji outside the basic plane, with flags and skin tones; those of the basic plane that are shown
-# as pictures by default; and every other sign that a variation selector turns into a picture. Plain
-# signs such as arrows, stars and the trademark sign are printed.
+# Emoji outside Unicode's Basic Multilingual Plane, with flags and skin tones; those inside it that
+# are shown as pictures by default; and every other sign that a variation selector turns into a
+# picture. Plain signs such as arrows, stars and the trademark sign are printed.
 _PICTURE = (
     "(?:[\U0001f000-\U0001fbff]"
     "|[\u231a\u231b\u23e9-\u23ec\u23f0\u23f3\u25fd\u25fe\u2614\u2615\u2648-\u2653\u267f\u2693\u26a1"
@@ -58,15 +58,15 @@ MAX_LINES = 6
 # Longer lines cannot be part of an address. The layout shrinks lines that are merely long.
 _MAX_LENGTH = 80
 # Countries that write the postal code after the city.
-_CODE_LAST = frozenset({"AU", "CA", "GB", "IE", "IN", "NZ", "US", "ZA"})
+_POSTAL_CODE_LAST = frozenset({"AU", "CA", "GB", "IE", "IN", "NZ", "US", "ZA"})
 
 
 def render_address(
-    debtor: DebtorName, address: Mapping[str, Any], home: str | None, language: str
+    debtor: DebtorName, address: Mapping[str, Any], home_country: str | None, language: str
 ) -> list[str]:
     """Return at most six lines.
 
-    home: the sender's country. Any other country is named in the given language.
+    home_country: the sender's country. Any other country is named in the given language.
     """
     person = " ".join(part for part in (debtor.first_name, debtor.last_name) if part)
     lines = [
@@ -75,7 +75,7 @@ def render_address(
         address.get("address_line2"),
         address.get("street"),
         _render_city(address),
-        _render_country(address.get("country"), home, language),
+        _render_country(address.get("country"), home_country, language),
     ]
     printed = [remove_emoji(render_line(line)) for line in lines if line]
     return [_shorten(line) for line in printed if line]
@@ -83,13 +83,13 @@ def render_address(
 
 def _render_city(address: Mapping[str, Any]) -> str:
     parts = [address.get("postal_code"), address.get("city")]
-    if address.get("country") in _CODE_LAST:
+    if address.get("country") in _POSTAL_CODE_LAST:
         parts.reverse()
     return " ".join(part for part in parts if part)
 
 
-def _render_country(country: str | None, home: str | None, language: str) -> str | None:
-    if not country or country == home:
+def _render_country(country: str | None, home_country: str | None, language: str) -> str | None:
+    if not country or country == home_country:
         return None
     return (get_locale(language).territories.get(country) or country).upper()
 

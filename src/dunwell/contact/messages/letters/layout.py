@@ -34,7 +34,7 @@ class LayoutBox(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             and other.top < self.top + self.height
         )
 
-    def holds(self, other: "LayoutBox") -> bool:
+    def contains(self, other: "LayoutBox") -> bool:
         return (
             self.left <= other.left
             and self.top <= other.top
@@ -73,7 +73,7 @@ def list_layouts() -> list[str]:
 
 @cache
 def load_layout(name: str) -> bytes:
-    """Return the layout as the printer takes it. Raises LookupError, InvalidLayout."""
+    """Return the checked content of the layout's file. Raises LookupError, InvalidLayout."""
     if name not in list_layouts():
         raise LookupError(f"There is no layout named {name}.")
     content = (_FOLDER / f"{name}.json").read_bytes()
@@ -95,12 +95,12 @@ def parse_layout(content: bytes) -> Layout:
 def _find_faults(layout: Layout) -> Iterator[str]:
     sheet, zones = LayoutBox(0, 0, *_PAGE), dict(_list_boxes(layout))
     for name, zone in (zones | {"window": layout.window, "visible": layout.visible}).items():
-        if not sheet.holds(zone):
+        if not sheet.contains(zone):
             yield f"{name} leaves the sheet."
     for name in ("returnLine", "address"):
-        if not layout.window.holds(zones[name]):
+        if not layout.window.contains(zones[name]):
             yield f"{name} leaves the window."
-    if not layout.visible.holds(layout.window):
+    if not layout.visible.contains(layout.window):
         yield "The window extends beyond the visible area."
     if zones["returnLine"].overlaps(zones["address"]):
         yield "returnLine and address overlap."

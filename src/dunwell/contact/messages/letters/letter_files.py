@@ -57,9 +57,11 @@ class LetterFiles:
 
     async def describe(self, attachments: Sequence[MessageAttachment]) -> list[Enclosure]:
         """Return the names of the attachments, with the number of pages of PDFs."""
-        return [Enclosure(each.friendly_name, await self._count(each)) for each in attachments]
+        return [
+            Enclosure(each.friendly_name, await self._count_pages(each)) for each in attachments
+        ]
 
-    async def _count(self, attachment: MessageAttachment) -> int | None:
+    async def _count_pages(self, attachment: MessageAttachment) -> int | None:
         if attachment.content_type != PDF:
             return None
         try:

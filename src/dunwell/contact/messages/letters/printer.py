@@ -1,5 +1,6 @@
-"""Print sheets and papers in a small pool of child processes, so that layout does not block the
-event loop and a malicious sheet can harm only its child."""
+"""Print sheets (letters) and papers (other documents, such as receipts) in a small pool of child
+processes, so that layout does not block the event loop and a malicious sheet can harm only its
+child."""
 
 import asyncio
 from collections import Counter, OrderedDict
@@ -37,7 +38,8 @@ class ScriptMissing(Unprintable):
 
 
 def describe_missing(error: ScriptMissing) -> str:
-    """Return why a letter was not printed: the scripts, without any of its text."""
+    """Return the reason why a letter was not printed. It names the scripts, but contains none of
+    the letter's text."""
     scripts = ", ".join(error.scripts)
     return f"No font of this installation supports characters of these scripts: {scripts}."
 
@@ -75,19 +77,19 @@ class LetterPrinter:
         """
         self._key: Hashable = ""
         self._limits = limits
-        self._patience_seconds = timeout_seconds
-        self._shelf = FontLibrary(fonts)
+        self._timeout_seconds = timeout_seconds
+        self._font_library = FontLibrary(fonts)
         self._children = self._open_pool(size, ())
         # One child for each set of additional fonts; the most recently used is last.
-        self._others: OrderedDict[tuple[FontFace, ...], ChildPool] = OrderedDict()
+        self._font_pools: OrderedDict[tuple[FontFace, ...], ChildPool] = OrderedDict()
         self._busy: Counter[tuple[FontFace, ...]] = Counter()
 
-    def serving(self, key: Hashable) -> Self:
+    def for_caller(self, key: Hashable) -> Self:
         """Return a view of this printer for one caller. With queue limits, the jobs of one caller
         are printed one after the other."""
-        served = copy(self)
-        served._key = key  # noqa: SLF001 - of the same class
-        return served
+        view = copy(self)
+        view._key = key  # noqa: SLF001 - of the same class
+        return view
 
     async def print_sheet(self, sheet: bytes) -> bytes:
         """Return the PDF of a sheet (see `encode_sheet`). Equal sheets give equal bytes. Raises
@@ -105,36 +107,36 @@ class LetterPrinter:
     async def draw_logo(self, logo: Picture) -> bytes:
         """Return the logo as a PNG of 80 pixels height and at most 560 pixels width, with a
         transparent background. Raises Unprintable, OSError."""
-        done = await self._do(PrintJob("DRAW_LOGO", msgspec.json.encode(logo)))
-        if done is None or done.png is None:
+        result = await self._run_job(PrintJob("DRAW_LOGO", msgspec.json.encode(logo)))
+        if result is None or result.png is None:
             raise Unprintable
-        return done.png
+        return result.png
 
     async def count_pages(self, pdf: bytes) -> int | None:
         """Return the number of pages, or None if the content is not a readable PDF. Raises OSError
         if no child can be started."""
-        done = await self._do(PrintJob("COUNT_PAGES", pdf))
-        return done.pages if done else None
+        result = await self._run_job(PrintJob("COUNT_PAGES", pdf))
+        return result.pages if result else None
 
     async def join(self, parts: Sequence[EnclosedPart]) -> tuple[bytes, int]:
         """Join PDFs and pictures into one PDF and return it with its number of pages; a picture
         becomes a page. Equal parts give equal bytes. Raises Unprintable if a part is not readable;
         OSError if no child can be started."""
-        done = await self._do(PrintJob("JOIN", msgspec.msgpack.encode(parts)))
-        if done is None or done.pdf is None or done.pages is None:
+        result = await self._run_job(PrintJob("JOIN", msgspec.msgpack.encode(parts)))
+        if result is None or result.pdf is None or result.pages is None:
             raise Unprintable
-        return done.pdf, done.pages
+        return result.pdf, result.pages
 
     async def close(self) -> None:
         """End the children after their current jobs and refuse further jobs."""
-        pools = [self._children, *self._others.values()]
+        pools = [self._children, *self._font_pools.values()]
         await asyncio.gather(*(pool.close() for pool in pools))
 
     def _open_pool(self, size: int, faces: Sequence[FontFace]) -> ChildPool:
         return ChildPool(
             _CHILD,
             size=size,
-            timeout_seconds=self._patience_seconds,
+            timeout_seconds=self._timeout_seconds,
             max_answer_bytes=_MAX_PDF_BYTES,
             arguments=[f"{each.index}:{each.path}" for each in faces],
             limits=self._limits,
@@ -144,37 +146,37 @@ class LetterPrinter:
         """Choose additional fonts. The folders are read when they are first needed."""
         if content.isascii():
             return FontChoice()
-        return await asyncio.to_thread(self._shelf.choose, content.decode())
+        return await asyncio.to_thread(self._font_library.choose, content.decode())
 
     @asynccontextmanager
-    async def _take_pool(self, faces: tuple[FontFace, ...]) -> AsyncIterator[ChildPool]:
-        """Return the children for a set of fonts. Fonts cost a child tens of megabytes, so the
-        children used least recently are ended."""
+    async def _use_pool(self, faces: tuple[FontFace, ...]) -> AsyncIterator[ChildPool]:
+        """Yield the children for a set of fonts. Fonts take tens of megabytes in a child, so the
+        children that were used least recently are ended."""
         # A closed printer starts no children; its first pool refuses the job.
         if not faces or self._children.is_closed:
             yield self._children
             return
-        pool = self._others.pop(faces, None) or self._open_pool(1, faces)
-        self._others[faces] = pool
+        pool = self._font_pools.pop(faces, None) or self._open_pool(1, faces)
+        self._font_pools[faces] = pool
         self._busy[faces] += 1
         try:
             yield pool
         finally:
             self._busy[faces] -= 1
-            for idle in [each for each in self._others if not self._busy[each]]:
-                if len(self._others) <= _MAX_FONT_POOLS:
+            for idle in [each for each in self._font_pools if not self._busy[each]]:
+                if len(self._font_pools) <= _MAX_FONT_POOLS:
                     break
-                await self._others.pop(idle).close()
+                await self._font_pools.pop(idle).close()
 
     async def _print(self, job: PrintJob, faces: tuple[FontFace, ...]) -> bytes:
-        done = await self._do(job, faces)
-        if done is None or done.pdf is None:
+        result = await self._run_job(job, faces)
+        if result is None or result.pdf is None:
             raise Unprintable
-        return done.pdf
+        return result.pdf
 
-    async def _do(self, job: PrintJob, faces: tuple[FontFace, ...] = ()) -> PrintResult | None:
+    async def _run_job(self, job: PrintJob, faces: tuple[FontFace, ...] = ()) -> PrintResult | None:
         try:
-            async with self._take_pool(faces) as pool:
+            async with self._use_pool(faces) as pool:
                 answer = await pool.ask(
                     msgspec.msgpack.encode(job), key=self._key, size_bytes=len(job.content)
                 )

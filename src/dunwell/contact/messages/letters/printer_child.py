@@ -34,7 +34,13 @@ from dunwell.platform.children.child import confine_process, serve
 _MEMORY_BYTES = 1024 * 1024 * 1024
 _CPU_SECONDS_PER_JOB = 10
 # Typst raises TypstError for a layout that fails, and RuntimeError for a file that is not text.
-_REFUSED = (RuntimeError, pikepdf.PdfError, UnidentifiedImageError, ValueError, LookupError)
+_UNPRINTABLE_ERRORS = (
+    RuntimeError,
+    pikepdf.PdfError,
+    UnidentifiedImageError,
+    ValueError,
+    LookupError,
+)
 
 
 def main() -> None:
@@ -78,7 +84,7 @@ class _PaperImages(msgspec.Struct):
 
 class SheetPrinter:
     def __init__(self, layout: bytes, papers_layout: bytes, faces: Sequence[str] = ()) -> None:
-        with _gather_files(faces) as folder:
+        with _link_font_files(faces) as folder:
             fonts = typst.Fonts(include_system_fonts=False, font_paths=[folder] if folder else [])
             self._compiler = typst.Compiler(layout, font_paths=fonts)
             families = _list_families(fonts, faces)
@@ -86,8 +92,8 @@ class SheetPrinter:
                 # Load the font now, because its file cannot be opened later.
                 self._compile({"main": f'#text(font: "{family}", fallback: false)[a]'.encode()})
         self._layouts = {name: load_layout(name) for name in list_layouts()}
-        self._layout = _name_families(layout, families)
-        self._papers_layout = _name_families(papers_layout, families)
+        self._layout = _add_fallback_fonts(layout, families)
+        self._papers_layout = _add_fallback_fonts(papers_layout, families)
         # Import all image formats now, because their files cannot be opened later.
         Image.init()
         # Call a function now: Typst reads its stack size at the first call, which is not possible
@@ -98,18 +104,18 @@ class SheetPrinter:
         job = msgspec.msgpack.decode(request, type=PrintJob)
         try:
             if job.kind == "COUNT_PAGES":
-                done = PrintResult(pages=_count_pages(job.content))
+                result = PrintResult(pages=_count_pages(job.content))
             elif job.kind == "JOIN":
-                done = _join(msgspec.msgpack.decode(job.content, type=list[EnclosedPart]))
+                result = _join(msgspec.msgpack.decode(job.content, type=list[EnclosedPart]))
             elif job.kind == "DRAW_LOGO":
-                done = PrintResult(png=self._draw_png(job.content))
+                result = PrintResult(png=self._draw_png(job.content))
             elif job.kind == "PRINT_PAPER":
-                done = PrintResult(pdf=self._print_paper(job.content))
+                result = PrintResult(pdf=self._print_paper(job.content))
             else:
-                done = PrintResult(pdf=self._print(job.content))
-        except _REFUSED:
-            done = PrintResult()
-        return msgspec.msgpack.encode(done)
+                result = PrintResult(pdf=self._print(job.content))
+        except _UNPRINTABLE_ERRORS:
+            result = PrintResult()
+        return msgspec.msgpack.encode(result)
 
     def _print(self, content: bytes) -> bytes:
         sheet = msgspec.json.decode(content, type=_SheetImages)
@@ -149,7 +155,7 @@ class SheetPrinter:
 
 
 @contextmanager
-def _gather_files(faces: Sequence[str]) -> Iterator[str | None]:
+def _link_font_files(faces: Sequence[str]) -> Iterator[str | None]:
     """Yield a folder with links to the faces' files, named by their index, as Typst requires."""
     if not faces:
         yield None
@@ -168,7 +174,7 @@ def _list_families(fonts: typst.Fonts, faces: Sequence[str]) -> list[str]:
     return [known[str(Path(path).resolve()), int(index)] for index, _, path in split]
 
 
-def _name_families(layout: bytes, families: Sequence[str]) -> bytes:
+def _add_fallback_fonts(layout: bytes, families: Sequence[str]) -> bytes:
     """Add the families as fallback fonts of the layout."""
     if not families:
         return layout

@@ -49,12 +49,12 @@ _MAX_BYTES = 331
 
 @dataclass(frozen=True, slots=True)
 class LetterPost:
-    """The data of a letter that does not come from its facts."""
+    """How a letter looks and where it goes: everything that its facts do not contain."""
 
     # The address lines of the window.
     address: Sequence[str]
     # Host and path of the page where the code is entered.
-    entrance: str
+    code_page_address: str
     # Has the form #rrggbb.
     color: str | None = None
     logo: Picture | None = None
@@ -86,7 +86,7 @@ def render_letter(
     post: LetterPost,
 ) -> RenderedLetter:
     """Render a letter in one of the workflow's languages. Raises MessageTooLarge only."""
-    words = choose_snippets(snippets, language)
+    snippet_texts = choose_snippets(snippets, language)
     facts = replace(
         facts,
         debtor=remove_debtor_emoji(facts.debtor),
@@ -94,8 +94,8 @@ def render_letter(
     )
     values = MessageValues(facts, language)
     translate = values.words.translate
-    subject = fill_line(template.subject, words, values, "LETTER")
-    body = parse_markdown(assemble_text(template.body, words, values, "LETTER"))
+    subject = fill_line(template.subject, snippet_texts, values, "LETTER")
+    body = parse_markdown(assemble_text(template.body, snippet_texts, values, "LETTER"))
     # The sheet has the same text, and one table for each {{ items }} of it.
     body_text = fill_within(body.text, values, MAX_MESSAGE_CHARACTERS["LETTER"])
     enclosures = [_render_enclosure(each, values.words) for each in post.enclosures]
@@ -112,7 +112,7 @@ def render_letter(
         subject=subject,
         body=fill_blocks(body.letter, values),
         items=_list_items(values),
-        page=SheetPage(post.entrance, facts.landing.code or "", facts.landing.url or ""),
+        page=SheetPage(post.code_page_address, facts.landing.code or "", facts.landing.url or ""),
         transfer=_render_outstanding_transfer(facts, language),
         enclosures=enclosures,
         footer=list_sender(facts.creditor, language),
@@ -272,12 +272,12 @@ class ShortLetter:
 
 
 def build_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -> Sheet:
-    words, creditor = find_debtor_language(language), remove_creditor_emoji(creditor)
+    translation, creditor = find_debtor_language(language), remove_creditor_emoji(creditor)
     rows = [
-        (words.translate("Date"), letter.today),
-        (words.translate("Reference"), letter.reference),
-        (words.translate("Phone"), creditor.phone),
-        (words.translate("E-mail"), creditor.email),
+        (translation.translate("Date"), letter.today),
+        (translation.translate("Reference"), letter.reference),
+        (translation.translate("Phone"), creditor.phone),
+        (translation.translate("E-mail"), creditor.email),
     ]
     return Sheet(
         language=language.partition("-")[0].lower(),
@@ -293,27 +293,27 @@ def build_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -> 
         body=[
             ["p", [_run(f"{letter.greeting},")]],
             *fill_blocks(letter.body.letter, letter.values),
-            ["p", [_run(words.translate("Kind regards")), ["b"], _run(creditor.name)]],
+            ["p", [_run(translation.translate("Kind regards")), ["b"], _run(creditor.name)]],
         ],
         items=SheetItems(("", ""), [], []),
         page=letter.page,
         transfer=None if letter.due is None else render_transfer(creditor, letter.due, language),
         enclosures=[],
         footer=list_sender(creditor, language),
-        operator=render_operator_line(creditor, words),
-        words=translate_layout(words),
+        operator=render_operator_line(creditor, translation),
+        words=translate_layout(translation),
     )
 
 
 def render_plain_letter(sheet: Sheet, letter: ShortLetter, language: str) -> str:
-    """Return the letter as plain text, for later readers."""
-    words = [
+    """Return the letter as plain text, which is stored and shown in place of the sheet."""
+    paragraphs = [
         f"{render_line(letter.greeting)},",
         fill(letter.body.text, letter.values),
         f"{find_debtor_language(language).translate('Kind regards')}\n{sheet.sender_name}",
         "\n".join(list_layout_texts(sheet)),
     ]
-    return "\n\n".join(words) + "\n"
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def add_brand(sheet: Sheet, brand: Brand, layout: str) -> Sheet:

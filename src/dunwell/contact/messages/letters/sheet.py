@@ -33,7 +33,7 @@ class SheetItems(msgspec.Struct, frozen=True):
 class SheetPage(msgspec.Struct, frozen=True):
     """The debtor's page: where the code is entered, and the address in the QR code."""
 
-    entrance: str
+    code_page_address: str
     code: str
     url: str
 
@@ -81,7 +81,7 @@ class Sheet(msgspec.Struct, frozen=True):
 
 
 def encode_sheet(sheet: Sheet) -> bytes:
-    """Return the sheet as the printer takes it."""
+    """Encode the sheet for the printer."""
     return msgspec.json.encode(sheet)
 
 
@@ -142,7 +142,7 @@ def build_paper(brand: Brand, creditor: CreditorFacts, language: str, body: Pape
 
 
 def encode_paper(paper: Paper) -> bytes:
-    """Return the paper as the printer takes it."""
+    """Encode the paper for the printer."""
     return msgspec.json.encode(paper)
 
 

@@ -80,7 +80,7 @@ def _fill_button_open(slot: Slot, values: SlotValues) -> str:
 
 
 def _fill_button_words(_slot: Slot, values: SlotValues) -> str:
-    """Empty if there is no page to link to. The label has no markup."""
+    """Return the label of the button, or an empty text if there is no page to link to."""
     return values.button_words if values.text(LANDING_URL) else ""
 
 
@@ -131,8 +131,8 @@ def split_marked(text: str, form: SlotForm) -> list[Part]:
     """Split a marked text into literals and slots. Literals are escaped if the form is HTML."""
     literal = escape if form == "HTML" else str
     return [
-        Slot(piece, form) if place % 2 else literal(piece)
-        for place, piece in enumerate(_MARKED.split(text))
+        Slot(piece, form) if index % 2 else literal(piece)
+        for index, piece in enumerate(_MARKED.split(text))
         if piece
     ]
 

@@ -13,8 +13,8 @@ from dunwell.platform.text.translation import Language
 
 
 def choose_sender(merchant: Merchant, channel: Channel, creditor: CreditorFacts) -> str:
-    named = merchant.configuration.channels[channel].sender
-    return named or (creditor.email if channel == "EMAIL" else creditor.name)
+    configured = merchant.configuration.channels[channel].sender
+    return configured or (creditor.email if channel == "EMAIL" else creditor.name)
 
 
 def build_creditor(merchant: Merchant, operator: Operator | None = None) -> CreditorFacts:

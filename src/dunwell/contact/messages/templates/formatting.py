@@ -127,7 +127,7 @@ def _render_person(debtor: DebtorName) -> str:
 
 def render_iban(iban: str | None) -> str | None:
     """Return the IBAN in groups of four."""
-    return iban and " ".join(iban[place : place + 4] for place in range(0, len(iban), 4))
+    return iban and " ".join(iban[start : start + 4] for start in range(0, len(iban), 4))
 
 
 def render_line(value: str | None) -> str:
@@ -160,8 +160,8 @@ class MessageValues:
 
     def text(self, name: str) -> str:
         """Return the value of a placeholder on one line; empty if the claim has none."""
-        reader = _VALUES.get(name)
-        return render_line(reader(self)) if reader else ""
+        render = _VALUES.get(name)
+        return render_line(render(self)) if render else ""
 
     def money(self, cents: int) -> str:
         return render_money(cents, self.facts.claim.currency, self.language)
@@ -199,8 +199,8 @@ def _render_items_inline(values: MessageValues) -> str:
 def label_item(item: MessageItem, language: Language) -> str:
     """Return the type of the item and the merchant's own name for it. If that name contains the
     type, return the name alone."""
-    label, own = _label_item_type(item.type, language), render_line(item.reference)
-    return own if label.casefold() in own.casefold() else f"{label} {own}".rstrip()
+    label, own_name = _label_item_type(item.type, language), render_line(item.reference)
+    return own_name if label.casefold() in own_name.casefold() else f"{label} {own_name}".rstrip()
 
 
 def _label_item_type(item_type: ItemType, language: Language) -> str:

@@ -10,18 +10,18 @@ from dunwell.contact.messages.templates.formatting import MessageValues, escape,
 from dunwell.platform.text.colors import is_color, measure_contrast
 
 # The minimum contrast of graphics and of text (WCAG 2, 1.4.11 and 1.4.3).
-_LEAST_CONTRAST = 3.0
-_LEAST_CONTRAST_OF_TEXT = 4.5
+_MIN_GRAPHICS_CONTRAST = 3.0
+_MIN_TEXT_CONTRAST = 4.5
 _WHITE = "#ffffff"
 # The color of the debtor pages.
 _NEUTRAL = "#1f4a68"
 
-_GAP = "margin:0 0 16px"
+_PARAGRAPH_MARGIN = "margin:0 0 16px"
 _HEADING = "margin:24px 0 8px;font-size:18px;line-height:1.3"
 BLOCKS = {
-    "p": _GAP,
-    "ul": f"{_GAP};padding:0 24px",
-    "ol": f"{_GAP};padding:0 24px",
+    "p": _PARAGRAPH_MARGIN,
+    "ul": f"{_PARAGRAPH_MARGIN};padding:0 24px",
+    "ol": f"{_PARAGRAPH_MARGIN};padding:0 24px",
     "li": "margin:0 0 6px",
     **{f"h{level}": _HEADING for level in range(1, 7)},
 }
@@ -44,17 +44,17 @@ _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 def choose_rule_color(color: str | None) -> str | None:
     """Return the brand color for the line at the top, or None if it would not be visible on
     white."""
-    return color if _has_contrast(color, _LEAST_CONTRAST) else None
+    return color if _has_contrast(color, _MIN_GRAPHICS_CONTRAST) else None
 
 
 def render_button_style(color: str | None) -> str:
     """Return the style of the button: the brand color if white text is readable on it, otherwise
     the neutral color."""
-    return _BUTTON.format(color if _has_contrast(color, _LEAST_CONTRAST_OF_TEXT) else _NEUTRAL)
+    return _BUTTON.format(color if _has_contrast(color, _MIN_TEXT_CONTRAST) else _NEUTRAL)
 
 
-def _has_contrast(color: str | None, least: float) -> bool:
-    return color is not None and is_color(color) and measure_contrast(color, _WHITE) >= least
+def _has_contrast(color: str | None, min_contrast: float) -> bool:
+    return color is not None and is_color(color) and measure_contrast(color, _WHITE) >= min_contrast
 
 
 def render_frame_policy(html: str) -> str:
@@ -68,8 +68,9 @@ def render_frame_policy(html: str) -> str:
     )
 
 
-# Amounts of longer descriptions move to the right; the column stays.
-_MAX_WIDTH = 48
+# The maximum width of the description column. A longer description moves only its own amount to
+# the right.
+_MAX_DESCRIPTION_WIDTH = 48
 
 
 def render_items_html(values: MessageValues) -> str:
@@ -100,14 +101,14 @@ def render_items_text(values: MessageValues) -> str:
     claim = values.facts.claim
     items = [(describe_item(item, values), values.money(item.value_cents)) for item in claim.items]
     sums = list_sums(values)
-    left = min(max(len(label) for label, _ in items + sums), _MAX_WIDTH)
-    right = max(len(amount) for _, amount in items + sums)
+    label_width = min(max(len(label) for label, _ in items + sums), _MAX_DESCRIPTION_WIDTH)
+    amount_width = max(len(amount) for _, amount in items + sums)
     lines = []
     for item, (label, amount) in zip(claim.items, items, strict=True):
-        lines.append(f"{label:<{left}}  {amount:>{right}}")
-        lines += [f"  {said}" for said in [explain_item(item, values)] if said]
-    lines.append("-" * (left + 2 + right))
-    lines += [f"{label:<{left}}  {amount:>{right}}" for label, amount in sums]
+        lines.append(f"{label:<{label_width}}  {amount:>{amount_width}}")
+        lines += [f"  {sentences}" for sentences in [explain_item(item, values)] if sentences]
+    lines.append("-" * (label_width + 2 + amount_width))
+    lines += [f"{label:<{label_width}}  {amount:>{amount_width}}" for label, amount in sums]
     return "\n".join(lines)
 
 
@@ -117,25 +118,29 @@ def describe_item(item: MessageItem, values: MessageValues) -> str:
 
 def explain_item(item: MessageItem, values: MessageValues) -> str:
     """Return the reason of the item and its dates, in the words of the debtor pages."""
-    translate, said = values.words.translate, []
+    translate, sentences = values.words.translate, []
     if item.type == "COLLECTION_FEE":
-        said.append(
+        sentences.append(
             translate("For collecting the amount, because it was not paid when it was due.")
         )
     if item.type == "DUNNING_FEE":
-        said.append(
+        sentences.append(
             translate("For reminding you, because the amount was not paid when it was due.")
         )
     if item.item_date:
-        said.append(translate("Dated %(day)s.", day=values.day(item.item_date)))
+        sentences.append(translate("Dated %(day)s.", day=values.day(item.item_date)))
     if item.due_date:
-        said.append(translate("Due on %(day)s.", day=values.day(item.due_date)))
-    return " ".join(said)
+        sentences.append(translate("Due on %(day)s.", day=values.day(item.due_date)))
+    return " ".join(sentences)
 
 
 def _explain_html(item: MessageItem, values: MessageValues) -> str:
-    said = explain_item(item, values)
-    return f'<br><small class="quiet" style="{BOX_LABEL}">{escape(said)}</small>' if said else ""
+    sentences = explain_item(item, values)
+    return (
+        f'<br><small class="quiet" style="{BOX_LABEL}">{escape(sentences)}</small>'
+        if sentences
+        else ""
+    )
 
 
 def list_sums(values: MessageValues) -> list[tuple[str, str]]:

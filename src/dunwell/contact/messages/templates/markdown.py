@@ -100,9 +100,9 @@ def parse_markdown(text: str) -> ParsedText:
     tokens = _parser().parse(mark_placeholders(text))
     html, plain, letter = HtmlCompiler(), TextCompiler(), LetterCompiler()
     for token in tokens:
-        html.take(token)
-        plain.take(token)
-        letter.take(token)
+        html.add_token(token)
+        plain.add_token(token)
+        letter.add_token(token)
     inline = [t for t in tokens if t.type == "inline"]
     return ParsedText(
         html=merge_literals(html.parts),

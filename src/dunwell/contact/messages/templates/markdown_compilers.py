@@ -1,5 +1,16 @@
 """Compile Markdown tokens to HTML, plain text and the blocks of a letter, with the same text in the
-same order. Pure."""
+same order.
+
+The blocks of a letter are JSON for its layout (`letter.typ`):
+
+    ["p", runs]                 a paragraph
+    ["h", runs]                 a heading
+    ["ul", entries]             a list; an entry is a list of blocks
+    ["ol", entries, start]      a numbered list
+    ["items"]                   the table of the claim's items
+
+A run is ["t", text, is_bold, is_italic], or ["b"] for a line break. Pure.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -39,11 +50,11 @@ class HtmlCompiler:
         }
     )  # fmt: skip
 
-    def take(self, token: Token) -> None:
+    def add_token(self, token: Token) -> None:
         """Add a block token: its tags or its content."""
         if token.type == "inline":
-            self._take_inline(token)
-        elif token.hidden or self._stands_around_items(token):
+            self._add_inline(token)
+        elif token.hidden or self._closes_items_paragraph(token):
             return
         elif token.nesting == 1:
             start = token.attrs.get("start")
@@ -52,26 +63,26 @@ class HtmlCompiler:
         else:
             self.parts.append(f"</{token.tag}>\n")
 
-    def _stands_around_items(self, token: Token) -> bool:
-        """Return whether this ends a paragraph around {{ items }}. The paragraph is omitted,
-        because it may not contain a table."""
+    def _closes_items_paragraph(self, token: Token) -> bool:
+        """Return whether the token closes a paragraph around {{ items }}. Its tags are left out,
+        because a paragraph may not contain a table."""
         is_after_items = self.parts and self.parts[-1] == Slot("", "ITEMS_HTML")
         return bool(is_after_items and token.type == "paragraph_close")
 
-    def _take_inline(self, token: Token) -> None:
+    def _add_inline(self, token: Token) -> None:
         is_paragraph = bool(self.parts) and self.parts[-1] == _PARAGRAPH
         if token.content == ITEMS_MARK:
             if is_paragraph:
                 self.parts.pop()
             self.parts.append(Slot("", "ITEMS_HTML"))
         elif is_paragraph and is_button(token) and not self.has_button:
-            self._take_button(token)
+            self._add_button(token)
         elif is_paragraph and is_box(token):
-            self._take_box(list_children(token))
+            self._add_box(list_children(token))
         else:
-            self._take_words(token)
+            self._add_children(token)
 
-    def _take_button(self, token: Token) -> None:
+    def _add_button(self, token: Token) -> None:
         """Add a link to the debtor's page as a button, if it is a separate paragraph. A message has
         one button."""
         self.has_button = True
@@ -81,19 +92,19 @@ class HtmlCompiler:
             self.parts.append(Slot("", "BUTTON_WORDS"))
         else:
             words = list_children(token)[1:-1]
-            self._take_words(Token("inline", "", 0, children=words))
+            self._add_children(Token("inline", "", 0, children=words))
         self.parts.append(Slot("", "LINK_CLOSE", target))
 
-    def _take_box(self, children: list[Token]) -> None:
+    def _add_box(self, children: list[Token]) -> None:
         """Add a label and its value, such as a code or an amount: the label small, the value
         large."""
         label, *value = children
         self.parts[-1] = f'<p class="box" style="{BOX}">'
         self.parts.append(f'<span class="quiet" style="{BOX_LABEL}">')
         self.parts += [*split_marked(label.content.rstrip(), "HTML"), "</span> "]
-        self._take_words(Token("inline", "", 0, children=value))
+        self._add_children(Token("inline", "", 0, children=value))
 
-    def _take_words(self, token: Token) -> None:
+    def _add_children(self, token: Token) -> None:
         link: tuple[Part, ...] | None = None
         is_linked = False
         for child in token.children or ():
@@ -104,12 +115,12 @@ class HtmlCompiler:
                 self.parts += [Slot("", "LINK_CLOSE", link)] if link else []
                 is_linked = False
             elif child.type == "text":
-                self.parts += self._take_text(child.content, is_linked=is_linked)
+                self.parts += self._split_text(child.content, is_linked=is_linked)
             else:
                 self.parts.append(self._tags[child.type])
 
-    def _take_text(self, text: str, *, is_linked: bool) -> list[Part]:
-        """Add text. The address of the debtor's page always becomes a link."""
+    def _split_text(self, text: str, *, is_linked: bool) -> list[Part]:
+        """Return the parts of a text. The address of the debtor's page always becomes a link."""
         landing = Slot(LANDING_URL, "HTML")
         address = (Slot(LANDING_URL, "TEXT"),)
         parts: list[Part] = []
@@ -123,18 +134,18 @@ class HtmlCompiler:
 
 @dataclass(slots=True)
 class TextCompiler:
-    """Separates blocks by an empty line and the entries of a tight list by a newline; indents
-    nested lists."""
+    """Compile to plain text. Blocks are separated by an empty line, the entries of a tight list by
+    a newline; nested lists are indented."""
 
     parts: list[Part] = field(default_factory=list)
     _indents: list[str] = field(default_factory=list)
     _marker: str = ""
     _numbers: list[int | None] = field(default_factory=list)
-    _is_apart: bool = True
+    _needs_empty_line: bool = True
 
-    def take(self, token: Token) -> None:
+    def add_token(self, token: Token) -> None:
         if token.type in ("bullet_list_open", "ordered_list_open"):
-            self._is_apart = self._is_apart or not self._indents
+            self._needs_empty_line = self._needs_empty_line or not self._indents
             is_ordered = token.type == "ordered_list_open"
             self._numbers.append(int(token.attrs.get("start", 1)) if is_ordered else None)
         elif token.type in ("bullet_list_close", "ordered_list_close"):
@@ -146,7 +157,7 @@ class TextCompiler:
         elif token.type in ("paragraph_open", "heading_open"):
             self._open_block(is_tight=token.hidden)
         elif token.type == "inline":
-            self._take_inline(token)
+            self._add_inline(token)
 
     def _open_item(self) -> None:
         number = self._numbers[-1]
@@ -156,17 +167,17 @@ class TextCompiler:
 
     def _open_block(self, *, is_tight: bool) -> None:
         if self.parts:
-            self.parts.append("\n\n" if self._is_apart or not is_tight else "\n")
+            self.parts.append("\n\n" if self._needs_empty_line or not is_tight else "\n")
         outer = self._indents[:-1] if self._marker else self._indents
         self.parts.append("".join(outer) + self._marker)
-        self._marker, self._is_apart = "", False
+        self._marker, self._needs_empty_line = "", False
 
-    def _take_inline(self, token: Token) -> None:
+    def _add_inline(self, token: Token) -> None:
         if token.content == ITEMS_MARK:
             self.parts.append(Slot("", "ITEMS_TEXT"))
             return
         if is_button(token) and not self._indents:
-            self._take_button(token)
+            self._add_button(token)
             return
         label_from = 0
         link: tuple[Part, ...] | None = None
@@ -182,7 +193,7 @@ class TextCompiler:
             elif child.type == "text":
                 self.parts += split_marked(child.content, "TEXT")
 
-    def _take_button(self, token: Token) -> None:
+    def _add_button(self, token: Token) -> None:
         """Add the text of the button and, on the next line, its address."""
         if token.content == LANDING_MARK:
             self.parts.append(Slot("", "BUTTON_WORDS"))
@@ -193,20 +204,22 @@ class TextCompiler:
         self.parts.append(Slot("", "BUTTON_TEXT", (Slot(LANDING_URL, "TEXT"),)))
 
 
-# A filled block is JSON as the module describes it; a compiled block has parts instead of texts.
+# A block as described above. A compiled block has a tuple of parts in place of each text;
+# `fill_blocks` replaces them by the texts.
 Block = list[Any]
 
 
 @dataclass(slots=True)
 class LetterCompiler:
-    """Writes the address of a link after its text, because paper cannot be clicked."""
+    """Compile to the blocks of a letter. The address of a link follows its text, because a printed
+    link cannot be clicked."""
 
     blocks: list[Block] = field(default_factory=list)
     # The target for blocks of the innermost list entry.
-    _open: list[list[Block]] = field(default_factory=list)
+    _open_entries: list[list[Block]] = field(default_factory=list)
 
-    def take(self, token: Token) -> None:
-        target = self._open[-1] if self._open else self.blocks
+    def add_token(self, token: Token) -> None:
+        target = self._open_entries[-1] if self._open_entries else self.blocks
         if token.type == "bullet_list_open":
             target.append(["ul", []])
         elif token.type == "ordered_list_open":
@@ -214,21 +227,21 @@ class LetterCompiler:
         elif token.type == "list_item_open":
             entry: list[Block] = []
             target[-1][1].append(entry)
-            self._open.append(entry)
+            self._open_entries.append(entry)
         elif token.type == "list_item_close":
-            self._open.pop()
+            self._open_entries.pop()
         elif token.type in ("paragraph_open", "heading_open"):
             target.append(["h" if token.type == "heading_open" else "p"])
         elif token.type == "inline":
-            self._take_inline(token, target[-1])
+            self._add_inline(token, target[-1])
 
-    def _take_inline(self, token: Token, block: Block) -> None:
+    def _add_inline(self, token: Token, block: Block) -> None:
         if token.content == ITEMS_MARK:
             block[:] = ["items"]
             return
         runs = _Runs()
         for child in token.children or ():
-            runs.take(child)
+            runs.add_token(child)
         block.append(runs.runs)
 
 
@@ -239,7 +252,7 @@ class _Runs:
     _link: tuple[Part, ...] | None = None
     _label: list[Part] = field(default_factory=list)
 
-    def take(self, child: Token) -> None:
+    def add_token(self, child: Token) -> None:
         kind, _, side = child.type.rpartition("_")
         if kind in self._depths:
             self._depths[kind] += 1 if side == "open" else -1

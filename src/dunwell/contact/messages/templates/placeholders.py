@@ -46,7 +46,7 @@ def join_within(pieces: Iterable[str], limit: int) -> str:
 
 
 SNIPPET_PREFIX = "snippet."
-# A built-in snippet: the greeting of the debtor. A definition can replace it by its own.
+# A built-in snippet: the greeting of the debtor. A definition can replace it with its own.
 GREETING = "greeting"
 GREETING_USED = SNIPPET_PREFIX + GREETING
 # The only value that is a block: a table, which is alone in its paragraph.
@@ -167,9 +167,9 @@ def measure_expanded(text: str, snippets: Mapping[str, str], items_characters: i
         name = found[1]
         if name.startswith(SNIPPET_PREFIX):
             if name not in sizes:
-                put_in = _expand(found, snippets)
-                tables = list_all_used(put_in).count(ITEMS) if items_characters else 0
-                sizes[name] = len(put_in) + items_characters * tables
+                snippet_text = _expand(found, snippets)
+                tables = list_all_used(snippet_text).count(ITEMS) if items_characters else 0
+                sizes[name] = len(snippet_text) + items_characters * tables
             length += sizes[name] - len(found[0])
         elif name == ITEMS:
             length += items_characters
@@ -209,14 +209,14 @@ def _remove_from_line(line: str, names: Collection[str]) -> str | None:
 def split_sentences(text: str) -> list[str]:
     """Return the sentences, each with the spaces after it."""
     ends = [stop.end() for stop in _STOP.finditer(text) if _ends_sentence(text, stop.start())]
-    places = [0, *ends, len(text)]
-    return [text[since:until] for since, until in itertools.pairwise(places)]
+    boundaries = [0, *ends, len(text)]
+    return [text[since:until] for since, until in itertools.pairwise(boundaries)]
 
 
-def _ends_sentence(text: str, place: int) -> bool:
-    if text[place] != ".":
+def _ends_sentence(text: str, position: int) -> bool:
+    if text[position] != ".":
         return True
-    found = _LAST_WORD.search(text[max(0, place - _LAST_WORD_CHARACTERS) : place])
+    found = _LAST_WORD.search(text[max(0, position - _LAST_WORD_CHARACTERS) : position])
     word = found[0].lower() if found else ""
     if word.isdigit():
         return len(word) > _MAX_ORDINAL_DIGITS

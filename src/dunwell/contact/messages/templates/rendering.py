@@ -1,8 +1,8 @@
 """Render a template and the facts of a claim as a message: subject, plain text and HTML with the
 same content.
 
-Pure, except that the frame's template is read once. Every e-mail ends with a footer that names the
-creditor with its address and contact; a template can neither move nor remove it. Pure.
+Every e-mail ends with a footer that names the creditor with its address and contact; a template can
+neither move nor remove it. The template of the frame is read once, when it is first needed. Pure.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ from dunwell.contact.messages.templates.sms_parts import SmsParts, count_parts, 
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate, Texts
 from dunwell.platform.text.translation import Language, find_debtor_language
 
-# The most parts that gateways send as one SMS.
+# The maximum number of parts that gateways send as one SMS.
 MAX_SMS_PARTS = 10
 # The content id of the logo within an e-mail (RFC 2392).
 LOGO_ID = "logo@brand"
@@ -59,7 +59,7 @@ class PageButton:
     style: str
 
     @classmethod
-    def make(cls, values: SlotValues, creditor: CreditorFacts) -> "PageButton | None":
+    def build(cls, values: SlotValues, creditor: CreditorFacts) -> "PageButton | None":
         address = values.text(LANDING_URL)
         style = render_button_style(creditor.color)
         return cls(values.button_words, address, style) if address else None
@@ -85,40 +85,40 @@ def render_email(
     A text or snippet without the language uses its first language. A placeholder without a value
     becomes empty.
     """
-    words = choose_snippets(snippets, language)
+    snippet_texts = choose_snippets(snippets, language)
     values = MessageValues(facts, language)
-    subject = fill_line(template.subject, words, values, "EMAIL")
-    body = parse_markdown(assemble_text(template.body, words, values, "EMAIL"))
+    subject = fill_line(template.subject, snippet_texts, values, "EMAIL")
+    body = parse_markdown(assemble_text(template.body, snippet_texts, values, "EMAIL"))
     return frame_email(
         subject, body, values=values, language=language, creditor=facts.creditor,
-        check_at=render_check_address(facts.landing.domain),
+        check_address=render_check_address(facts.landing.domain),
     )  # fmt: skip
 
 
 def frame_email(
     subject: str, body: ParsedText, values: SlotValues, language: str, creditor: CreditorFacts,
-    *, check_at: str | None = None,
+    *, check_address: str | None = None,
 ) -> RenderedEmail:  # fmt: skip
     """Put a parsed body into the frame of an e-mail: the creditor's name or logo, the subject, the
     summary of the claim and, if the body has none, a button above; the footer below. Raises
     MessageTooLarge.
 
-    check_at: the page where a reader can check with a code that the message is real.
+    check_address: the page where a reader can check with a code that the message is real.
     """
     limit = MAX_MESSAGE_CHARACTERS["EMAIL"]
-    words, name = find_debtor_language(language), render_line(creditor.name)
-    footer, operator = list_footer(creditor, words), list_operator(creditor, words)
+    translation, name = find_debtor_language(language), render_line(creditor.name)
+    footer, operator = list_footer(creditor, translation), list_operator(creditor, translation)
     footer += [operator] if operator else []
-    if check_at:
-        check = words.translate(
+    if check_address:
+        check = translation.translate(
             "Is this message real? Check it at %(address)s with the code %(code)s and the amount.",
-            address=check_at, code=CHECK_MASK,
+            address=check_address, code=CHECK_MASK,
         )  # fmt: skip
         footer.append([check])
-    box = list_summary(values)
-    button = PageButton.make(values, creditor) if not body.has_button and box else None
-    glance = "\n".join(f"{label}: {value}" for label, value in box)
-    texts = [name, glance, fill_within(body.text, values, limit), button.text if button else ""]
+    summary = list_summary(values)
+    button = PageButton.build(values, creditor) if not body.has_button and summary else None
+    overview = "\n".join(f"{label}: {value}" for label, value in summary)
+    texts = [name, overview, fill_within(body.text, values, limit), button.text if button else ""]
     return RenderedEmail(
         subject=subject,
         body_text="\n\n".join([*filter(None, texts), f"--\n{_join_footer(footer)}\n"]),
@@ -130,7 +130,7 @@ def frame_email(
             has_logo=creditor.has_logo,
             logo_id=LOGO_ID,
             color=choose_rule_color(creditor.color),
-            box=box,
+            summary=summary,
             box_style=BOX,
             label_style=BOX_LABEL,
             body=Markup(fill_within(body.html, values, limit)),  # noqa: S704 - escaped value by value
@@ -160,8 +160,8 @@ def render_sms(
 ) -> tuple[str, SmsParts]:
     """Render an SMS without markup and footer. Lines are kept; consecutive spaces become one.
 
-    Return the text and its parts, which may be more than MAX_PARTS. Masks have the length of their
-    values, so the count is that of the sent text. Raises MessageTooLarge.
+    Return the text and its parts, which may be more than MAX_SMS_PARTS. Masks have the length of
+    their values, so the count is that of the sent text. Raises MessageTooLarge.
     """
     values = MessageValues(facts, language)
     text = assemble_text(template.body, choose_snippets(snippets, language), values, "SMS")
@@ -176,32 +176,32 @@ def render_check_address(domain: str | None) -> str | None:
     return f"{domain}/real" if domain else None
 
 
-def add_check(sms: str, language: str, check_at: str | None) -> str:
+def add_check(sms: str, language: str, check_address: str | None) -> str:
     """Add the check code to an SMS if that needs no further part."""
-    if check_at is None:
+    if check_address is None:
         return sms
     line = find_debtor_language(language).translate(
-        "Real? %(address)s code %(code)s", address=check_at, code=CHECK_MASK
+        "Real? %(address)s code %(code)s", address=check_address, code=CHECK_MASK
     )
     checked = f"{sms}\n{replace_typography(line)}"
     return checked if count_parts(checked).count <= count_parts(sms).count else sms
 
 
 def fill_line(
-    texts: Texts, words: Mapping[str, str], values: MessageValues, channel: Channel
+    texts: Texts, snippet_texts: Mapping[str, str], values: MessageValues, channel: Channel
 ) -> str:
     """Return a subject with all values filled in. Raises MessageTooLarge."""
-    line = parse_line(assemble_text(texts, words, values, channel))
+    line = parse_line(assemble_text(texts, snippet_texts, values, channel))
     return fill_within(line, values, MAX_MESSAGE_CHARACTERS[channel])
 
 
 def assemble_text(
-    texts: Texts, words: Mapping[str, str], values: MessageValues, channel: Channel
+    texts: Texts, snippet_texts: Mapping[str, str], values: MessageValues, channel: Channel
 ) -> str:
     """Return a text in the language of the values with its snippets expanded. Sentences with the
     pay-by date are removed if there is none. Raises MessageTooLarge."""
     text = choose_text(texts, values.language)
-    text = expand_snippets(text, words, MAX_TEXT_CHARACTERS[channel])
+    text = expand_snippets(text, snippet_texts, MAX_TEXT_CHARACTERS[channel])
     return remove_sentences(text, set() if values.facts.pay_by else {PAY_BY})
 
 
@@ -218,8 +218,8 @@ def choose_snippets(snippets: Mapping[str, Texts], language: str) -> dict[str, s
 def list_footer(creditor: CreditorFacts, language: Language) -> list[list[str]]:
     """Return the creditor and its contact data as paragraphs of lines."""
     translate = language.translate
-    who = [translate("This message is from:"), creditor.legal_name]
-    who += creditor.legal_address.splitlines()
+    identity = [translate("This message is from:"), creditor.legal_name]
+    identity += creditor.legal_address.splitlines()
     contact = [(translate("E-mail:"), creditor.email), (translate("Phone:"), creditor.phone)]
     entries = [
         (translate("Represented by:"), ", ".join(creditor.representatives)),
@@ -228,7 +228,7 @@ def list_footer(creditor: CreditorFacts, language: Language) -> list[list[str]]:
         (translate("VAT ID:"), creditor.vat_id),
     ]
     filled = [[f"{label} {text}" for label, text in group if text] for group in (contact, entries)]
-    return [[render_line(line) for line in lines] for lines in (who, *filled) if lines]
+    return [[render_line(line) for line in lines] for lines in (identity, *filled) if lines]
 
 
 def _join_footer(footer: list[list[str]]) -> str:

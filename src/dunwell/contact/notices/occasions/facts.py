@@ -14,9 +14,9 @@ from dunwell.contact.notices.notice import NoticeChannel, NoticeKind
 
 @dataclass(frozen=True, slots=True)
 class OccasionOutcome:
-    """True if the debtor was notified. `at` is the merchant's time when a channel accepted the
-    message. It is None if no channel reached the debtor, if that is unknown, or if the message is
-    still being sent."""
+    """Whether and when the debtor was notified of an occasion. `at` is the merchant's time when a
+    channel accepted the message. It is None if no channel reached the debtor, if that is unknown,
+    or if the message is still being sent (`is_under_way`)."""
 
     at: datetime | None
     is_under_way: bool = False
@@ -150,7 +150,7 @@ class InstalmentMissedFacts:
     left_cents: int
     due_on: date
     # The last day on which paying the instalment keeps the plan.
-    mend_by: date
+    payable_until: date
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class TransferFacts:
     currency: str
     amount_cents: int
     sent_on: date
-    # How long Dunwell waits for the transfer.
+    # The last day on which Dunwell waits for the transfer.
     known_on: date
 
 

@@ -2,8 +2,8 @@
 
 The occasion is stored in the transaction of the use case that it is about. The debtor is therefore
 notified if that transaction commits, and only once if it is repeated. `landing.notifications`
-renders the message and tries the channels one after the other (`list_ways`); `NoticeSender` sends
-it.
+renders the message and tries the channels one after the other (`list_remaining_channels`);
+`NoticeSender` sends it.
 """
 
 from datetime import datetime

@@ -38,8 +38,8 @@ WHERE o.due_at <= $1 AND (n.state IS NULL OR n.state NOT IN ('PLANNED', 'HANDED_
 ORDER BY o.due_at
 LIMIT $2
 """
-# Uses primary keys, as do all statements below except the last. A transaction with a report waits
-# for the lock; the next statement sees its result.
+# Uses the primary key, as do the statements down to _LOAD_DEBTOR. Waits for a transaction that
+# records a report about the notice; the next statement sees its result.
 _LOCK = """
 SELECT facts, notice_id
 FROM debtor_occasions
@@ -53,7 +53,7 @@ _SAVE_SENT = """
 UPDATE debtor_occasions SET notice_id = $5
 WHERE merchant_id = $1 AND claim_id = $2 AND occasion = $3 AND subject = $4
 """
-_PUT_OFF = """
+_POSTPONE = """
 UPDATE debtor_occasions SET due_at = $5
 WHERE merchant_id = $1 AND claim_id = $2 AND occasion = $3 AND subject = $4
 """
@@ -72,7 +72,7 @@ UPDATE debtor_occasions SET due_at = $3, ended_at = NULL
 WHERE merchant_id = $1 AND notice_id = $2 AND facts IS NOT NULL
 """
 # Uses debtor_occasions_ended.
-_EMPTY = """
+_ERASE = """
 WITH emptied AS (
     UPDATE debtor_occasions
     SET facts = NULL
@@ -180,7 +180,7 @@ async def save_sent(tx: Connection, occasion: NoticeOccasion, notice_id: UUID) -
 
 
 async def postpone_occasion(tx: Connection, occasion: NoticeOccasion, until: datetime) -> None:
-    await tx.execute(_PUT_OFF, *_key(occasion), until)
+    await tx.execute(_POSTPONE, *_key(occasion), until)
 
 
 async def end_occasion(tx: Connection, occasion: NoticeOccasion, now: datetime) -> None:
@@ -190,7 +190,7 @@ async def end_occasion(tx: Connection, occasion: NoticeOccasion, now: datetime) 
 async def load_debtor(tx: Connection, merchant_id: int, claim_id: int) -> Debtor:
     """Load the debtor of an existing claim."""
     row = await tx.fetchrow(_LOAD_DEBTOR, merchant_id, claim_id)
-    assert row is not None, "goes with its claim"
+    assert row is not None, "every claim has a debtor"
     name = DebtorName(
         salutation=row["salutation"],
         first_name=row["first_name"],
@@ -212,14 +212,14 @@ async def reopen_occasion(tx: Connection, merchant_id: int, notice_id: UUID, now
 
 
 async def erase_occasions(
-    tx: Connection, over_before: datetime, *, answers_before: datetime, limit: int
+    tx: Connection, ended_before: datetime, *, answers_before: datetime, limit: int
 ) -> int:
     """Erase the facts of finished occasions and return the number of erased rows.
 
     answers_before: the limit for occasions that may be sent as a letter.
     """
     names = [each.template for each in get_args(LetterFacts)]
-    count: int = await tx.fetchval(_EMPTY, over_before, limit, answers_before, names)
+    count: int = await tx.fetchval(_ERASE, ended_before, limit, answers_before, names)
     return count
 
 

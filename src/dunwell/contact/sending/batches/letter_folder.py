@@ -15,7 +15,7 @@ STATUS = "status"
 RELEASED = "released"
 # Status files that were read, and those that were refused.
 DONE, REFUSED = "status/done", "status/refused"
-PART = ".part"
+PART_SUFFIX = ".part"
 
 
 class HostKeyRefused(ConnectionError):  # noqa: N818 - reads as what happened

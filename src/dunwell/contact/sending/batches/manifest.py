@@ -40,6 +40,7 @@ class BatchLetter(msgspec.Struct, frozen=True, rename="camel"):
 class ManifestHead(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     manifest: int
     batch: UUID
+    # The name of the delivery provider.
     line: str
     created_at: datetime
     letters: int
@@ -59,8 +60,8 @@ def name_manifest(batch_id: UUID) -> str:
 
 def parse_manifest_name(name: str) -> UUID | None:
     """Return the batch id in the name of a manifest, or None for another file."""
-    named = _NAME.fullmatch(name)
-    return UUID(named[1]) if named else None
+    match = _NAME.fullmatch(name)
+    return UUID(match[1]) if match else None
 
 
 def list_old_manifests(names: Iterable[str], before: UUID) -> list[str]:
@@ -71,31 +72,32 @@ def list_old_manifests(names: Iterable[str], before: UUID) -> list[str]:
 
 
 def render_manifest(
-    batch_id: UUID, line: str, created_at: datetime, letters: Sequence[BatchLetter],
+    batch_id: UUID, provider: str, created_at: datetime, letters: Sequence[BatchLetter],
     *, is_test: bool = False,
 ) -> bytes:  # fmt: skip
     pages = sum(each.pages for each in letters)
     head = ManifestHead(
         _VERSION,
         batch_id,
-        line=line,
+        line=provider,
         created_at=created_at,
         letters=len(letters),
         pages=pages,
         test=is_test,
     )
-    opened = msgspec.json.encode({"head": head})[:-1]
+    head_json = msgspec.json.encode({"head": head})[:-1]
     rows = b",\n".join(msgspec.json.encode(each) for each in letters)
-    return opened + b',"letters":[\n' + rows + b"\n]}\n"
+    return head_json + b',"letters":[\n' + rows + b"\n]}\n"
 
 
-def parse_manifest(content: bytes, batch_id: UUID, line: str) -> PrintManifest:
+def parse_manifest(content: bytes, batch_id: UUID, provider: str) -> PrintManifest:
     """Raises ManifestBroken, also for the manifest of another provider or batch."""
     try:
         manifest = msgspec.json.decode(content, type=PrintManifest)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ManifestBroken("it is not a manifest") from error
     head = manifest.head
-    if (head.manifest, head.batch, head.line) != (_VERSION, batch_id, line) or not manifest.letters:
-        raise ManifestBroken("it is another's")
+    expected = (_VERSION, batch_id, provider)
+    if (head.manifest, head.batch, head.line) != expected or not manifest.letters:
+        raise ManifestBroken("it belongs to another provider or batch")
     return manifest

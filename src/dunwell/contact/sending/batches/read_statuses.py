@@ -12,7 +12,13 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.contact.sending.batches.letter_folder import DONE, PART, REFUSED, STATUS, PrintProvider
+from dunwell.contact.sending.batches.letter_folder import (
+    DONE,
+    PART_SUFFIX,
+    REFUSED,
+    STATUS,
+    PrintProvider,
+)
 from dunwell.contact.sending.batches.status_file import (
     MAX_STATUS_FILE_BYTES,
     LetterStatus,
@@ -42,7 +48,7 @@ from dunwell.platform.resources import Resources
 STATUS_SECONDS = 60.0
 # The meaning of each status for the message. POSTED is the last status of a letter that is not
 # returned.
-_MEANING: Mapping[LetterStatus, tuple[ReportState, FailureCause, str]] = {
+_REPORT_BY_STATUS: Mapping[LetterStatus, tuple[ReportState, FailureCause, str]] = {
     "ACCEPTED": ("DELAYED", "OTHER", "accepted by the print service"),
     "PRINTED": ("DELAYED", "OTHER", "printed"),
     "POSTED": ("DELIVERED", "OTHER", ""),
@@ -59,7 +65,7 @@ log = structlog.get_logger(__name__)
 class StatusFileReader:
     """Read status files.
 
-    list_lines: returns the current print providers.
+    find_providers: returns the current print providers by name.
     """
 
     def __init__(
@@ -108,7 +114,7 @@ class StatusFileReader:
     async def _read_files(self, provider: PrintProvider) -> int:
         files = await provider.letter_folder.list(STATUS)
         done = 0
-        for name in sorted(name for name in files if not name.endswith(PART)):
+        for name in sorted(name for name in files if not name.endswith(PART_SUFFIX)):
             try:
                 await self._read_file(provider, name, files[name])
                 done += 1
@@ -147,14 +153,15 @@ class StatusFileReader:
         self, tx: Connection, provider: PrintProvider, lines: Sequence[StatusLine]
     ) -> None:
         resources = self._resources
-        named = [parse_reference(resources.keys, each.reference) for each in lines]
+        references = [parse_reference(resources.keys, each.reference) for each in lines]
         reports = [
             _build_report(provider, each, reference)
-            for each, reference in zip(lines, named, strict=True)
+            for each, reference in zip(lines, references, strict=True)
         ]
         await save_reports(tx, reports, real_now=resources.clock.now(), ids=resources.ids)
         latest: dict[ItemKey, tuple[str, datetime]] = {}
-        for each, reference in sorted(zip(lines, named, strict=True), key=lambda said: said[0].at):
+        pairs = zip(lines, references, strict=True)
+        for each, reference in sorted(pairs, key=lambda pair: pair[0].at):
             if reference is not None:
                 key = (reference.merchant_id, reference.communication_id)
                 latest[key] = (each.status, each.at)
@@ -172,17 +179,17 @@ class StatusFileReader:
         )
 
 
-def _build_report(provider: PrintProvider, said: StatusLine, reference: Reference | None) -> Report:
-    state, cause, reason = _MEANING[said.status]
+def _build_report(provider: PrintProvider, line: StatusLine, reference: Reference | None) -> Report:
+    state, cause, reason = _REPORT_BY_STATUS[line.status]
     return Report(
         provider=provider.name,
-        provider_message_id=f"{said.reference}/{said.status.lower()}",
+        provider_message_id=f"{line.reference}/{line.status.lower()}",
         state=state,
-        happened_at=said.at,
+        happened_at=line.at,
         reference=reference,
         reason=reason,
         cause=cause,
-        raw=said.raw,
+        raw=line.raw,
     )
 
 
@@ -194,5 +201,5 @@ def _make_name_unique(name: str, digest: bytes) -> str:
 
 
 def _escape_name(name: str) -> str:
-    """Return the name as text, because file names need not be valid text."""
+    """Return the name in valid Unicode; the bytes of a file name need not be valid text."""
     return name[:_MAX_NAME_BYTES].encode(errors="backslashreplace").decode()

@@ -10,7 +10,7 @@ If a worker dies before step 2 is complete, the batch is dissolved: no file has 
 its letters wait for the next batch. If a worker dies later, the batch can only be finished, with
 the bytes that were written: the `.part` either still waits to be renamed or has been renamed. A
 manifest is therefore written once and no letter is in two of them. After a restore, the copy shows
-that a batch was released although its row is older (`search_released`).
+that a batch was released although its row is older (`unconfirmed_letters.search_released`).
 
 A letter is withdrawn if nothing is owed any more before it is in a manifest. Its files are deleted
 and it is reported as FAILED with this reason: the contact is shown as not sent, nothing is counted
@@ -24,7 +24,7 @@ from uuid import UUID
 import structlog
 
 from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import search_released
-from dunwell.contact.sending.batches.letter_folder import PART, RELEASED, PrintProvider
+from dunwell.contact.sending.batches.letter_folder import PART_SUFFIX, RELEASED, PrintProvider
 from dunwell.contact.sending.batches.manifest import (
     list_old_manifests,
     name_manifest,
@@ -56,10 +56,10 @@ from dunwell.platform.resources import Resources
 BATCH_SECONDS = 5.0
 # The time limit for writing a manifest, however slow the server is.
 _LEASE = timedelta(minutes=3)
-_REMOVED_AT_ONCE = 500
+_MAX_REMOVED = 500
 _COPIES_KEPT_FOR = timedelta(days=30)
 # A letter that was begun this long ago is not retried; its fallback channel was used.
-_LEFT_AFTER = timedelta(days=2)
+_ABANDONED_AFTER = timedelta(days=2)
 WITHDRAWN_REASON = "withdrawn before printing: nothing is owed any more"
 
 log = structlog.get_logger(__name__)
@@ -68,7 +68,7 @@ log = structlog.get_logger(__name__)
 class BatchReleaser:
     """Release batches.
 
-    list_lines: returns the current print providers.
+    find_providers: returns the current print providers by name.
     """
 
     def __init__(
@@ -124,8 +124,8 @@ class BatchReleaser:
             waiting = await lock_waiting(tx, provider.name, provider.batch.most)
             if not _is_due(provider, waiting, real_now):
                 return None, 0
-            settled = [each for each in waiting if each.is_settled]
-            chosen = [each for each in waiting if not each.is_settled]
+            settled = [each for each in waiting if each.owes_nothing]
+            chosen = [each for each in waiting if not each.owes_nothing]
             if settled:
                 await request_withdrawal(tx, settled)
                 await self._report_withdrawn(tx, provider, settled, real_now)
@@ -165,9 +165,9 @@ class BatchReleaser:
         await save_reports(tx, reports, real_now=real_now, ids=self._resources.ids)
 
     async def _release(
-        self, provider: PrintProvider, begun: tuple[PrintBatch, Lease], count: int
+        self, provider: PrintProvider, decided: tuple[PrintBatch, Lease], count: int
     ) -> None:
-        batch, lease = begun
+        batch, lease = decided
         name = name_manifest(batch.batch_id)
         try:
             await provider.letter_folder.write_part(name, batch.manifest)
@@ -199,15 +199,15 @@ class BatchReleaser:
         resources, real_now = self._resources, self._resources.clock.now()
         lease = start_lease(resources, _LEASE)
         async with resources.database.transaction() as tx:
-            left = await lease_abandoned_batches(tx, provider.name, lease, real_now)
-        for batch in left:
+            unfinished = await lease_abandoned_batches(tx, provider.name, lease, real_now)
+        for batch in unfinished:
             name = name_manifest(batch.batch_id)
             if batch.state == "DECIDED" and await provider.letter_folder.has(f"{RELEASED}/{name}"):
                 async with resources.database.transaction() as tx:
                     await mark_written(tx, batch.batch_id, lease.lease_id)
             elif batch.state == "DECIDED":
                 await self._dissolve(batch.batch_id, lease.lease_id)
-                await provider.letter_folder.remove(name + PART)
+                await provider.letter_folder.remove(name + PART_SUFFIX)
                 continue
             await self._finish(provider, batch)
 
@@ -217,13 +217,13 @@ class BatchReleaser:
 
     async def _remove_withdrawn(self, provider: PrintProvider) -> int:
         """Delete the files of withdrawn letters and of letters that were never finished."""
-        before = self._resources.clock.now() - _LEFT_AFTER
+        before = self._resources.clock.now() - _ABANDONED_AFTER
         async with self._resources.database.connection() as connection:
-            going = await list_withdrawn_letters(connection, provider.name, _REMOVED_AT_ONCE)
-            left = await list_unfinished_letters(
-                connection, provider.name, before, _REMOVED_AT_ONCE
+            withdrawn = await list_withdrawn_letters(connection, provider.name, _MAX_REMOVED)
+            unfinished = await list_unfinished_letters(
+                connection, provider.name, before, _MAX_REMOVED
             )
-        for item in [*going, *left]:
+        for item in [*withdrawn, *unfinished]:
             for name in item.files:
                 await provider.letter_folder.remove(name)
             key = (item.merchant_id, item.communication_id)
@@ -232,7 +232,7 @@ class BatchReleaser:
                     await save_withdrawn(tx, key)
                 else:
                     await give_up_item(tx, key)
-        return len(going)
+        return len(withdrawn)
 
 
 def _is_due(provider: PrintProvider, waiting: Sequence[WaitingLetter], real_now: datetime) -> bool:

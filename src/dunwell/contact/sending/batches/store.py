@@ -16,11 +16,12 @@ from dunwell.platform.database.leases import Lease, LeasedTable
 from dunwell.platform.database.sql import compose, split_into_groups
 
 # Uses letter_batch_items_waiting. Checks for a last time whether the claim of a contact owes
-# anything; notices, such as receipts, are printed anyway. Skips letters locked by others and
-# letters that `search_released` has to find first.
+# anything; notices, such as receipts, are printed anyway. Skips letters locked by others, and
+# letters of which `search_released` still has to find out whether they were released before a
+# restore. $3 to $5 are null if no time was lost.
 _LOCK_WAITING = """
 SELECT i.merchant_id, i.communication_id, i.reference, i.country, i.pages, i.files, i.handed_at,
-       coalesce(c.status IN ('COLLECTED', 'WITHDRAWN'), false) AS is_settled
+       coalesce(c.status IN ('COLLECTED', 'WITHDRAWN'), false) AS owes_nothing
 FROM letter_batch_items i
 LEFT JOIN communications m USING (merchant_id, communication_id)
 LEFT JOIN claims c ON (c.merchant_id, c.claim_id) = (m.merchant_id, m.claim_id)
@@ -37,21 +38,21 @@ INSERT INTO letter_batches
     (batch_id, provider, letters, pages, manifest, created_at, lease_id, lease_until)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 """
-_PUT_IN = """
+_ADD_TO_BATCH = """
 UPDATE letter_batch_items SET state = 'BATCHED', batch_id = $3
 FROM unnest($1::integer[], $2::uuid[]) AS chosen (merchant_id, communication_id)
 WHERE letter_batch_items.merchant_id = chosen.merchant_id
   AND letter_batch_items.communication_id = chosen.communication_id
   AND state = 'WAITING'
 """
-_TAKE_BACK = """
+_REQUEST_WITHDRAWAL = """
 UPDATE letter_batch_items SET state = 'TAKING_BACK'
 FROM unnest($1::integer[], $2::uuid[]) AS chosen (merchant_id, communication_id)
 WHERE letter_batch_items.merchant_id = chosen.merchant_id
   AND letter_batch_items.communication_id = chosen.communication_id
   AND state = 'WAITING'
 """
-_LEASE_LEFT = _BATCHES.lease(
+_LEASE_ABANDONED = _BATCHES.lease(
     "provider = $4 AND state <> 'RELEASED'",
     limit="10",
     returning="leased.batch_id, state, manifest",
@@ -78,14 +79,14 @@ _LOCK_OWN = compose("SELECT 1 FROM letter_batches WHERE {is_own} FOR UPDATE", is
 
 @dataclass(frozen=True, slots=True)
 class WaitingLetter:
-    """A letter that waits for a batch. `is_settled` is True for a contact whose claim owes nothing
-    any more."""
+    """A letter that waits for a batch. `owes_nothing` is True for a contact if nothing is owed on
+    its claim any more."""
 
     merchant_id: int
     communication_id: UUID
     letter: BatchLetter
     handed_at: datetime
-    is_settled: bool
+    owes_nothing: bool
 
     @property
     def key(self) -> tuple[int, UUID]:
@@ -106,7 +107,9 @@ async def lock_waiting(tx: Connection, provider: str, limit: int) -> Sequence[Wa
     restore."""
     loss = await find_lost_time(tx)
     lost = (loss.until, loss.last_id, loss.resumed_at) if loss else (None, None, None)
-    return [_read_waiting(row) for row in await tx.fetch(_LOCK_WAITING, provider, limit, *lost)]
+    return [
+        _build_waiting_letter(row) for row in await tx.fetch(_LOCK_WAITING, provider, limit, *lost)
+    ]
 
 
 async def save_batch(
@@ -122,18 +125,18 @@ async def save_batch(
         _SAVE_BATCH, batch.batch_id, provider, len(chosen), pages, batch.manifest, at,
         lease.lease_id, lease.until,
     )  # fmt: skip
-    await tx.execute(_PUT_IN, *_list_keys(chosen), batch.batch_id)
+    await tx.execute(_ADD_TO_BATCH, *_list_keys(chosen), batch.batch_id)
 
 
 async def request_withdrawal(tx: Connection, chosen: Sequence[WaitingLetter]) -> None:
-    await tx.execute(_TAKE_BACK, *_list_keys(chosen))
+    await tx.execute(_REQUEST_WITHDRAWAL, *_list_keys(chosen))
 
 
 async def lease_abandoned_batches(
     tx: Connection, provider: str, lease: Lease, real_now: datetime
 ) -> Sequence[PrintBatch]:
     """Lease batches whose worker has died or given them up."""
-    rows = await tx.fetch(_LEASE_LEFT, real_now, lease.until, lease.lease_id, provider)
+    rows = await tx.fetch(_LEASE_ABANDONED, real_now, lease.until, lease.lease_id, provider)
     return [PrintBatch(row["batch_id"], row["state"], row["manifest"]) for row in rows]
 
 
@@ -160,14 +163,14 @@ def _list_keys(chosen: Sequence[WaitingLetter]) -> tuple[list[int], list[UUID]]:
     return [each.merchant_id for each in chosen], [each.communication_id for each in chosen]
 
 
-def _read_waiting(row: Row) -> WaitingLetter:
+def _build_waiting_letter(row: Row) -> WaitingLetter:
     files = msgspec.convert(row["files"], list[LetterFile])
     return WaitingLetter(
         merchant_id=row["merchant_id"],
         communication_id=row["communication_id"],
         letter=BatchLetter(row["reference"], row["country"], row["pages"], files),
         handed_at=row["handed_at"],
-        is_settled=row["is_settled"],
+        owes_nothing=row["owes_nothing"],
     )
 
 
@@ -175,9 +178,11 @@ ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "RELEASED", "TAKING_BACK"
 
 # Waits for a transaction that applies another installation file
 # (`accounts.installation.store.lock_installation`).
-_HOLD_PLACE = "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1 FOR KEY SHARE"
-# Rows of files that are already outside, or in a batch, stay unchanged. Locks in the order of keys.
-# Inserts nothing if the provider's place has changed.
+_LOCK_INSTALLATION = (
+    "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1 FOR KEY SHARE"
+)
+# Letters whose files were already handed over or are in a batch stay unchanged. Locks in the order
+# of keys. Inserts nothing if the provider's files are now kept elsewhere.
 _BEGIN = """
 INSERT INTO letter_batch_items AS item
     (merchant_id, communication_id, provider, reference, country, pages, files, started_at)
@@ -228,21 +233,21 @@ FROM letter_batch_items
 WHERE provider = $1 AND communication_id = ANY($2::uuid[])
 """
 # Uses letter_batch_items_open.
-_FIND_TAKING_BACK = """
+_LIST_WITHDRAWN = """
 SELECT merchant_id, communication_id, state, files
 FROM letter_batch_items
 WHERE provider = $1 AND state = 'TAKING_BACK'
 ORDER BY started_at
 LIMIT $2
 """
-_FIND_LEFT = """
+_LIST_UNFINISHED = """
 SELECT merchant_id, communication_id, state, files
 FROM letter_batch_items
 WHERE provider = $1 AND state = 'UPLOADING' AND started_at < $2
 ORDER BY started_at
 LIMIT $3
 """
-_SAVE_TAKEN_BACK = """
+_SAVE_WITHDRAWN = """
 UPDATE letter_batch_items SET state = 'TAKEN_BACK'
 WHERE merchant_id = $1 AND communication_id = $2 AND state = 'TAKING_BACK'
 """
@@ -276,13 +281,13 @@ class BatchItem(msgspec.Struct, frozen=True):
 
 async def begin_items(
     tx: Connection, provider: str, letters: Sequence[tuple[ItemKey, BatchLetter]], *,
-    place: Mapping[str, str], real_now: datetime,
+    location: Mapping[str, str], real_now: datetime,
 ) -> Mapping[ItemKey, ItemState]:  # fmt: skip
     """Register letters before any of their files are written; each key once. Return their states:
     files of UPLOADING letters are to be written (again). Letters are missing from the result if the
-    provider's place has changed.
+    provider's location has changed.
 
-    place: as returned by `installation.lines.letters.locate`.
+    location: the location of the provider's files (`describe_letter_location`).
     """
     begun = [
         {
@@ -292,8 +297,8 @@ async def begin_items(
         }
         for (merchant_id, communication_id), letter in letters
     ]  # fmt: skip
-    await tx.execute(_HOLD_PLACE)
-    rows = await tx.fetch(_BEGIN, begun, provider, real_now, place)
+    await tx.execute(_LOCK_INSTALLATION)
+    rows = await tx.fetch(_BEGIN, begun, provider, real_now, location)
     return {(row["merchant_id"], row["communication_id"]): row["state"] for row in rows}
 
 
@@ -305,15 +310,15 @@ async def load_item_state(tx: Connection, key: ItemKey) -> ItemState | None:
 async def finish_items(
     tx: Connection, keys: Collection[ItemKey], real_now: datetime
 ) -> Collection[ItemKey]:
-    """Record that the files of letters have their names. Letters that were given up in the meantime
-    are missing from the result; they will not be printed."""
+    """Record that the files of letters are complete under their final names. Letters that were
+    given up in the meantime are missing from the result; they will not be printed."""
     merchant_ids, communication_ids = [key[0] for key in keys], [key[1] for key in keys]
     rows = await tx.fetch(_FINISH, merchant_ids, communication_ids, real_now)
     return {(row["merchant_id"], row["communication_id"]) for row in rows}
 
 
 async def give_up_item(tx: Connection, key: ItemKey) -> bool:
-    """Give up a letter whose files are not outside."""
+    """Delete a letter whose files were not all written. Return False if its files are complete."""
     return bool((await tx.execute(_DELETE_UNFINISHED, *key)).endswith("1"))
 
 
@@ -325,29 +330,29 @@ async def load_items(
 
 
 async def list_withdrawn_letters(tx: Connection, provider: str, limit: int) -> Sequence[BatchItem]:
-    return [_build_item(row) for row in await tx.fetch(_FIND_TAKING_BACK, provider, limit)]
+    return [_build_item(row) for row in await tx.fetch(_LIST_WITHDRAWN, provider, limit)]
 
 
 async def list_unfinished_letters(
     tx: Connection, provider: str, before: datetime, limit: int
 ) -> Sequence[BatchItem]:
     """List letters that were begun before an instant and never finished."""
-    return [_build_item(row) for row in await tx.fetch(_FIND_LEFT, provider, before, limit)]
+    return [_build_item(row) for row in await tx.fetch(_LIST_UNFINISHED, provider, before, limit)]
 
 
 async def save_withdrawn(tx: Connection, key: ItemKey) -> None:
-    await tx.execute(_SAVE_TAKEN_BACK, *key)
+    await tx.execute(_SAVE_WITHDRAWN, *key)
 
 
-async def save_statuses(tx: Connection, said: Mapping[ItemKey, tuple[str, datetime]]) -> None:
+async def save_statuses(tx: Connection, statuses: Mapping[ItemKey, tuple[str, datetime]]) -> None:
     """Save the latest status of each letter, unless a later one is known."""
-    for keys in split_into_groups(sorted(said)):
+    for keys in split_into_groups(sorted(statuses)):
         await tx.execute(
             _SAVE_STATUSES,
             [merchant_id for merchant_id, _ in keys],
             [communication_id for _, communication_id in keys],
-            [said[key][0] for key in keys],
-            [said[key][1] for key in keys],
+            [statuses[key][0] for key in keys],
+            [statuses[key][1] for key in keys],
         )
 
 
@@ -360,7 +365,7 @@ def _build_item(row: Row) -> BatchItem:
     )
 
 
-_READERS = LeasedTable("letter_status_readers", ("provider",), ends_at="lease_until")
+_STATUS_READERS = LeasedTable("letter_status_readers", ("provider",), ends_at="lease_until")
 _SAVE = """
 INSERT INTO letter_status_files (provider, name, sha256, read_at, outcome, reports, reason)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -375,13 +380,13 @@ ON CONFLICT (provider) DO UPDATE SET {hold}
 WHERE {has_ended}
 RETURNING provider
 """,
-    hold=_READERS.hold("$3", "$2"),
-    has_ended=_READERS.has_ended("$4", "letter_status_readers."),
+    hold=_STATUS_READERS.hold("$3", "$2"),
+    has_ended=_STATUS_READERS.has_ended("$4", "letter_status_readers."),
 )
-_RENEW = _READERS.renew()
+_RENEW = _STATUS_READERS.renew()
 _RELEASE = compose(
     "DELETE FROM letter_status_readers WHERE provider = $1 AND {is_held}",
-    is_held=_READERS.is_held("$2"),
+    is_held=_STATUS_READERS.is_held("$2"),
 )
 _SWEEP = """
 DELETE FROM letter_status_files WHERE (provider, name, sha256) IN

@@ -1,9 +1,9 @@
 """Lists of claims in the orders that an index supports, with filters, and the number of claims that
 match a filter.
 
-A time range with few claims is read by its own index. A range with many is filtered while the list
-is read in its order, up to the limit of a page. While someone pages through an order that changes,
-a claim that moves can appear twice or not at all.
+If few claims are in a time range, they are found by an index on that time. Otherwise the claims are
+read in the order of the list and filtered, up to the limit of a page. If a claim's position changes
+while a user goes through the pages, the claim can appear twice or not at all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,8 +18,8 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow, find_few_claims, load_claim_rows
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.database.listed_table import (
-    Among,
     Count,
+    FoundKeys,
     ListedTable,
     ListPage,
     ListScope,
@@ -29,11 +29,11 @@ from dunwell.platform.database.listed_table import (
 )
 from dunwell.platform.database.lists import MAX_COUNTED, count_listed, list_page
 
-# Limits of the claims for which a page sums items and payments, or reads holds.
+# The largest numbers of claims for which one page sums items and payments, or reads holds.
 SUMMED_BUDGET, HELD_BUDGET = 2_000, 4_000
 NO_FILTER = ClaimFilter()
 # The following use primary keys, claim by claim.
-_HOLD_STANDS = """(
+_HAS_ACTIVE_HOLD = """(
     SELECT true FROM holds h
     WHERE h.merchant_id = l.merchant_id AND h.claim_id = l.claim_id AND h.lifted_at IS NULL
       AND h.kind = {} AND (h.until IS NULL OR h.until > {})
@@ -43,7 +43,7 @@ _OUTSTANDING = """(
      WHERE i.merchant_id = l.merchant_id AND i.claim_id = l.claim_id)
   - (SELECT coalesce(sum(a.amount_cents), 0) FROM allocations a
      WHERE a.merchant_id = l.merchant_id AND a.claim_id = l.claim_id))"""
-_OF_CUSTOMER = """EXISTS (
+_HAS_CUSTOMER_NUMBER = """EXISTS (
     SELECT FROM debtors d
     WHERE d.merchant_id = l.merchant_id AND d.claim_id = l.claim_id AND d.customer_number = {})"""
 
@@ -66,56 +66,56 @@ class ClaimOrder:
 NEWEST_FIRST = ClaimOrder()
 
 
-def _list_states_tests(statuses: Sequence[Status], _: ListScope) -> Iterator[Test]:
+def _list_status_tests(statuses: Sequence[Status], _: ListScope) -> Iterator[Test]:
     if statuses:
         yield "l.status = ANY({}::text[])", (list(statuses),)
 
 
 def _list_hold_tests(hold: HoldKind, scope: ListScope) -> Iterator[Test]:
-    yield _HOLD_STANDS, (hold, scope.now)
+    yield _HAS_ACTIVE_HOLD, (hold, scope.now)
 
 
 def _match_status(wanted: ClaimFilter) -> Sequence[object] | None:
     return None if wanted.status is None else (wanted.status,)
 
 
-def _match_one_of_states(wanted: ClaimFilter) -> Sequence[object] | None:
+def _match_single_status(wanted: ClaimFilter) -> Sequence[object] | None:
     return wanted.statuses if len(wanted.statuses) == 1 else None
 
 
 def _match_status_and_change(wanted: ClaimFilter) -> Sequence[object] | None:
-    is_asked = wanted.is_plain and None not in (wanted.status, wanted.updated_since)
-    return (wanted.status, wanted.updated_since) if is_asked else None
+    is_served = wanted.is_plain and None not in (wanted.status, wanted.updated_since)
+    return (wanted.status, wanted.updated_since) if is_served else None
 
 
 def _match_change(wanted: ClaimFilter) -> Sequence[object] | None:
-    is_asked = wanted.is_plain and wanted.updated_since is not None
-    return (wanted.updated_since,) if is_asked else None
+    is_served = wanted.is_plain and wanted.updated_since is not None
+    return (wanted.updated_since,) if is_served else None
 
 
-async def _find_among(scope: ListScope, wanted: ClaimFilter) -> Among[int] | None:
-    """Return the claims that one filter leaves, if they are few. For a plain filter the database
-    chooses the index."""
-    found = await _find_among_customers(scope, wanted)
+async def _find_few(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
+    """Return the claims of the filter's customer or time range, if they are few. For a plain filter
+    with a time range the database chooses the index."""
+    found = await _find_few_of_customer(scope, wanted)
     if found is None and not wanted.is_plain:
-        found = await _find_among_times(scope, wanted)
+        found = await _find_few_in_times(scope, wanted)
     return found
 
 
-async def _find_among_sorted(scope: ListScope, wanted: ClaimFilter) -> Among[int] | None:
-    found = await _find_among_customers(scope, wanted)
-    return await _find_among_times(scope, wanted) if found is None else found
+async def _find_few_for_sorting(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
+    found = await _find_few_of_customer(scope, wanted)
+    return await _find_few_in_times(scope, wanted) if found is None else found
 
 
-async def _find_among_customers(scope: ListScope, wanted: ClaimFilter) -> Among[int] | None:
+async def _find_few_of_customer(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
     if wanted.customer_number is None:
         return None
     test: Test = ("c.customer_number = {}", (wanted.customer_number,))
     found = await find_few_claims(scope, "debtors", [test])
-    return None if found is None else Among(found, covers=("customer_number",))
+    return None if found is None else FoundKeys(found, covers=("customer_number",))
 
 
-async def _find_among_times(scope: ListScope, wanted: ClaimFilter) -> Among[int] | None:
+async def _find_few_in_times(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
     ranges = (
         ("updated_at", wanted.updated_since, wanted.updated_until),
         ("due_at", wanted.next_step_since, wanted.next_step_until),
@@ -129,7 +129,7 @@ async def _find_among_times(scope: ListScope, wanted: ClaimFilter) -> Among[int]
             tests.append(("c.due_at IS NOT NULL AND NOT c.held", ()))
         found = await find_few_claims(scope, "claims", tests)
         if found is not None:
-            return Among(found)
+            return FoundKeys(found)
     return None
 
 
@@ -160,7 +160,7 @@ CLAIMS: ListedTable[ClaimFilter, int, ClaimRow] = ListedTable(
         ),
         NarrowIndex("claims_by_status", "l.status = {}", _match_status, covers=("status",)),
         NarrowIndex(
-            "claims_by_status", "l.status = {}", _match_one_of_states, covers=("statuses",)
+            "claims_by_status", "l.status = {}", _match_single_status, covers=("statuses",)
         ),
     ),
     at="created_at",
@@ -168,9 +168,9 @@ CLAIMS: ListedTable[ClaimFilter, int, ClaimRow] = ListedTable(
     filter=ClaimFilter,
     filters={
         "reference_number": "l.reference_number = {}",
-        "customer_number": _OF_CUSTOMER,
+        "customer_number": _HAS_CUSTOMER_NUMBER,
         "status": "l.status = {}",
-        "statuses": _list_states_tests,
+        "statuses": _list_status_tests,
         "hold": _list_hold_tests,
         "workflow_id": "l.workflow_id = {}",
         "min_cents": f"{_OUTSTANDING} >= {{}}",
@@ -181,10 +181,10 @@ CLAIMS: ListedTable[ClaimFilter, int, ClaimRow] = ListedTable(
         "next_step_until": "NOT l.held AND l.due_at < {}",
     },
     budgets={"min_cents": SUMMED_BUDGET, "max_cents": SUMMED_BUDGET, "hold": HELD_BUDGET},
-    find_few_keys=_find_among,
+    find_few_keys=_find_few,
     load=load_claim_rows,
 )
-_SORTED = replace(CLAIMS, narrow_indexes=(), find_few_keys=_find_among_sorted)
+_SORTED = replace(CLAIMS, narrow_indexes=(), find_few_keys=_find_few_for_sorting)
 _LISTS = {
     SortKey.CREATED: CLAIMS,
     SortKey.REFERENCE: replace(
@@ -234,4 +234,4 @@ async def count_claims(
 
 def hide_ended_holds(claim: ClaimRow, now: datetime) -> ClaimRow:
     """Return the row without the holds that have ended."""
-    return structs.replace(claim, holds=[hold for hold in claim.holds if hold.stands(now)])
+    return structs.replace(claim, holds=[hold for hold in claim.holds if hold.is_active(now)])

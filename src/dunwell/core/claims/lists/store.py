@@ -125,7 +125,7 @@ async def find_few_claims(
     scope: ListScope, table: Literal["claims", "debtors"], tests: Sequence[Test]
 ) -> Sequence[int] | None:
     """Return the ids of the merchant's claims that pass the tests on row `c`, or None if there are
-    more than MAX_FOUND."""
+    MAX_FOUND or more."""
     conditions = Conditions(*scope.ids, MAX_FOUND)
     for test, values in tests:
         conditions.add(test, *values)

@@ -7,12 +7,12 @@ from dunwell.core.claims.lists.list_claims import hide_ended_holds
 from dunwell.core.claims.lists.store import ClaimRow, load_claim_rows
 from dunwell.core.claims.searching.store import (
     delete_terms,
+    dequeue_claims,
     find_claims,
     has_queued,
     load_claims_without_terms,
     requeue_rest,
     save_terms,
-    take_queued,
 )
 from dunwell.core.claims.searching.terms import list_terms, parse_search
 from dunwell.platform.children.process import TimeSlices
@@ -21,7 +21,8 @@ from dunwell.platform.database.listed_table import CursorFormat, ListPage
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
 
-# A new claim is found after at most this time plus one round. Users expect it within two seconds.
+# A new claim can be found after at most this time plus the duration of one indexing. Users expect
+# to find it within two seconds.
 INDEX_INTERVAL_SECONDS = 0.5
 # Queue rows and claims that one transaction indexes. A change of these debtors waits for about a
 # tenth of a second.
@@ -36,7 +37,7 @@ async def index_claims(
         if not await has_queued(connection):
             return 0
     async with resources.database.transaction() as tx:
-        queued = await take_queued(tx, max_queued)
+        queued = await dequeue_claims(tx, max_queued)
         if not queued:
             return 0
         claims = await load_claims_without_terms(tx, queued, max(1, max_claims // len(queued)))
@@ -52,7 +53,7 @@ async def index_claims(
 
 
 async def replace_search_terms(work: Work, claim_id: int) -> None:
-    """Replace the claim's terms after its data changed in this transaction, which has locked the
+    """Replace the claim's search terms after its data changed. The transaction must have locked the
     debtor's row."""
     claim = await delete_terms(work.tx, work.merchant_id, claim_id)
     if claim is not None:
@@ -60,7 +61,7 @@ async def replace_search_terms(work: Work, claim_id: int) -> None:
         await save_terms(work.tx, [(work.merchant_id, claim_id, each) for each in terms])
 
 
-# A position is a word and a claim.
+# A position in the results is a word and a claim.
 _CURSORS = CursorFormat("search", owner=(int,), place=(str, int))
 
 

@@ -7,7 +7,8 @@ from dunwell.core.claims.searching.terms import SearchableClaim
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import Conditions, compose
 
-# The next two read the whole queue, which holds what the last second created.
+# The next two statements read the whole queue, which has only the claims created in the last
+# second.
 _HAS_QUEUED = """
 SELECT EXISTS (SELECT FROM claim_search_queue)
 """
@@ -40,8 +41,8 @@ _COLUMNS = ", ".join(
     f"{'c' if each.name in ('claim_id', 'reference_number') else 'd'}.{each.name}"
     for each in fields(SearchableClaim)
 )
-# The shared lock makes a change of the debtor wait until the terms are committed, and then replace
-# them. Debtors that are being changed are skipped. Uses claims_list, then primary keys.
+# Because of the shared lock, a change of the debtor waits until the terms are committed, and then
+# replaces them. Debtors that are being changed are skipped. Uses claims_list, then primary keys.
 _LOAD = compose(
     """
 SELECT found.*
@@ -110,7 +111,7 @@ async def has_queued(tx: Connection) -> bool:
     return found
 
 
-async def take_queued(tx: Connection, limit: int) -> Sequence[QueuedClaims]:
+async def dequeue_claims(tx: Connection, limit: int) -> Sequence[QueuedClaims]:
     """Delete at most `limit` rows from the queue and return them."""
     rows = await tx.fetch(_DELETE_QUEUED, limit)
     return list(dict.fromkeys(QueuedClaims(**row) for row in rows))
@@ -131,7 +132,7 @@ async def load_claims_without_terms(
 async def save_terms(tx: Connection, terms: Iterable[tuple[int, int, str]]) -> None:
     """Insert the terms, each with its merchant and claim."""
     listed = [*terms]
-    columns = ([each[place] for each in listed] for place in range(3))
+    columns = ([each[column] for each in listed] for column in range(3))
     await tx.execute(_INSERT, *columns)
 
 
@@ -151,7 +152,7 @@ def _as_arrays(queued: Sequence[QueuedClaims]) -> tuple[list[int], list[str]]:
     return [each.merchant_id for each in queued], [each.written_by for each in queued]
 
 
-# Rows that one page reads.
+# The largest number of rows that one page reads.
 BUDGET = 2_000
 # Uses claim_search_terms. A claim with several matching words is listed at the first of them.
 # Further words use the primary key, claim by claim: LIMIT 1 keeps the planner from making a join.
@@ -216,15 +217,17 @@ async def find_claims(
     conditions = Conditions(merchant_id, first, first + _HIGHEST, limit + 1)
     if behind is not None:
         conditions.add(_BEHIND, behind[0], -behind[1])
-    place = conditions.render()
-    both = Conditions(*conditions.values)
+    behind_sql = conditions.render()
+    all_conditions = Conditions(*conditions.values)
     for word in further:
-        both.add(_AND, word, word + _HIGHEST)
-    statement = compose(_FIND, behind=place, words=both.render(), budget=str(BUDGET))
-    found = [(row["term"], row["claim_id"]) for row in await tx.fetch(statement, *both.values)]
+        all_conditions.add(_AND, word, word + _HIGHEST)
+    statement = compose(_FIND, behind=behind_sql, words=all_conditions.render(), budget=str(BUDGET))
+    found = [
+        (row["term"], row["claim_id"]) for row in await tx.fetch(statement, *all_conditions.values)
+    ]
     if len(found) > limit:
         return found[:limit], found[limit - 1]
-    end = compose(_FIND_END, behind=place)
+    end = compose(_FIND_END, behind=behind_sql)
     values = [*conditions.values[:3], BUDGET - 1, *conditions.values[4:]]
     last = await tx.fetchrow(end, *values)
     return found, None if last is None else (last["term"], last["claim_id"])

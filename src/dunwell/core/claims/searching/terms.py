@@ -11,7 +11,7 @@ import phonenumbers
 # Longer words are cut. Further words of a search are ignored.
 MAX_TERM_LENGTH = 40
 MAX_WORDS = 5
-_DIGITS = re.compile(r"[^0-9]")
+_NON_DIGITS = re.compile(r"[^0-9]")
 _NUMBER = re.compile(r"\+?[0-9][0-9 ()/.\-]{4,}")
 _PARTS = re.compile("[-/.'\u2019]")
 
@@ -40,7 +40,7 @@ def parse_search(text: str) -> list[str]:
     Empty for a text without a word."""
     text = text.strip()
     if _NUMBER.fullmatch(text) and (text[0] in "+0" or not text.isdecimal()):
-        digits = _DIGITS.sub("", text)
+        digits = _NON_DIGITS.sub("", text)
         is_international = text.startswith(("+", "00"))
         return [(digits.lstrip("0") if is_international else digits)[:MAX_TERM_LENGTH]]
     words = dict.fromkeys(each[:MAX_TERM_LENGTH] for each in _fold(text).split())
@@ -63,7 +63,7 @@ def _list_words(claim: SearchableClaim) -> Iterator[str]:
 
 def _list_numbers(number: str) -> Iterator[str]:
     """Yield the number with and without its country code."""
-    yield _DIGITS.sub("", number)
+    yield _NON_DIGITS.sub("", number)
     try:
         parsed = phonenumbers.parse(number)
     except phonenumbers.NumberParseException:

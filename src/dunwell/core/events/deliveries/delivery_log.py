@@ -22,7 +22,7 @@ from dunwell.core.events.webhooks.health.store import load_delivery_gaps, load_h
 from dunwell.core.events.webhooks.store import load_endpoint
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import (
-    Among,
+    FoundKeys,
     ListedTable,
     ListPage,
     ListScope,
@@ -33,14 +33,14 @@ from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
 
 
-async def _find_among(scope: ListScope, wanted: DeliveryFilter) -> Among[UUID] | None:
+async def _find_few(scope: ListScope, wanted: DeliveryFilter) -> FoundKeys[UUID] | None:
     """Return the deliveries of the claim's events, which are few."""
     if wanted.claim_id is None:
         return None
     merchant_id, _ = scope.ids
     assert isinstance(merchant_id, int)
     found = await list_event_ids_of_claim(scope.tx, merchant_id, wanted.claim_id)
-    return Among(found, covers=("claim_id",))
+    return FoundKeys(found, covers=("claim_id",))
 
 
 # Listed in the order of the events.
@@ -68,7 +68,7 @@ _DELIVERIES: ListedTable[DeliveryFilter, UUID, LoggedDelivery] = ListedTable(
         "claim_id": "(SELECT e.claim_id FROM events e WHERE e.merchant_id = l.merchant_id"
         " AND e.event_id = l.event_id) = {}",
     },
-    find_few_keys=_find_among,
+    find_few_keys=_find_few,
     load=load_deliveries,
 )
 NO_FILTER = DeliveryFilter()
@@ -98,8 +98,8 @@ async def get_endpoint(work: Work, endpoint_id: UUID) -> EndpointWithHealth:
         endpoint = await load_endpoint(work.tx, work.merchant_id, endpoint_id)
         if endpoint is None:
             raise _build_not_found()
-        known = await load_health(work.tx, work.merchant_id, [endpoint_id])
-    return EndpointWithHealth(endpoint, known[endpoint_id])
+        health_by_id = await load_health(work.tx, work.merchant_id, [endpoint_id])
+    return EndpointWithHealth(endpoint, health_by_id[endpoint_id])
 
 
 async def list_deliveries(
@@ -126,8 +126,8 @@ async def get_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> Deliver
 async def compute_delivery_gaps(
     work: Work, endpoint_id: UUID, asked_from: int = 1
 ) -> DeliveryGapReport:
-    """Report which deliveries are not acknowledged. `asked_from`: the first number. Raises
-    NotFound."""
+    """Report which deliveries are not acknowledged. `asked_from`: the number of the first delivery
+    to report. Raises NotFound."""
     work.require(Right.CONFIGURE)
     if await load_endpoint(work.tx, work.merchant_id, endpoint_id) is None:
         raise _build_not_found()

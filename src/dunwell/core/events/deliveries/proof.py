@@ -76,7 +76,7 @@ class DeliveryGapReport:
     open: int
     behind: int
     gaps: Sequence[DeliveryGap]
-    # There are older deliveries than the numbered ones.
+    # True if there are older deliveries than the numbered ones.
     is_cut: bool
 
     @property
@@ -106,19 +106,19 @@ def build_gap_report(counted: DeliveryCounts, gaps: Sequence[DeliveryGap]) -> De
     )
 
 
-def render_gap_report(proof: DeliveryGapReport) -> Iterator[str]:
+def render_gap_report(report: DeliveryGapReport) -> Iterator[str]:
     """Yield the report as lines of text."""
-    if not proof.last:
+    if not report.last:
         yield "Nothing was sent yet."
     else:
-        missing = f"all but {proof.open:,}" if proof.open else "all"
-        yield f"Sent {proof.first:,} to {proof.last:,}, acknowledged {missing}."
-    for gap in proof.gaps:
+        missing = f"all but {report.open:,}" if report.open else "all"
+        yield f"Sent {report.first:,} to {report.last:,}, acknowledged {missing}."
+    for gap in report.gaps:
         words = _WORDS[gap.kind]
         yield f"  {gap.number:,}  {gap.type} {gap.sequence} of claim {gap.claim_id}: {words}"
-    if proof.open > len(proof.gaps):
-        yield f"  and {proof.open - len(proof.gaps):,} more"
-    if proof.behind:
-        yield f"{proof.behind:,} more are waiting for their first attempt."
-    if proof.is_cut:
+    if report.open > len(report.gaps):
+        yield f"  and {report.open - len(report.gaps):,} more"
+    if report.behind:
+        yield f"{report.behind:,} more are waiting for their first attempt."
+    if report.is_cut:
         yield f"Only the newest {MAX_NUMBERED:,} deliveries are numbered."

@@ -21,8 +21,8 @@ from dunwell.platform.ids import uuid7
 MAX_DELIVERIES = 50_000
 
 # Uses events_by_time, then the primary keys of endpoints and deliveries. Deliveries that are due or
-# leased are skipped; one that waits for its next attempt becomes due now. An endpoint that was
-# added, or subscribed to the type, later gets the event for the first time.
+# leased are skipped. A delivery that waits for its next attempt becomes due now. An endpoint that
+# was added after the event, or subscribed to its type after it, gets the event for the first time.
 _WANTED = """
 SELECT endpoint.endpoint_id, event.event_id
 FROM events event
@@ -156,10 +156,10 @@ WHERE d.merchant_id = $1 AND d.endpoint_id = $2 AND d.state = 'GIVEN_UP' AND d.e
 
 
 async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, expected: str) -> None:
-    """Replay one delivery. `expected`: the state that was shown (`LoggedDelivery.state_mark`).
-    Raises NotFound, InvalidState if it has changed since, or is due anyway."""
+    """Replay one delivery. `expected`: the `LoggedDelivery.state_mark` that was shown. Raises
+    NotFound, and InvalidState if the delivery has changed since then or is already due."""
     work.require(Right.OPERATE)
-    await _lock(work, endpoint_id)
+    await _lock_endpoint(work, endpoint_id)
     found = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
     delivery = found.get(event_id)
     if delivery is None:
@@ -167,11 +167,11 @@ async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, expecte
     if delivery.state_mark != expected:
         message = "The delivery was changed since you opened it. Reload the page and decide again."
         raise InvalidState(message, state=delivery.state)
-    is_due = await save_replay(
+    is_saved = await save_replay(
         work.tx, work.merchant_id, endpoint_id, event_id,
         now=work.real_now, expected=(delivery.state, delivery.attempts),
     )  # fmt: skip
-    if not is_due:
+    if not is_saved:
         message = "This delivery is already due and is being sent."
         raise InvalidState(message, state=delivery.state)
     await save_audit(
@@ -182,19 +182,23 @@ async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, expecte
 
 
 async def replay_given_up(work: Work, endpoint_id: UUID, since: datetime) -> int:
-    """Replay the failed deliveries of events since that time (the merchant's) and return their
-    number. Raises NotFound, and ValidationError for more than MAX_DELIVERIES, and then replays
-    nothing."""
+    """Replay the failed deliveries of events that occurred at `since` (in the merchant's time) or
+    later, and return their number. Raises NotFound, and ValidationError for more than
+    MAX_DELIVERIES, and then replays nothing."""
     work.require(Right.OPERATE)
-    await _lock(work, endpoint_id)
+    await _lock_endpoint(work, endpoint_id)
     # An event's id contains its time in milliseconds, rounded down.
-    least = uuid7(since, bytes(10))
-    place = (work.tx, work.merchant_id, endpoint_id)
-    found = await count_given_up(*place, least=least, since=since, most=MAX_DELIVERIES + 1)
+    first_event_id = uuid7(since, bytes(10))
+    endpoint_key = (work.tx, work.merchant_id, endpoint_id)
+    found = await count_given_up(
+        *endpoint_key, first_event_id=first_event_id, since=since, limit=MAX_DELIVERIES + 1
+    )
     if found > MAX_DELIVERIES:
         message = f"More than {MAX_DELIVERIES} have failed since then. Choose a later day."
         raise ValidationError([Fault("/since", message, "TOO_MANY")])
-    replayed = await replay_all_given_up(*place, least=least, since=since, now=work.real_now)
+    replayed = await replay_all_given_up(
+        *endpoint_key, first_event_id=first_event_id, since=since, now=work.real_now
+    )
     await save_audit(
         work, "delivery.replay_given_up", f"endpoint:{endpoint_id}",
         since=since.isoformat(), replayed=replayed,
@@ -202,7 +206,7 @@ async def replay_given_up(work: Work, endpoint_id: UUID, since: datetime) -> int
     return replayed
 
 
-async def _lock(work: Work, endpoint_id: UUID) -> None:
+async def _lock_endpoint(work: Work, endpoint_id: UUID) -> None:
     """Lock the endpoint, always before its deliveries. Raises NotFound."""
     if await lock_endpoint(work.tx, work.merchant_id, endpoint_id) is None:
         raise NotFound("There is no such endpoint.")
@@ -219,17 +223,27 @@ async def save_replay(
 
 
 async def count_given_up(
-    tx: Connection, merchant_id: int, endpoint_id: UUID, *, least: UUID, since: datetime, most: int
+    tx: Connection,
+    merchant_id: int,
+    endpoint_id: UUID,
+    *,
+    first_event_id: UUID,
+    since: datetime,
+    limit: int,
 ) -> int:
-    """Count failed deliveries of events since a time, up to `most`. `least`: the lowest event id of
-    that time."""
-    return int(await tx.fetchval(_COUNT_GIVEN_UP, merchant_id, endpoint_id, least, since, most))
+    """Count the failed deliveries of events that occurred at `since` or later, up to `limit`.
+    `first_event_id`: the lowest event id of that time."""
+    return int(
+        await tx.fetchval(_COUNT_GIVEN_UP, merchant_id, endpoint_id, first_event_id, since, limit)
+    )
 
 
 async def replay_all_given_up(
-    tx: Connection, merchant_id: int, endpoint_id: UUID, *, least: UUID, since: datetime,
+    tx: Connection, merchant_id: int, endpoint_id: UUID, *, first_event_id: UUID, since: datetime,
     now: datetime,
 ) -> int:  # fmt: skip
-    """Make them due and return their number."""
-    status = await tx.execute(_REPLAY_GIVEN_UP, merchant_id, endpoint_id, least, since, now)
+    """Make the failed deliveries that `count_given_up` counts due, and return their number."""
+    status = await tx.execute(
+        _REPLAY_GIVEN_UP, merchant_id, endpoint_id, first_event_id, since, now
+    )
     return int(status.rsplit(" ", 1)[1])

@@ -71,14 +71,14 @@ class LoggedDelivery:
 
     @property
     def state_mark(self) -> str:
-        """The state for a form, to detect changes."""
+        """The state and the number of attempts as one text, by which a form detects changes."""
         return f"{self.state}-{self.attempts}"
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """An attempt. `answer`: the beginning of the response body, printable. `error`: why there was
-    no response."""
+    """An attempt. `answer`: the beginning of the response body as printable text. `error`: why
+    there was no response."""
 
     number: int
     at: datetime

@@ -45,7 +45,7 @@ from dunwell.platform.http.client import HttpClient, HttpResponse, NoResponse, o
 from dunwell.platform.resources import Resources
 
 _TIMEOUT_SECONDS = 15.0
-_MAX_EXCERPT = 500
+_MAX_EXCERPT_LENGTH = 500
 _USER_AGENT = f"Dunwell/{version('dunwell')}"
 
 
@@ -91,40 +91,40 @@ class WebhookSender:
     installation file with a client that reaches nothing else."""
 
     def __init__(
-        self, public: HttpClient, opened: AsyncExitStack, open_private: OpenPrivate, *,
+        self, public: HttpClient, exit_stack: AsyncExitStack, open_private: OpenPrivate, *,
         allow_loopback: bool,
     ) -> None:  # fmt: skip
-        """`opened` closes the clients that `open_private` opens later."""
+        """`exit_stack` closes the clients that `open_private` opens later."""
         self._public = public
-        self._opened = opened
+        self._exit_stack = exit_stack
         self._open_private = open_private
-        self._opening = asyncio.Lock()
+        self._open_lock = asyncio.Lock()
         self._private: dict[tuple[Network, ...], HttpClient] = {}
         self._allow_loopback = allow_loopback
 
     async def send(
         self,
-        seals: WebhookRequestSigner,
+        signer: WebhookRequestSigner,
         delivery: LeasedDelivery,
         now: datetime,
         reach: WebhookReach,
     ) -> AttemptResult:
         """Make one attempt, started at the real time `now`. Never raises for a failure of the
         endpoint."""
-        headers = seals.render_headers(delivery, now)
+        headers = signer.render_headers(delivery, now)
         started = time.monotonic()
-        answer = await self._post(seals.url, delivery.body.encode(), headers, reach)
+        answer = await self._post(signer.url, delivery.body.encode(), headers, reach)
         duration = timedelta(seconds=time.monotonic() - started)
         if isinstance(answer, NoResponse):
             return AttemptResult(
-                status=None, error=answer.reason, answer=None, wish=None, duration=duration
+                status=None, error=answer.reason, answer=None, retry_after=None, duration=duration
             )
-        wish = parse_retry_after(answer.headers.get("Retry-After"), now + duration)
+        retry_after = parse_retry_after(answer.headers.get("Retry-After"), now + duration)
         return AttemptResult(
             status=answer.status,
             error=None,
             answer=_render_excerpt(answer.start),
-            wish=wish,
+            retry_after=retry_after,
             duration=duration,
         )
 
@@ -139,9 +139,9 @@ class WebhookSender:
     async def _find_client(self, networks: tuple[Network, ...]) -> HttpClient:
         """Return the client for these networks. It reuses no connections, because each address is
         checked when a connection is made."""
-        async with self._opening:
+        async with self._open_lock:
             if networks not in self._private:
-                self._private[networks] = await self._opened.enter_async_context(
+                self._private[networks] = await self._exit_stack.enter_async_context(
                     self._open_private(networks)
                 )
             return self._private[networks]
@@ -169,8 +169,8 @@ async def open_webhook_sender(
             keeps_connections=False,
         )
 
-    async with AsyncExitStack() as opened:
-        public = await opened.enter_async_context(
+    async with AsyncExitStack() as exit_stack:
+        public = await exit_stack.enter_async_context(
             open_http_client(
                 allow_loopback=allow_loopback,
                 user_agent=_USER_AGENT,
@@ -178,7 +178,7 @@ async def open_webhook_sender(
                 resolver=resolver,
             )
         )
-        yield WebhookSender(public, opened, open_private, allow_loopback=allow_loopback)
+        yield WebhookSender(public, exit_stack, open_private, allow_loopback=allow_loopback)
 
 
 def _render_excerpt(start: bytes) -> str | None:
@@ -186,11 +186,12 @@ def _render_excerpt(start: bytes) -> str | None:
     if not start:
         return None
     text = start.decode("utf-8", errors="replace")
-    shown = "".join(char if char.isprintable() else " " for char in text[:_MAX_EXCERPT])
+    shown = "".join(char if char.isprintable() else " " for char in text[:_MAX_EXCERPT_LENGTH])
     return shown.strip() or None
 
 
 _MAX_BATCH = 500
+# How long to wait after a failed commit, and how often to try it while the process is ending.
 _PAUSE_SECONDS = 1.0
 _ATTEMPTS_WHEN_CLOSING = 5
 _LOG = structlog.get_logger(__name__)
@@ -228,28 +229,28 @@ class OutcomeRecorder:
         while self._finished or not self._is_closing:
             await self._wake.wait()
             self._wake.clear()
-            while group := self._finished[:_MAX_BATCH]:
-                await self._record(group)
-                del self._finished[: len(group)]
-                for each in group:
+            while batch := self._finished[:_MAX_BATCH]:
+                await self._record(batch)
+                del self._finished[: len(batch)]
+                for each in batch:
                     each.when_recorded()
         self._is_closing = False
 
-    async def _record(self, group: Sequence[_FinishedDelivery]) -> None:
+    async def _record(self, batch: Sequence[_FinishedDelivery]) -> None:
         """Commit the batch, and retry until it succeeds, except while closing. A retry is harmless,
         because an outcome counts only while its lease is held. Deliveries without a recorded
         outcome are sent again."""
-        outcomes = [each.outcome for each in group]
-        chances = _ATTEMPTS_WHEN_CLOSING
-        while chances > 0:
+        outcomes = [each.outcome for each in batch]
+        attempts_left = _ATTEMPTS_WHEN_CLOSING
+        while attempts_left > 0:
             try:
                 await _save(self._resources, outcomes)
             except Exception as error:  # noqa: BLE001 - an outcome is not lost for any reason
                 _LOG.warning(
-                    "deliveries.not_recorded", count=len(group), error=type(error).__name__,
+                    "deliveries.not_recorded", count=len(batch), error=type(error).__name__,
                     once_a_minute=True,
                 )  # fmt: skip
-                chances -= self._is_closing
+                attempts_left -= self._is_closing
                 await asyncio.sleep(_PAUSE_SECONDS)
             else:
                 return
@@ -259,14 +260,14 @@ async def _save(resources: Resources, outcomes: Sequence[DeliveryOutcome]) -> No
     """Save the outcomes: in one statement, or in a transaction if an endpoint's health
     may change.
     """
-    telling = [each for each in outcomes if _may_change_health(each)]
-    if not telling:
+    relevant = [each for each in outcomes if _may_change_health(each)]
+    if not relevant:
         async with resources.database.connection() as connection:
             await save_outcomes(connection, outcomes)
         return
     async with resources.database.transaction() as tx:
         # Endpoints are locked before deliveries, as in removing an endpoint.
-        await _update_health(resources, tx, telling)
+        await _update_health(resources, tx, relevant)
         await save_outcomes(tx, outcomes)
 
 
@@ -275,19 +276,19 @@ def _may_change_health(outcome: DeliveryOutcome) -> bool:
 
 
 async def _update_health(
-    resources: Resources, tx: Connection, telling: Sequence[DeliveryOutcome]
+    resources: Resources, tx: Connection, relevant: Sequence[DeliveryOutcome]
 ) -> None:
-    """Update the health of the endpoints."""
+    """Update the health of the endpoints of these outcomes."""
 
-    def place(outcome: DeliveryOutcome) -> tuple[int, UUID]:
+    def get_endpoint_key(outcome: DeliveryOutcome) -> tuple[int, UUID]:
         return outcome.endpoint.merchant_id, outcome.endpoint.endpoint_id
 
-    for (merchant_id, endpoint_id), answers in itertools.groupby(
-        sorted(telling, key=place), key=place
+    for (merchant_id, endpoint_id), outcomes_of_endpoint in itertools.groupby(
+        sorted(relevant, key=get_endpoint_key), key=get_endpoint_key
     ):
         endpoint = await lock_endpoint(tx, merchant_id, endpoint_id)
         if endpoint is not None:
-            await _update_endpoint_health(resources, tx, endpoint, list(answers))
+            await _update_endpoint_health(resources, tx, endpoint, list(outcomes_of_endpoint))
 
 
 async def _update_endpoint_health(

@@ -53,14 +53,15 @@ class DispatchLimits:
 
     in_flight_per_endpoint: int = 10
     in_flight: int = 200
-    largest_set: int = 500
-    # Endpoints that one look returns.
+    max_batch_size: int = 500
+    # The largest number of endpoints that one search for due endpoints returns.
     endpoints: int = 400
     leases_at_once: int = 4
 
 
 class DeliveryPool:
-    """What all queues share. `fraction` returns random numbers in [0, 1) for the schedule."""
+    """What the queues of all endpoints share. `fraction` returns random numbers in [0, 1) for the
+    schedule."""
 
     def __init__(
         self,
@@ -74,15 +75,15 @@ class DeliveryPool:
         self.limits = limits
         self.fraction = fraction
         self.recorder = OutcomeRecorder(resources)
-        self.leasing = asyncio.Semaphore(limits.leases_at_once)
-        places_of_failing = max(1, limits.in_flight // 4)
-        self._places_of_failing = asyncio.Semaphore(places_of_failing)
-        self._places = asyncio.Semaphore(max(1, limits.in_flight - places_of_failing))
+        self.lease_slots = asyncio.Semaphore(limits.leases_at_once)
+        failing_slots = max(1, limits.in_flight // 4)
+        self._failing_slots = asyncio.Semaphore(failing_slots)
+        self._healthy_slots = asyncio.Semaphore(max(1, limits.in_flight - failing_slots))
 
-    def places_for(self, endpoint: WebhookEndpoint) -> asyncio.Semaphore:
+    def slots_for(self, endpoint: WebhookEndpoint) -> asyncio.Semaphore:
         """Return the slots of the endpoint. Failing endpoints share a quarter of all slots, so that
         many hanging ones do not block healthy ones."""
-        return self._places if endpoint.health.is_well else self._places_of_failing
+        return self._healthy_slots if endpoint.health.is_well else self._failing_slots
 
 
 # An attempt ends within 15 seconds, over a stale connection within 17. It must start within
@@ -107,23 +108,23 @@ _NOTHING = LeasedBatch(None, [], was_last=True)
 
 
 async def lease_batch(
-    resources: Resources, turn: asyncio.Semaphore, endpoint: WebhookEndpoint, size: int
+    resources: Resources, lease_slots: asyncio.Semaphore, endpoint: WebhookEndpoint, size: int
 ) -> LeasedBatch:
     """Lease at most `size` deliveries; for a disabled endpoint a single one as its probe."""
-    async with turn, resources.database.transaction() as tx:
+    async with lease_slots, resources.database.transaction() as tx:
         now = resources.clock.now()
-        present = await load_endpoint(tx, endpoint.merchant_id, endpoint.endpoint_id)
-        if present is None:
+        current = await load_endpoint(tx, endpoint.merchant_id, endpoint.endpoint_id)
+        if current is None:
             return _NOTHING
-        if present.is_disabled:
-            if not await _claim_probe(tx, present, now):
+        if current.is_disabled:
+            if not await _reserve_probe(tx, current, now):
                 return _NOTHING
             size = 1
         lease = start_lease(resources, LEASE)
-        deliveries = await lease_deliveries(tx, present, lease, now=now, size=size)
-        was_last = len(deliveries) < size or present.is_disabled
-        reach = await load_reach(tx, present.merchant_id)
-        return LeasedBatch(present, deliveries, was_last, reach)
+        deliveries = await lease_deliveries(tx, current, lease, now=now, size=size)
+        was_last = len(deliveries) < size or current.is_disabled
+        reach = await load_reach(tx, current.merchant_id)
+        return LeasedBatch(current, deliveries, was_last, reach)
 
 
 def compute_last_start(lease: Lease) -> datetime:
@@ -131,12 +132,12 @@ def compute_last_start(lease: Lease) -> datetime:
     return lease.until - LEASE + START_WITHIN
 
 
-async def _claim_probe(tx: Connection, endpoint: WebhookEndpoint, now: datetime) -> bool:
+async def _reserve_probe(tx: Connection, endpoint: WebhookEndpoint, now: datetime) -> bool:
     """Reserve the probe that is due. Return False if another dispatcher has just reserved it."""
-    present = await lock_endpoint(tx, endpoint.merchant_id, endpoint.endpoint_id)
-    if present is None or present.health.probe_at is None or present.health.probe_at > now:
+    current = await lock_endpoint(tx, endpoint.merchant_id, endpoint.endpoint_id)
+    if current is None or current.health.probe_at is None or current.health.probe_at > now:
         return False
-    health = schedule_next_probe(present.health, now)
+    health = schedule_next_probe(current.health, now)
     await save_health(tx, endpoint.merchant_id, endpoint.endpoint_id, health)
     return True
 
@@ -152,19 +153,21 @@ class EndpointQueue:
         self._pool = pool
         self._clock = pool.resources.clock
         self._endpoint = endpoint
-        self._seals = WebhookRequestSigner(pool.resources.keys, endpoint)
+        self._signer = WebhookRequestSigner(pool.resources.keys, endpoint)
         self._reach = PUBLIC_REACH
         max_slots = pool.limits.in_flight_per_endpoint
         self._pace = retry.start_pace(
-            max_slots, pool.limits.largest_set, is_failing=not endpoint.health.is_well
+            max_slots, pool.limits.max_batch_size, is_failing=not endpoint.health.is_well
         )
+        # Leased deliveries that wait for a slot, and those that came too late to be started.
         self._ready: deque[LeasedDelivery] = deque()
         self._unstarted: list[LeasedDelivery] = []
+        # How many slots run, and how many outcomes are not recorded yet.
         self._slots = 0
         self._unrecorded = 0
         self._recorded = asyncio.Event()
-        # `_is_dry`: nothing more is due. `_is_stopped`: stop() was called.
-        self._is_dry = False
+        # `_is_drained`: nothing more is due. `_is_stopped`: stop() was called.
+        self._is_drained = False
         self._is_stopped = False
         self._leasing: asyncio.Task[None] | None = None
         self._leased_at = time.monotonic()
@@ -194,20 +197,20 @@ class EndpointQueue:
 
     async def _deliver(self) -> None:
         """Run one slot. It ends when nothing is left, or when the rate was reduced."""
-        while self._slots <= self._pace.slots and (delivery := await self._next()):
-            async with self._pool.places_for(self._endpoint):
-                await self._try(delivery)
+        while self._slots <= self._pace.slots and (delivery := await self._next_delivery()):
+            async with self._pool.slots_for(self._endpoint):
+                await self._attempt(delivery)
             # Limit unrecorded outcomes: after a crash these deliveries are sent again.
             while self._unrecorded >= 2 * self._pace.max_slots and not self._is_stopped:
                 self._recorded.clear()
                 await self._recorded.wait()
         self._slots -= 1
 
-    async def _try(self, delivery: LeasedDelivery) -> None:
+    async def _attempt(self, delivery: LeasedDelivery) -> None:
         now = self._clock.now()
         if now < compute_last_start(delivery.lease):
             reach = await self._find_reach()
-            reply = await self._pool.sender.send(self._seals, delivery, now, reach)
+            reply = await self._pool.sender.send(self._signer, delivery, now, reach)
             self._finish(delivery, now, reply)
         else:
             self._unstarted.append(delivery)
@@ -221,15 +224,15 @@ class EndpointQueue:
         async with self._pool.resources.database.connection() as connection:
             return await load_reach(connection, self._endpoint.merchant_id)
 
-    async def _next(self) -> LeasedDelivery | None:
+    async def _next_delivery(self) -> LeasedDelivery | None:
         while not self._is_stopped:
             if not self._ready:
-                if self._is_dry:
+                if self._is_drained:
                     return None
                 await self._lease_ahead()
                 continue
             delivery = self._ready.popleft()
-            if len(self._ready) < self._pace.set_size // 4 and not self._is_dry:
+            if len(self._ready) < self._pace.batch_size // 4 and not self._is_drained:
                 self._lease_ahead()
             return delivery
         return None
@@ -241,26 +244,26 @@ class EndpointQueue:
         return self._leasing
 
     async def _lease(self) -> None:
-        self._resize_set()
+        self._resize_batch()
         try:
             leased = await lease_batch(
-                self._pool.resources, self._pool.leasing, self._endpoint, self._pace.set_size
+                self._pool.resources, self._pool.lease_slots, self._endpoint, self._pace.batch_size
             )
         except Exception as error:  # noqa: BLE001 - what is in flight is still finished
             _LOG.warning("deliveries.not_leased", error=type(error).__name__)
-            self._is_dry = True
+            self._is_drained = True
             return
         if leased.endpoint is None:
             self.stop()
             return
         if leased.endpoint.has_other_secrets(self._endpoint):
-            self._seals = WebhookRequestSigner(self._pool.resources.keys, leased.endpoint)
+            self._signer = WebhookRequestSigner(self._pool.resources.keys, leased.endpoint)
         self._endpoint, self._reach = leased.endpoint, leased.reach
         self._ready.extend(leased.deliveries)
-        self._is_dry = leased.was_last
+        self._is_drained = leased.was_last
         self._fill_slots()
 
-    def _resize_set(self) -> None:
+    def _resize_batch(self) -> None:
         now = time.monotonic()
         if self._finished_since:
             self._pace = retry.after_batch(self._pace, self._finished_since, now - self._leased_at)
@@ -272,7 +275,7 @@ class EndpointQueue:
             reply.status,
             attempts=delivery.attempts + 1 - delivery.attempts_before,
             now=now,
-            wish=reply.wish,
+            retry_after=reply.retry_after,
             fraction=self._pool.fraction(),
         )
         outcome = DeliveryOutcome(
@@ -282,14 +285,14 @@ class EndpointQueue:
             at=started_at,
             reply=reply,
         )
-        self._adapt(reply.status, now)
+        self._update_pace_and_health(reply.status, now)
         self.attempts += 1
         self._finished_since += 1
         self._unrecorded += 1
-        self._pool.recorder.add(outcome, self._note_recorded)
+        self._pool.recorder.add(outcome, self._on_recorded)
         self._fill_slots()
 
-    def _adapt(self, status: int | None, now: datetime) -> None:
+    def _update_pace_and_health(self, status: int | None, now: datetime) -> None:
         if is_success(status):
             self._pace = retry.after_success(self._pace)
         else:
@@ -299,7 +302,7 @@ class EndpointQueue:
             health = compute_health(endpoint.health, status, now)
             self._endpoint = replace(endpoint, health=health)
 
-    def _note_recorded(self) -> None:
+    def _on_recorded(self) -> None:
         self._unrecorded -= 1
         self._recorded.set()
 
@@ -327,8 +330,8 @@ class WebhookDispatcher:
         self._resources = resources
         self._pool = DeliveryPool(resources, sender, limits or DispatchLimits(), fraction)
         self._queues: dict[_EndpointKey, EndpointQueue] = {}
-        self._resting: dict[_EndpointKey, datetime] = {}
-        self._behind = _BEGINNING
+        self._skipped_until: dict[_EndpointKey, datetime] = {}
+        self._last_key = _BEGINNING
 
     async def run_once(self) -> int:
         """Deliver everything that is due now and return the number of attempts, 0 when idle."""
@@ -336,8 +339,8 @@ class WebhookDispatcher:
             queues = await self._start_queues(group)
         return sum(queue.attempts for queue in queues)
 
-    async def run(self, stop: asyncio.Event, note_look: Callable[[], None] = lambda: None) -> None:
-        """Deliver until `stop` is set, then finish and record what is in flight. `note_look` is
+    async def run(self, stop: asyncio.Event, on_search: Callable[[], None] = lambda: None) -> None:
+        """Deliver until `stop` is set, then finish and record what is in flight. `on_search` is
         called after each look for due endpoints."""
         async with self._recording(), asyncio.TaskGroup() as group:
             while not stop.is_set():
@@ -350,7 +353,7 @@ class WebhookDispatcher:
                     )
                     pause = _PAUSE_SECONDS
                 else:
-                    note_look()
+                    on_search()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), pause)
             for queue in self._queues.values():
@@ -367,7 +370,7 @@ class WebhookDispatcher:
     async def _start_queues(self, group: asyncio.TaskGroup) -> list[EndpointQueue]:
         """Start a queue for each due endpoint that has none."""
         queues = []
-        for endpoint in await self._find():
+        for endpoint in await self._list_due_endpoints():
             key = (endpoint.merchant_id, endpoint.endpoint_id)
             queue = None if key in self._queues else self._build_queue(key, endpoint)
             if queue is not None:
@@ -376,26 +379,26 @@ class WebhookDispatcher:
                 group.create_task(self._run_queue(key, queue))
         return queues
 
-    async def _find(self) -> list[WebhookEndpoint]:
+    async def _list_due_endpoints(self) -> list[WebhookEndpoint]:
         limit = self._pool.limits.endpoints
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
-            found = await list_due_endpoints(connection, now, self._behind, limit)
+            found = await list_due_endpoints(connection, now, self._last_key, limit)
         is_end = len(found) < limit
         last = _BEGINNING if is_end else (found[-1].merchant_id, found[-1].endpoint_id)
-        self._behind = last
+        self._last_key = last
         return found
 
     def _build_queue(self, key: _EndpointKey, endpoint: WebhookEndpoint) -> EndpointQueue | None:
         """Return None if the endpoint's secrets cannot be decrypted. Its deliveries wait until the
         right secret key is configured."""
-        if self._resting.get(key, self._resources.clock.now()) > self._resources.clock.now():
+        if self._skipped_until.get(key, self._resources.clock.now()) > self._resources.clock.now():
             return None
         try:
             return EndpointQueue(self._pool, endpoint)
         except DecryptionFailed:
             _LOG.exception("endpoint.secret_not_opened", endpoint_id=str(endpoint.endpoint_id))
-            self._resting[key] = self._resources.clock.now() + _KEY_RETRY_DELAY
+            self._skipped_until[key] = self._resources.clock.now() + _KEY_RETRY_DELAY
             return None
 
     async def _run_queue(self, key: _EndpointKey, queue: EndpointQueue) -> None:

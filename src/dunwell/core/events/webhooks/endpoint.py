@@ -60,11 +60,12 @@ class WebhookEndpoint:
 
     @property
     def secret_mark(self) -> str:
-        """Identifies the secret without revealing it."""
+        """A hash that identifies the secret without revealing it."""
         return sha256(self.secret_sealed).hexdigest()[:16]
 
     def has_other_secrets(self, earlier: "WebhookEndpoint") -> bool:
-        """Return whether the secrets differ from those of an earlier reading."""
+        """Return whether the secrets differ from those of the same endpoint when it was loaded
+        earlier."""
         return (
             self.secret_sealed != earlier.secret_sealed
             or self.previous_secret_sealed != earlier.previous_secret_sealed
@@ -107,12 +108,12 @@ def find_reach_faults(url: str, reach: WebhookReach, *, is_development: bool) ->
         yield Fault("/url", "Use an https:// address.", "NOT_ALLOWED")
     if not _is_literal(host):
         return
-    is_reached = (
+    is_allowed = (
         is_within(host, reach.networks)
         if reach.networks
         else not is_forbidden(host, allow_loopback=is_development)
     )
-    if not is_reached:
+    if not is_allowed:
         message = "This address is in a range to which webhooks are not sent."
         yield Fault("/url", message, "NOT_ALLOWED")
 
@@ -236,7 +237,7 @@ class FailingEndpoint:
     merchant_id: int
     endpoint_id: UUID
     url: str
-    # Since when it has been failing. None: it works again.
+    # Since when the endpoint has been failing. None: it works again.
     since: datetime | None
     # The result of its last attempt: the HTTP status, or the reason why there was no response.
     status: int | None

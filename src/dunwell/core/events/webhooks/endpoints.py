@@ -104,6 +104,7 @@ __all__ = [
     "sort_types",
 ]
 
+# How long the previous secret is used in addition to the new one after a rotation.
 OVERLAP = timedelta(hours=24)
 
 

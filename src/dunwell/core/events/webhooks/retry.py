@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TypeAlias
 
+# The delays before the second and each later attempt.
 DELAYS = (
     timedelta(seconds=5),
     timedelta(minutes=5),
@@ -18,10 +19,13 @@ DELAYS = (
     timedelta(hours=24),
 )
 MAX_ATTEMPTS = len(DELAYS) + 1
+# By which share a delay is made shorter or longer at random.
 _SPREAD = 0.2
 _MAX_RETRY_AFTER = timedelta(hours=24)
 _GONE = 410
+# The statuses whose Retry-After is respected.
 _ASKS_TO_WAIT = (429, 503)
+# When a failing endpoint is disabled, and how long after that it is probed.
 _GONE_AGAIN_AFTER = timedelta(hours=1)
 _FAILING_FOR = timedelta(days=5)
 _FIRST_PROBE = timedelta(hours=1)
@@ -48,7 +52,7 @@ DeliveryDecision: TypeAlias = Delivered | RetryAt | GiveUpDelivery
 
 @dataclass(frozen=True, slots=True)
 class FailureHistory:
-    """An endpoint's failures. All fields are empty if it works."""
+    """An endpoint's failures. All fields have their default values if the endpoint works."""
 
     first_failure_at: datetime | None = None
     # When it first answered 410 since its last success.
@@ -74,21 +78,27 @@ def is_success(status: int | None) -> bool:
 
 
 def decide_next_attempt(
-    status: int | None, *, attempts: int, now: datetime, wish: timedelta | None, fraction: float
+    status: int | None,
+    *,
+    attempts: int,
+    now: datetime,
+    retry_after: timedelta | None,
+    fraction: float,
 ) -> DeliveryDecision:
     """Decide what follows an attempt.
 
-    `tries` includes the attempt just made, `wish` is the response's Retry-After, `fraction` is
-    random in [0, 1). A Retry-After that is longer than the schedule's delay is respected.
+    `attempts` includes the attempt just made, `retry_after` is the response's Retry-After,
+    `fraction` is random in [0, 1). A Retry-After that is longer than the schedule's delay is
+    respected.
     """
     if is_success(status):
         return Delivered()
     if attempts >= MAX_ATTEMPTS:
         return GiveUpDelivery()
-    gap = DELAYS[attempts - 1] * (1 - _SPREAD + 2 * _SPREAD * fraction)
-    if status in _ASKS_TO_WAIT and wish is not None:
-        gap = max(gap, min(wish, _MAX_RETRY_AFTER))
-    return RetryAt(now + gap)
+    delay = DELAYS[attempts - 1] * (1 - _SPREAD + 2 * _SPREAD * fraction)
+    if status in _ASKS_TO_WAIT and retry_after is not None:
+        delay = max(delay, min(retry_after, _MAX_RETRY_AFTER))
+    return RetryAt(now + delay)
 
 
 def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:
@@ -107,10 +117,12 @@ def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:
 
 
 def compute_health(health: FailureHistory, status: int | None, now: datetime) -> FailureHistory:
-    """Return the endpoint's health after a response, or after none (None).
+    """Return the endpoint's health after an attempt. `status`: that of the response, or None if
+    there was no response.
 
-    A success clears everything and enables the endpoint. A second 410 an hour after the first, or
-    five days of failures only, disable it; the first probe follows an hour later.
+    A success clears everything and enables the endpoint. The endpoint is disabled by a 410 at least
+    an hour after the first one, or by five days without a success. The first probe follows an hour
+    later.
     """
     if is_success(status):
         return HEALTHY
@@ -131,8 +143,8 @@ def schedule_next_probe(health: FailureHistory, now: datetime) -> FailureHistory
     """Return the health as a probe starts. If it fails, the next one follows after twice
     the delay.
     """
-    gap = min(_FIRST_PROBE * 2 ** min(health.probes + 1, 10), _MAX_PROBE_DELAY)
-    return replace(health, probes=health.probes + 1, probe_at=now + gap)
+    delay = min(_FIRST_PROBE * 2 ** min(health.probes + 1, 10), _MAX_PROBE_DELAY)
+    return replace(health, probes=health.probes + 1, probe_at=now + delay)
 
 
 def _find_reason_to_disable(
@@ -146,37 +158,40 @@ def _find_reason_to_disable(
     return None
 
 
-_SET_SECONDS = 2.0
+# A batch is as large as what is delivered in this time.
+_BATCH_SECONDS = 2.0
 _FIRST_SLOTS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPace:
-    """`slots`: the limit of deliveries in flight. `set_size`: how many are leased at once."""
+    """`slots`: the limit of deliveries in flight. `batch_size`: how many are leased at once."""
 
     max_slots: int
-    largest_set: int
+    max_batch_size: int
     slots: int
-    set_size: int
+    batch_size: int
 
 
-def start_pace(max_slots: int, largest_set: int, *, is_failing: bool) -> DeliveryPace:
+def start_pace(max_slots: int, max_batch_size: int, *, is_failing: bool) -> DeliveryPace:
     """Return the initial rate of an endpoint."""
     slots = 1 if is_failing else min(_FIRST_SLOTS, max_slots)
-    return DeliveryPace(max_slots, largest_set, slots, min(max_slots, largest_set))
+    return DeliveryPace(max_slots, max_batch_size, slots, min(max_slots, max_batch_size))
 
 
 def after_success(pace: DeliveryPace) -> DeliveryPace:
+    """Return the pace with one more slot, up to its limit."""
     if pace.slots >= pace.max_slots:
         return pace
     return replace(pace, slots=pace.slots + 1)
 
 
 def after_failure(pace: DeliveryPace) -> DeliveryPace:
+    """Return the pace with half of the slots, at least one."""
     return replace(pace, slots=max(1, pace.slots // 2))
 
 
 def after_batch(pace: DeliveryPace, finished: int, seconds: float) -> DeliveryPace:
     """Size the next batch by the deliveries that finished in the last `seconds`."""
-    expected = int(finished / max(seconds, 0.001) * _SET_SECONDS)
-    return replace(pace, set_size=max(pace.slots, min(expected, pace.largest_set)))
+    expected = int(finished / max(seconds, 0.001) * _BATCH_SECONDS)
+    return replace(pace, batch_size=max(pace.slots, min(expected, pace.max_batch_size)))

@@ -78,7 +78,7 @@ async def send_test(sender: WebhookSender, keys: KeyRing, test: TestEvent) -> At
         reference_number="TEST",
     )
     event = checkpoint_reached(head, _STEP, 0, _MESSAGE)
-    lease = Lease(test.event_id, test.at)  # The event is in no table, so the lease is only a value.
+    lease = Lease(test.event_id, test.at)  # The event is in no table, so nothing is leased.
     delivery = LeasedDelivery(
         event_id=test.event_id, sequence=event.sequence, body=event.body, attempts=0, lease=lease
     )

@@ -190,9 +190,9 @@ def build_endpoint(row: Row) -> WebhookEndpoint:
     )
 
 
-# Uses the primary key of webhook_endpoints from where the last look ended, and one probe of
-# deliveries_due for each. ORDER BY keeps the planner from scanning the table when most deliveries
-# are due. A disabled endpoint is found when its probe is due.
+# Uses the primary key of webhook_endpoints from where the last search ended, and one lookup in
+# deliveries_due for each endpoint. ORDER BY keeps the planner from scanning the table when most
+# deliveries are due. A disabled endpoint is found when its probe is due.
 _FIND_DUE = compose(
     """
 SELECT {endpoint_columns}
@@ -234,9 +234,9 @@ LIMIT $4
 _DELIVERIES = LeasedTable(
     "deliveries", ("merchant_id", "endpoint_id", "event_id"), ends_at="due_at"
 )
-# A separate statement. Replayed deliveries are leased only where new ones leave room, and each kind
-# is an index scan that ends at the limit. Uses deliveries_due twice, then the primary keys of
-# deliveries and events.
+# `LeasedTable.lease` cannot express this: replayed deliveries are leased only if new ones do not
+# fill the limit, and each of the two is found by an index scan that ends at the limit. Uses
+# deliveries_due twice, then the primary keys of deliveries and events.
 _LEASE = compose(
     """
 WITH live AS (
@@ -309,8 +309,8 @@ SELECT * FROM settled
 
 @dataclass(frozen=True, slots=True)
 class LeasedDelivery:
-    """A leased delivery of one event to one endpoint. `tries`: attempts made so far;
-    `tries_before`: those before a replay."""
+    """A leased delivery of one event to one endpoint. `attempts`: those made so far;
+    `attempts_before`: those made before a replay."""
 
     event_id: UUID
     sequence: int
@@ -329,7 +329,7 @@ class AttemptResult:
     error: str | None
     answer: str | None
     # The response's Retry-After.
-    wish: timedelta | None
+    retry_after: timedelta | None
     duration: timedelta
 
 

@@ -39,7 +39,7 @@ class MergedChanges:
 
     actor_kind: str
     actor_id: str | None
-    gone: list[UUID]
+    deleted: list[UUID]
     new: list[NewChange]
 
 
@@ -50,17 +50,18 @@ def merge_changes(
     """Merge an author's new changes into those of the draft.
 
     `existing`: the draft's changes, oldest first. `before`, `after`: the changed parts by name. If
-    the author also made the part's last change, the two become one; if it is undone, none remains.
+    the author also made the part's last change, the two become one change; if that restores the
+    earlier state, no change remains.
     """
-    last = {each.part: each for each in existing}
+    last_by_part = {each.part: each for each in existing}
     merged = MergedChanges(kind, actor_id, [], [])
     for part in {**before, **after}:
-        known, first, now = last.get(part), before.get(part), after.get(part)
-        if known is not None and known.is_of(kind, actor_id):
-            merged.gone.append(known.change_id)
-            first = known.before
-        if first != now:
-            merged.new.append(NewChange(part, first, now))
+        last_change, earlier, later = last_by_part.get(part), before.get(part), after.get(part)
+        if last_change is not None and last_change.is_of(kind, actor_id):
+            merged.deleted.append(last_change.change_id)
+            earlier = last_change.before
+        if earlier != later:
+            merged.new.append(NewChange(part, earlier, later))
     return merged
 
 

@@ -174,15 +174,18 @@ async def _check_unchanged(
     parts: Mapping[str, Any], wanted: Mapping[str, Any],
 ) -> None:  # fmt: skip
     for each in edits:
-        theirs = parts.get(each.part)
+        current_value = parts.get(each.part)
         # A user who wants the current value has lost nothing.
-        if each.expected_revision != compute_revision(theirs) and wanted.get(each.part) != theirs:
+        if (
+            each.expected_revision != compute_revision(current_value)
+            and wanted.get(each.part) != current_value
+        ):
             changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
             raise EditConflict(
                 f"{each.part} was changed since you opened it. Compare it with your change and "
                 "save again.",
                 part=each.part,
-                current=theirs,
+                current=current_value,
                 change=find_last_change(changes, each.part),
             )
 
@@ -210,11 +213,11 @@ async def add_step(
     parts = await _open_parts(work, workflow_id)
     order: list[int] = parts.get(STEP_ORDER, [])
     step_id = await _find_free_id(work, workflow_id, order)
-    place = 0 if after is None else order.index(after) + 1 if after in order else len(order)
+    index = 0 if after is None else order.index(after) + 1 if after in order else len(order)
     await edit_draft(
         work, workflow_id,
         PartEdit(name_step(step_id), compute_revision(None), {**value, "id": step_id}),
-        PartEdit(STEP_ORDER, compute_revision(order), [*order[:place], step_id, *order[place:]]),
+        PartEdit(STEP_ORDER, compute_revision(order), [*order[:index], step_id, *order[index:]]),
     )  # fmt: skip
     return step_id
 
@@ -232,8 +235,8 @@ async def duplicate_step(work: Work, workflow_id: UUID, step_id: int) -> int:
 async def move_step(
     work: Work, workflow_id: UUID, step_id: int, *, after: int | None, expected_revision: str
 ) -> EditedDraft:
-    """Move the step after another; None: to the beginning. `seen`: the revision of the order that
-    was shown. Raises what `edit_draft` raises, and NotFound."""
+    """Move the step behind the step `after`; None: to the beginning. `expected_revision`: the
+    revision of the order that was shown. Raises what `edit_draft` raises, and NotFound."""
     work.require(Right.CONFIGURE)
     order: list[int] = (await _open_parts(work, workflow_id)).get(STEP_ORDER, [])
     if step_id not in order or not (after is None or after in order):
@@ -246,25 +249,25 @@ async def move_step(
 
 
 async def shift_step(
-    work: Work, workflow_id: UUID, step_id: int, way: str, *, expected_revision: str
+    work: Work, workflow_id: UUID, step_id: int, direction: str, *, expected_revision: str
 ) -> EditedDraft:
     """Move the step one position, "up" or "down". Raises what `move_step` raises."""
     work.require(Right.CONFIGURE)
     order: list[int] = (await _open_parts(work, workflow_id)).get(STEP_ORDER, [])
-    place = order.index(step_id) + (-2 if way == "up" else 1) if step_id in order else -1
-    after = order[min(place, len(order) - 1)] if place >= 0 else None
+    index = order.index(step_id) + (-2 if direction == "up" else 1) if step_id in order else -1
+    after = order[min(index, len(order) - 1)] if index >= 0 else None
     return await move_step(
         work, workflow_id, step_id, after=after, expected_revision=expected_revision
     )
 
 
 def move_in_order(order: Sequence[int], step_id: int, after: int | None) -> list[int]:
-    """Return the order with the step after another; None: at the beginning."""
+    """Return the order with the step behind the step `after`; None: at the beginning."""
     if step_id == after:
         return [*order]
     rest = [each for each in order if each != step_id]
-    place = 0 if after is None else rest.index(after) + 1
-    return [*rest[:place], step_id, *rest[place:]]
+    index = 0 if after is None else rest.index(after) + 1
+    return [*rest[:index], step_id, *rest[index:]]
 
 
 async def _open_parts(work: Work, workflow_id: UUID) -> Parts:

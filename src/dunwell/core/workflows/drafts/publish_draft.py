@@ -30,28 +30,28 @@ from dunwell.platform.text.texts import check_printable
 class ChangesNotReviewed(InvalidState):
     """The draft has changes that the publishing user has not reviewed. Nothing was published."""
 
-    def __init__(self, came: list[DraftChange], unticked: list[DraftChange]) -> None:
+    def __init__(self, new_changes: list[DraftChange], unapproved: list[DraftChange]) -> None:
         super().__init__(
             "The draft has changes of other users that you have not approved. Review and approve "
             "each, and publish again.",
             state="DRAFT",
         )
         # Changes made after the page was shown, and colleagues' changes that were not approved.
-        self.came = came
-        self.unticked = unticked
+        self.new_changes = new_changes
+        self.unapproved = unapproved
 
 
 async def publish_draft(
     work: Work, workflow_id: UUID, comment: str | None = None, *, expected_id: UUID | None = None,
-    ticks: ReviewedChanges | None = None,
+    reviewed: ReviewedChanges | None = None,
 ) -> Version:  # fmt: skip
     """Publish the draft, with a version number that follows from its changes (CONTRACT 6,
     Versions).
 
     `expected_id`: the draft that was shown; another one is not published.
-    `cases.rollout.publish_workflow` checks the texts and is what users and programs call. `ticks`:
-    what a user has reviewed. A signed-in user cannot publish colleagues' changes without reviewing
-    them; programs and the command line need no review.
+    `cases.rollout.publish_workflow` checks the texts and is what users and programs call.
+    `reviewed`: the changes that a user has reviewed. A signed-in user cannot publish colleagues'
+    changes without reviewing them; programs and the command line need no review.
 
     Raises NotFound, ValidationError (faults of the definition, or control characters in the
     comment), ChangesNotReviewed, EditConflict, InvalidState (no draft, or no changes).
@@ -62,7 +62,7 @@ async def publish_draft(
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None:
         raise InvalidState("The workflow has no draft; save one first.", state="PUBLISHED")
-    await _check_reviewed(work, workflow_id, ticks)
+    await _check_reviewed(work, workflow_id, reviewed)
     if expected_id is not None and draft.version_id != expected_id:
         raise EditConflict(
             f"The draft was changed since version {expected_id} was read (it is {draft.version_id} "
@@ -86,16 +86,16 @@ async def publish_draft(
     return version
 
 
-async def _check_reviewed(work: Work, workflow_id: UUID, ticks: ReviewedChanges | None) -> None:
+async def _check_reviewed(work: Work, workflow_id: UUID, reviewed: ReviewedChanges | None) -> None:
     actor = work.actor
-    if ticks is None and actor.kind is not ActorKind.USER:
+    if reviewed is None and actor.kind is not ActorKind.USER:
         return
-    given = ticks or ReviewedChanges(frozenset(), frozenset())
+    given = reviewed or ReviewedChanges(frozenset(), frozenset())
     changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
-    came = given.list_new(changes)
-    unticked = given.list_unapproved(changes, actor.kind, actor.actor_id)
-    if came or unticked:
-        raise ChangesNotReviewed(came, unticked)
+    new_changes = given.list_new(changes)
+    unapproved = given.list_unapproved(changes, actor.kind, actor.actor_id)
+    if new_changes or unapproved:
+        raise ChangesNotReviewed(new_changes, unapproved)
 
 
 async def _check_publishable(work: Work, workflow_id: UUID, draft: WorkflowDraft) -> None:

@@ -85,8 +85,8 @@ async def save_merged(
     merged: MergedChanges, ids: Sequence[UUID], now: datetime,
 ) -> None:  # fmt: skip
     """Save merged changes. `ids`: one for each new change."""
-    if merged.gone:
-        await tx.execute(_REMOVE, merchant_id, merged.gone)
+    if merged.deleted:
+        await tx.execute(_REMOVE, merchant_id, merged.deleted)
     if merged.new:
         await tx.execute(
             _INSERT, merchant_id, workflow_id, merged.actor_kind, merged.actor_id, now,

@@ -87,7 +87,7 @@ async def load_scenarios(tx: Connection, merchant_id: int) -> list[ScenarioVersi
 
 
 async def find_scenario_workflow(tx: Connection, merchant_id: int, scenario_id: int) -> UUID | None:
-    """Return the workflow of the scenario. None: there is no such scenario."""
+    """Return the workflow of the scenario, or None if there is no such scenario."""
     if not 0 < scenario_id <= _GREATEST_INTEGER:
         return None
     workflow_id: UUID | None = await tx.fetchval(_FIND_WORKFLOW, merchant_id, scenario_id)
@@ -95,7 +95,7 @@ async def find_scenario_workflow(tx: Connection, merchant_id: int, scenario_id: 
 
 
 async def find_scenario_id(tx: Connection, merchant_id: int, workflow_id: UUID) -> int | None:
-    """Return the scenario of the workflow. None: there is none."""
+    """Return the scenario of the workflow, or None if the workflow has none."""
     scenario_id: int | None = await tx.fetchval(_FIND_SCENARIO, merchant_id, workflow_id)
     return scenario_id
 

@@ -39,8 +39,8 @@ class FieldDifference:
 
 @dataclass(frozen=True, slots=True)
 class PartDifference:
-    """A part that differs. `kind`, `title`: of a step. `fields`: those of a changed part, and all
-    texts of an added or removed template or snippet."""
+    """A part that differs. `kind`, `title`: those of a step, otherwise empty. `fields`: those of a
+    changed part, and all texts of an added or removed template or snippet."""
 
     part: str
     change: Change
@@ -72,7 +72,8 @@ def compare_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[P
 
 
 def compare_part(name: str, before: Any, after: Any) -> PartDifference | None:
-    """Compare one part. None: the order differs only by added and removed steps."""
+    """Compare one part. Return None if it is the order of the steps, which differs only by added
+    and removed steps."""
     if name == STEP_ORDER:
         return _compare_order(before or [], after or [])
     change = _find_change(before, after)
@@ -142,10 +143,10 @@ def list_differences(old: Definition, new: Definition) -> list[str]:
     """Return a line for each thing that was added, removed, moved or changed. If empty, the two are
     equal."""
     return [
-        *compare_values("settings", _read(old.settings), _read(new.settings)),
+        *compare_values("settings", _to_builtins(old.settings), _to_builtins(new.settings)),
         *_compare_steps(old.steps, new.steps),
-        *compare_values("templates", _read(old.templates), _read(new.templates)),
-        *compare_values("snippets", _read(old.snippets), _read(new.snippets)),
+        *compare_values("templates", _to_builtins(old.templates), _to_builtins(new.templates)),
+        *compare_values("snippets", _to_builtins(old.snippets), _to_builtins(new.snippets)),
     ]
 
 
@@ -158,14 +159,16 @@ def _compare_steps(old: Sequence[Step], new: Sequence[Step]) -> Iterator[str]:
         if step_id not in old_by_id:
             yield f'step {step_id} "{step.name}" added'
         else:
-            yield from compare_values(f"step {step_id}", _read(old_by_id[step_id]), _read(step))
+            yield from compare_values(
+                f"step {step_id}", _to_builtins(old_by_id[step_id]), _to_builtins(step)
+            )
     kept_before = [step_id for step_id in old_by_id if step_id in new_by_id]
     kept_now = [step_id for step_id in new_by_id if step_id in old_by_id]
     if kept_before != kept_now:
         yield f"steps in another order: {', '.join(map(str, new_by_id))}"
 
 
-def _read(part: object) -> Any:
+def _to_builtins(part: object) -> Any:
     return msgspec.to_builtins(part)
 
 

@@ -145,7 +145,7 @@ async def load_definition(
 async def load_known_steps(
     tx: Connection, merchant_id: int, workflow_id: UUID
 ) -> dict[int, KnownStep]:
-    """Return what each step id names in the workflow's published versions."""
+    """Return the step that each step id belongs to in the workflow's published versions."""
     rows = await tx.fetch(_LOAD_KNOWN_STEPS, merchant_id, workflow_id)
     return {
         row["step_id"]: KnownStep(

@@ -23,7 +23,7 @@ from dunwell.platform.errors import Fault
 
 @dataclass(frozen=True, slots=True)
 class KnownStep:
-    """The step that an id named in a published version."""
+    """The step that had an id in a published version."""
 
     kind: str
     name: str
@@ -36,7 +36,8 @@ def get_kind(step: Step) -> str:
 
 
 def find_reused_ids(known: Mapping[int, KnownStep], definition: Definition) -> list[Fault]:
-    """Return a fault for each step whose id named a step of another kind in a published version."""
+    """Return a fault for each step whose id belonged to a step of another kind in a published
+    version."""
     taken = {*known, *(step.id for step in definition.steps)}
     free_id = next(number for number in count(1) if number not in taken)
     faults = []
@@ -63,8 +64,8 @@ _OF_EVERY_STEP = {
     "when": VersionVerdict.MAJOR,
 }
 
-# The kind of change that each field causes. `steps` stands for the number, order and kinds of
-# steps; changes within a step count by the step's own fields.
+# The kind of change that each field causes. `steps` means the number, order and kinds of the steps;
+# changes within a step count by the fields of the step.
 FIELD_VERDICTS: Mapping[type[msgspec.Struct], Mapping[str, VersionVerdict]] = {
     Definition: {
         "settings": VersionVerdict.MAJOR,

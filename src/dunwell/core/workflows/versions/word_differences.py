@@ -17,7 +17,7 @@ import msgspec
 MAX_CELLS = 400_000
 # Unchanged lines shown before and after a change. Longer stretches are folded.
 _LINES_AROUND = 2
-# Fewer lines are not folded: it would cost a click and save nothing.
+# Fewer lines are not folded, because a click on them would cost more than it saves.
 _MIN_FOLDED_LINES = 4
 _WORD = re.compile(r"\s+|\S+\s*")
 
@@ -39,7 +39,7 @@ class Passage(msgspec.Struct, frozen=True, gc=False):
         return len(self.text.splitlines())
 
 
-# Where two sequences differ: from and to in the first, from and to in the second.
+# Where two sequences differ: the start and the end in the first one, and those in the second one.
 _Hunk = tuple[int, int, int, int]
 
 
@@ -121,7 +121,8 @@ def _list_hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[_Hunk]:
 
 
 def _compute_common_lengths(old: Sequence[str], new: Sequence[str]) -> list[list[int]]:
-    """[i][j]: the length of the longest common subsequence of old[i:] and new[j:]."""
+    """Return a table whose entry [i][j] is the length of the longest common subsequence of old[i:]
+    and new[j:]."""
     below = [0] * (len(new) + 1)
     lengths = [below]
     for word in reversed(old):
@@ -158,7 +159,8 @@ def _fold(passages: Sequence[Passage]) -> Iterator[Passage]:
             continue
         lines = each.text.splitlines(keepends=True)
         first = _LINES_AROUND if place else 0
-        # The unchanged words before a change on its line are not a line on their own.
+        # If the last line continues with a change, show it in addition to _LINES_AROUND whole
+        # lines.
         around = _LINES_AROUND if each.text.endswith("\n") else _LINES_AROUND + 1
         last = around if place < len(passages) - 1 else 0
         folded = lines[first : len(lines) - last]

@@ -57,16 +57,16 @@ class Components:
         self._schemas = list(zip(shapes, schemas, strict=True))
         self.named: dict[str, Schema] = {name: _clean(each) for name, each in named.items()}
         for kind in KINDS:
-            self.named[get_failure_name(kind)] = _error_schema(kind)
+            self.named[get_failure_name(kind)] = _build_error_schema(kind)
         self._name_failures("Failure", KINDS)
-        self.named["Failure"]["description"] = "Any error; `type` tells which."
+        self.named["Failure"]["description"] = "Any error; `type` says which."
         self._name_events()
         self._name_creation_results()
         self.named[_VALIDATION]["description"] += _render_codes()
         _mark_additions(self.named)
         _describe_submission(self.named)
 
-    def schema_of(self, shape: Any) -> Schema:
+    def get_schema(self, shape: Any) -> Schema:
         if is_schema(shape):
             return dict(shape)
         return next(_clean(schema) for given, schema in self._schemas if given == shape)
@@ -77,7 +77,7 @@ class Components:
             return self._wrap("Event", {"type": "null"}, refer_to("Event"))
         [element] = get_args(shape) if get_origin(shape) is list else [shape]
         name = f"{element.__name__}List" if element is not shape else element.__name__
-        return self._wrap(name, {"type": "null"}, self.schema_of(shape))
+        return self._wrap(name, {"type": "null"}, self.get_schema(shape))
 
     def wrap_failures(self, kinds: Sequence[FailureKind]) -> Schema:
         """Return the schema of the envelope of an error of one of these types."""
@@ -112,10 +112,10 @@ class Components:
     def _name_events(self) -> None:
         """Make the union of events a named component. msgspec repeats a union wherever it is used,
         but client generators need one type."""
-        union = self.schema_of(Event)
+        union = self.get_schema(Event)
         self.named["Event"] = {
             "title": "Event",
-            "description": "An event with the body of its webhook; `type` tells which.",
+            "description": "An event with the body of its webhook; `type` says which.",
             "oneOf": union["anyOf"],
             "discriminator": union["discriminator"],
         }
@@ -147,7 +147,7 @@ def get_failure_name(kind: FailureKind) -> str:
     return _RENAMED.get(kind.name, kind.name)
 
 
-def _error_schema(kind: FailureKind) -> Schema:
+def _build_error_schema(kind: FailureKind) -> Schema:
     return {
         "type": "object",
         "title": get_failure_name(kind),

@@ -24,14 +24,17 @@ Link = dict[str, Any]
 
 
 def list_links(operation: Operation, operations: Sequence[Operation]) -> dict[str, Link]:
-    """Return the links of the operation's successful response, by the id of the operation to which
-    each leads."""
+    """Return the links of the operation's successful response, by the id of the linked
+    operation."""
     if not operation.has_envelope or operation.file_types:
         return {}
     links = dict(_list_reads(operation, operations))
     if _READ_CLAIM not in links and isinstance(_look_up(operation.example, "claimId"), int):
-        given = {"merchant_id": _of_path("merchant_id"), _CLAIM_ID: _of_result("/claimId")}
-        links[_READ_CLAIM] = _describe("The claim.", _READ_CLAIM, given)
+        given = {
+            "merchant_id": _refer_to_path("merchant_id"),
+            _CLAIM_ID: _refer_to_result("/claimId"),
+        }
+        links[_READ_CLAIM] = _build_link("The claim.", _READ_CLAIM, given)
     return links
 
 
@@ -45,9 +48,11 @@ def _list_reads(
     for each in operations:
         parameter = _find_member_parameter(operation.path, each)
         if parameter is not None:
-            given = {name: _of_path(name) for name in shared} | {parameter: _of_result(pointer)}
-            words = f"{each.summary} with the first id of this response."
-            yield each.operation_id, _describe(words, each.operation_id, given)
+            given = {name: _refer_to_path(name) for name in shared} | {
+                parameter: _refer_to_result(pointer)
+            }
+            description = f"{each.summary} with the first id of this response."
+            yield each.operation_id, _build_link(description, each.operation_id, given)
 
 
 def _find_member_parameter(collection: str, reading: Operation) -> str | None:
@@ -78,16 +83,16 @@ def _look_up(value: Any, *names: str) -> Any:
     return value
 
 
-def _of_path(name: str) -> str:
+def _refer_to_path(name: str) -> str:
     return f"$request.path.{name}"
 
 
-def _of_result(pointer: str) -> str:
+def _refer_to_result(pointer: str) -> str:
     return f"$response.body#/result{pointer}"
 
 
-def _describe(words: str, operation_id: str, parameters: dict[str, str]) -> Link:
-    return {"description": words, "operationId": operation_id, "parameters": parameters}
+def _build_link(description: str, operation_id: str, parameters: dict[str, str]) -> Link:
+    return {"description": description, "operationId": operation_id, "parameters": parameters}
 
 
 _TOKEN_STATUSES = {
@@ -118,12 +123,12 @@ INTRODUCTION = (
     "Create unpaid claims, follow their status, and receive events about them. Every JSON response "
     "is an envelope with `error` and `result`, one of which is null."
 )
-# Only in the document: the page that is built from it does not show the mark.
-_MARK = "Operations, parameters and fields that are additions are marked `x-addition`."
+# Only in the document. The reference page, which is built from it, does not show x-addition.
+_ADDITIONS_NOTE = "Operations, parameters and fields that are additions are marked `x-addition`."
 _INFO = {
     "title": "Dunwell merchant API",
     "version": "1",
-    "description": f"{INTRODUCTION} {_MARK}",
+    "description": f"{INTRODUCTION} {_ADDITIONS_NOTE}",
     "contact": {"name": "The operator who gave you your client id"},
     "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
 }
@@ -154,8 +159,8 @@ def build_document() -> dict[str, Any]:
         "servers": [{"url": "/api"}],
         "security": [{"accessToken": []}],
         "tags": [
-            {"name": name, "description": words}
-            for name, words in {**TAGS, _WEBHOOK_TAG: _WEBHOOK_TAG_WORDS}.items()
+            {"name": name, "description": description}
+            for name, description in {**TAGS, _WEBHOOK_TAG: _WEBHOOK_TAG_WORDS}.items()
         ],
         "paths": paths,
         "webhooks": {"event": {"post": _describe_webhook()}},
@@ -168,22 +173,24 @@ def build_document() -> dict[str, Any]:
                 }
             },
             "headers": _HEADERS,
-            "examples": {name: {"value": build_failure_example(name)} for name in _list_answered()},
+            "examples": {
+                name: {"value": build_failure_example(name)} for name in _list_operation_errors()
+            },
             "schemas": components.named,
         },
     }
     return prepare_for_generators(document)
 
 
-def _list_answered() -> list[str]:
+def _list_operation_errors() -> list[str]:
     """Return the error types that operations respond with. The others occur before a request
     reaches an operation."""
     statuses = [list_statuses(each) for each in OPERATIONS if each.has_envelope]
-    answered = {kind for each in statuses for kinds in each.values() for kind in kinds}
-    return [kind.name for kind in KINDS if kind in answered]
+    kinds_in_use = {kind for each in statuses for kinds in each.values() for kind in kinds}
+    return [kind.name for kind in KINDS if kind in kinds_in_use]
 
 
-def _name_scopes(operation: Operation) -> str:
+def _render_scopes(operation: Operation) -> str:
     if not operation.needs_token:
         return ""
     scopes = [scope for scope, rights in SCOPE_RIGHTS.items() if operation.right in rights]
@@ -195,16 +202,16 @@ def _describe_operation(operation: Operation, components: Components) -> dict[st
         "operationId": operation.operation_id,
         "tags": [operation.tag],
         "summary": operation.summary,
-        "description": operation.description + _name_scopes(operation),
+        "description": operation.description + _render_scopes(operation),
     }
     if operation.is_addition:
         described["x-addition"] = True
-    parameters = list(operation.parameters) + ([IDEMPOTENCY_KEY] if operation.takes_key else [])
+    parameters = list(operation.parameters) + ([IDEMPOTENCY_KEY] if operation.accepts_key else [])
     if parameters:
         described["parameters"] = [_describe_parameter(each) for each in parameters]
     if operation.body is not None:
         content: dict[str, Any] = {
-            "schema": components.schema_of(operation.body.shape),
+            "schema": components.get_schema(operation.body.shape),
             "example": operation.body.example,
         }
         if operation.body.encoding:
@@ -213,9 +220,9 @@ def _describe_operation(operation: Operation, components: Components) -> dict[st
             "required": operation.body.is_required,
             "content": {operation.body.media_type: content},
         }
-        words = _describe_body(operation.body)
-        if words:
-            described["requestBody"]["description"] = words
+        description = _describe_body(operation.body)
+        if description:
+            described["requestBody"]["description"] = description
     if not operation.needs_token:
         described["security"] = []
     described["responses"] = _describe_responses(operation, components)
@@ -253,9 +260,9 @@ def _describe_responses(operation: Operation, components: Components) -> dict[st
     if links:
         responses["200"]["links"] = links
     if not operation.has_envelope:
-        for status, words in _TOKEN_STATUSES.items():
+        for status, description in _TOKEN_STATUSES.items():
             responses[str(status)] = _describe_response(
-                status, words, refer_to("TokenFailure"), TOKEN_FAILURES[status]
+                status, description, refer_to("TokenFailure"), TOKEN_FAILURES[status]
             )
         return responses
     for status, kinds in list_statuses(operation).items():
@@ -272,7 +279,7 @@ def _describe_success(operation: Operation, components: Components) -> dict[str,
     if operation.file_types:
         return _describe_file(operation)
     if not operation.has_envelope:
-        schema = components.schema_of(operation.result)
+        schema = components.get_schema(operation.result)
         return _describe_response(200, "Success.", schema, operation.example)
     whole = {"error": None, "result": operation.example}
     return _describe_response(200, "Success.", components.wrap_result(operation.result), whole)
@@ -283,14 +290,14 @@ def _describe_kinds(kinds: list[FailureKind]) -> str:
 
 
 def _describe_response(
-    status: int, words: str, schema: Schema, example: Any = None
+    status: int, description: str, schema: Schema, example: Any = None
 ) -> dict[str, Any]:
     content: dict[str, Any] = {"schema": schema}
     if example is not None:
         content["example"] = example
     names = ("X-Request-Id", *_HEADERS_BY_STATUS.get(status, ()))
     return {
-        "description": words,
+        "description": description,
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
         "content": {"application/json": content},
     }

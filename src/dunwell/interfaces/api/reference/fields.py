@@ -7,7 +7,7 @@ from typing import Any
 
 Schema = Mapping[str, Any]
 
-_DEEPEST = 4
+_MAX_DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ def list_fields(
     schema: Schema, named: Mapping[str, Schema], depth: int = 0
 ) -> Iterator[ReferenceField]:
     """List the fields of an object, or of the first object in an array or union."""
-    whole = _find_object(schema, named)
-    if whole is None or depth > _DEEPEST:
+    object_schema = _find_object(schema, named)
+    if object_schema is None or depth > _MAX_DEPTH:
         return
-    required = whole.get("required", ())
-    for name, field in whole.get("properties", {}).items():
+    required = object_schema.get("required", ())
+    for name, field in object_schema.get("properties", {}).items():
         resolved = resolve(field, named)
         yield ReferenceField(
             name=name,
@@ -45,7 +45,7 @@ def describe_kind(schema: Schema, named: Mapping[str, Schema]) -> str:
     """Return a readable name of the type, for example "array of objects" or "string or null"."""
     schema = resolve(schema, named)
     if "discriminator" in schema:
-        return "object" if _is_shown(schema, named) else "error object"
+        return "object" if _is_union_with_fields(schema, named) else "error object"
     for union in ("anyOf", "oneOf"):
         if union in schema:
             kinds = [describe_kind(each, named) for each in schema[union]]
@@ -68,17 +68,19 @@ def _pluralise(kind: str) -> str:
 
 def _describe(field: Schema, resolved: Schema, named: Mapping[str, Schema]) -> str:
     """Return the field's description and its limits."""
-    plain = resolve(_drop_null(resolved), named)
+    without_null = resolve(_drop_null(resolved), named)
     sentences = [str(field.get("description") or resolved.get("description") or "")]
-    if "oneOf" in plain or "properties" in plain:
+    if "oneOf" in without_null or "properties" in without_null:
         sentences = [str(field.get("description") or "")]
     if not sentences[0]:
-        sentences[0] = str(plain.get("description", "")) if "properties" not in plain else ""
-    if "enum" in plain:
-        sentences.append("One of " + ", ".join(f"`{each}`" for each in plain["enum"]) + ".")
-    if "const" in plain:
-        sentences.append(f"Always `{plain['const']}`.")
-    sentences += _describe_limits(plain)
+        sentences[0] = (
+            str(without_null.get("description", "")) if "properties" not in without_null else ""
+        )
+    if "enum" in without_null:
+        sentences.append("One of " + ", ".join(f"`{each}`" for each in without_null["enum"]) + ".")
+    if "const" in without_null:
+        sentences.append(f"Always `{without_null['const']}`.")
+    sentences += _describe_limits(without_null)
     return " ".join(each for each in sentences if each)
 
 
@@ -100,7 +102,7 @@ def _find_object(schema: Schema, named: Mapping[str, Schema]) -> Schema | None:
     schema = resolve(schema, named)
     if "properties" in schema:
         return schema
-    if _is_shown(schema, named):
+    if _is_union_with_fields(schema, named):
         mapping = schema["discriminator"]["mapping"]
         return _merge({value: {"$ref": each} for value, each in mapping.items()}, named)
     if schema.get("type") == "array":
@@ -112,7 +114,7 @@ def _find_object(schema: Schema, named: Mapping[str, Schema]) -> Schema | None:
     return None
 
 
-def _is_shown(schema: Schema, named: Mapping[str, Schema]) -> bool:
+def _is_union_with_fields(schema: Schema, named: Mapping[str, Schema]) -> bool:
     """Return whether the schema is a union whose fields are shown. Errors have their own
     chapter."""
     branches = [resolve(each, named) for each in schema.get("oneOf", ())]
@@ -126,29 +128,31 @@ def _merge(branches: Mapping[str, Schema], named: Mapping[str, Schema]) -> Schem
     fields = dict.fromkeys(name for each in objects.values() for name in each["properties"])
     merged: dict[str, Schema] = {}
     for name in fields:
-        holders = {
+        branches_with_field = {
             value: each["properties"][name]
             for value, each in objects.items()
             if name in each["properties"]
         }
-        merged[name] = _merge_field(holders, named)
-        if len(holders) < len(objects):
+        merged[name] = _merge_field(branches_with_field, named)
+        if len(branches_with_field) < len(objects):
             words = merged[name].get("description", "")
-            only = "Only for " + ", ".join(f"`{value}`" for value in holders) + "."
-            merged[name] = {**merged[name], "description": f"{only} {words}".strip()}
+            restriction = (
+                "Only for " + ", ".join(f"`{value}`" for value in branches_with_field) + "."
+            )
+            merged[name] = {**merged[name], "description": f"{restriction} {words}".strip()}
     required = [
         name for name in fields if all(name in each["required"] for each in objects.values())
     ]
     return {"type": "object", "properties": merged, "required": required}
 
 
-def _merge_field(holders: Mapping[str, Schema], named: Mapping[str, Schema]) -> Schema:
-    first, *others = holders.values()
+def _merge_field(branches_with_field: Mapping[str, Schema], named: Mapping[str, Schema]) -> Schema:
+    first, *others = branches_with_field.values()
     if all(each == first for each in others):
         return first
     if "const" in first:
-        return {"type": "string", "enum": [each["const"] for each in holders.values()]}
-    return _merge(holders, named)
+        return {"type": "string", "enum": [each["const"] for each in branches_with_field.values()]}
+    return _merge(branches_with_field, named)
 
 
 def resolve(schema: Schema, named: Mapping[str, Schema]) -> Schema:

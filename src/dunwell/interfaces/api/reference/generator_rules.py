@@ -4,6 +4,7 @@ enum a name."""
 from collections.abc import Collection
 from typing import Any
 
+# The values of each enum, by the name that its component gets.
 CHOICES: dict[str, tuple[str, ...]] = {
     "ActorKind": ("SYSTEM", "OPERATOR", "CREDENTIAL", "USER", "DEBTOR"),
     "Channel": ("EMAIL", "SMS", "LETTER"),
@@ -50,7 +51,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 _NAMES = {frozenset(values): name for name, values in CHOICES.items()}
-assert len(_NAMES) == len(CHOICES), "two names for the same values"
+assert len(_NAMES) == len(CHOICES), "two enums have the same values"
 
 
 def get_choice_name(values: Collection[Any]) -> str:

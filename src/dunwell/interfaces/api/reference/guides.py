@@ -45,7 +45,7 @@ _ORDER = (
     "payment-modalities", "communications", "events", "webhooks", "sandbox", "debtor-page",
     "errors", "migration-to-workflows", "deprecations",
 )  # fmt: skip
-_REFERENCE = {"../openapi.json": "/api/openapi.json"}
+_REWRITTEN_LINKS = {"../openapi.json": "/api/openapi.json"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def list_guides() -> list[Guide]:
         for each in folder.iterdir()
         if each.name.endswith(".md")
     ]
-    return sorted(guides, key=_rank)
+    return sorted(guides, key=_get_sort_key)
 
 
 def render_guide(guide: Guide, guides: Sequence[Guide], style_path: str) -> str:
@@ -90,7 +90,7 @@ def render_missing(guides: Sequence[Guide], style_path: str) -> str:
     )
 
 
-def _rank(guide: Guide) -> tuple[int, str]:
+def _get_sort_key(guide: Guide) -> tuple[int, str]:
     return _ORDER.index(guide.name) if guide.name in _ORDER else len(_ORDER), guide.name
 
 
@@ -103,45 +103,48 @@ def _render_page(template: str, **given: Any) -> str:
 def _render(name: str, text: str) -> Guide:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.renderer.rules |= {  # type: ignore[attr-defined]
-        "table_open": partial(_wrap, '<div class="table" tabindex="0"><table>'),
-        "table_close": partial(_wrap, "</table></div>"),
+        "table_open": partial(_insert_html, '<div class="table" tabindex="0"><table>'),
+        "table_close": partial(_insert_html, "</table></div>"),
         "fence": _render_code,
     }
     tokens = parser.parse(text)
-    title, summary = _read_texts(tokens, "heading_open"), _read_texts(tokens, "paragraph_open")
+    title, summary = (
+        _get_first_text(tokens, "heading_open"),
+        _get_first_text(tokens, "paragraph_open"),
+    )
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if token.type == "heading_open" and following is not None:
-            token.attrSet("id", _slug(following.content))
+            token.attrSet("id", _build_anchor(following.content))
         for child in token.children or ():
-            _lead(child)
+            _rewrite_link(child)
     return Guide(name, title, summary, parser.renderer.render(tokens, parser.options, {}))
 
 
-def _read_texts(tokens: Sequence[Token], kind: str) -> str:
+def _get_first_text(tokens: Sequence[Token], kind: str) -> str:
     """Return the plain text of the first block of this kind."""
-    place = next(i for i, token in enumerate(tokens) if token.type == kind)
-    children = tokens[place + 1].children or ()
+    anchor = next(i for i, token in enumerate(tokens) if token.type == kind)
+    children = tokens[anchor + 1].children or ()
     return "".join(" " if each.type == "softbreak" else each.content for each in children)
 
 
-def _lead(token: Token) -> None:
+def _rewrite_link(token: Token) -> None:
     """Replace a link to a Markdown file by a link to its page."""
     href = str(token.attrGet("href") or "")
-    name, mark, place = href.partition("#")
+    name, mark, anchor = href.partition("#")
     if token.type != "link_open" or ":" in name:
         return
-    if name in _REFERENCE:
-        token.attrSet("href", _REFERENCE[name])
+    if name in _REWRITTEN_LINKS:
+        token.attrSet("href", _REWRITTEN_LINKS[name])
     elif name.endswith(".md"):
-        token.attrSet("href", f"/docs/{name.removesuffix('.md')}{mark}{place}")
+        token.attrSet("href", f"/docs/{name.removesuffix('.md')}{mark}{anchor}")
 
 
-def _slug(heading: str) -> str:
+def _build_anchor(heading: str) -> str:
     """Return the anchor of a heading, as Git hosting services build it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def _wrap(html: str, *_: Any) -> str:
+def _insert_html(html: str, *_: Any) -> str:
     return html
 
 

@@ -26,6 +26,8 @@ _BREAK = " \\\n  "
 
 @dataclass(frozen=True, slots=True)
 class OperationView:
+    """An operation as the page shows it. `answer` is an example of the whole response."""
+
     operation: Operation
     parameters: list[ReferenceField]
     request: list[ReferenceField]
@@ -63,10 +65,10 @@ def render_page(public_url: str) -> str:
 def _list_chapters(document: dict[str, Any]) -> Iterator[Chapter]:
     for name, words in TAGS.items():
         operations = [each for each in OPERATIONS if each.tag == name]
-        yield Chapter(name, words, [_view(each, document) for each in operations])
+        yield Chapter(name, words, [_build_operation_view(each, document) for each in operations])
 
 
-def _view(operation: Operation, document: dict[str, Any]) -> OperationView:
+def _build_operation_view(operation: Operation, document: dict[str, Any]) -> OperationView:
     described = document["paths"][operation.path][operation.method.lower()]
     named = document["components"]["schemas"]
     result, answer = _render_response(operation, described["responses"]["200"]["content"], named)
@@ -76,7 +78,9 @@ def _view(operation: Operation, document: dict[str, Any]) -> OperationView:
         request = list(list_fields(content["schema"], named))
     return OperationView(
         operation=operation,
-        parameters=[_view_parameter(each, named) for each in described.get("parameters", ())],
+        parameters=[
+            _build_parameter_field(each, named) for each in described.get("parameters", ())
+        ],
         request=request,
         result=list(list_fields(result, named)),
         result_kind=describe_kind(result, named),
@@ -98,7 +102,7 @@ def _render_response(
     return schema, render_json(content["application/json"]["example"])
 
 
-def _view_parameter(parameter: dict[str, Any], named: dict[str, Any]) -> ReferenceField:
+def _build_parameter_field(parameter: dict[str, Any], named: dict[str, Any]) -> ReferenceField:
     schema = resolve(parameter["schema"], named)
     described = parameter["description"]
     if "enum" in schema:
@@ -128,7 +132,7 @@ def render_curl(operation: Operation) -> str:
     parts = [f'curl {method}"$BASE{_render_path(operation)}"']
     if operation.needs_token:
         parts.append('-H "Authorization: Bearer $TOKEN"')
-    if operation.takes_key:
+    if operation.accepts_key:
         parts.append('-H "Idempotency-Key: hand-over-1"')
     parts += _render_body(operation)
     return _BREAK.join(parts)
@@ -139,12 +143,12 @@ def _render_path(operation: Operation) -> str:
     for parameter in operation.parameters:
         if parameter.place == "path":
             path = path.replace(f"{{{parameter.name}}}", str(parameter.example))
-    asked = [
+    query_parts = [
         f"{each.name}={quote(str(each.example), safe='')}"
         for each in operation.parameters
         if each.place == "query" and each.example is not None and each.name in ("limit", "type")
     ]
-    return path + ("?" + "&".join(asked) if asked else "")
+    return path + ("?" + "&".join(query_parts) if query_parts else "")
 
 
 def _render_body(operation: Operation) -> list[str]:

@@ -33,8 +33,8 @@ _ALWAYS = (
 _WITH_BODY = (InvalidRequest, PayloadTooLarge, UnsupportedMediaType)
 _WITH_KEY = (InvalidRequest, IdempotencyConflict)
 # Errors of a single claim in a creation result. They do not fail the whole request.
-_OF_CLAIMS_ALONE = ("DuplicateReferenceNumber", "UnknownTicket")
-_CREATION = "createClaims"
+_SINGLE_CLAIM_ERRORS = ("DuplicateReferenceNumber", "UnknownTicket")
+_CREATE_CLAIMS = "createClaims"
 
 
 def list_kinds(operation: Operation) -> list[FailureKind]:
@@ -42,17 +42,17 @@ def list_kinds(operation: Operation) -> list[FailureKind]:
     refusals: set[type[Refusal]] = {*_ALWAYS, *operation.refusals}
     if operation.body is not None:
         refusals |= set(_WITH_BODY)
-    if operation.takes_key:
+    if operation.accepts_key:
         refusals |= set(_WITH_KEY)
     kinds = {get_failure_kind(each) for each in refusals} | {INTERNAL_ERROR}
     return sorted(kinds, key=lambda kind: (kind.status, kind.name))
 
 
 def list_statuses(operation: Operation) -> dict[int, list[FailureKind]]:
-    """Return the error types of each status."""
+    """Return the error types that fail the whole request, by status."""
     statuses: dict[int, list[FailureKind]] = {}
     for kind in list_kinds(operation):
-        if operation.operation_id != _CREATION or kind.name not in _OF_CLAIMS_ALONE:
+        if operation.operation_id != _CREATE_CLAIMS or kind.name not in _SINGLE_CLAIM_ERRORS:
             statuses.setdefault(kind.status, []).append(kind)
     return statuses
 

@@ -40,8 +40,11 @@ def build_reference_routes(public_url: str) -> list[Route]:
     pages = {"/docs": _render_reference(public_url), **_render_guides()}
     styles = {STYLE_PATH: "docs.css", GUIDES_STYLE_PATH: "guides.css"}
     return [
-        *(_serve(path, page, "text/html") for path, page in pages.items()),
-        *(_serve(path, _read(name), "text/css") for path, name in styles.items()),
+        *(_build_compressed_route(path, page, "text/html") for path, page in pages.items()),
+        *(
+            _build_compressed_route(path, _read_style(name), "text/css")
+            for path, name in styles.items()
+        ),
         Route("/docs/{unknown:path}", _answer_missing, methods=["GET"]),
     ]
 
@@ -67,20 +70,20 @@ def _render_guides() -> Mapping[str, bytes]:
     return {path: page.encode() for path, page in pages.items()}
 
 
-def _read(name: str) -> bytes:
+def _read_style(name: str) -> bytes:
     return files("dunwell.interfaces.api.reference").joinpath(name).read_bytes()
 
 
-def _serve(path: str, content: bytes, media_type: str) -> Route:
-    """Serve content that is compressed once at the start: the reference is 1.5 MB, and 60 kB
-    compressed."""
+def _build_compressed_route(path: str, content: bytes, media_type: str) -> Route:
+    """Build a route for content that is compressed once at the start: the reference has 1.5 MB, or
+    60 kB compressed."""
     plain = Response(content, headers=_HEADERS, media_type=media_type)
     headers = {**_HEADERS, "Content-Encoding": "gzip"}
-    packed = Response(_compress(content), headers=headers, media_type=media_type)
+    compressed = Response(_compress(content), headers=headers, media_type=media_type)
 
     async def answer(request: Request) -> Response:
-        takes_gzip = accepts_gzip(request.headers.get("accept-encoding", ""))
-        return packed if takes_gzip else plain
+        is_gzip_accepted = accepts_gzip(request.headers.get("accept-encoding", ""))
+        return compressed if is_gzip_accepted else plain
 
     return Route(path, answer, methods=["GET"])
 

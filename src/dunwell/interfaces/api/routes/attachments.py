@@ -28,7 +28,13 @@ from dunwell.core.files.uploads import (
 )
 from dunwell.interfaces.api.address import parse_attachment_id, parse_claim_id
 from dunwell.interfaces.api.answer import build_file_response
-from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody, Span
+from dunwell.interfaces.api.operation import (
+    ApiCall,
+    ApiEndpoint,
+    DatabaseScope,
+    Operation,
+    RequestBody,
+)
 from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import (
     ATTACHMENT_ID,
@@ -60,7 +66,7 @@ from dunwell.platform.http.multipart import MEDIA_TYPE, FormPart
 from dunwell.platform.text.shape import render_pointer, suggest_known
 from dunwell.platform.text.wire import render_instant
 
-_KNOWN = (FRIENDLY_NAME, FILE_NAME)
+_PART_NAMES = (FRIENDLY_NAME, FILE_NAME)
 
 UPLOAD_FILE = Operation(
     operation_id="uploadFile",
@@ -91,25 +97,25 @@ UPLOAD_FILE = Operation(
 )
 
 
-async def _prepare(call: ApiCall) -> PreparedUpload:
+async def _store_upload(call: ApiCall) -> PreparedUpload:
     new = _parse_upload(call.parts)
     call.query.check()
-    tools, resources = call.tools, call.tools.resources
+    services, resources = call.services, call.services.resources
     now = call.merchant.now(resources.clock)
     merchant_id, ticket_id = call.merchant.merchant_id, resources.ids.new(now)
     limit_bytes = resources.settings.merchant_storage_bytes
-    # Check before processing the file. Its exact size is not known yet, because processing rewrites
-    # it.
+    # Check the room before processing the file. Its final size is not known yet, because processing
+    # rewrites the file.
     await check_storage_room(resources.database, merchant_id, 1, limit_bytes)
-    checked = await check_upload(tools.inspector, merchant_id, ticket_id, new)
+    checked = await check_upload(services.inspector, merchant_id, ticket_id, new)
     # The ticket counts as expired until it is accepted.
     await store_unused_file(
-        resources.database, tools.storage, checked, now, expires_at=now, limit_bytes=limit_bytes
+        resources.database, services.storage, checked, now, expires_at=now, limit_bytes=limit_bytes
     )
     return checked.prepared
 
 
-async def _accept(call: ApiCall) -> UploadTicket:
+async def _accept_upload(call: ApiCall) -> UploadTicket:
     return UploadTicket(str(await accept_upload(call.work, call.prepared)))
 
 
@@ -130,20 +136,20 @@ def _parse_upload(parts: list[FormPart]) -> NewUpload:
 
 def _find_faults(parts: list[FormPart]) -> list[Fault]:
     given = [part.name for part in parts]
-    missing = [name for name in _KNOWN if name not in given]
+    missing = [name for name in _PART_NAMES if name not in given]
     faults = [Fault(f"/{name}", f'The part "{name}" is required.', "REQUIRED") for name in missing]
     for part in parts:
-        place = render_pointer([part.name[:60]])
-        if part.name not in _KNOWN:
-            message = f"This part is unknown. {suggest_known(part.name, _KNOWN)}"
-            faults.append(Fault(place, message, "UNKNOWN_FIELD"))
+        pointer = render_pointer([part.name[:60]])
+        if part.name not in _PART_NAMES:
+            message = f"This part is unknown. {suggest_known(part.name, _PART_NAMES)}"
+            faults.append(Fault(pointer, message, "UNKNOWN_FIELD"))
         elif given.count(part.name) > 1:
-            faults.append(Fault(place, "Send this part only once.", "REPEATED"))
+            faults.append(Fault(pointer, "Send this part only once.", "REPEATED"))
         elif part.name == FILE_NAME and part.file_name is None:
             message = "This part must be a file. Give it a file name."
-            faults.append(Fault(place, message, "WRONG_TYPE"))
+            faults.append(Fault(pointer, message, "WRONG_TYPE"))
         elif part.name == FRIENDLY_NAME and not _is_utf8(part.content):
-            faults.append(Fault(place, "Send the name as UTF-8.", "WRONG_FORMAT"))
+            faults.append(Fault(pointer, "Send the name as UTF-8.", "WRONG_FORMAT"))
     return list(dict.fromkeys(faults))
 
 
@@ -155,7 +161,7 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-UPLOAD_ENDPOINTS = (ApiEndpoint(UPLOAD_FILE, _accept, prepare=_prepare),)
+UPLOAD_ENDPOINTS = (ApiEndpoint(UPLOAD_FILE, _accept_upload, prepare=_store_upload),)
 
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/attachments"
@@ -323,10 +329,10 @@ async def _download(call: ApiCall) -> Response:
     claim_id, attachment_id = _parse_ids(call)
     call.query.check()
     # Release the connection before calling the file storage.
-    async with call.tools.resources.database.connection() as call.tx:
+    async with call.services.resources.database.connection() as call.tx:
         attached = await get_attachment(call.work, claim_id, attachment_id)
     return await build_file_response(
-        call.tools.storage, attached.storage_key, attached.friendly_name, attached.content_type
+        call.services.storage, attached.storage_key, attached.friendly_name, attached.content_type
     )
 
 
@@ -344,12 +350,12 @@ def _parse_ticket(call: ApiCall) -> UUID:
 
 
 ENDPOINTS = (
-    ApiEndpoint(LIST_ATTACHMENTS, _list, Span.CONNECTION),
+    ApiEndpoint(LIST_ATTACHMENTS, _list, DatabaseScope.CONNECTION),
     ApiEndpoint(ATTACH_FILE, _attach),
-    ApiEndpoint(READ_ATTACHMENT, _read, Span.CONNECTION),
+    ApiEndpoint(READ_ATTACHMENT, _read, DatabaseScope.CONNECTION),
     ApiEndpoint(REPLACE_ATTACHMENT, _replace),
     ApiEndpoint(DELETE_ATTACHMENT, _delete),
-    ApiEndpoint(DOWNLOAD_ATTACHMENT, _download, Span.OWN),
+    ApiEndpoint(DOWNLOAD_ATTACHMENT, _download, DatabaseScope.OWN),
 )
 
 

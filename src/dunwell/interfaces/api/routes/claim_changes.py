@@ -20,15 +20,19 @@ from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, Validat
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}"
 _MERGE_PATCH = "application/merge-patch+json"
-_ENDED = {**CLAIM_EXAMPLE, "nextStepAt": None, "updatedAt": "2026-03-10T11:20:00.000Z"}
-_PAUSED = {
+_CLAIM_WITHOUT_NEXT_STEP = {
+    **CLAIM_EXAMPLE,
+    "nextStepAt": None,
+    "updatedAt": "2026-03-10T11:20:00.000Z",
+}
+_PAUSE_EXAMPLE = {
     "kind": "PAUSE",
     "since": "2026-03-10T11:20:00.000Z",
     "until": "2026-03-24T08:00:00.000Z",
     "by": "CREDENTIAL",
     "reason": "In talks with the debtor",
 }
-_STILL = (
+_MESSAGES_STOP = (
     "Planned messages are not sent. A message that is being sent at this moment cannot be "
     "recalled, and its ESCALATED event is raised."
 )
@@ -80,13 +84,13 @@ WITHDRAW_CLAIM = Operation(
     description=(
         "For a claim that you no longer pursue. It becomes WITHDRAWN permanently and its "
         "workflow ends. The debtor's page no longer accepts payments or replies, but a payment "
-        f"that still arrives is recorded. {_STILL} No event is raised.\n\n"
+        f"that still arrives is recorded. {_MESSAGES_STOP} No event is raised.\n\n"
         "Withdrawing the claim again returns it unchanged. For a claim that is COLLECTED or "
         "ARCHIVED the response is InvalidState."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     result=Claim,
-    example={**_ENDED, "status": "WITHDRAWN"},
+    example={**_CLAIM_WITHOUT_NEXT_STEP, "status": "WITHDRAWN"},
     refusals=(InvalidState,),
     is_addition=True,
 )
@@ -101,13 +105,13 @@ ARCHIVE_CLAIM = Operation(
     description=(
         "Ends the workflow before its last step, without collecting the claim. The claim "
         "becomes ARCHIVED permanently, as if all its steps were done, but without the event "
-        f"ARCHIVED, which reports a workflow that ran to its end. {_STILL}\n\n"
+        f"ARCHIVED, which reports a workflow that ran to its end. {_MESSAGES_STOP}\n\n"
         "Archiving the claim again returns it unchanged. For a claim that is COLLECTED or "
         "WITHDRAWN the response is InvalidState."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     result=Claim,
-    example={**_ENDED, "status": "ARCHIVED"},
+    example={**_CLAIM_WITHOUT_NEXT_STEP, "status": "ARCHIVED"},
     refusals=(InvalidState,),
     is_addition=True,
 )
@@ -133,7 +137,7 @@ PAUSE_CLAIM = Operation(
         is_required=False,
     ),
     result=Claim,
-    example={**_ENDED, "holds": [_PAUSED]},
+    example={**_CLAIM_WITHOUT_NEXT_STEP, "holds": [_PAUSE_EXAMPLE]},
     refusals=(InvalidRequest, ValidationError, InvalidState),
     is_addition=True,
 )
@@ -168,17 +172,17 @@ async def _change(call: ApiCall) -> Claim:
 async def _pause(call: ApiCall) -> Claim:
     claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    given = parse_body(call.body, PauseRequest, _find_faulty_pause)
+    given = parse_body(call.body, PauseRequest, _list_pause_faults)
     until = parse_body_instant(given.until, "/until") if given.until is not None else None
     await pause_claim(call.work, claim_id, until=until, reason=given.reason)
     return await answer_claim(call, claim_id)
 
 
-def _find_faulty_pause(given: PauseRequest) -> Iterator[Fault]:
+def _list_pause_faults(given: PauseRequest) -> Iterator[Fault]:
     yield from list_instant_faults(given.until, "/until")
 
 
-def _doing(
+def _build_runner(
     use_case: Callable[[Work, int], Awaitable[None]],
 ) -> Callable[[ApiCall], Awaitable[Claim]]:
     """Return a function that runs a use case which needs only the claim's id."""
@@ -194,8 +198,8 @@ def _doing(
 
 ENDPOINTS = (
     ApiEndpoint(CHANGE_CLAIM, _change),
-    ApiEndpoint(WITHDRAW_CLAIM, _doing(withdraw_claim)),
-    ApiEndpoint(ARCHIVE_CLAIM, _doing(archive_claim)),
+    ApiEndpoint(WITHDRAW_CLAIM, _build_runner(withdraw_claim)),
+    ApiEndpoint(ARCHIVE_CLAIM, _build_runner(archive_claim)),
     ApiEndpoint(PAUSE_CLAIM, _pause),
-    ApiEndpoint(RESUME_CLAIM, _doing(resume_claim)),
+    ApiEndpoint(RESUME_CLAIM, _build_runner(resume_claim)),
 )

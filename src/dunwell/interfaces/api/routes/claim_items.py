@@ -21,14 +21,14 @@ from dunwell.interfaces.api.schemas import claims
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}"
-_OWED: dict[str, Any] = {
+_BALANCE_EXAMPLE: dict[str, Any] = {
     "claimId": 4711,
     "claimStatus": "IN_PROCESS",
     "total": "12490",
     "outstanding": "12490",
     "overpaid": "0",
 }
-_ONLY = (
+_ITEM_RULES = (
     "The claim must be CREATED or IN_PROCESS, and can have at most 100 items. Planned messages "
     "state the new amount. No event is raised."
 )
@@ -41,8 +41,8 @@ ADD_FEE = Operation(
     tag="Claims",
     summary="Add a fee",
     description=(
-        "Adds your own fee besides those of the workflow, for example at a checkpoint. "
-        f"With `itemId` the fee belongs to a PRIMARY item and is deleted with it. {_ONLY}"
+        "Adds your own fee, apart from those of the workflow, for example at a checkpoint. "
+        f"With `itemId` the fee belongs to a PRIMARY item and is deleted with it. {_ITEM_RULES}"
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     body=RequestBody(
@@ -68,7 +68,7 @@ ADD_FEE = Operation(
             "dueDate": None,
             "itemId": 9001,
         },
-        **_OWED,
+        **_BALANCE_EXAMPLE,
     },
     refusals=(InvalidRequest, ValidationError, InvalidState),
     is_addition=True,
@@ -81,7 +81,7 @@ ADD_ITEM = Operation(
     path=f"{_PATH}/items",
     tag="Claims",
     summary="Add an item",
-    description=f"Adds an item, which is checked like the items of a new claim. {_ONLY}",
+    description=f"Adds an item, which is checked like the items of a new claim. {_ITEM_RULES}",
     parameters=(MERCHANT_ID, CLAIM_ID),
     body=RequestBody(
         media_type="application/json",
@@ -106,7 +106,7 @@ ADD_ITEM = Operation(
             "dueDate": "2026-03-01",
             "itemId": None,
         },
-        **_OWED,
+        **_BALANCE_EXAMPLE,
     },
     refusals=(InvalidRequest, ValidationError, InvalidState),
     is_addition=True,
@@ -153,7 +153,7 @@ async def _add_fee(call: ApiCall) -> claims.AddedItem:
         item_on=given.item_date,
         fee_of=given.item_id,
     )
-    return _show(claim_id, await add_fee(call.work, claim_id, fee))
+    return _build_added_item(claim_id, await add_fee(call.work, claim_id, fee))
 
 
 async def _add_item(call: ApiCall) -> claims.AddedItem:
@@ -167,7 +167,7 @@ async def _add_item(call: ApiCall) -> claims.AddedItem:
         item_on=given.item_date,
         due_on=given.due_date,
     )
-    return _show(claim_id, await add_item(call.work, claim_id, item))
+    return _build_added_item(claim_id, await add_item(call.work, claim_id, item))
 
 
 async def _delete_item(call: ApiCall) -> claims.DeletedItems:
@@ -185,7 +185,7 @@ async def _delete_item(call: ApiCall) -> claims.DeletedItems:
     )
 
 
-def _show(claim_id: int, added: ItemAddition) -> claims.AddedItem:
+def _build_added_item(claim_id: int, added: ItemAddition) -> claims.AddedItem:
     return claims.AddedItem(
         item=build_claim_item(added.item),
         claim_id=claim_id,

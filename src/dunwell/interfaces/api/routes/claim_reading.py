@@ -20,7 +20,13 @@ from dunwell.core.claims.states import Hold, Status
 from dunwell.core.files.read_attachments import list_all_attachments
 from dunwell.core.files.upload import AttachedFile
 from dunwell.interfaces.api.address import parse_claim_id
-from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, Parameter, Span
+from dunwell.interfaces.api.operation import (
+    ApiCall,
+    ApiEndpoint,
+    DatabaseScope,
+    Operation,
+    Parameter,
+)
 from dunwell.interfaces.api.routes.attachments import ATTACHMENT_EXAMPLE, build_attachment
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
@@ -78,7 +84,7 @@ CLAIM_EXAMPLE: dict[str, Any] = {
     "updatedAt": "2026-03-09T08:00:01.000Z",
     "landingPageUrl": "https://claims.example.com/q/3q2-7wEBAgMEBQYHCAkKCw",
 }
-_LISTED = (
+_LISTED_FIELDS = (
     "id", "referenceNumber", "customerNumber", "currency", "debtorName", "debtorLastName",
     "companyName", "status", "holds", "total", "outstanding", "overpaid", "nextStepAt", "createdAt",
     "updatedAt",
@@ -139,7 +145,7 @@ FIND_CLAIMS = Operation(
     ),
     result=ClaimList,
     example={
-        "items": [{name: CLAIM_EXAMPLE[name] for name in _LISTED}],
+        "items": [{name: CLAIM_EXAMPLE[name] for name in _LISTED_FIELDS}],
         "nextCursor": None,
     },
     refusals=(ValidationError,),
@@ -236,10 +242,11 @@ async def _read(call: ApiCall) -> claims.Claim:
 
 
 async def answer_claim(call: ApiCall, claim_id: int) -> claims.Claim:
-    """Return the claim as `readClaim` does, after an operation has changed it. Raises NotFound."""
+    """Return the claim as `readClaim` does, for the response of an operation that has changed it.
+    Raises NotFound: the claim does not exist."""
     view = await get_claim(call.work, claim_id)
     attached = await list_all_attachments(call.work, claim_id)
-    resources, work = call.tools.resources, call.work
+    resources, work = call.services.resources, call.work
     token = await activate_claim_token(
         work.tx, resources.keys, work.merchant_id, claim_id, now=work.real_now
     )
@@ -249,14 +256,16 @@ async def answer_claim(call: ApiCall, claim_id: int) -> claims.Claim:
 async def _explain(call: ApiCall) -> ClaimExplanation:
     claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    return render_explanation(await explain_claim(call.work, call.tools.resources.keys, claim_id))
+    return render_explanation(
+        await explain_claim(call.work, call.services.resources.keys, claim_id)
+    )
 
 
 ENDPOINTS = (
-    ApiEndpoint(FIND_CLAIMS, _find, Span.CONNECTION),
+    ApiEndpoint(FIND_CLAIMS, _find, DatabaseScope.CONNECTION),
     # In a transaction, because reading a claim for the first time activates its link.
     ApiEndpoint(READ_CLAIM, _read),
-    ApiEndpoint(EXPLAIN_CLAIM, _explain, Span.CONNECTION),
+    ApiEndpoint(EXPLAIN_CLAIM, _explain, DatabaseScope.CONNECTION),
 )
 
 

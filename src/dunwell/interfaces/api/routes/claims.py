@@ -9,7 +9,13 @@ from dunwell.cases.intake.check_claims import parse_claims
 from dunwell.cases.intake.create_claims import CreationResult, create_claims
 from dunwell.cases.intake.submission import MAX_CLAIMS, ClaimSubmission
 from dunwell.interfaces.api.answer import build_failure
-from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody, Span
+from dunwell.interfaces.api.operation import (
+    ApiCall,
+    ApiEndpoint,
+    DatabaseScope,
+    Operation,
+    RequestBody,
+)
 from dunwell.interfaces.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
 from dunwell.interfaces.api.schemas import claims
 from dunwell.platform.children.process import TimeSlices
@@ -108,15 +114,15 @@ CREATE_CLAIMS = Operation(
 
 async def _create(call: ApiCall) -> list[claims.ClaimCreationResult]:
     call.query.check()
-    submissions, turns = [], TimeSlices()
+    submissions, time_slices = [], TimeSlices()
     try:
         for submission in parse_claims(call.body):
             submissions.append(submission)
-            await turns.yield_if_due()
+            await time_slices.yield_if_due()
     except RecursionError:
         raise InvalidRequest("The body is nested too deeply to be an array of claims.") from None
     if call.tx is None:
-        results = await call.tools.intake.create(call.merchant, call.actor, submissions)
+        results = await call.services.intake.create(call.merchant, call.actor, submissions)
     else:
         results = await create_claims(call.work, submissions)
     return [_build_result(each) for each in results]
@@ -141,4 +147,4 @@ def _build_result(created: CreationResult) -> claims.ClaimCreationResult:
     )
 
 
-ENDPOINTS = (ApiEndpoint(CREATE_CLAIMS, _create, Span.SHARED),)
+ENDPOINTS = (ApiEndpoint(CREATE_CLAIMS, _create, DatabaseScope.SHARED),)

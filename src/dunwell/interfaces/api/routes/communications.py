@@ -22,7 +22,13 @@ from dunwell.contact.messages.suppression import (
     list_suppressions,
 )
 from dunwell.interfaces.api.address import parse_claim_id, parse_communication_reference
-from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, Parameter, Span
+from dunwell.interfaces.api.operation import (
+    ApiCall,
+    ApiEndpoint,
+    DatabaseScope,
+    Operation,
+    Parameter,
+)
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
     CURSOR,
@@ -90,8 +96,8 @@ async def _read(call: ApiCall) -> Communication:
 
 
 ENDPOINTS = (
-    ApiEndpoint(LIST_COMMUNICATIONS, _list, Span.CONNECTION),
-    ApiEndpoint(READ_COMMUNICATION, _read, Span.CONNECTION),
+    ApiEndpoint(LIST_COMMUNICATIONS, _list, DatabaseScope.CONNECTION),
+    ApiEndpoint(READ_COMMUNICATION, _read, DatabaseScope.CONNECTION),
 )
 
 
@@ -189,7 +195,7 @@ async def _find(call: ApiCall) -> FoundCommunicationList:
     wanted = CommunicationFilter(
         query.choice("state", get_args(CommunicationState)),  # type: ignore[arg-type]
         query.choice("channel", get_args(Channel)),  # type: ignore[arg-type]
-        step_id=query.integer("stepId", most=2**31 - 1),
+        step_id=query.integer("stepId", maximum=2**31 - 1),
         since=query.instant("since"),
         until=query.instant("until"),
     )
@@ -222,6 +228,6 @@ async def _find_suppressions(call: ApiCall) -> SuppressionList:
 
 
 FIND_ENDPOINTS = (
-    ApiEndpoint(FIND_COMMUNICATIONS, _find, Span.CONNECTION),
-    ApiEndpoint(FIND_SUPPRESSIONS, _find_suppressions, Span.CONNECTION),
+    ApiEndpoint(FIND_COMMUNICATIONS, _find, DatabaseScope.CONNECTION),
+    ApiEndpoint(FIND_SUPPRESSIONS, _find_suppressions, DatabaseScope.CONNECTION),
 )

@@ -38,10 +38,10 @@ from dunwell.interfaces.api.answer import build_file_response
 from dunwell.interfaces.api.operation import (
     ApiCall,
     ApiEndpoint,
+    DatabaseScope,
     Operation,
     Parameter,
     RequestBody,
-    Span,
 )
 from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import (
@@ -223,14 +223,14 @@ async def _read(call: ApiCall) -> Dispute:
 async def _open(call: ApiCall) -> Dispute:
     claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    known = list_reasons(call.merchant.configuration.disputes)
+    reasons = list_reasons(call.merchant.configuration.disputes)
     given = parse_body(
         call.body,
         DisputeRequest,
-        lambda given: find_reason_faults(given.type, given.message, known),
+        lambda given: find_reason_faults(given.type, given.message, reasons),
     )
     new = NewDispute(given.type, given.message)
-    return build_dispute(await open_dispute(call.work, call.tools.resources.keys, claim_id, new))
+    return build_dispute(await open_dispute(call.work, call.services.resources.keys, claim_id, new))
 
 
 async def _resolve(call: ApiCall) -> Dispute:
@@ -254,10 +254,10 @@ async def _download(call: ApiCall) -> Response:
     file_id = parse_file_id(call.path["file_id"])
     call.query.check()
     # Release the connection before calling the file storage.
-    async with call.tools.resources.database.connection() as call.tx:
+    async with call.services.resources.database.connection() as call.tx:
         file = await get_evidence(call.work, claim_id, dispute_id, file_id)
     return await build_file_response(
-        call.tools.storage, file.storage_key, file.name, file.content_type
+        call.services.storage, file.storage_key, file.name, file.content_type
     )
 
 
@@ -294,11 +294,11 @@ def _build_file(file: EvidenceFile) -> DisputeFile:
 
 
 ENDPOINTS = (
-    ApiEndpoint(LIST_DISPUTES, _list, Span.CONNECTION),
-    ApiEndpoint(READ_DISPUTE, _read, Span.CONNECTION),
+    ApiEndpoint(LIST_DISPUTES, _list, DatabaseScope.CONNECTION),
+    ApiEndpoint(READ_DISPUTE, _read, DatabaseScope.CONNECTION),
     ApiEndpoint(OPEN_DISPUTE, _open),
     ApiEndpoint(RESOLVE_DISPUTE, _resolve),
-    ApiEndpoint(DOWNLOAD_DISPUTE_FILE, _download, Span.OWN),
+    ApiEndpoint(DOWNLOAD_DISPUTE_FILE, _download, DatabaseScope.OWN),
 )
 
 
@@ -362,4 +362,4 @@ async def _find(call: ApiCall) -> FoundDisputeList:
     return FoundDisputeList(items, found.next_cursor)
 
 
-FIND_ENDPOINTS = (ApiEndpoint(FIND_DISPUTES, _find, Span.CONNECTION),)
+FIND_ENDPOINTS = (ApiEndpoint(FIND_DISPUTES, _find, DatabaseScope.CONNECTION),)

@@ -22,10 +22,10 @@ from dunwell.interfaces.api.address import parse_event_id, parse_query_instant
 from dunwell.interfaces.api.operation import (
     ApiCall,
     ApiEndpoint,
+    DatabaseScope,
     Operation,
     Parameter,
     RequestBody,
-    Span,
 )
 from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import (
@@ -180,13 +180,13 @@ def _list_replay_faults(given: ReplayRequest) -> Iterator[Fault]:
 
 
 ENDPOINTS = (
-    ApiEndpoint(LIST_EVENTS, _list, Span.CONNECTION),
-    ApiEndpoint(READ_EVENT, _read, Span.CONNECTION),
+    ApiEndpoint(LIST_EVENTS, _list, DatabaseScope.CONNECTION),
+    ApiEndpoint(READ_EVENT, _read, DatabaseScope.CONNECTION),
     ApiEndpoint(REPLAY_EVENTS, _replay),
 )
 
 
-FIND_ENDPOINTS = Operation(
+FIND_WEBHOOK_ENDPOINTS = Operation(
     operation_id="findWebhookEndpoints",
     method="GET",
     path="/merchants/{merchant_id}/webhook-endpoints",
@@ -262,4 +262,4 @@ def _build_endpoint(endpoint: EndpointHealth) -> FoundEndpoint:
     )
 
 
-WEBHOOK_ENDPOINTS = (ApiEndpoint(FIND_ENDPOINTS, _find, Span.CONNECTION),)
+WEBHOOK_ENDPOINTS = (ApiEndpoint(FIND_WEBHOOK_ENDPOINTS, _find, DatabaseScope.CONNECTION),)

@@ -15,7 +15,13 @@ from dunwell.cases.modalities.list_modalities import (
 )
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.interfaces.api.address import parse_claim_id, parse_modality_id
-from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody, Span
+from dunwell.interfaces.api.operation import (
+    ApiCall,
+    ApiEndpoint,
+    DatabaseScope,
+    Operation,
+    RequestBody,
+)
 from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
@@ -61,7 +67,7 @@ MODALITY_EXAMPLE: dict[str, Any] = {
     "endedAt": None,
     "endedReason": None,
 }
-_ANSWERS = (
+_REPETITION_RULES = (
     "The same response again returns 200 and changes nothing. A different response, or a response "
     "to a request that was withdrawn or has ended otherwise, is InvalidState."
 )
@@ -117,7 +123,7 @@ APPROVE_MODALITY = Operation(
         "more than seven days, or until the deferral has ended. Then the workflow continues "
         "with its next step; after a missed instalment, one day after the debtor was informed. "
         "Raises PAYMENT_MODALITY_STATE_CHANGE.\n\n"
-        f"{_ANSWERS}"
+        f"{_REPETITION_RULES}"
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, MODALITY_ID),
     result=PaymentModality,
@@ -136,7 +142,7 @@ REJECT_MODALITY = Operation(
     description=(
         "The claim's workflow continues with its next step. Raises "
         "PAYMENT_MODALITY_STATE_CHANGE. The body is optional.\n\n"
-        f"{_ANSWERS}"
+        f"{_REPETITION_RULES}"
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, MODALITY_ID),
     body=RequestBody(
@@ -202,7 +208,7 @@ def build_modality(modality: Modality) -> PaymentModality:
         state=modality.state.value,
         currency=modality.currency,
         total=str(modality.amount_cents),
-        schedule=[_build_payment(each) for each in modality.schedule],
+        schedule=[_build_scheduled_payment(each) for each in modality.schedule],
         requested_at=render_instant(modality.requested_at),
         answered_at=render_instant(answered_at),
         reason=modality.reason,
@@ -211,18 +217,18 @@ def build_modality(modality: Modality) -> PaymentModality:
     )
 
 
-def _build_payment(rate: Instalment) -> ScheduledPayment:
+def _build_scheduled_payment(instalment: Instalment) -> ScheduledPayment:
     return ScheduledPayment(
-        number=rate.number,
-        due_date=rate.due_on.isoformat(),
-        value=str(rate.amount_cents),
-        paid=str(rate.paid_cents),
+        number=instalment.number,
+        due_date=instalment.due_on.isoformat(),
+        value=str(instalment.amount_cents),
+        paid=str(instalment.paid_cents),
     )
 
 
 ENDPOINTS = (
-    ApiEndpoint(LIST_MODALITIES, _list, Span.CONNECTION),
-    ApiEndpoint(READ_MODALITY, _read, Span.CONNECTION),
+    ApiEndpoint(LIST_MODALITIES, _list, DatabaseScope.CONNECTION),
+    ApiEndpoint(READ_MODALITY, _read, DatabaseScope.CONNECTION),
     ApiEndpoint(APPROVE_MODALITY, _approve),
     ApiEndpoint(REJECT_MODALITY, _reject),
 )
@@ -292,4 +298,4 @@ async def _find(call: ApiCall) -> FoundModalityList:
     return FoundModalityList(items, found.next_cursor)
 
 
-FIND_ENDPOINTS = (ApiEndpoint(FIND_MODALITIES, _find, Span.CONNECTION),)
+FIND_ENDPOINTS = (ApiEndpoint(FIND_MODALITIES, _find, DatabaseScope.CONNECTION),)

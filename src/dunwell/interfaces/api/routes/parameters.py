@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dunwell.interfaces.api.address import Query
 from dunwell.interfaces.api.operation import Parameter
 
-_DEFAULT_LIMIT, _GREATEST_LIMIT = 50, 200
+_DEFAULT_LIMIT, _MAX_LIMIT = 50, 200
 
 MERCHANT_ID = Parameter(
     name="merchant_id",
@@ -119,7 +119,7 @@ IDEMPOTENCY_KEY = Parameter(
     description="Makes the request safe to repeat: for 30 days, the same request with the same key "
     "takes effect once and gets the same response. Printable ASCII, for example a new UUID for "
     "each request.",
-    # Printable ASCII. Spaces around the value of a header are not part of it.
+    # Printable ASCII without spaces at either end, because those are not part of a header's value.
     schema={
         "type": "string",
         "minLength": 1,
@@ -150,7 +150,7 @@ UNTIL = Parameter(
     schema=_INSTANT,
     example="2026-04-01T00:00:00Z",
 )
-# This describes the pages of all lists over all claims.
+# The description of pages, for all operations that list entries of all claims.
 PAGES = (
     "No entry is ever added after a cursor that was returned. Filters are applied to ten thousand "
     "entries at a time, so a page may have fewer entries than `limit`, or none, and still have a "
@@ -160,14 +160,14 @@ LIMIT = Parameter(
     name="limit",
     place="query",
     description=f"The maximum number of entries. Default: {_DEFAULT_LIMIT}.",
-    schema={"type": "integer", "minimum": 1, "maximum": _GREATEST_LIMIT},
+    schema={"type": "integer", "minimum": 1, "maximum": _MAX_LIMIT},
     example=50,
 )
 
 
 def parse_page(query: Query) -> tuple[int, str | None]:
     """Return the limit and the cursor."""
-    limit = query.integer("limit", most=_GREATEST_LIMIT) or _DEFAULT_LIMIT
+    limit = query.integer("limit", maximum=_MAX_LIMIT) or _DEFAULT_LIMIT
     return limit, query.text("cursor")
 
 
@@ -189,6 +189,6 @@ def build_flag_parameter(name: str, description: str, *, example: bool) -> Param
 
 
 def parse_flag(query: Query, name: str) -> bool | None:
-    """Return None if the parameter is not given."""
+    """Parse a filter that is true or false. Return None if it is not given."""
     value = query.choice(name, ("true", "false"))
     return None if value is None else value == "true"

@@ -19,7 +19,13 @@ from dunwell.interfaces.api.address import (
     parse_payment_id,
     parse_payment_request_id,
 )
-from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, Parameter, Span
+from dunwell.interfaces.api.operation import (
+    ApiCall,
+    ApiEndpoint,
+    DatabaseScope,
+    Operation,
+    Parameter,
+)
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
     CURSOR,
@@ -210,8 +216,8 @@ def build_listed_payment_request(listed: ListedPaymentRequest) -> FoundPaymentRe
 
 
 ENDPOINTS = (
-    ApiEndpoint(FIND_PAYMENTS, _find_payments, Span.CONNECTION),
-    ApiEndpoint(FIND_PAYMENT_REQUESTS, _find_requests, Span.CONNECTION),
+    ApiEndpoint(FIND_PAYMENTS, _find_payments, DatabaseScope.CONNECTION),
+    ApiEndpoint(FIND_PAYMENT_REQUESTS, _find_requests, DatabaseScope.CONNECTION),
 )
 
 
@@ -317,8 +323,8 @@ async def _read_request(call: ApiCall) -> FoundPaymentRequest:
 
 
 CLAIM_ENDPOINTS = (
-    ApiEndpoint(LIST_PAYMENTS, _list_payments, Span.CONNECTION),
-    ApiEndpoint(READ_PAYMENT, _read_payment, Span.CONNECTION),
-    ApiEndpoint(LIST_PAYMENT_REQUESTS, _list_requests, Span.CONNECTION),
-    ApiEndpoint(READ_PAYMENT_REQUEST, _read_request, Span.CONNECTION),
+    ApiEndpoint(LIST_PAYMENTS, _list_payments, DatabaseScope.CONNECTION),
+    ApiEndpoint(READ_PAYMENT, _read_payment, DatabaseScope.CONNECTION),
+    ApiEndpoint(LIST_PAYMENT_REQUESTS, _list_requests, DatabaseScope.CONNECTION),
+    ApiEndpoint(READ_PAYMENT_REQUEST, _read_request, DatabaseScope.CONNECTION),
 )

@@ -18,7 +18,7 @@ from dunwell.interfaces.api.schemas.payments import Payment, PaymentRequest
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
 from dunwell.platform.text.wire import render_instant
 
-_RECORDED = {
+_PAYMENT_EXAMPLE = {
     "id": "01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
     "claimId": 4711,
     "amount": 10490,
@@ -58,7 +58,7 @@ RECORD_PAYMENT = Operation(
         },
     ),
     result=Payment,
-    example=_RECORDED,
+    example=_PAYMENT_EXAMPLE,
     refusals=(InvalidRequest, ValidationError, InvalidState),
     is_addition=True,
 )
@@ -80,7 +80,7 @@ REVERSE_PAYMENT = Operation(
     parameters=(MERCHANT_ID, CLAIM_ID, PAYMENT_ID),
     result=Payment,
     example={
-        **_RECORDED,
+        **_PAYMENT_EXAMPLE,
         "reversedAt": "2026-03-20T08:00:00.000Z",
         "claimStatus": "IN_PROCESS",
         "outstanding": "10490",
@@ -92,7 +92,7 @@ REVERSE_PAYMENT = Operation(
 async def _record(call: ApiCall) -> Payment:
     claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    given = parse_body(call.body, PaymentRequest, _find_faulty_payment)
+    given = parse_body(call.body, PaymentRequest, _list_payment_faults)
     new = NewPayment(
         amount_cents=given.amount,
         currency=given.currency,
@@ -100,17 +100,17 @@ async def _record(call: ApiCall) -> Payment:
         provider_name=given.provider_name,
         paid_at=parse_body_instant(given.paid_at, "/paidAt") if given.paid_at is not None else None,
     )
-    return _show(await record_payment(call.work, claim_id, new))
+    return _build_payment(await record_payment(call.work, claim_id, new))
 
 
 async def _reverse(call: ApiCall) -> Payment:
     claim_id = parse_claim_id(call.path["claim_id"])
     payment_id = parse_payment_id(call.path["payment_id"])
     call.query.check()
-    return _show(await reverse_payment(call.work, claim_id, payment_id))
+    return _build_payment(await reverse_payment(call.work, claim_id, payment_id))
 
 
-def _find_faulty_payment(given: PaymentRequest) -> Iterator[Fault]:
+def _list_payment_faults(given: PaymentRequest) -> Iterator[Fault]:
     yield from list_instant_faults(given.paid_at, "/paidAt")
 
 
@@ -124,14 +124,15 @@ def list_instant_faults(text: object, path: str) -> Iterator[Fault]:
 
 
 def parse_body_instant(text: str, path: str) -> datetime:
-    """Raises ValidationError with a fault at `path`."""
+    """Parse an instant of a body. Raises ValidationError: it is not valid; the fault is at
+    `path`."""
     instant = parse_query_instant(text)
     if instant is None:
         raise ValidationError(list(list_instant_faults(text, path)))
     return instant
 
 
-def _show(recorded: RecordedPayment) -> Payment:
+def _build_payment(recorded: RecordedPayment) -> Payment:
     payment = recorded.payment
     return Payment(
         id=str(payment.payment_id),

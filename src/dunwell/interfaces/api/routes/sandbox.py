@@ -3,7 +3,13 @@
 from collections.abc import Iterator
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody, Span
+from dunwell.interfaces.api.operation import (
+    ApiCall,
+    ApiEndpoint,
+    DatabaseScope,
+    Operation,
+    RequestBody,
+)
 from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import MERCHANT_ID
 from dunwell.interfaces.api.routes.payments import list_instant_faults, parse_body_instant
@@ -61,19 +67,23 @@ async def _read(call: ApiCall) -> TestClock:
 
 async def _advance(call: ApiCall) -> TestClockAdvanced:
     call.query.check()
-    given = parse_body(call.body, TestClockAdvance, _find_faulty_advance)
+    given = parse_body(call.body, TestClockAdvance, _list_advance_faults)
     advance_to = parse_body_instant(given.advance_to, "/advanceTo")
     done = await advance_clock(
-        call.tools.resources, call.tools.channels, call.merchant, call.actor, advance_to=advance_to
+        call.services.resources,
+        call.services.channels,
+        call.merchant,
+        call.actor,
+        advance_to=advance_to,
     )
     return TestClockAdvanced(render_instant(done.now), done.steps_run, done.events_raised)
 
 
-def _find_faulty_advance(given: TestClockAdvance) -> Iterator[Fault]:
+def _list_advance_faults(given: TestClockAdvance) -> Iterator[Fault]:
     yield from list_instant_faults(given.advance_to, "/advanceTo")
 
 
 ENDPOINTS = (
-    ApiEndpoint(READ_TEST_CLOCK, _read, Span.OWN),
-    ApiEndpoint(ADVANCE_TEST_CLOCK, _advance, Span.OWN),
+    ApiEndpoint(READ_TEST_CLOCK, _read, DatabaseScope.OWN),
+    ApiEndpoint(ADVANCE_TEST_CLOCK, _advance, DatabaseScope.OWN),
 )

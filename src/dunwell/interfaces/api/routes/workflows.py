@@ -17,7 +17,13 @@ from dunwell.core.workflows.scenarios.store import find_scenario_id, load_scenar
 from dunwell.core.workflows.store import load_workflows
 from dunwell.core.workflows.versions.versions import ScenarioVersion, get_kind
 from dunwell.interfaces.api.address import parse_claim_id, parse_scenario_id, parse_workflow_id
-from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody, Span
+from dunwell.interfaces.api.operation import (
+    ApiCall,
+    ApiEndpoint,
+    DatabaseScope,
+    Operation,
+    RequestBody,
+)
 from dunwell.interfaces.api.reading import parse_body
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID, SCENARIO_ID, WORKFLOW_ID
 from dunwell.interfaces.api.schemas.workflows import (
@@ -43,8 +49,8 @@ from dunwell.platform.errors import (
 )
 from dunwell.platform.text.wire import render_instant
 
-# Used for an id that cannot be a workflow's. No workflow has it.
-_NOBODY = UUID(int=0)
+# Replaces an id that cannot be a workflow's. No workflow has this id.
+_NO_WORKFLOW = UUID(int=0)
 _WORKFLOW = "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"
 
 LIST_WORKFLOWS = Operation(
@@ -133,7 +139,7 @@ START_ASSIGNMENT = Operation(
 async def _list_workflows(call: ApiCall) -> list[WorkflowMetadata]:
     call.query.check()
     if not call.merchant.switched_to_workflows:
-        return await _list_copies(call)
+        return await _list_workflows_of_scenarios(call)
     return [
         WorkflowMetadata(
             id=str(workflow.workflow_id),
@@ -147,7 +153,7 @@ async def _list_workflows(call: ApiCall) -> list[WorkflowMetadata]:
     ]
 
 
-async def _list_copies(call: ApiCall) -> list[WorkflowMetadata]:
+async def _list_workflows_of_scenarios(call: ApiCall) -> list[WorkflowMetadata]:
     """Return the workflows that the merchant's scenarios would become."""
     return [
         WorkflowMetadata(
@@ -168,7 +174,7 @@ async def _assign(call: ApiCall) -> list[AssignmentResult] | WorkflowAssignmentE
     workflow_id = parse_workflow_id(given)
     if workflow_id is None and call.merchant.switched_to_workflows:
         raise NotFound(f"There is no workflow {given[:64]}.")
-    outcome = await assign_to_workflow(call.work, workflow_id or _NOBODY, claim_ids)
+    outcome = await assign_to_workflow(call.work, workflow_id or _NO_WORKFLOW, claim_ids)
     return build_assignment_results(outcome, None)
 
 
@@ -182,9 +188,10 @@ def parse_claim_ids(body: bytes) -> list[int]:
 def build_assignment_results(
     outcome: AssignmentOutcome, scenario_id: int | None
 ) -> list[AssignmentResult] | WorkflowAssignmentError:
-    """`scenario_id` is the merchant's id for the workflow if the merchant uses scenarios."""
+    """Build the results, or the error if some claims were not assigned. `scenario_id` is the
+    scenario that the claims were assigned to, or None if the merchant was switched to workflows."""
     if not outcome.failures:
-        return [_show(each, scenario_id) for each in outcome.assigned]
+        return [_build_assignment_result(each, scenario_id) for each in outcome.assigned]
     return WorkflowAssignmentError(
         "Some claims were not assigned. See details.errors. All others were assigned.",
         errors=[{"claimId": each.claim_id, "message": each.message} for each in outcome.failures],
@@ -198,10 +205,12 @@ async def _start(call: ApiCall) -> AssignmentResult:
     scenario_id, workflow_id = None, assignment.workflow_id
     if workflow_id is not None and not call.merchant.switched_to_workflows:
         scenario_id = await find_scenario_id(call.work.tx, call.work.merchant_id, workflow_id)
-    return _show(assignment, scenario_id)
+    return _build_assignment_result(assignment, scenario_id)
 
 
-def _show(assignment: AssignedWorkflow, scenario_id: int | None) -> AssignmentResult:
+def _build_assignment_result(
+    assignment: AssignedWorkflow, scenario_id: int | None
+) -> AssignmentResult:
     if scenario_id is not None:
         return AssignmentResult(assignment.claim_id, scenario_id=scenario_id)
     workflow_id = assignment.workflow_id
@@ -211,7 +220,7 @@ def _show(assignment: AssignedWorkflow, scenario_id: int | None) -> AssignmentRe
 
 
 ENDPOINTS = (
-    ApiEndpoint(LIST_WORKFLOWS, _list_workflows, Span.CONNECTION),
+    ApiEndpoint(LIST_WORKFLOWS, _list_workflows, DatabaseScope.CONNECTION),
     ApiEndpoint(ASSIGN_TO_WORKFLOW, _assign),
     ApiEndpoint(START_ASSIGNMENT, _start),
 )
@@ -347,6 +356,6 @@ async def _assign_to_scenario(call: ApiCall) -> list[AssignmentResult] | Workflo
 
 
 SCENARIO_ENDPOINTS = (
-    ApiEndpoint(LIST_SCENARIOS, _list, Span.CONNECTION),
+    ApiEndpoint(LIST_SCENARIOS, _list, DatabaseScope.CONNECTION),
     ApiEndpoint(ASSIGN_TO_SCENARIO, _assign_to_scenario),
 )

@@ -126,7 +126,7 @@ ClaimStatus = Literal["CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRA
 
 
 class CreationWarning(Wire, frozen=True):
-    """A remark on a claim that was created in spite of it."""
+    """A remark on a claim that was created nevertheless."""
 
     code: str
     message: str
@@ -222,7 +222,7 @@ Address: Any = msgspec.defstruct(
     omit_defaults=True,
 )
 # Responses do not repeat the limits that submissions are checked against.
-_ANSWERED = {date: Day, AddressSubmission: Address, CustomFields: dict[str, str]}
+_RESPONSE_TYPES = {date: Day, AddressSubmission: Address, CustomFields: dict[str, str]}
 
 # The debtor's fields follow those of the head. `build_claim` fills them in from their table.
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ else:
         [
             (
                 each.name,
-                _ANSWERED.get(each.kind, each.kind) | None,
+                _RESPONSE_TYPES.get(each.kind, each.kind) | None,
                 msgspec.field(name=each.wire_name),
             )
             for each in FIELDS

@@ -45,7 +45,7 @@ from dunwell.operations.dashboards.figures import DestinationFigures, FailureRea
 from dunwell.platform.errors import NotFound, Refusal
 from dunwell.platform.resources import Resources
 
-_WORD = "channel"
+_COMMAND = "channel"
 _HEADS = ("provider", "destination", "sent", "delivered", "failed", "rate", "no report", "")
 
 
@@ -68,21 +68,21 @@ def deliveries(data_dir: str | None, *, is_json: bool) -> None:
         async with resources.database.transaction() as tx:
             return await load_provider_overview(tx, COMMAND_LINE, resources.clock.now())
 
-    view = run_query(data_dir, _WORD, read)
+    view = run_query(data_dir, _COMMAND, read)
     if is_json:
-        echo_json([_view(each) for each in view.destinations])
+        echo_json([_build_view(each) for each in view.destinations])
         return
-    rows = [_row(each) for each in view.destinations]
+    rows = [_render_row(each) for each in view.destinations]
     click.echo(render_table(_HEADS, rows, right=_HEADS[2:7]) if rows else "No messages were sent.")
     for provider in _list_reasons(view):
         click.echo(provider)
 
 
-def _view(each: DestinationState) -> ProviderDeliveryView:
+def _build_view(each: DestinationState) -> ProviderDeliveryView:
     return ProviderDeliveryView(each.delivery, list(each.reasons), each.is_losing)
 
 
-def _row(each: DestinationState) -> tuple[str, ...]:
+def _render_row(each: DestinationState) -> tuple[str, ...]:
     delivery, sent = each.delivery, each.delivery.sent
     return (
         delivery.provider, delivery.destination or "-", f"{sent.sent:,}", f"{sent.delivered:,}",
@@ -101,15 +101,15 @@ def _list_reasons(view: ProviderOverview) -> Iterator[str]:
         yield f"  {place}: {each.messages:,} x {each.reason}{about_us}"
 
 
-_SECONDS = 60
+_UPLOAD_TIMEOUT_SECONDS = 60
 
 
 async def try_letter(
     resources: Resources, installation: CurrentInstallation, name: str,
     *, recipient: str, out: Path | None,
 ) -> Accepted:  # fmt: skip
-    """Print a specimen letter. `recipient` is the lines of an address, separated by commas. Raises
-    Refusal."""
+    """Print a specimen letter, and hand it over unless `out` names a file for it. `recipient` has
+    the lines of an address, separated by commas. Raises Refusal."""
     provider = installation.delivery_providers[name]
     assert isinstance(provider, FolderProvider | SftpProvider), "a provider for letters"
     address = [each.strip() for each in recipient.split(",") if each.strip()]
@@ -133,10 +133,10 @@ async def _hand_over(
     resources: Resources, installation: CurrentInstallation, name: str,
     *, address: list[str], pdf: bytes,
 ) -> Accepted:  # fmt: skip
-    """Raises Refusal, LetterRejected."""
+    """Hand the specimen over to the print service. Raises Refusal, LetterRejected."""
     provider, now = installation.delivery_providers[name], resources.clock.now()
     assert isinstance(provider, FolderProvider | SftpProvider), "a provider for letters"
-    message = _write(resources.ids.new(now), now, address=address, pdf=pdf)
+    message = _build_specimen_message(resources.ids.new(now), now, address=address, pdf=pdf)
     printer = LetterPrinter(1)
     try:
         files = await build_specimen_files(provider, message, resources.keys, printer)
@@ -147,7 +147,7 @@ async def _hand_over(
     except DeliveryProviderUnusable as error:
         raise Refusal(f"Provider {name} cannot be used: {error}") from error
     try:
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(_UPLOAD_TIMEOUT_SECONDS):
             manifest = await upload_specimen(
                 letter_folder, name, files, resources.ids.new(now), created_at=now
             )
@@ -155,14 +155,18 @@ async def _hand_over(
         words = "has another host key than the pinned one. Nothing was handed over."
         raise Refusal(f"The server of provider {name} {words} Run: dunwell doctor") from error
     except (OSError, asyncssh.Error) as error:
-        told = type(error).__name__
-        raise Refusal(f"Provider {name} did not accept it ({told}). Run: dunwell doctor") from error
+        cause = type(error).__name__
+        raise Refusal(
+            f"Provider {name} did not accept it ({cause}). Run: dunwell doctor"
+        ) from error
     finally:
         await letter_folder.close()
     return Accepted(f"{manifest} names {', '.join(files.contents)}")
 
 
-def _write(message_id: UUID, now: datetime, *, address: list[str], pdf: bytes) -> Message:
+def _build_specimen_message(
+    message_id: UUID, now: datetime, *, address: list[str], pdf: bytes
+) -> Message:
     return Message(
         communication_id=message_id,
         merchant_id=NO_MERCHANT,
@@ -181,12 +185,12 @@ def _write(message_id: UUID, now: datetime, *, address: list[str], pdf: bytes) -
     )
 
 
-_TEST_SECONDS = 60
+_SEND_TIMEOUT_SECONDS = 60
 _SUBJECT = "Dunwell test message"
 _TEXT = "This is a test of the delivery provider {name}. You do not have to reply."
 
 
-@click.group(_WORD, no_args_is_help=False)
+@click.group(_COMMAND, no_args_is_help=False)
 def command() -> None:
     """Test delivery providers of the installation file, and show delivery figures."""
 
@@ -215,12 +219,12 @@ def test(
     """
 
     async def run(resources: Resources) -> Outcome:
-        return await _try(resources, provider, recipient=recipient, sender=sender, out=out)
+        return await _send_test(resources, provider, recipient=recipient, sender=sender, out=out)
 
-    outcome = run_query(data_dir, _WORD, run)
+    outcome = run_query(data_dir, _COMMAND, run)
     if isinstance(outcome, Accepted):
-        said = f": {outcome.answer}" if outcome.answer else ""
-        click.echo(f"Provider {provider} accepted it{said}. Check that it arrives.")
+        response = f": {outcome.answer}" if outcome.answer else ""
+        click.echo(f"Provider {provider} accepted it{response}. Check that it arrives.")
     elif isinstance(outcome, Permanent):
         raise Refusal(f"Provider {provider} rejected it permanently. {outcome.reason}")
     else:
@@ -228,10 +232,10 @@ def test(
         raise Refusal(words)
 
 
-async def _try(
+async def _send_test(
     resources: Resources, name: str, *, recipient: str, sender: str, out: Path | None
 ) -> Outcome:
-    """Raises NotFound, Refusal."""
+    """Send the test message, or print the specimen letter. Raises NotFound, Refusal."""
     installation = CurrentInstallation(resources)
     await installation.read()
     provider = installation.delivery_providers.get(name)
@@ -242,14 +246,16 @@ async def _try(
         return await try_letter(resources, installation, name, recipient=recipient, out=out)
     if out is not None:
         raise Refusal("Only a letter can be written to a file. Omit --out.")
-    return await _send(resources, installation, name, recipient=recipient, sender=sender)
+    return await _send_test_message(
+        resources, installation, name, recipient=recipient, sender=sender
+    )
 
 
-async def _send(
+async def _send_test_message(
     resources: Resources, installation: CurrentInstallation, name: str,
     *, recipient: str, sender: str,
 ) -> Outcome:  # fmt: skip
-    """Raises Refusal."""
+    """Send the test message by e-mail or SMS. Raises Refusal."""
     provider = installation.delivery_providers[name]
     try:
         adapter = build_delivery_provider(name, provider, installation.secrets, resources)
@@ -273,7 +279,7 @@ async def _send(
         created_at=now,
     )
     try:
-        async with asyncio.timeout(_TEST_SECONDS):
+        async with asyncio.timeout(_SEND_TIMEOUT_SECONDS):
             return await adapter.send(message)
     except Exception as error:
         words = f"Delivery status unknown: provider {name} failed with {type(error).__name__}."

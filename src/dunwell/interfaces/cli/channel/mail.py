@@ -43,7 +43,7 @@ def command(data_dir: str | None, lmtp: str | None, smtp: str | None) -> None:
 
 
 def _parse_address(address: str) -> tuple[str, int]:
-    """Raises Refusal."""
+    """Return the host and the port. Raises Refusal."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65_535:
         raise Refusal(f'"{address}" is not an address to listen on. Example: 127.0.0.1:8024.')
@@ -59,13 +59,13 @@ async def _serve(settings: Settings, listeners: Listeners) -> None:
         # A restored copy must not take the mail of the installation that it was copied from.
         await wait_until_resumed(resources, stop)
         installation = await closing.enter_async_context(open_current_installation(resources))
-        reader = MailParser()
-        closing.push_async_callback(reader.close)
-        handler = MailHandler(resources, reader, lambda: installation.delivery_providers)
-        told = ["mailboxes"]
+        parser = MailParser()
+        closing.push_async_callback(parser.close)
+        handler = MailHandler(resources, parser, lambda: installation.delivery_providers)
+        sources = ["mailboxes"]
         for protocol, host, port in listeners:
             opened = await closing.enter_async_context(listen(handler, protocol, host, port))
-            told.append(f"{protocol} at {host}:{opened}")
-        loops = open_mail_loops(resources, reader, installation)
-        async with print_when_ready(resources, f"ready, mail: {', '.join(told)}"):
+            sources.append(f"{protocol} at {host}:{opened}")
+        loops = open_mail_loops(resources, parser, installation)
+        async with print_when_ready(resources, f"ready, mail: {', '.join(sources)}"):
             await run_loops(loops, stop, clock=resources.clock)

@@ -15,7 +15,7 @@ from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.embedded.postgres import PostgresFailed, get_binaries_folder
 
 _PROGRAMS = ("initdb", "postgres")
-# A role that owns the tables can read all of them. One with single grants may not.
+# The owner of the tables can read all of them. A role with individual grants may not.
 _LOAD = """
 SELECT current_user, current_setting('server_version') AS server,
     has_schema_privilege('public', 'CREATE') AS may_create,
@@ -35,7 +35,7 @@ SELECT current_user, current_setting('server_version') AS server,
 """
 
 
-class BackupGround(msgspec.Struct, frozen=True, gc=False):
+class BackupPrerequisites(msgspec.Struct, frozen=True, gc=False):
     """The facts about the database that backup and restore depend on. `size` is in bytes."""
 
     role: str
@@ -49,7 +49,7 @@ class BackupGround(msgspec.Struct, frozen=True, gc=False):
 async def check_backups(url: str, settings: Settings) -> list[DoctorFinding]:
     connection = await connect(url, OpenConnection, timeout=10, statement_cache_size=0)
     try:
-        ground = BackupGround(*await connection.fetchrow(_LOAD))
+        prerequisites = BackupPrerequisites(*await connection.fetchrow(_LOAD))
     except asyncpg.InsufficientPrivilegeError as error:
         return [
             DoctorFinding(
@@ -60,34 +60,43 @@ async def check_backups(url: str, settings: Settings) -> list[DoctorFinding]:
         ]
     finally:
         await connection.close()
-    room = Path(tempfile.gettempdir())
-    free = shutil.disk_usage(room).free
-    return [*describe_ground(ground), describe_verifying(settings, ground.size, room, free)]
+    folder = Path(tempfile.gettempdir())
+    free = shutil.disk_usage(folder).free
+    return [
+        *describe_prerequisites(prerequisites),
+        describe_verification(settings, prerequisites.size, folder, free),
+    ]
 
 
-def describe_ground(ground: BackupGround) -> Iterator[DoctorFinding]:
-    """Backup and restore depend neither on the server's version nor on PostgreSQL's programs on
-    this host."""
-    if ground.unreadable:
-        words = f"cannot be taken: {ground.role} may not read {', '.join(ground.unreadable)}"
+def describe_prerequisites(prerequisites: BackupPrerequisites) -> Iterator[DoctorFinding]:
+    """Report whether the role may back up and restore the tables. The version of the server and the
+    PostgreSQL programs on this host do not matter."""
+    if prerequisites.unreadable:
+        tables = ", ".join(prerequisites.unreadable)
+        words = f"cannot be taken: {prerequisites.role} may not read {tables}"
         yield DoctorFinding(
-            "backup", words, f"Make {ground.role} the owner of the tables, or GRANT SELECT on them."
+            "backup",
+            words,
+            f"Make {prerequisites.role} the owner of the tables, or GRANT SELECT on them.",
         )
-    elif not ground.may_create:
-        words = f"can be taken, but not restored here: {ground.role} may not create tables"
-        remedy = f"As the database's owner: GRANT CREATE ON SCHEMA public TO {ground.role}"
+    elif not prerequisites.may_create:
+        words = f"can be taken, but not restored here: {prerequisites.role} may not create tables"
+        remedy = f"As the database's owner: GRANT CREATE ON SCHEMA public TO {prerequisites.role}"
         yield DoctorFinding("backup", words, remedy)
     else:
-        yield DoctorFinding("backup", f"can be taken and restored, PostgreSQL {ground.server}")
-    others = sorted(set(ground.tables) - list_own_tables())
+        yield DoctorFinding(
+            "backup", f"can be taken and restored, PostgreSQL {prerequisites.server}"
+        )
+    others = sorted(set(prerequisites.tables) - list_own_tables())
     if others:
         words = f"would not include {', '.join(others)} in the schema public"
         remedy = "These tables are not Dunwell's. Back them up separately."
         yield DoctorFinding("backup", words, remedy, is_note=True)
 
 
-def describe_verifying(settings: Settings, size: int, room: Path, free: int) -> DoctorFinding:
-    """`dunwell backup verify` starts its own server, and needs disk space for the restored data."""
+def describe_verification(settings: Settings, size: int, folder: Path, free: int) -> DoctorFinding:
+    """Report whether `dunwell backup verify` can run here. It starts a separate server, and needs
+    disk space in `folder` for the restored data. `size` and `free` are in bytes."""
     try:
         binaries = get_binaries_folder(settings.pg_bin)
     except PostgresFailed as error:
@@ -98,14 +107,16 @@ def describe_verifying(settings: Settings, size: int, room: Path, free: int) -> 
         remedy = "Unset DUNWELL_PG_BIN to use the installed package, or set another folder."
         return DoctorFinding("verify", words, remedy, is_note=True)
     if free < size:
-        words = f"needs about {_render(size)}, and {room} has {_render(free)} free"
+        available = _render_mebibytes(free)
+        words = f"needs about {_render_mebibytes(size)}, and {folder} has {available} free"
         return DoctorFinding(
             "verify", words, "Set TMPDIR to a folder with enough space.", is_note=True
         )
     return DoctorFinding(
-        "verify", f"{room} has enough space: {_render(free)} for about {_render(size)}"
+        "verify",
+        f"{folder} has enough space: {_render_mebibytes(free)} for about {_render_mebibytes(size)}",
     )
 
 
-def _render(size: int) -> str:
+def _render_mebibytes(size: int) -> str:
     return f"{size / (1 << 20):,.0f} MiB"

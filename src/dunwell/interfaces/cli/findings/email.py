@@ -39,16 +39,16 @@ class DomainRecords:
 
 
 def describe_records(subject: str, records: DomainRecords) -> list[DoctorFinding]:
-    """Check the return domain of a delivery provider: other servers look up its SPF, and send
-    bounces to its MX."""
+    """Check the records of a return domain: other servers use its SPF record, and send bounces to
+    its MX."""
     domain = records.domain
     if records.spf is None and records.mx is None:
         words = f"the records of {domain} were not checked: no resolver answers"
         return [DoctorFinding(subject, words)]
     return [
-        _judge_mx(subject, domain, records.mx or ()),
-        _judge_spf(subject, domain, records.spf or ()),
-        _judge_dmarc(subject, domain, records.dmarc or ()),
+        _check_mx(subject, domain, records.mx or ()),
+        _check_spf(subject, domain, records.spf or ()),
+        _check_dmarc(subject, domain, records.dmarc or ()),
     ]
 
 
@@ -69,7 +69,7 @@ def parse_tags(text: str) -> Mapping[str, str]:
     return {name.strip().lower(): value.strip() for name, _, value in pairs if name.strip()}
 
 
-def _judge_mx(subject: str, domain: str, hosts: Sequence[str]) -> DoctorFinding:
+def _check_mx(subject: str, domain: str, hosts: Sequence[str]) -> DoctorFinding:
     if not hosts or hosts == ["."]:
         remedy = (
             f"Publish an MX record of {domain} for the mail server that forwards to dunwell mail."
@@ -82,7 +82,7 @@ def _judge_mx(subject: str, domain: str, hosts: Sequence[str]) -> DoctorFinding:
     )
 
 
-def _judge_spf(subject: str, domain: str, texts: Sequence[str]) -> DoctorFinding:
+def _check_spf(subject: str, domain: str, texts: Sequence[str]) -> DoctorFinding:
     found = [text for text in texts if text.lower().split(" ")[0] == "v=spf1"]
     remedy = f'Publish one TXT record of {domain}: "v=spf1 mx -all", with your mail server in it.'
     if not found:
@@ -98,7 +98,7 @@ def _judge_spf(subject: str, domain: str, texts: Sequence[str]) -> DoctorFinding
     return DoctorFinding(subject, f"{domain} has SPF")
 
 
-def _judge_dmarc(subject: str, domain: str, texts: Sequence[str]) -> DoctorFinding:
+def _check_dmarc(subject: str, domain: str, texts: Sequence[str]) -> DoctorFinding:
     found = [
         parse_tags(text) for text in texts if parse_tags(text).get("v", "").upper() == "DMARC1"
     ]
@@ -115,12 +115,12 @@ def _judge_dmarc(subject: str, domain: str, texts: Sequence[str]) -> DoctorFindi
 _RESOLVER_SECONDS = 5.0
 # OpenSSL's X509_V_ERR_CERT_HAS_EXPIRED and X509_V_ERR_HOSTNAME_MISMATCH.
 _EXPIRED, _OTHER_NAME = 10, 62
-_NO_SUCH = (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer)
+_NO_RECORD_ERRORS = (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer)
 
 
 async def check_email_providers(url: str, settings: Settings) -> list[DoctorFinding]:
-    """Return nothing if the database is not migrated or does not respond. Other checks report
-    that."""
+    """Check all delivery providers for e-mail. Return nothing if the database is not migrated or
+    does not respond: other checks report that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
@@ -143,18 +143,20 @@ async def check_email_provider(
     subject = f"provider {name}"
     try:
         open_signer(name, provider, secrets)
-        reached = await _reach(
-            subject, provider, Connections(build_mail_server(name, provider, secrets), most=1)
+        login = await _check_login(
+            subject, provider, Connections(build_mail_server(name, provider, secrets), limit=1)
         )
     except DeliveryProviderUnusable as error:
         return [DoctorFinding(subject, "cannot be used", str(error))]
     mailbox = (
-        [] if provider.mailbox is None else [await _open_mailbox(name, provider.mailbox, secrets)]
+        []
+        if provider.mailbox is None
+        else [await _check_mailbox_login(name, provider.mailbox, secrets)]
     )
-    return [reached, *mailbox, *await resolve_records(subject, provider)]
+    return [login, *mailbox, *await resolve_records(subject, provider)]
 
 
-async def _open_mailbox(
+async def _check_mailbox_login(
     name: str, mailbox: ReturnMailbox, secrets: Mapping[str, bytes]
 ) -> DoctorFinding:
     """Check that the mailbox can be read. No message is removed from it."""
@@ -176,7 +178,9 @@ async def _open_mailbox(
     return DoctorFinding(subject, f"the mailbox at {server} accepts the login as {who}")
 
 
-async def _reach(subject: str, provider: SmtpProvider, connections: Connections) -> DoctorFinding:
+async def _check_login(
+    subject: str, provider: SmtpProvider, connections: Connections
+) -> DoctorFinding:
     server = provider.server
     try:
         client = await connections.connect()
@@ -184,7 +188,7 @@ async def _reach(subject: str, provider: SmtpProvider, connections: Connections)
         remedy = "Correct user and passwordFile, and run: dunwell apply FILE"
         return DoctorFinding(subject, f"{server} refuses the login ({error.code})", remedy)
     except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
-        return _describe_away(subject, provider, error)
+        return _describe_failed_connection(subject, provider, error)
     await quit_connection(client)
     how = {"NONE": "unencrypted", "TLS": "with TLS", "STARTTLS": "with STARTTLS"}[
         provider.encryption
@@ -193,7 +197,9 @@ async def _reach(subject: str, provider: SmtpProvider, connections: Connections)
     return DoctorFinding(subject, f"{server} accepts the login {how}{who}")
 
 
-def _describe_away(subject: str, provider: SmtpProvider, error: Exception) -> DoctorFinding:
+def _describe_failed_connection(
+    subject: str, provider: SmtpProvider, error: Exception
+) -> DoctorFinding:
     causes = [error, error.__cause__, error.__context__]
     for each in causes:
         if isinstance(each, ssl.SSLCertVerificationError):
@@ -241,22 +247,23 @@ async def resolve_records(subject: str, provider: SmtpProvider) -> list[DoctorFi
         domain = provider.return_domain
         records = DomainRecords(
             domain,
-            await _ask(domain, "TXT"),
-            await _ask(f"_dmarc.{domain}", "TXT"),
-            await _ask(domain, "MX"),
+            await _resolve(domain, "TXT"),
+            await _resolve(f"_dmarc.{domain}", "TXT"),
+            await _resolve(domain, "MX"),
         )
         findings += describe_records(subject, records)
     if provider.dkim is not None:
         name = f"{provider.dkim.selector}._domainkey.{provider.dkim.domain}"
-        findings.append(describe_dkim(subject, name, await _ask(name, "TXT")))
+        findings.append(describe_dkim(subject, name, await _resolve(name, "TXT")))
     return findings
 
 
-async def _ask(name: str, kind: str) -> list[str] | None:
-    """Return None if no resolver answers."""
+async def _resolve(name: str, kind: str) -> list[str] | None:
+    """Return the texts of the TXT records or the hosts of the MX records. Return None if no
+    resolver answers."""
     try:
         answer = await dns.asyncresolver.resolve(name, kind, lifetime=_RESOLVER_SECONDS)
-    except _NO_SUCH:
+    except _NO_RECORD_ERRORS:
         return []
     except (dns.exception.DNSException, OSError):
         return None

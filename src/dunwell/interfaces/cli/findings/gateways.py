@@ -21,7 +21,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
 
-_TROUBLES: Mapping[GatewayProblem, tuple[str, str]] = {
+_PROBLEMS: Mapping[GatewayProblem, tuple[str, str]] = {
     "NOT_REACHED": (
         "the gateway does not respond",
         'Start it, and check "server" and "networks" of the provider in the installation file.',
@@ -38,8 +38,8 @@ _TROUBLES: Mapping[GatewayProblem, tuple[str, str]] = {
 
 
 async def check_gateways(url: str, settings: Settings) -> list[DoctorFinding]:
-    """Return nothing if the database is not migrated or does not respond. Other checks report
-    that."""
+    """Check all delivery providers for SMS. Return nothing if the database is not migrated or does
+    not respond: other checks report that."""
     keys = KeyRing(settings.secret_key)
     database = await Database.open(url, application="dunwell doctor")
     try:
@@ -62,20 +62,20 @@ async def check_gateway(
 ) -> DoctorFinding:
     subject = f"provider {name}"
     try:
-        channel = _build(name, provider, secrets, keys)
+        channel = _build_channel(name, provider, secrets, keys)
     except DeliveryProviderUnusable as error:
         return DoctorFinding(subject, str(error), "Run: dunwell apply FILE")
-    trouble = await channel.check()
+    problem = await channel.check()
     await channel.close()
-    if trouble is None:
+    if problem is None:
         return DoctorFinding(subject, "the gateway responds and accepts messages")
-    return DoctorFinding(subject, *_TROUBLES[trouble])
+    return DoctorFinding(subject, *_PROBLEMS[problem])
 
 
-def _build(
+def _build_channel(
     name: str, provider: DeliveryProvider, secrets: Mapping[str, bytes], keys: KeyRing
 ) -> KannelChannel | TwilioChannel:
-    """No address for callbacks is needed, because nothing is sent."""
+    """Build the channel. It needs no address for callbacks, because nothing is sent."""
     if isinstance(provider, KannelProvider):
         return KannelChannel(name, provider, secrets=secrets, keys=keys, public_url="")
     assert isinstance(provider, TwilioProvider)

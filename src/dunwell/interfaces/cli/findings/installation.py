@@ -36,9 +36,9 @@ _ALERTS = "alerts"
 _MAX_REPORTED = 20
 
 
-async def check_alarms(url: str) -> list[DoctorFinding]:
-    """Return nothing if the database is not migrated or does not respond. Other checks report
-    that."""
+async def check_alerts(url: str) -> list[DoctorFinding]:
+    """Check that alerts are active and have recipients. Return nothing if the database is not
+    migrated or does not respond: other checks report that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
@@ -66,18 +66,20 @@ def describe_alert_checks(view: AlertOverview) -> DoctorFinding:
 
 
 def describe_alert_recipients(installation: Installation) -> DoctorFinding:
-    alarms = installation.alerts or AlertSettings()
-    if not alarms.email:
+    settings = installation.alerts or AlertSettings()
+    if not settings.email:
         remedy = "Add recipients to the installation file: alerts: {email: [ops@example.com]}"
         return DoctorFinding(_ALERTS, "no alert recipients are configured", remedy, is_note=True)
-    providers = order_email_providers(alarms, installation.delivery_providers or {}, ())
+    providers = order_email_providers(settings, installation.delivery_providers or {}, ())
     if not providers:
-        words = f"cannot be sent to {len(alarms.email)} addresses: there is no provider for e-mail"
+        words = (
+            f"cannot be sent to {len(settings.email)} addresses: there is no provider for e-mail"
+        )
         return DoctorFinding(
             _ALERTS, words, "Add one to the installation file (deliveryProviders), and apply it."
         )
     return DoctorFinding(
-        _ALERTS, f"sent to {len(alarms.email)} addresses by the provider {providers[0]}"
+        _ALERTS, f"sent to {len(settings.email)} addresses by the provider {providers[0]}"
     )
 
 
@@ -122,13 +124,13 @@ def describe_untrusted_proxies(untrusted: Sequence[str]) -> DoctorFinding:
     return DoctorFinding(_PROXIES, words, remedy)
 
 
-_REMEDY = 'Check "issuer" and "networks" of the provider in the installation file.'
+_PROVIDER_REMEDY = 'Check "issuer" and "networks" of the provider in the installation file.'
 _MAX_SKEW_SECONDS = 30
 
 
 async def check_sign_in(url: str, settings: Settings) -> list[DoctorFinding]:
-    """Return nothing if the database is not migrated or does not respond. Other checks report
-    that."""
+    """Check single sign-on. Return nothing if the database is not migrated or does not respond:
+    other checks report that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
@@ -136,13 +138,13 @@ async def check_sign_in(url: str, settings: Settings) -> list[DoctorFinding]:
             secrets = await load_secrets(connection, KeyRing(settings.secret_key))
             keys = {key for rule in sign_in.groups for key in rule.merchants or ()}
             missing = keys - (await load_merchant_ids(connection, sorted(keys))).keys()
-            able = await count_break_glass(connection)
+            break_glass_admins = await count_break_glass(connection)
     except (Unavailable, asyncpg.PostgresError):
         return []
     finally:
         await database.close()
     findings = [await check_provider(each, secrets) for each in sign_in.oidc]
-    return [*findings, *check_file(sign_in, sorted(missing), able)]
+    return [*findings, *check_sign_in_settings(sign_in, sorted(missing), break_glass_admins)]
 
 
 async def check_provider(
@@ -150,32 +152,34 @@ async def check_provider(
 ) -> DoctorFinding:
     subject = f"sign-in {provider.name}"
     try:
-        made = build_identity_provider(provider, secrets)
+        identity_provider = build_identity_provider(provider, secrets)
     except IdentityProviderUnusable as error:
         return DoctorFinding(subject, "cannot be used", str(error))
     try:
-        trouble, skew = await made.check(datetime.now(UTC))
+        problem, skew = await identity_provider.check(datetime.now(UTC))
     finally:
-        await made.close()
-    return describe_identity_provider(subject, trouble, skew)
+        await identity_provider.close()
+    return describe_identity_provider(subject, problem, skew)
 
 
 def describe_identity_provider(
-    subject: str, trouble: str | None, skew: float | None
+    subject: str, problem: str | None, skew: float | None
 ) -> DoctorFinding:
     """`skew` is the seconds by which the provider's clock is ahead of this host's, or None if it is
     unknown."""
-    if trouble is not None:
-        return DoctorFinding(subject, f"sign-in does not work: {trouble}", _REMEDY)
+    if problem is not None:
+        return DoctorFinding(subject, f"sign-in does not work: {problem}", _PROVIDER_REMEDY)
     if skew is not None and abs(skew) > _MAX_SKEW_SECONDS:
         words = f"its clock differs by {skew:+.0f} s from this host's: its tokens are refused"
         return DoctorFinding(subject, words, "Synchronise the clocks of both hosts with NTP.")
     return DoctorFinding(subject, "responds with the configured issuer")
 
 
-def check_file(sign_in: SignInSettings, missing: list[str], able: int) -> list[DoctorFinding]:
-    """Check the sign-in settings. `missing` are merchant keys in groups that no merchant has;
-    `able` is the number of break-glass admins."""
+def check_sign_in_settings(
+    sign_in: SignInSettings, missing: list[str], break_glass_admins: int
+) -> list[DoctorFinding]:
+    """Check the sign-in settings. `missing` are the keys in their groups that no merchant has.
+    `break_glass_admins` is the number of admins with emergency access."""
     findings = []
     if sign_in.oidc and not sign_in.groups:
         remedy = 'Add groups to "signIn" in the installation file.'
@@ -186,7 +190,7 @@ def check_file(sign_in: SignInSettings, missing: list[str], able: int) -> list[D
         words = f"groups name merchants that do not exist: {', '.join(missing[:10])}"
         remedy = "Correct the keys, or create the merchants."
         findings.append(DoctorFinding("sign-in", words, remedy, is_note=True))
-    if sign_in.required and not able:
+    if sign_in.required and not break_glass_admins:
         words = "is required, and no user can sign in while the provider is unavailable"
         findings.append(DoctorFinding("sign-in", words, "Run: dunwell user create --break-glass"))
     return findings
@@ -196,8 +200,8 @@ _NETWORKS = "webhooks"
 
 
 async def check_webhook_networks(url: str) -> list[DoctorFinding]:
-    """Return nothing if the database is not migrated or does not respond. Other checks report
-    that."""
+    """Check that `webhookNetworks` names existing merchants. Return nothing if the database is not
+    migrated or does not respond: other checks report that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
@@ -214,8 +218,8 @@ async def check_webhook_networks(url: str) -> list[DoctorFinding]:
 
 
 def describe_webhook_networks(keys: Sequence[str], unknown: Sequence[str]) -> DoctorFinding:
-    """`keys` are those of the merchants that webhookNetworks names; `unknown` are those that do not
-    exist."""
+    """Report unknown keys in webhookNetworks. `keys` are all keys that it names, `unknown` those
+    that no merchant has."""
     if not keys:
         return DoctorFinding(_NETWORKS, "no merchant has its own webhookNetworks")
     if not unknown:

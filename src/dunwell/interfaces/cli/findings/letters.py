@@ -27,8 +27,8 @@ from dunwell.platform.errors import Unavailable
 
 _PROBE, _CONTENT = "dunwell-doctor.txt", b"written by dunwell doctor, and removed again"
 _ALLOW_COPIES = (
-    "Get the right to create that folder and to write in it, or have it created. No file may have"
-    " its name. A batch is released only when a copy of its manifest is there."
+    "Get permission to create that folder and to write to it, or ask the print service to create"
+    " it. No file may have its name. A batch is released only when a copy of its manifest is there."
 )
 _MIN_FREE_BYTES = 1 << 28
 _TIMEOUT_SECONDS = 30
@@ -47,8 +47,8 @@ _INSTALL = (
 
 
 def check_fonts(settings: Settings) -> DoctorFinding:
-    shelf = FontLibrary(settings.fonts)
-    missing = [name for name, character in _SCRIPTS.items() if shelf.choose(character).missing]
+    library = FontLibrary(settings.fonts)
+    missing = [name for name, character in _SCRIPTS.items() if library.choose(character).missing]
     gone = [str(each) for each in settings.fonts if not each.is_dir()]
     if gone:
         return DoctorFinding(
@@ -61,8 +61,8 @@ def check_fonts(settings: Settings) -> DoctorFinding:
 
 
 async def check_print_providers(url: str, settings: Settings) -> list[DoctorFinding]:
-    """Return nothing if the database is not migrated or does not respond. Other checks report
-    that."""
+    """Check all delivery providers for letters. Return nothing if the database is not migrated or
+    does not respond: other checks report that."""
     keys = KeyRing(settings.secret_key)
     database = await Database.open(url, application="dunwell doctor")
     try:
@@ -92,24 +92,22 @@ async def check_print_provider(
         )
     try:
         async with asyncio.timeout(_TIMEOUT_SECONDS):
-            return await _try(subject, provider.folder, letter_folder)
+            return await _probe_folder(subject, provider.folder, letter_folder)
     except HostKeyRefused:
         words = "the server has another host key than the pinned one: nothing is handed over"
         remedy = "Ask the print service whether its key has changed. Only then set the new hostKey."
         return DoctorFinding(subject, words, remedy)
     except OSError as error:
-        return _describe_away(subject, provider, error)
+        return _describe_failed_connection(subject, provider, error)
     finally:
         await letter_folder.close()
 
 
-def _describe_away(
+def _describe_failed_connection(
     subject: str, provider: FolderProvider | SftpProvider, error: OSError
 ) -> DoctorFinding:
-    folder, where = (
-        provider.folder,
-        "on this machine" if isinstance(provider, FolderProvider) else "there",
-    )
+    folder = provider.folder
+    where = "on this machine" if isinstance(provider, FolderProvider) else "there"
     match error:
         case LoginRefused():
             words = "the server refuses the user, the key or the password"
@@ -148,7 +146,7 @@ async def _write_and_read(letter_folder: LetterFolder, name: str) -> bytes:
     return content
 
 
-async def _try(subject: str, folder: str, letter_folder: LetterFolder) -> DoctorFinding:
+async def _probe_folder(subject: str, folder: str, letter_folder: LetterFolder) -> DoctorFinding:
     """Write, read and remove a file. Print services ignore it, because no manifest names it."""
     content = await _write_and_read(letter_folder, _PROBE)
     try:
@@ -166,5 +164,5 @@ async def _try(subject: str, folder: str, letter_folder: LetterFolder) -> Doctor
     if free is not None and free < _MIN_FREE_BYTES:
         words = f"{free / (1 << 20):.0f} MiB free in {folder}"
         return DoctorFinding(subject, words, "Free disk space: letters wait while it is full.")
-    room = "" if free is None else f", {free / (1 << 30):.1f} GiB free"
-    return DoctorFinding(subject, f"writes, reads and removes in {folder}{room}")
+    free_text = "" if free is None else f", {free / (1 << 30):.1f} GiB free"
+    return DoctorFinding(subject, f"writes, reads and removes in {folder}{free_text}")

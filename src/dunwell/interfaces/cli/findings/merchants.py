@@ -30,8 +30,8 @@ _APPLY = "See docs/operator/legal.md, and run: dunwell apply FILE"
 
 
 async def check_identities(url: str) -> list[DoctorFinding]:
-    """Return nothing if the database is not migrated or does not respond. Other checks report
-    that."""
+    """Check the legal details of the operator and the merchants. Return nothing if the database is
+    not migrated or does not respond: other checks report that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
@@ -81,13 +81,14 @@ def check_merchant(merchant: Merchant, operator: Operator | None) -> DoctorFindi
 
 
 _STORAGE = "uploads"
-# Only the fullest ones: an operator who sees this many raises the limit for all.
+# Only the merchants that use most are reported: an operator who sees this many raises the limit
+# for all.
 _MAX_NAMED = 20
 
 
 async def check_merchant_storage(url: str, settings: Settings) -> list[DoctorFinding]:
-    """Return nothing if the database is not migrated or does not respond. Other checks report
-    that."""
+    """Check how much storage the uploads of each merchant use. Return nothing if the database is
+    not migrated or does not respond: other checks report that."""
     min_bytes = settings.merchant_storage_bytes * NEAR_PERCENT // 100
     database = await Database.open(url, application="dunwell doctor")
     try:
@@ -118,14 +119,12 @@ def describe_merchant_storage(
 
 
 _WORKFLOWS = "workflows"
-# The output is limited. Once these are fixed, the next ones are shown.
-
 _REMEDY = "Publish a version with a longer wait. Claims keep the major version that they run on."
 
 
 async def check_workflows(url: str) -> list[DoctorFinding]:
-    """Return nothing if the database is not migrated or does not respond. Other checks report
-    that."""
+    """Check that each contact is followed by a sufficient wait. Return nothing if the database is
+    not migrated or does not respond: other checks report that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:

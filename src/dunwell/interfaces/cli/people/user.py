@@ -31,7 +31,7 @@ from dunwell.platform.config import Settings
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import open_resources
 
-_WORD = "user"
+_COMMAND = "user"
 _ROLES = {role.lower().replace("_", "-"): role for role in Role}
 _Answer = TypeVar("_Answer")
 _Do = Callable[[UserWork], Awaitable[_Answer]]
@@ -59,7 +59,7 @@ def command() -> None:
     is_flag=True,
     help="An admin who can sign in when single sign-on is unavailable.",
 )
-def create(  # noqa: PLR0913, PLR0917 - the words of a command line
+def create(  # noqa: PLR0913, PLR0917 - one parameter for each option
     data_dir: str | None, email: str, name: str, role: str, merchants: tuple[str, ...],
     language: str, break_glass: bool,
 ) -> None:  # fmt: skip
@@ -67,7 +67,7 @@ def create(  # noqa: PLR0913, PLR0917 - the words of a command line
     account."""
 
     async def do(work: UserWork) -> Invitation:
-        roles = await _find_roles(work, _ROLES[role], merchants)
+        roles = await _build_roles(work, _ROLES[role], merchants)
         new = NewUser(
             email, name, "de" if language == "de" else "en", roles, is_break_glass=break_glass
         )
@@ -84,7 +84,7 @@ def reset(data_dir: str | None, email: str) -> None:
     ones."""
 
     async def do(work: UserWork) -> Invitation:
-        user = await _require(work, email)
+        user = await _get_user(work, email)
         return await reset_user(work, user.user_id, secrets.token_bytes(RANDOM_BYTES))
 
     _print_link(*_run(data_dir, do))
@@ -93,16 +93,16 @@ def reset(data_dir: str | None, email: str) -> None:
 @command.command("break-glass")
 @data_dir_option
 @click.argument("email")
-@click.option("--off", is_flag=True, help="Remove this right.")
+@click.option("--off", is_flag=True, help="Remove the emergency access.")
 def break_glass(data_dir: str | None, email: str, off: bool) -> None:
-    """Let the admin EMAIL sign in without single sign-on where it is required."""
+    """Give the admin EMAIL emergency access: they can sign in without single sign-on."""
 
     async def do(work: UserWork) -> None:
-        user = await _require(work, email)
+        user = await _get_user(work, email)
         await set_break_glass(work, user.user_id, is_on=not off)
 
     _run(data_dir, do)
-    click.echo(f"{email} is {'no longer ' if off else ''}a break-glass admin")
+    click.echo(f"{email} {'no longer has' if off else 'now has'} emergency access")
 
 
 @command.command("link")
@@ -117,7 +117,7 @@ def link(data_dir: str | None, email: str, provider: str, subject: str, yes: boo
     confirm(f"Link {email} to {subject} of {provider}?", is_sure=yes)
 
     async def do(work: UserWork) -> None:
-        user = await _require(work, email)
+        user = await _get_user(work, email)
         await link_identity(work, user.user_id, provider, subject)
 
     _run(data_dir, do)
@@ -133,7 +133,7 @@ def end(data_dir: str | None, email: str, yes: bool) -> None:
     confirm(f"Deactivate {email}?", is_sure=yes)
 
     async def do(work: UserWork) -> None:
-        user = await _require(work, email)
+        user = await _get_user(work, email)
         await deactivate_user(work, user.user_id)
 
     _run(data_dir, do)
@@ -147,7 +147,7 @@ def sign_out(data_dir: str | None, email: str) -> None:
     """End all sessions of EMAIL, at once. They can sign in again."""
 
     async def do(work: UserWork) -> int:
-        user = await _require(work, email)
+        user = await _get_user(work, email)
         return await sign_out_user(work, user.user_id)
 
     ended, _ = _run(data_dir, do)
@@ -161,7 +161,7 @@ def list_all(data_dir: str | None) -> None:
 
     async def do(work: UserWork) -> list[tuple[str, ...]]:
         keys = {each.merchant_id: each.key for each in await list_named_merchants(work.tx)}
-        return [_describe(user, keys) for user in await list_users(work.tx)]
+        return [_render_row(user, keys) for user in await list_users(work.tx)]
 
     rows, _ = _run(data_dir, do)
     click.echo(render_table(("e-mail", "name", "role", "state"), rows))
@@ -174,25 +174,26 @@ def find_first_link(settings: Settings) -> str | None:
     async def do(work: UserWork) -> Invitation | None:
         return await invite_first_admin(work, secrets.token_bytes(RANDOM_BYTES))
 
-    invitation = asyncio.run(_do(settings, do))
+    invitation = asyncio.run(_run_in_transaction(settings, do))
     return None if invitation is None else _render_link(settings, invitation)
 
 
 def _run(data_dir: str | None, do: _Do[_Answer]) -> tuple[_Answer, Settings]:
-    settings = read_settings(_WORD, data_dir=data_dir)
-    with reach_database(settings, _WORD):
-        return asyncio.run(_do(settings, do)), settings
+    settings = read_settings(_COMMAND, data_dir=data_dir)
+    with reach_database(settings, _COMMAND):
+        return asyncio.run(_run_in_transaction(settings, do)), settings
 
 
-async def _do(settings: Settings, do: _Do[_Answer]) -> _Answer:
+async def _run_in_transaction(settings: Settings, do: _Do[_Answer]) -> _Answer:
     async with (
-        open_resources(settings, _WORD) as resources,
+        open_resources(settings, _COMMAND) as resources,
         resources.database.transaction() as tx,
     ):
         return await do(UserWork.open(resources, tx, operator_actor("command line")))
 
 
-async def _find_roles(work: UserWork, role: Role, merchants: tuple[str, ...]) -> UserRoles:
+async def _build_roles(work: UserWork, role: Role, merchants: tuple[str, ...]) -> UserRoles:
+    """Return the role at these merchants, or at all merchants if none is named. Raises NotFound."""
     if not merchants:
         return UserRoles(role)
     ids = {key: await find_merchant_id_by_key(work.tx, key) for key in merchants}
@@ -202,21 +203,22 @@ async def _find_roles(work: UserWork, role: Role, merchants: tuple[str, ...]) ->
     return UserRoles(None, {found: role for found in ids.values() if found is not None})
 
 
-async def _require(work: UserWork, email: str) -> User:
+async def _get_user(work: UserWork, email: str) -> User:
+    """Return the user. Raises NotFound."""
     user = await find_user(work.tx, email)
     if user is None:
         raise NotFound(f"There is no user {email}. See: dunwell user list")
     return user
 
 
-def _describe(user: User, keys: dict[int, str]) -> tuple[str, ...]:
+def _render_row(user: User, keys: dict[int, str]) -> tuple[str, ...]:
     roles = [] if user.roles.global_role is None else [user.roles.global_role.lower()]
     for merchant_id, role in sorted(user.roles.memberships.items()):
         roles.append(f"{role.lower().replace('_', '-')} of {keys.get(merchant_id, merchant_id)}")
     if user.provider is not None:
         roles.append(f"by {user.provider}")
     if user.is_break_glass:
-        roles.append("break-glass")
+        roles.append("emergency access")
     state = "deactivated" if user.ended_at else "active" if user.joined_at else "invited"
     return user.email, user.name, ", ".join(roles), state
 

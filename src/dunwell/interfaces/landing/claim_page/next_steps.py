@@ -1,4 +1,4 @@
-"""What a claim's page says will happen next, and when."""
+"""What the page of a claim says will happen next, and when."""
 
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
@@ -10,8 +10,8 @@ import msgspec
 from dunwell.accounts.merchants.answer_days import compute_answer_day
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.progress import GRACE, compute_response_day
+from dunwell.contact.escalation.forecast.debtor_forecast import ForecastRequest, forecast_for_debtor
 from dunwell.contact.escalation.forecast.forecast import Announcement
-from dunwell.contact.escalation.forecast.foresee_claim import ForecastedClaim, forecast_for_debtor
 from dunwell.contact.escalation.usable_channels import DebtorAddresses
 from dunwell.contact.messages.identities import DebtorPerson
 from dunwell.core.claims.states import ACTIVE, HoldKind
@@ -36,14 +36,21 @@ _INSTANT = timedelta(microseconds=1)
 
 
 class NextKind(StrEnum):
+    """Which sentence on the next step the page shows."""
+
     PAID = "PAID"
     CLOSED = "CLOSED"
+    # The merchant answers a dispute.
     ANSWER = "ANSWER"
+    # The merchant answers the request of a plan or a deferral.
     REQUEST = "REQUEST"
+    # There is a plan or a deferral whose terms the session may not see.
     AGREED = "AGREED"
     PLAN = "PLAN"
     PLAN_ENDED = "PLAN_ENDED"
+    # Nothing happens for now, and no end is known.
     STILL = "STILL"
+    # The collection takes its course: the page shows the forecast of contacts.
     COURSE = "COURSE"
 
 
@@ -66,6 +73,7 @@ class NextSteps(msgspec.Struct, frozen=True, gc=False):
     instalment: Instalment | None = None
     is_missed: bool = False
     mend_by: date | None = None
+    # Set for COURSE: the present day in the merchant's time zone.
     today: date | None = None
 
 
@@ -152,11 +160,11 @@ async def load_forecast(
         return ()
     known = facts.on_file
     address = None if known.postal_address is None else dict(known.postal_address)
-    claim = ForecastedClaim(
+    claim = ForecastRequest(
         person=DebtorPerson(
             facts.claim_id, known.email, known.mobile_number, known.customer_number
         ),
-        reachable=DebtorAddresses(known.email, known.mobile_number, address),
+        addresses=DebtorAddresses(known.email, known.mobile_number, address),
         workflow_key=facts.workflow_key,
         is_held=bool(list_active_holds(facts, now)),
         held_until=find_held_until(opened, now),

@@ -84,8 +84,9 @@ def list_other_claims(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaim
 async def open_other_claim(
     work: Work, keys: KeyRing, session: Session, other: OtherClaimOpening
 ) -> OpenedClaimSession:
-    """Open the other claim at this session's level, until this session would end. A form that is
-    sent twice within ten seconds opens one session; see `reissue_token`."""
+    """Open the other claim at this session's level. The new session cannot be extended for longer
+    than this one. A form that is sent twice within ten seconds opens one session; see
+    `reissue_token`."""
     work.require(Right.READ_CLAIMS)
     await lock_claim(work.tx, work.merchant_id, other.claim_id)
     origin = keys.digest(_PURPOSE, session.session_id.bytes + other.claim_id.to_bytes(8))

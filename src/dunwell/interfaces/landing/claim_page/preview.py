@@ -27,7 +27,7 @@ from dunwell.interfaces.web.responses import build_page_response
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import NotFound
 
-_SHOWN = VisitorSession(form_token="", minutes_left=60, is_warned=False, can_stay=False)
+_PREVIEW_SESSION = VisitorSession(form_token="", minutes_left=60, is_warned=False, can_stay=False)
 # The Content-Security-Policy of the preview. It forbids all forms and scripts.
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'none'; "
@@ -75,7 +75,7 @@ def answer_claim_preview(
     site: DebtorSite, request: PageRequest, preview: DebtorViewOfClaim
 ) -> Response:
     context = msgspec.structs.replace(
-        site.build_context(request, preview.merchant, preview.language), session=_SHOWN
+        site.build_context(request, preview.merchant, preview.language), session=_PREVIEW_SESSION
     )
     body = site.pages.render(context, preview.page)
     return build_page_response(body, policy=_POLICY)

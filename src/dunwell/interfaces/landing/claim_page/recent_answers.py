@@ -25,7 +25,7 @@ from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
-_NEWS = timedelta(days=30)
+_NEWS_PERIOD = timedelta(days=30)
 
 
 class DisputeNews(msgspec.Struct, frozen=True, gc=False):
@@ -63,7 +63,7 @@ class ModalityRefusal(msgspec.Struct, frozen=True, gc=False):
 def find_dispute_news(opened: OpenedClaim, now: datetime) -> DisputeNews | None:
     """Find the answer if it is at most thirty days old. `now` is the merchant's time."""
     answer, timezone = opened.facts.answer, opened.merchant.configuration.timezone
-    if answer is None or now >= answer.answered_at + _NEWS:
+    if answer is None or now >= answer.answered_at + _NEWS_PERIOD:
         return None
     shows_all = opened.session.level.reaches(Level.FACT)
     return DisputeNews(
@@ -81,7 +81,7 @@ def find_ended_plan(opened: OpenedClaim, state: PageState, now: datetime) -> End
     if plan is None or plan.ended_at is None or plan.ended_reason is not ModalityEndReason.BROKEN:
         return None
     hold = find_hold(opened.facts, HoldKind.MODALITY_ACTIVE, now)
-    if hold is None and now >= plan.ended_at + _NEWS:
+    if hold is None and now >= plan.ended_at + _NEWS_PERIOD:
         return None
     missed = next((each for each in plan.schedule if not each.is_paid), None)
     if missed is None or opened.modality or state in (PageState.PAID, PageState.CLOSED):
@@ -118,12 +118,12 @@ def find_modality_refusal(
 def is_recent_refusal(modality: Modality, now: datetime) -> bool:
     answered_at = modality.answered_at
     is_refused = modality.ended_reason is ModalityEndReason.REJECTED and answered_at is not None
-    return is_refused and answered_at is not None and now < answered_at + _NEWS
+    return is_refused and answered_at is not None and now < answered_at + _NEWS_PERIOD
 
 
 # A debtor can make three requests in thirty days. More modalities than these were recorded by the
 # merchant, and they do not affect what the debtor can request.
-_EARLIER = 50
+_MAX_EARLIER_MODALITIES = 50
 
 
 async def find_alternative(
@@ -142,7 +142,7 @@ async def find_alternative(
         return None
     async with resources.database.connection() if tx is None else nullcontext(tx) as connection:
         earlier = await list_recent_modalities(
-            connection, merchant.merchant_id, facts.claim_id, limit=_EARLIER
+            connection, merchant.merchant_id, facts.claim_id, limit=_MAX_EARLIER_MODALITIES
         )
     refused = [build_terms(each) for each in earlier if is_recent_refusal(each, now)]
     if not refused or not can_request(earlier, now):

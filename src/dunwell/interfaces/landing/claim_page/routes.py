@@ -34,7 +34,7 @@ from dunwell.interfaces.landing.session.session import MAX_OPEN_CLAIMS, Level, l
 from dunwell.interfaces.landing.session.store import OpenedClaim, load_opened_claim
 from dunwell.interfaces.landing.sign_in.browser_sessions import (
     extend_opened,
-    find_session_of_claim,
+    find_handle_of_claim,
     is_extended_by_form,
     redirect_to_claim,
     redirect_with_session_cookie,
@@ -86,8 +86,8 @@ def _describe(handle: str, opened: OpenedClaim) -> ClaimToSignOut:
 async def close_oldest_claims(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    """End the sessions of the oldest claims, or that of the claim in the URL. A form that is sent
-    twice changes nothing more."""
+    """Delete the cookies of the oldest claims so that the claim in the URL can stay open, or end
+    the session of the claim in the URL. Sending the form twice has no further effect."""
     context = site.build_claim_context(request, opened)
     if form.get("do") == "back":
         async with site.resources.database.transaction() as tx:
@@ -155,8 +155,8 @@ async def submit_end(
     async with site.resources.database.transaction() as tx:
         work = site.build_work(tx, opened.merchant, opened.session.session_id)
         await end_session(work, opened.session)
-    # Keep the cookie. It opens nothing, but the page can tell why, and text that another tab
-    # submits is saved.
+    # Keep the cookie. It opens nothing, but a page can say that the session was ended, and text
+    # that another tab submits is saved.
     return site.redirect(site.build_claim_context(request, opened), "ended")
 
 
@@ -198,24 +198,26 @@ async def get_imprint_page(site: DebtorSite, request: DebtorRequest) -> Response
     )
 
 
-_DOCUMENTS_PLACE = "documents"
+_DOCUMENTS_RETURN_PAGE = "documents"
 DOCUMENTS: Detail[list[AttachedFile]] = Detail(
     nest_rows(LOAD_ATTACHED, *KEY, str(MAX_ATTACHMENTS)), list[AttachedFile]
 )
 
 
 @in_session_with(DOCUMENTS)
-@requires_level(Level.FACT, _DOCUMENTS_PLACE)
+@requires_level(Level.FACT, _DOCUMENTS_RETURN_PAGE)
 async def get_documents_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
     check_feature(opened, "DOCUMENTS")
-    return _answer_list(site, request, opened)
+    return _answer_document_list(site, request, opened)
 
 
 @in_session_with(DOCUMENTS)
-@requires_level(Level.FACT, _DOCUMENTS_PLACE)
-async def send_document(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+@requires_level(Level.FACT, _DOCUMENTS_RETURN_PAGE)
+async def download_document(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     check_feature(opened, "DOCUMENTS")
     attachment_id = _parse_id(request.path_params["attachment_id"])
     # Return the connection to the pool before the file storage is called.
@@ -225,11 +227,11 @@ async def send_document(site: DebtorSite, request: DebtorRequest, opened: Opened
     try:
         content = await site.storage.load(attached.storage_key)
     except ContentMissing:
-        return _answer_list(site, request, opened, missing=attached)
+        return _answer_document_list(site, request, opened, missing=attached)
     return build_file_response(content, attached.content_type, name_document(attached))
 
 
-def _answer_list(
+def _answer_document_list(
     site: DebtorSite,
     request: DebtorRequest,
     opened: OpenedClaim,
@@ -250,11 +252,11 @@ def _parse_id(text: str) -> UUID:
         raise NotFound("There is no such document of this claim.") from None
 
 
-_OTHERS_PLACE = "others"
+_OTHERS_RETURN_PAGE = "others"
 
 
 @in_session_with(OTHERS)
-@requires_level(Level.CODE, _OTHERS_PLACE)
+@requires_level(Level.CODE, _OTHERS_RETURN_PAGE)
 async def get_other_claims_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
@@ -263,21 +265,21 @@ async def get_other_claims_page(
 
 
 @accepts_form_with(OTHERS)
-@form_requires_level(Level.CODE, _OTHERS_PLACE)
+@form_requires_level(Level.CODE, _OTHERS_RETURN_PAGE)
 async def redirect_to_other_claim(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """Redirect to the session of another claim, and open one if needed. Raises NotFound: the id
     does not belong to another claim of this debtor."""
     keys, context = site.resources.keys, site.build_claim_context(request, opened)
-    known = {str(each.claim_id): each.claim_id for each in list_other_claims(keys, opened)}
-    claim_id = known.get(request.path_params["other"])
+    claim_ids = {str(each.claim_id): each.claim_id for each in list_other_claims(keys, opened)}
+    claim_id = claim_ids.get(request.path_params["other"])
     if claim_id is None:
         raise NotFound("This is not another claim of the debtor.")
     merchant_id, sessions = opened.merchant.merchant_id, await load_browser_sessions(site, request)
-    back = find_session_of_claim(site, sessions, merchant_id, claim_id, level=opened.session.level)
-    if back is not None:
-        return redirect_to_claim(site, context, back)
+    handle = find_handle_of_claim(site, sessions, merchant_id, claim_id, level=opened.session.level)
+    if handle is not None:
+        return redirect_to_claim(site, context, handle)
     session_id = site.resources.ids.new(site.now())
     other = OtherClaimOpening(claim_id, session_id, site.draw_randomness())
     async with site.resources.database.transaction() as tx:
@@ -305,7 +307,7 @@ PAGES: RoutedPages = {
     "imprint": {"GET": get_imprint_page},
     "impressum": {"GET": get_imprint_page},
     "documents": {"GET": get_documents_page},
-    "document": {"GET": send_document},
+    "document": {"GET": download_document},
     "others": {"GET": get_other_claims_page},
     "other": {"GET": redirect_to_other_claims, "POST": redirect_to_other_claim},
 }

@@ -75,7 +75,8 @@ class ClaimPage(Page, frozen=True):
     # Whether the merchant offers a way to pay.
     can_pay: bool
     can_dispute: bool
-    # Whether the claim was opened with a message alone, so that the reader may not be the debtor.
+    # Whether the page offers to report that the reader is not the debtor, because the claim was
+    # opened with a message alone.
     offers_not_me: bool
     currency: str
     timezone: str

@@ -32,7 +32,7 @@ from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.contact_preferences.store import (
     PendingChange,
     delete_change,
-    find_written_address,
+    find_email_recipient,
     load_change,
     save_change,
     save_failure,
@@ -63,27 +63,27 @@ async def change_channels(
     if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
         raise NotFound(f"There is no claim {claim_id}.")
     on_file = await load_on_file(work.tx, work.merchant_id, claim_id)
-    chosen = compute_way_changes(await list_contact_ways(work, keys, on_file), wanted)
-    if chosen is None:
+    changes = compute_way_changes(await list_contact_ways(work, keys, on_file), wanted)
+    if changes is None:
         return None
-    for way in chosen.suppressed:
+    for way in changes.suppressed:
         await suppress(work, keys, way.channel, address=way.address, reason="DEBTOR")
-    for way in chosen.lifted:
+    for way in changes.lifted:
         await lift_suppression(work, keys, way.channel, way.address)
-    return chosen
+    return changes
 
 
 async def unsubscribe(work: Work, keys: KeyRing, reference: Reference) -> bool:
     """Stop e-mails to the address that a message was sent to. Return False if the message no longer
     exists.
 
-    This is the one-click unsubscribe of a mail program (RFC 8058). It needs no session, because it
-    can be requested by anyone who has the message; repeating it changes nothing. Unlike the
-    preferences page it may suppress the last channel, because a mail program can neither ask which
-    channel to keep nor show an answer.
+    This is the one-click unsubscribe of a mail program (RFC 8058). It needs no session: anyone who
+    has the message can request it, and repeating it changes nothing. Unlike the preferences page it
+    may suppress the last channel, because a mail program can neither ask which channel to keep nor
+    show an answer.
     """
     work.require(Right.CONTACT_SETTINGS)
-    address = await find_written_address(work.tx, work.merchant_id, reference.communication_id)
+    address = await find_email_recipient(work.tx, work.merchant_id, reference.communication_id)
     if address is None:
         return False
     await suppress(work, keys, "EMAIL", address=address, reason="DEBTOR")
@@ -105,8 +105,8 @@ async def list_contact_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[
 def build_contact_ways(
     keys: KeyRing, merchant: Merchant, on_file: OnFile, suppressions: KnownSuppressions | None
 ) -> list[ContactWay] | None:
-    """Build the same list as `list_contact_ways` from what the page has loaded. None if an address
-    has changed since, so that its suppression is not among `suppressions`."""
+    """Build the same list as `list_contact_ways` from what the page has loaded. Return None if an
+    address has changed since, so that its suppression is not among `suppressions`."""
     addresses = list_addresses(on_file, merchant.configuration.channels)
     digests = digest_addresses(keys, merchant.merchant_id, addresses)
     if suppressions is None or not all(map(suppressions.covers, digests.values())):
@@ -118,7 +118,7 @@ def build_contact_ways(
 
 
 CHANGE_CODE_LIFETIME = timedelta(minutes=10)
-_PATCHED: dict[NoticeChannel, str] = {"EMAIL": "email", "SMS": "mobileNumber"}
+_FIELD_BY_CHANNEL: dict[NoticeChannel, str] = {"EMAIL": "email", "SMS": "mobileNumber"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +144,11 @@ async def request_change(
         return repeated
     sent = await send_notice(work, keys, notice)
     if isinstance(sent, UUID):
-        to = notice.addressee
-        change = PendingChange(to.channel, to.recipient, sent, work.real_now + CHANGE_CODE_LIFETIME)
-        await save_change(work.tx, work.merchant_id, to.claim_id, change)
+        addressee = notice.addressee
+        change = PendingChange(
+            addressee.channel, addressee.recipient, sent, work.real_now + CHANGE_CODE_LIFETIME
+        )
+        await save_change(work.tx, work.merchant_id, addressee.claim_id, change)
     return sent
 
 
@@ -156,11 +158,11 @@ async def _is_untried(work: Work, notice: DebtorNotice, notice_id: UUID) -> bool
 
 
 async def confirm_change(
-    work: Work, keys: KeyRing, typed: TypedChangeCode, tell: Callable[[PendingChange, str],
+    work: Work, keys: KeyRing, typed: TypedChangeCode, write_notice: Callable[[PendingChange, str],
     DebtorNotice],
 ) -> PendingChange | WrongAttempt | Locked:  # fmt: skip
-    """Change the address if the code is correct. `tell` composes the notice to the old address,
-    which is its second argument.
+    """Change the address if the code is correct. `write_notice` writes the notice of the change to
+    the old address, which is its second argument.
 
     The result is the same for a code that is wrong, expired, entered too often or was never sent.
     The caller commits in every case, because wrong attempts are counted. Raises NotFound: the claim
@@ -170,9 +172,9 @@ async def confirm_change(
     claim = work.merchant_id, typed.claim_id
     if await lock_claim(work.tx, *claim) is None:
         raise NotFound(f"There is no claim {typed.claim_id}.")
-    tries = await lock_attempts_of_claim(work.tx, claim, work.real_now)
-    if isinstance(tries, Locked):
-        return tries
+    attempts = await lock_attempts_of_claim(work.tx, claim, work.real_now)
+    if isinstance(attempts, Locked):
+        return attempts
     change = await load_change(work.tx, work.merchant_id, typed.claim_id)
     is_live = (
         change is not None and change.failures < MAX_FAILURES and work.real_now < change.expires_at
@@ -183,14 +185,16 @@ async def confirm_change(
         or not is_notice_code(keys, change.notice_id, typed.text, change.key_version)
     ):
         await save_failure(work.tx, work.merchant_id, typed.claim_id)
-        return await record_failure(work.tx, claim, tries, work.real_now)
-    before = await load_on_file(work.tx, work.merchant_id, typed.claim_id)
-    old = before.email if change.channel == "EMAIL" else before.mobile_number
-    await change_contact_data(work, typed.claim_id, {_PATCHED[change.channel]: change.address})
+        return await record_failure(work.tx, claim, attempts, work.real_now)
+    on_file = await load_on_file(work.tx, work.merchant_id, typed.claim_id)
+    old = on_file.email if change.channel == "EMAIL" else on_file.mobile_number
+    await change_contact_data(
+        work, typed.claim_id, {_FIELD_BY_CHANNEL[change.channel]: change.address}
+    )
     await delete_change(work.tx, work.merchant_id, typed.claim_id)
     if old:
-        await send_notice(work, keys, tell(change, old))
+        await send_notice(work, keys, write_notice(change, old))
     masked = mask_address(change.channel, change.address)
-    told = ContactChangeFacts(change.channel, work.now, masked)
-    await notify_debtor(work, typed.claim_id, str(change.notice_id), told)
+    change_facts = ContactChangeFacts(change.channel, work.now, masked)
+    await notify_debtor(work, typed.claim_id, str(change.notice_id), change_facts)
     return change

@@ -37,23 +37,23 @@ from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.http.requests import read_body
 
-# Verification returns to this page, which shows masked addresses.
-_PLACE = "reach"
+# The name of this page in RETURN_PAGES. It shows masked addresses, so a known fact suffices.
+_RETURN_PAGE = "reach"
 # The values of `saved` in the page's address.
 _SAVED = ("language", "channels", "email", "sms")
 
 
 @in_session_with(SUPPRESSIONS)
-@requires_level(Level.FACT, _PLACE)
+@requires_level(Level.FACT, _RETURN_PAGE)
 async def get_preferences_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
     check_feature(opened, "PREFERENCES")
-    return await _answer(site, request, opened, saved=request.find_parameter("saved"))
+    return await _answer_preferences(site, request, opened, saved=request.find_parameter("saved"))
 
 
 @accepts_form
-@form_requires_level(Level.FACT, _PLACE)
+@form_requires_level(Level.FACT, _RETURN_PAGE)
 async def save_language(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
@@ -71,7 +71,7 @@ async def save_language(
 
 
 @accepts_form
-@form_requires_level(Level.FACT, _PLACE)
+@form_requires_level(Level.FACT, _RETURN_PAGE)
 async def save_channels(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
@@ -79,20 +79,22 @@ async def save_channels(
     wanted = [channel for channel in CHANNELS if form.get(channel) == "use"]
     async with site.resources.database.transaction() as tx:
         work = site.build_work(tx, opened.merchant, opened.session.session_id)
-        chosen = await change_channels(work, site.resources.keys, opened.facts.claim_id, wanted)
-    if chosen is None:
-        return await _answer(site, request, opened, is_last=True)
+        changes = await change_channels(work, site.resources.keys, opened.facts.claim_id, wanted)
+    if changes is None:
+        return await _answer_preferences(site, request, opened, is_last=True)
     return site.redirect(site.build_claim_context(request, opened), "preferences", saved="channels")
 
 
 @in_session
-async def redirect_back(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def redirect_to_preferences(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     """Redirect a GET request for an address that accepts only forms, for example after a change of
     language."""
     return site.redirect(site.build_claim_context(request, opened), "preferences")
 
 
-async def _answer(
+async def _answer_preferences(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim,
     *, saved: str | None = None, is_last: bool = False,
 ) -> Response:  # fmt: skip
@@ -100,13 +102,13 @@ async def _answer(
     left."""
     context = site.build_claim_context(request, opened)
     page = describe_preferences(
-        opened, context, site.pages.languages, await _find_ways(site, opened),
+        opened, context, site.pages.languages, await _list_ways(site, opened),
         saved=saved if saved in _SAVED else None, is_last=is_last,
     )  # fmt: skip
     return site.render_page(context, page, 422 if is_last else 200)
 
 
-async def _find_ways(site: DebtorSite, opened: OpenedClaim) -> list[ContactWay]:
+async def _list_ways(site: DebtorSite, opened: OpenedClaim) -> list[ContactWay]:
     """List the addresses. Suppressions are read again if an address has changed since the session
     was opened."""
     keys, on_file = site.resources.keys, opened.facts.on_file
@@ -123,7 +125,7 @@ _MAX_BYTES = 8 * 1024
 
 
 async def get_unsubscribe_page(site: DebtorSite, request: DebtorRequest) -> Response:
-    reference, merchant = _read(site, request), None
+    reference, merchant = _parse_reference(site, request), None
     if reference is not None:
         async with site.resources.database.connection() as connection:
             merchant = await load_merchant(connection, reference.merchant_id)
@@ -134,7 +136,7 @@ async def submit_unsubscribe(site: DebtorSite, request: DebtorRequest) -> Respon
     """Unsubscribe. The response is not a redirect, because mail programs follow none (RFC 8058,
     section 3.1)."""
     await read_body(request, _MAX_BYTES)
-    reference, merchant = _read(site, request), None
+    reference, merchant = _parse_reference(site, request), None
     if reference is not None:
         async with site.resources.database.transaction() as tx:
             merchant = await load_merchant(tx, reference.merchant_id)
@@ -145,7 +147,7 @@ async def submit_unsubscribe(site: DebtorSite, request: DebtorRequest) -> Respon
     return _answer_unsubscribe(site, request, merchant, is_done=True)
 
 
-def _read(site: DebtorSite, request: DebtorRequest) -> Reference | None:
+def _parse_reference(site: DebtorSite, request: DebtorRequest) -> Reference | None:
     return parse_reference(site.resources.keys, request.path_params["reference"])
 
 
@@ -161,7 +163,7 @@ def _answer_unsubscribe(
 
 PAGES: RoutedPages = {
     "preferences": {"GET": get_preferences_page},
-    "language": {"GET": redirect_back, "POST": save_language},
-    "channels": {"GET": redirect_back, "POST": save_channels},
+    "language": {"GET": redirect_to_preferences, "POST": save_language},
+    "channels": {"GET": redirect_to_preferences, "POST": save_channels},
     "unsubscribe": {"GET": get_unsubscribe_page, "POST": submit_unsubscribe},
 }

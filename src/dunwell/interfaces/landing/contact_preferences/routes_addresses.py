@@ -28,7 +28,7 @@ from dunwell.interfaces.landing.contact_preferences.views import (
     CHANGEABLE,
     AddressFault,
     AddressPage,
-    mask_present,
+    mask_address_on_file,
     parse_address,
     render_address,
 )
@@ -56,13 +56,13 @@ from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.requests import ForeignForm
 from dunwell.platform.errors import NotFound
 
-_PLACE = "preferences"
+_RETURN_PAGE = "preferences"
 # The maximum length of the form's field.
 _MAX_LENGTH = 254
 
 
 @in_session_with(NEW_ADDRESSES)
-@requires_level(Level.CODE, _PLACE)
+@requires_level(Level.CODE, _RETURN_PAGE)
 async def get_address_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
@@ -84,24 +84,24 @@ async def submit_address(site: DebtorSite, request: DebtorRequest) -> Response:
             raise
         return await _answer_stale(site, request, opened, typed)
     if not opened.session.level.reaches(Level.CODE):
-        return site.redirect_to_verification(request, opened, _PLACE)
-    return await _take(site, request, opened, form)
+        return site.redirect_to_verification(request, opened, _RETURN_PAGE)
+    return await _accept_address(site, request, opened, form)
 
 
 async def _answer_stale(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, typed: str
 ) -> Response:
-    """Save what was entered with the current session, which shows it again."""
+    """Save what was entered in the current session, whose form shows it again."""
     channel = _find_channel(request, opened)
     async with site.resources.database.transaction() as tx:
         await lock_claim(tx, opened.merchant.merchant_id, opened.facts.claim_id)
         await save_typed_address(tx, opened.session, channel, typed)
     if not opened.session.level.reaches(Level.CODE):
-        return site.redirect_to_verification(request, opened, _PLACE)
+        return site.redirect_to_verification(request, opened, _RETURN_PAGE)
     return _answer_form(site, request, opened, typed=typed, is_stale=True)
 
 
-async def _take(
+async def _accept_address(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
     channel = _find_channel(request, opened)
@@ -110,17 +110,17 @@ async def _take(
     )
     if fault is not None:
         return _answer_form(site, request, opened, typed=address, fault=fault)
-    return await _send(site, request, opened, channel=channel, address=address)
+    return await _send_change_code(site, request, opened, channel=channel, address=address)
 
 
 @in_session_with(NEW_ADDRESSES)
-@requires_level(Level.CODE, _PLACE)
+@requires_level(Level.CODE, _RETURN_PAGE)
 async def get_code_page(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     return _answer_code(site, request, opened, is_wrong=False)
 
 
 @accepts_form
-@form_requires_level(Level.CODE, _PLACE)
+@form_requires_level(Level.CODE, _RETURN_PAGE)
 async def enter_code(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
@@ -128,16 +128,16 @@ async def enter_code(
     context, keys = site.build_claim_context(request, opened), site.resources.keys
     typed = TypedChangeCode(opened.facts.claim_id, form.get("code", ""))
 
-    def tell(change: PendingChange, old: str) -> DebtorNotice:
+    def write_notice(change: PendingChange, old: str) -> DebtorNotice:
         language = opened.facts.language or context.language
         addressee = Addressee(opened.facts.claim_id, change.channel, old, language)
         masked = mask_address(change.channel, change.address)
-        told = ChangeNoticeFacts(change.channel, opened.merchant.now(site.resources.clock), masked)
-        return site.notices.write(opened.merchant, addressee, told)
+        facts = ChangeNoticeFacts(change.channel, opened.merchant.now(site.resources.clock), masked)
+        return site.notices.write(opened.merchant, addressee, facts)
 
     async with site.resources.database.transaction() as tx:
         work = site.build_work(tx, opened.merchant, opened.session.session_id)
-        result = await confirm_change(work, keys, typed, tell)
+        result = await confirm_change(work, keys, typed, write_notice)
     if isinstance(result, Locked):
         return answer_problem(site, context, describe_lock(result))
     if isinstance(result, WrongAttempt):
@@ -147,7 +147,7 @@ async def enter_code(
 
 
 @accepts_form
-@form_requires_level(Level.CODE, _PLACE)
+@form_requires_level(Level.CODE, _RETURN_PAGE)
 async def send_again(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
@@ -157,7 +157,7 @@ async def send_again(
         change = await load_change(connection, opened.merchant.merchant_id, opened.facts.claim_id)
     if change is None or change.channel != channel:
         return await redirect_to_form(site, request)
-    return await _send(site, request, opened, channel=channel, address=change.address)
+    return await _send_change_code(site, request, opened, channel=channel, address=change.address)
 
 
 @in_session
@@ -167,10 +167,12 @@ async def redirect_to_form(
     """Redirect a GET request for an address that accepts only forms, for example after a change of
     language."""
     _find_channel(request, opened)
-    return site.redirect(site.build_claim_context(request, opened), "address", **_name(request))
+    return site.redirect(
+        site.build_claim_context(request, opened), "address", **_build_path_parameter(request)
+    )
 
 
-async def _send(
+async def _send_change_code(
     site: DebtorSite,
     request: DebtorRequest,
     opened: OpenedClaim,
@@ -189,7 +191,7 @@ async def _send(
         opened = await site.find_opened(request, NEW_ADDRESSES) or opened
         return answer_too_many_codes(site, context, _build_code_field(request, opened), sent)
     assert isinstance(sent, UUID), "codes use the merchant's channels"
-    return site.redirect(context, "address_code", **_name(request))
+    return site.redirect(context, "address_code", **_build_path_parameter(request))
 
 
 def _answer_form(
@@ -202,7 +204,7 @@ def _answer_form(
         channel=channel,
         typed=typed,
         fault=fault,
-        masked=mask_present(opened, channel),
+        masked=mask_address_on_file(opened, channel),
         is_stale=is_stale,
     )
     status = 422 if fault else 409 if is_stale else 200
@@ -221,12 +223,12 @@ def _build_code_field(request: DebtorRequest, opened: OpenedClaim) -> CodeField:
     channel, found = _find_channel(request, opened), NEW_ADDRESSES.read(opened.detail)
     waiting, typed = found.waiting, found.find_typed(channel)
     if waiting is None or waiting.channel != channel:
-        return CodeField(channel, "address", _name(request))
+        return CodeField(channel, "address", _build_path_parameter(request))
     sent_to = render_address(channel, typed) if typed and typed == waiting.address else None
     return CodeField(
         channel=channel,
         page="address",
-        values=_name(request),
+        values=_build_path_parameter(request),
         sent_to=sent_to,
         is_undelivered=bool(waiting.is_undelivered),
     )
@@ -252,7 +254,7 @@ def _find_channel(request: DebtorRequest, opened: OpenedClaim) -> NoticeChannel:
     return channel
 
 
-def _name(request: DebtorRequest) -> dict[str, str]:
+def _build_path_parameter(request: DebtorRequest) -> dict[str, str]:
     """Return the parameter of the page's address."""
     return {"what": request.path_params["what"]}
 

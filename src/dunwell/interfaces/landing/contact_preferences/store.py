@@ -22,7 +22,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose, nest_row, nest_rows
 
 # Replaces the pending change of the claim.
-_SAVE = """
+_SAVE_CHANGE = """
 INSERT INTO pending_contact_changes (merchant_id, claim_id, channel, address, notice_id, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (merchant_id, claim_id) DO UPDATE
@@ -38,19 +38,19 @@ SELECT channel, address, notice_id, expires_at, failures,
 FROM pending_contact_changes change
 WHERE merchant_id = $1 AND claim_id = $2
 """
-_SAVE_WRONG = """
+_SAVE_FAILURE = """
 UPDATE pending_contact_changes SET failures = failures + 1 WHERE merchant_id = $1 AND claim_id = $2
 """
-_REMOVE = "DELETE FROM pending_contact_changes WHERE merchant_id = $1 AND claim_id = $2"
+_REMOVE_CHANGE = "DELETE FROM pending_contact_changes WHERE merchant_id = $1 AND claim_id = $2"
 # Uses the index pending_contact_changes_expiry.
-_SWEEP = """
+_REMOVE_OLD_CHANGES = """
 DELETE FROM pending_contact_changes
 WHERE (merchant_id, claim_id) IN (
     SELECT merchant_id, claim_id FROM pending_contact_changes WHERE expires_at < $1 LIMIT $2
 )
 """
 # Uses the primary keys. If the content of a message was deleted, it has no address any more.
-_FIND_WRITTEN = """
+_FIND_EMAIL_RECIPIENT = """
 SELECT content.recipient
 FROM communications contact
 JOIN communication_contents content USING (merchant_id, communication_id)
@@ -64,9 +64,9 @@ WHERE merchant_id = $1 AND notice_id = $2 AND channel = 'EMAIL'
 SUPPRESSIONS: Detail[KnownSuppressions | None] = Detail(
     nest_row(LOAD_KNOWN, "s.merchant_id", "s.address_digests"), KnownSuppressions | None
 )
-_FIELD = "address"
+_DRAFT_FIELD = "address"
 # Uses the primary keys.
-_LOAD_WAITING = """
+_LOAD_PENDING = """
 SELECT change.channel, change.address, notice.state = 'FAILED' AS is_undelivered
 FROM pending_contact_changes change
 LEFT JOIN debtor_notices notice
@@ -83,7 +83,7 @@ WHERE draft.merchant_id = $1 AND draft.session_id = $2 AND draft.subject LIKE 'a
 
 @dataclass(frozen=True, slots=True)
 class PendingChange:
-    """An address to which a code was sent. All times are real times."""
+    """A change to a new address to which a code was sent. Its times are real times."""
 
     channel: NoticeChannel
     address: str
@@ -98,7 +98,7 @@ async def save_change(
     tx: Connection, merchant_id: int, claim_id: int, change: PendingChange
 ) -> None:
     await tx.execute(
-        _SAVE, merchant_id, claim_id, change.channel, change.address, change.notice_id,
+        _SAVE_CHANGE, merchant_id, claim_id, change.channel, change.address, change.notice_id,
         change.expires_at,
     )  # fmt: skip
 
@@ -108,25 +108,25 @@ async def load_change(tx: Connection, merchant_id: int, claim_id: int) -> Pendin
     return None if row is None else PendingChange(**row)
 
 
-async def find_written_address(
+async def find_email_recipient(
     tx: Connection, merchant_id: int, communication_id: UUID
 ) -> str | None:
-    """Find the address that an e-mail was sent to. None if there is no such e-mail or its content
-    was deleted."""
-    address: str | None = await tx.fetchval(_FIND_WRITTEN, merchant_id, communication_id)
+    """Find the address that an e-mail was sent to. Return None if there is no such e-mail or its
+    content was deleted."""
+    address: str | None = await tx.fetchval(_FIND_EMAIL_RECIPIENT, merchant_id, communication_id)
     return address
 
 
 async def save_failure(tx: Connection, merchant_id: int, claim_id: int) -> None:
-    await tx.execute(_SAVE_WRONG, merchant_id, claim_id)
+    await tx.execute(_SAVE_FAILURE, merchant_id, claim_id)
 
 
 async def delete_change(tx: Connection, merchant_id: int, claim_id: int) -> None:
-    await tx.execute(_REMOVE, merchant_id, claim_id)
+    await tx.execute(_REMOVE_CHANGE, merchant_id, claim_id)
 
 
 async def delete_old_changes(tx: Connection, before: datetime, limit: int) -> int:
-    tag: str = await tx.execute(_SWEEP, before, limit)
+    tag: str = await tx.execute(_REMOVE_OLD_CHANGES, before, limit)
     return int(tag.rpartition(" ")[2])
 
 
@@ -159,7 +159,7 @@ class NewAddresses(msgspec.Struct, frozen=True, gc=False):
 NEW_ADDRESSES: Detail[NewAddresses] = Detail(
     compose(
         "json_build_object('waiting', {waiting}, 'typed', {typed})",
-        waiting=nest_row(_LOAD_WAITING, *KEY),
+        waiting=nest_row(_LOAD_PENDING, *KEY),
         typed=nest_rows(_LOAD_TYPED, "s.merchant_id", "s.session_id"),
     ),
     NewAddresses,
@@ -170,11 +170,13 @@ async def save_typed_address(
     tx: Connection, session: Session, channel: NoticeChannel, address: str
 ) -> None:
     """Save the entered address in place of a previous one. The claim must be locked."""
-    key = DraftKey(session.merchant_id, session.claim_id, session.session_id, _name(channel))
+    key = DraftKey(
+        session.merchant_id, session.claim_id, session.session_id, _build_subject(channel)
+    )
     await lock_draft(tx, key, session.expires_at + ENDED_SESSION_RETENTION)
-    await save_fields(tx, key, {_FIELD: address})
+    await save_fields(tx, key, {_DRAFT_FIELD: address})
 
 
-def _name(channel: NoticeChannel) -> str:
+def _build_subject(channel: NoticeChannel) -> str:
     """Return the subject of the draft."""
     return f"address:{channel}"

@@ -24,7 +24,7 @@ _MOBILE = (
     phonenumbers.PhoneNumberType.MOBILE,
     phonenumbers.PhoneNumberType.FIXED_LINE_OR_MOBILE,
 )
-_NO_COUNTRY = (None, phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY)
+_REGIONS_WITHOUT_COUNTRY = (None, phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY)
 AddressFault = Literal["WRONG_EMAIL", "WRONG_NUMBER", "SAME"]
 
 
@@ -52,7 +52,7 @@ class ContactWay:
 
 @dataclass(frozen=True, slots=True)
 class ContactWayChanges:
-    """The addresses to suppress and to lift."""
+    """The addresses to suppress, and those whose suppression to lift."""
 
     suppressed: Sequence[ContactWay]
     lifted: Sequence[ContactWay]
@@ -61,8 +61,8 @@ class ContactWayChanges:
 def compute_way_changes(
     ways: Sequence[ContactWay], wanted: Collection[str]
 ) -> ContactWayChanges | None:
-    """Compute the changes that leave exactly the `wanted` channels in use. None if no channel would
-    be left."""
+    """Compute the changes that leave exactly the `wanted` channels in use. Return None if no
+    channel would be left."""
     free = [way for way in ways if way.may_choose]
     if free and not any(way.channel in wanted for way in free):
         return None
@@ -73,26 +73,26 @@ def compute_way_changes(
 
 
 def parse_address(
-    channel: NoticeChannel, typed: str, present: str | None
+    channel: NoticeChannel, typed: str, on_file: str | None
 ) -> tuple[str, AddressFault | None]:
     """Parse an entered address. Return it as it is stored, with a fault or None. A number without a
-    country code is read in the country of `present`, the number on file."""
+    country code is read in the country of `on_file`, the number on file."""
     typed = typed.strip()[:_MAX_LENGTH]
-    address = typed if channel == "EMAIL" else _parse_number(typed, present)
+    address = typed if channel == "EMAIL" else _parse_number(typed, on_file)
     if channel == "EMAIL" and not is_email_address(typed):
         return typed, "WRONG_EMAIL"
     if address is None:
         return typed, "WRONG_NUMBER"
-    if present and normalize_address(channel, address) == normalize_address(channel, present):
+    if on_file and normalize_address(channel, address) == normalize_address(channel, on_file):
         return typed, "SAME"
     return address, None
 
 
-def _parse_number(typed: str, present: str | None) -> str | None:
+def _parse_number(typed: str, on_file: str | None) -> str | None:
     try:
         region = None
-        if present is not None:
-            region = phonenumbers.region_code_for_number(phonenumbers.parse(present))
+        if on_file is not None:
+            region = phonenumbers.region_code_for_number(phonenumbers.parse(on_file))
         number = phonenumbers.parse(typed, region)
     except phonenumbers.NumberParseException:
         return None
@@ -106,12 +106,13 @@ def _is_mobile(number: phonenumbers.PhoneNumber) -> bool:
     """Return whether a text message to this number costs as much as to any mobile number. Satellite
     and ship numbers (+870, +881) also count as mobile, but they belong to no country: a message
     costs many times as much, and the owner of the number may receive a share."""
-    is_a_countrys = phonenumbers.region_code_for_number(number) not in _NO_COUNTRY
-    return is_a_countrys and phonenumbers.number_type(number) in _MOBILE
+    has_country = phonenumbers.region_code_for_number(number) not in _REGIONS_WITHOUT_COUNTRY
+    return has_country and phonenumbers.number_type(number) in _MOBILE
 
 
 def render_address(channel: NoticeChannel, address: str) -> str:
-    """Render the address for comparison. A number is grouped as in its country."""
+    """Render the address so that a reader can check it. A phone number is grouped as in its
+    country."""
     if channel == "EMAIL":
         return address
     try:
@@ -185,17 +186,17 @@ def describe_preferences(
     )
 
 
-def mask_present(opened: OpenedClaim, channel: NoticeChannel) -> str | None:
+def mask_address_on_file(opened: OpenedClaim, channel: NoticeChannel) -> str | None:
     """Mask the address on file."""
-    present = opened.facts.on_file.find(channel)
-    return mask_address(channel, present) if present else None
+    on_file = opened.facts.on_file.find(channel)
+    return mask_address(channel, on_file) if on_file else None
 
 
 def _list_addresses(opened: OpenedClaim) -> list[ShownAddress]:
     """List the changeable addresses whose channel the merchant uses, because only there a code can
     be sent."""
     return [
-        ShownAddress(name, channel, mask_present(opened, channel))
+        ShownAddress(name, channel, mask_address_on_file(opened, channel))
         for name, channel in CHANGEABLE.items()
         if channel in opened.merchant.configuration.channels
     ]

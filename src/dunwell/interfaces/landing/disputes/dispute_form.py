@@ -26,7 +26,7 @@ from dunwell.interfaces.landing.session.drafts import (
     FormDraft,
     SubmittedForm,
     build_claim_draft_key,
-    show_version,
+    put_version_first,
 )
 from dunwell.interfaces.landing.session.store import OpenedClaim, delete_draft_file, load_draft
 from dunwell.interfaces.landing.web.site import DebtorSite
@@ -34,7 +34,7 @@ from dunwell.interfaces.web.amounts import parse_amount
 from dunwell.platform.errors import Fault, Unavailable
 from dunwell.platform.text.texts import is_printable
 
-# The value of an answer that could not be parsed. No kind of question accepts it.
+# The value of an answer that could not be parsed. Every kind of question rejects it as a fault.
 _UNREADABLE = "?"
 _DATE_PARTS = ("year", "month", "day")
 
@@ -56,8 +56,10 @@ def list_fields(reason: OfferedReason) -> list[str]:
 
 def extract_fields(reason: OfferedReason, form: Mapping[str, str]) -> dict[str, str]:
     """Return the typed texts without characters that cannot be shown."""
-    picked = {name: _tidy(form[name]) for name in list_fields(reason) if name in form}
-    return {name: text for name, text in picked.items() if text.strip()}
+    entered = {
+        name: _remove_control_characters(form[name]) for name in list_fields(reason) if name in form
+    }
+    return {name: text for name, text in entered.items() if text.strip()}
 
 
 def parse_answers(
@@ -69,7 +71,7 @@ def parse_answers(
     for question in list_questions(reason):
         typed = [fields.get(name, "").strip() for name in _list_parts(question)]
         if any(typed):
-            answers[question.name] = _read(question, typed, currency, language)
+            answers[question.name] = _parse_answer(question, typed, currency, language)
     message = fields.get(MESSAGE_FIELD, "").strip() or None
     faults = list(find_answer_faults(reason, answers, message, today))
     return ParsedAnswers(answers, message, faults)
@@ -81,7 +83,7 @@ def _list_parts(question: DisputeQuestion) -> list[str]:
     return [question.name]
 
 
-def _read(question: DisputeQuestion, typed: list[str], currency: str, language: str) -> str:
+def _parse_answer(question: DisputeQuestion, typed: list[str], currency: str, language: str) -> str:
     if question.kind is QuestionKind.DAY:
         return _parse_day(typed)
     if question.kind is QuestionKind.AMOUNT:
@@ -98,7 +100,7 @@ def _parse_day(typed: list[str]) -> str:
     return f"{year:0>4}-{month:0>2}-{day:0>2}"
 
 
-def _tidy(text: str) -> str:
+def _remove_control_characters(text: str) -> str:
     """Remove control characters."""
     if is_printable(text):
         return text
@@ -111,7 +113,8 @@ _MAX_REVISION_DIGITS = 9
 async def save_typed_form(
     site: DebtorSite, opened: OpenedClaim, typed: SubmittedForm, removed: str
 ) -> SavedDisputeDraft:
-    """Save the form. `removed` is the upload of a file that the debtor has removed."""
+    """Save the form as a draft. `removed` is the id of the upload that the debtor has removed, or
+    ""."""
     ticket_id = _parse_ticket_id(removed)
     async with site.resources.database.transaction() as tx:
         work = site.build_work(tx, opened.merchant, opened.session.session_id)
@@ -129,21 +132,24 @@ async def save_typed_form(
 async def load_dispute_draft(
     site: DebtorSite, opened: OpenedClaim, reason: OfferedReason, state: QuestionsState
 ) -> FormDraft:
-    """Load the draft for this reason, if there is one."""
-    subject, is_new = _name_subject(reason), state.faults or state.refusals or state.is_news
+    """Load the draft for this reason, or an empty one if there is none."""
+    subject, is_new = (
+        _build_subject(reason),
+        state.faults or state.refusals or state.has_conflicting_state,
+    )
     if subject not in opened.drafts and not is_new:
         return FormDraft(subject)
     key = build_claim_draft_key(opened.merchant.merchant_id, opened.facts.claim_id, subject)
     async with site.resources.database.connection() as connection:
         draft = await load_draft(connection, key)
-    return draft if state.overtaking is None else show_version(draft, state.overtaking)
+    return draft if state.overtaking is None else put_version_first(draft, state.overtaking)
 
 
 def parse_dispute_form(
     site: DebtorSite, reason: OfferedReason, received: ReceivedForm
 ) -> SubmittedForm:
     return SubmittedForm(
-        _name_subject(reason),
+        _build_subject(reason),
         _parse_form_id(site, received.fields.get("form", "")),
         fields=extract_fields(reason, received.fields),
         uploads=received.uploads,
@@ -175,5 +181,5 @@ def _parse_form_id(site: DebtorSite, given: str) -> UUID:
         return site.resources.ids.new(site.now())
 
 
-def _name_subject(reason: OfferedReason) -> str:
+def _build_subject(reason: OfferedReason) -> str:
     return SUBJECT + reason.name

@@ -31,7 +31,7 @@ from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 
 OVERDUE_SECONDS = 60.0
-_SET_SIZE = 100
+_BATCH_SIZE = 100
 _OVERDUE = Counter(
     "dunwell_disputes_overdue", "Disputes that were not answered by the promised day.",
     registry=REGISTRY,
@@ -41,17 +41,17 @@ log = structlog.get_logger(__name__)
 
 
 async def notify_overdue_disputes(resources: Resources, writer: NoticeWriter) -> int:
-    """Notify merchants of overdue disputes. Return the number of notices; 0 if none was due."""
-    told = 0
+    """Notify merchants of overdue disputes. Return the number of disputes that were handled."""
+    notified = 0
     async with resources.database.connection() as connection:
         merchant_ids = await list_merchants_with_unreported_disputes(connection)
     for merchant_id in merchant_ids:
         async with resources.database.connection() as connection:
             merchant = await load_merchant(connection, merchant_id)
-            found = await _find(resources, connection, merchant) if merchant else []
+            found = await _list_overdue(resources, connection, merchant) if merchant else []
         for claim_id, dispute_id in found:
             try:
-                told += await _tell(
+                notified += await _notify_merchant(
                     resources,
                     writer,
                     merchant_id=merchant_id,
@@ -64,10 +64,10 @@ async def notify_overdue_disputes(resources: Resources, writer: NoticeWriter) ->
                 log.exception(
                     "cannot notify merchant", merchant_id=merchant_id, error=type(error).__name__
                 )
-    return told
+    return notified
 
 
-async def _find(
+async def _list_overdue(
     resources: Resources, connection: Connection, merchant: Merchant
 ) -> list[tuple[int, UUID]]:
     configuration = merchant.configuration
@@ -76,10 +76,10 @@ async def _find(
         configuration.disputes.answer_within_days,
         configuration.timezone,
     )
-    return await list_overdue_disputes(connection, merchant.merchant_id, before, _SET_SIZE)
+    return await list_overdue_disputes(connection, merchant.merchant_id, before, _BATCH_SIZE)
 
 
-async def _tell(
+async def _notify_merchant(
     resources: Resources, writer: NoticeWriter, merchant_id: int, claim_id: int, dispute_id: UUID
 ) -> bool:
     """Notify the merchant. Return False if the dispute was answered or reported meanwhile, or has

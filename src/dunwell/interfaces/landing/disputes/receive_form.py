@@ -37,8 +37,8 @@ from dunwell.platform.errors import (
 )
 from dunwell.platform.http.multipart import UPLOADS, FormLimits, FormPart, SpoolShare
 
-# How long a stored file is kept at least, until a draft or a dispute refers to it.
-_UNTAKEN = timedelta(hours=1)
+# How long a stored file is kept at least if no draft and no dispute refers to it.
+_MIN_LIFETIME = timedelta(hours=1)
 _MAX_TEXT_BYTES = 64 * 1024
 _MAX_PARTS = 30
 # The limit for a form without a session. In our forms texts come before files and are far shorter
@@ -50,7 +50,7 @@ _MAX_BODY_BYTES = MAX_FILES_AT_ONCE * MAX_FILE_BYTES + 256 * 1024
 @dataclass(frozen=True, slots=True)
 class FileRefusal:
     """A file that was refused, or all files if `name` is None. `code` is TOO_LARGE, TOO_MANY, TYPE,
-    EMPTY, AWAY (files cannot be checked at the moment) or FULL (the merchant has no storage left).
+    EMPTY, AWAY (files cannot be checked at the moment), or FULL (the merchant has no storage left).
     """
 
     code: str
@@ -59,9 +59,10 @@ class FileRefusal:
 
 @dataclass(slots=True)
 class ReceivedForm:
-    """`opened` is the claim after the form was read. Its session may have ended, and it is None if
-    the session was deleted. `is_stale` says that the form belongs to a session which this one has
-    replaced: what was entered may be saved, but nothing may be submitted."""
+    """A form as it was received. `opened` is the claim as loaded after the form was read; its
+    session may have ended by then. It is None if the session was deleted. `is_stale` says that the
+    form belongs to a session which this one has replaced: what was entered may be saved, but
+    nothing may be submitted."""
 
     fields: dict[str, str] = field(default_factory=dict)
     uploads: list[PreparedUpload] = field(default_factory=list)
@@ -87,8 +88,8 @@ async def receive_texts(request: DebtorRequest) -> dict[str, str]:
     first 256 KiB are read. Raises ForeignForm and InvalidRequest."""
     texts: dict[str, str] = {}
     limits = FormLimits(
-        parts=_MAX_PARTS, text_bytes=_MAX_TEXT_BYTES, file_bytes=0, overflow=_pass_over,
-        open_file=_Nowhere,
+        parts=_MAX_PARTS, text_bytes=_MAX_TEXT_BYTES, file_bytes=0, overflow=_discard_overflow,
+        open_file=_DiscardingFile,
     )  # fmt: skip
     try:
         async for part in request.read_parts(limits, _MAX_IGNORED_BYTES):
@@ -99,7 +100,7 @@ async def receive_texts(request: DebtorRequest) -> dict[str, str]:
     return texts
 
 
-class _Nowhere:
+class _DiscardingFile:
     """A file object that discards its content."""
 
     def __len__(self) -> int:
@@ -117,7 +118,7 @@ class _Nowhere:
 
 async def _receive(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> ReceivedForm:
     received, count = ReceivedForm(), 0
-    # Only one file of the form is held at a time.
+    # Only one file of the form is in memory at a time.
     share = UPLOADS.get_share(opened.debtor_key)
     share.check_room(MAX_FILE_BYTES)
     try:
@@ -127,7 +128,7 @@ async def _receive(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
             elif part.file_name or part.file or part.is_too_large:
                 _check_token(site, request, opened, received)
                 count += 1
-                await _take_file(site, opened, received, part=part, count=count)
+                await _receive_file(site, opened, received, part=part, count=count)
             if part.file is not None:
                 part.file.close()
         _check_token(site, request, opened, received)
@@ -143,8 +144,8 @@ async def _receive(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 def _check_token(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, received: ReceivedForm
 ) -> None:
-    """Check the form's token. Raises ForeignForm: the form does not certainly come from our
-    pages."""
+    """Check the form's token, and mark the form as stale if the token is of another session. Raises
+    ForeignForm: the form may come from a foreign site."""
     try:
         site.check_token(opened.session, received.fields)
     except ForeignForm:
@@ -161,12 +162,12 @@ async def discard(site: DebtorSite, opened: OpenedClaim, uploads: Sequence[Prepa
     )
 
 
-async def _take_file(
+async def _receive_file(
     site: DebtorSite, opened: OpenedClaim, received: ReceivedForm, part: FormPart, count: int
 ) -> None:
     name = clean_file_name(part.file_name or "")
     code = (
-        await _prepare(site, opened, received, name=name, part=part)
+        await _check_and_store(site, opened, received, name=name, part=part)
         if count <= MAX_FILES_AT_ONCE
         else None
     )
@@ -176,7 +177,7 @@ async def _take_file(
         received.refusals.append(FileRefusal(code, name))
 
 
-async def _prepare(
+async def _check_and_store(
     site: DebtorSite, opened: OpenedClaim, received: ReceivedForm, name: str, part: FormPart
 ) -> str | None:
     """Check and store a file. Return the code of its refusal, or None."""
@@ -200,7 +201,7 @@ async def _prepare(
             site.storage,
             checked,
             now=site.now(),
-            expires_at=max(opened.session.expires_at, site.now() + _UNTAKEN),
+            expires_at=max(opened.session.expires_at, site.now() + _MIN_LIFETIME),
             limit_bytes=limit_bytes,
         )
     except StorageFull:
@@ -223,7 +224,7 @@ def _decode(part: FormPart) -> str:
         raise InvalidRequest("The form cannot be read.") from None
 
 
-def _pass_over(_part: FormPart, _limit: int) -> None:
+def _discard_overflow(_part: FormPart, _limit: int) -> None:
     """Discard the rest of the part. Its reader sees `is_too_large`."""
 
 
@@ -232,6 +233,6 @@ def _limit_form(share: SpoolShare) -> FormLimits:
         parts=_MAX_PARTS,
         text_bytes=_MAX_TEXT_BYTES,
         file_bytes=MAX_FILE_BYTES,
-        overflow=_pass_over,
+        overflow=_discard_overflow,
         open_file=share.open,
     )

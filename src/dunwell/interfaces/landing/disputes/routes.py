@@ -50,7 +50,7 @@ from dunwell.interfaces.landing.session.states import get_local_day
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.sign_in.browser_sessions import (
     extend_opened,
-    find_opened_by,
+    find_claim_opened_by,
     is_extended_by_form,
     renew_previous_token,
 )
@@ -59,11 +59,11 @@ from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.responses import build_redirect
 from dunwell.platform.errors import InvalidState, NotFound, Refusal, Unavailable
 
-_PLACE = "dispute"
+_RETURN_PAGE = "dispute"
 # The form's id on the page.
-_FORM = "answers"
+_FORM_ID = "answers"
 # The value of the button that extends the session.
-_STAY = "stay"
+_EXTEND_BUTTON = "stay"
 
 
 @in_session
@@ -126,39 +126,40 @@ async def _save_or_send(
     """Save what was entered, and submit the dispute if that was requested and there is no fault.
     Then discard the files that neither the draft nor the dispute refers to."""
     typed, button = parse_dispute_form(site, reason, received), received.fields.get("do")
-    answered = _read(site, request, opened, reason=reason, typed=typed)
+    answered = _parse_answers(site, request, opened, reason=reason, typed=typed)
     is_sent = button == "send" and not received.is_stale
     try:
         if is_sent and not answered.faults and not received.refusals:
-            kept = await _send(site, opened, typed, _compose(reason, answered))
+            saved = await _submit(site, opened, typed, _build_dispute(reason, answered))
         else:
-            kept = await save_typed_form(site, opened, typed, received.fields.get("remove", ""))
+            saved = await save_typed_form(site, opened, typed, received.fields.get("remove", ""))
     except Unavailable:
         # The transaction may have been committed nevertheless, so the files must stay.
         raise
     except Refusal as refusal:
         await discard(site, opened, received.uploads)
         if isinstance(refusal, InvalidState):
-            # The claim was paid, closed or disputed since the page was shown. Its page says which.
+            # The claim was paid, closed or disputed since the form was shown. The claim's page says
+            # which.
             return site.redirect(site.build_claim_context(request, opened), "claim")
         raise
-    await discard(site, opened, [each for each in received.uploads if each not in kept.taken])
-    if kept.created_id is not None:
+    await discard(site, opened, [each for each in received.uploads if each not in saved.taken])
+    if saved.created_id is not None:
         context = site.build_claim_context(request, opened)
-        return site.redirect(context, "dispute", dispute_id=kept.created_id)
+        return site.redirect(context, "dispute", dispute_id=saved.created_id)
     state = QuestionsState(
         typed.form_id,
-        answered.faults if is_sent and not kept.has_conflict else [],
-        list_refusals(received, kept),
-        # The conflicting version is shown next to the saved one.
-        overtaking=typed.fields if kept.has_conflict else None,
+        answered.faults if is_sent and not saved.has_conflict else [],
+        list_refusals(received, saved),
+        # Both the entered and the saved version are shown.
+        overtaking=typed.fields if saved.has_conflict else None,
         is_stale=received.is_stale,
     )
-    if button == _STAY and not state.is_news:
+    if button == _EXTEND_BUTTON and not state.has_conflicting_state:
         value = await _extend(site, request, opened, received)
         if value is not None:
-            return await _answer_stay(site, request, reason, state=state, value=value)
-    return await _answer_kept(site, request, opened, reason=reason, state=state)
+            return await _answer_extension(site, request, reason, state=state, value=value)
+    return await _answer_saved(site, request, opened, reason=reason, state=state)
 
 
 async def _extend(
@@ -180,12 +181,13 @@ async def _answer_late(
     opened = received.opened
     reason = _find_late_reason(request, opened)
     if opened is None or reason is None:
-        await discard(site, opened, received.uploads) if opened else None
+        if opened is not None:
+            await discard(site, opened, received.uploads)
         return site.answer_session_ended(request, opened, form=received.fields)
-    kept = await save_typed_form(site, opened, parse_dispute_form(site, reason, received), "")
-    await discard(site, opened, [each for each in received.uploads if each not in kept.taken])
+    saved = await save_typed_form(site, opened, parse_dispute_form(site, reason, received), "")
+    await discard(site, opened, [each for each in received.uploads if each not in saved.taken])
     return site.answer_session_ended(
-        request, opened, is_kept=kept.created_id is None, form=received.fields
+        request, opened, is_kept=saved.created_id is None, form=received.fields
     )
 
 
@@ -200,7 +202,7 @@ def _find_late_reason(request: DebtorRequest, opened: OpenedClaim | None) -> Off
     return None if is_too_low else reason
 
 
-async def _answer_stay(
+async def _answer_extension(
     site: DebtorSite,
     request: DebtorRequest,
     reason: OfferedReason,
@@ -209,7 +211,7 @@ async def _answer_stay(
 ) -> Response:
     """Redirect to the form in the extended session, or show it with the files that were refused.
     `value` is the cookie of the extended session."""
-    extended = await find_opened_by(site, value) if value and state.refusals else None
+    extended = await find_claim_opened_by(site, value) if value and state.refusals else None
     if value is None or extended is None:
         return site.redirect(
             site.build_context(request), "questions", reason=reason.name, cookie=value
@@ -219,20 +221,20 @@ async def _answer_stay(
     return answer
 
 
-async def _answer_kept(
+async def _answer_saved(
     site: DebtorSite,
     request: DebtorRequest,
     opened: OpenedClaim,
     reason: OfferedReason,
     state: QuestionsState,
 ) -> Response:
-    if state.faults or state.refusals or state.is_news:
+    if state.faults or state.refusals or state.has_conflicting_state:
         return await _answer_questions(site, request, opened, reason=reason, state=state)
     context = site.build_claim_context(request, opened)
     return build_redirect(context.address("questions", reason=reason.name) + "#saved")
 
 
-async def _send(
+async def _submit(
     site: DebtorSite, opened: OpenedClaim, typed: SubmittedForm, new: NewDispute
 ) -> SavedDisputeDraft:
     async with site.resources.database.transaction() as tx:
@@ -250,7 +252,7 @@ async def _find_reason(
     if reason is None:
         raise NotFound("There is no such reason.")
     if needs_proof(reason) and not opened.session.level.reaches(Level.FACT):
-        return site.redirect_to_verification(request, opened, _PLACE)
+        return site.redirect_to_verification(request, opened, _RETURN_PAGE)
     if not can_dispute(opened.facts):
         return site.redirect(site.build_claim_context(request, opened), "claim")
     recent = await _load_recent(site, opened)
@@ -272,7 +274,7 @@ async def _load_recent(site: DebtorSite, opened: OpenedClaim) -> list[ClaimDispu
         return await list_recent_disputes(connection, *key, since)
 
 
-def _read(
+def _parse_answers(
     site: DebtorSite,
     request: DebtorRequest,
     opened: OpenedClaim,
@@ -287,7 +289,7 @@ def _read(
     )
 
 
-def _compose(reason: OfferedReason, answered: ParsedAnswers) -> NewDispute:
+def _build_dispute(reason: OfferedReason, answered: ParsedAnswers) -> NewDispute:
     return NewDispute(reason.name, answered.message, answered.answers)
 
 
@@ -299,13 +301,13 @@ async def _answer_questions(
     state: QuestionsState,
 ) -> Response:
     """Render the form with the saved draft."""
-    context = msgspec.structs.replace(site.build_claim_context(request, opened), kept_form=_FORM)
+    context = msgspec.structs.replace(site.build_claim_context(request, opened), kept_form=_FORM_ID)
     page = describe_questions(
         opened, context.language, reason,
         draft=await load_dispute_draft(site, opened, reason, state), state=state,
     )  # fmt: skip
-    wrong = 409 if state.is_news else 422
-    is_plain = not (state.faults or state.refusals or state.is_news)
+    wrong = 409 if state.has_conflicting_state else 422
+    is_plain = not (state.faults or state.refusals or state.has_conflicting_state)
     return site.render_page(context, page, 200 if is_plain else wrong)
 
 

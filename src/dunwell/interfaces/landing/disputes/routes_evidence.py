@@ -43,9 +43,9 @@ from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.errors import InvalidState, Refusal, Unavailable, ValidationError
 
-_PLACE = "claim"
+_RETURN_PAGE = "claim"
 # The values of the buttons that send or delete the saved files.
-_SEND_KEPT, _DROP_KEPT = "send-kept", "drop-kept"
+_SEND_SAVED_BUTTON, _DELETE_SAVED_BUTTON = "send-kept", "drop-kept"
 
 
 @in_session_with(DISPUTE)
@@ -56,8 +56,8 @@ async def get_dispute_page(
 
 
 async def add_files(site: DebtorSite, request: DebtorRequest) -> Response:
-    """Add files to the dispute. Files in a form of another session are saved but not sent; two
-    buttons send or delete saved files."""
+    """Add files to the dispute. The files of a form of another session are saved but not added; two
+    buttons add or delete the saved files."""
     opened = await site.find_opened(request, DISPUTE)
     if opened is None:
         return site.answer_session_ended(request, None)
@@ -66,28 +66,28 @@ async def add_files(site: DebtorSite, request: DebtorRequest) -> Response:
         return site.redirect(site.build_claim_context(request, opened), "claim")
     if not is_theirs(dispute, opened.session):
         return (
-            site.redirect_to_verification(request, opened, _PLACE)
+            site.redirect_to_verification(request, opened, _RETURN_PAGE)
             if is_live
             else site.answer_session_ended(request, opened)
         )
     received = await receive_form(site, request, opened)
     if received.is_stale or not site.is_live(received.opened):
-        return await _keep(site, request, dispute, received)
+        return await _save_late_files(site, request, dispute, received)
     button = received.fields.get("do", "")
-    refusals = [*received.refusals, *await _add(site, opened, dispute, received.uploads)]
-    if button == _SEND_KEPT:
+    refusals = [*received.refusals, *await _add_new_files(site, opened, dispute, received.uploads)]
+    if button == _SEND_SAVED_BUTTON:
         refusals += await _send_draft_files(site, opened, dispute)
-    elif button == _DROP_KEPT:
-        await _drop_draft_files(site, opened, dispute)
+    elif button == _DELETE_SAVED_BUTTON:
+        await _delete_draft_files(site, opened, dispute)
     if refusals:
         opened = await site.find_opened(request, DISPUTE) or opened
         return _answer_dispute(
             site, request, opened, found=DISPUTE.read(opened.detail), refusals=refusals
         )
-    return _go_to(site, request, opened, dispute)
+    return _redirect_to_dispute(site, request, opened, dispute)
 
 
-async def _keep(
+async def _save_late_files(
     site: DebtorSite, request: DebtorRequest, dispute: ClaimDispute, received: ReceivedForm
 ) -> Response:
     """Save the files of a form whose session has ended or was replaced, until the claim is opened
@@ -118,7 +118,7 @@ async def redirect_to_dispute(
     """Redirect a GET request for an address that accepts only forms, for example after a change of
     language."""
     dispute = DISPUTE.read(opened.detail).dispute
-    return _go_to(site, request, opened, dispute)
+    return _redirect_to_dispute(site, request, opened, dispute)
 
 
 @in_session_with(DISPUTE, also_withheld=True)
@@ -127,9 +127,9 @@ async def confirm_withdrawal(
 ) -> Response:
     dispute = DISPUTE.read(opened.detail).dispute
     if not can_withdraw(dispute):
-        return _go_to(site, request, opened, dispute)
+        return _redirect_to_dispute(site, request, opened, dispute)
     if not is_theirs(dispute, opened.session):
-        return site.redirect_to_verification(request, opened, _PLACE)
+        return site.redirect_to_verification(request, opened, _RETURN_PAGE)
     context = site.build_claim_context(request, opened)
     page = DisputeWithdrawPage(
         dispute.dispute_id, render_case_number(dispute.dispute_id), dispute.reason
@@ -146,17 +146,17 @@ async def withdraw(
     dispute = DISPUTE.read(opened.detail).dispute
     if can_withdraw(dispute):
         if not is_theirs(dispute, opened.session):
-            return site.redirect_to_verification(request, opened, _PLACE)
+            return site.redirect_to_verification(request, opened, _RETURN_PAGE)
         try:
             async with site.resources.database.transaction() as tx:
                 work = site.build_work(tx, opened.merchant, opened.session.session_id)
                 await withdraw_dispute(work, opened.facts.claim_id, dispute.dispute_id)
         except InvalidState:
-            return _go_to(site, request, opened, dispute)
-    return _go_to(site, request, opened, dispute)
+            return _redirect_to_dispute(site, request, opened, dispute)
+    return _redirect_to_dispute(site, request, opened, dispute)
 
 
-async def _add(
+async def _add_new_files(
     site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute, uploads: list[PreparedUpload]
 ) -> list[FileRefusal]:
     """Add all of the files or none. Files that the dispute already has are skipped, so that a
@@ -170,8 +170,8 @@ async def _add(
             # Serializes concurrent forms.
             await lock_claim(tx, work.merchant_id, opened.facts.claim_id)
             known = await list_evidence_digests(tx, work.merchant_id, dispute.dispute_id)
-            fresh = {each.sha256: each for each in uploads if each.sha256 not in known}
-            new = list(fresh.values())
+            new_by_digest = {each.sha256: each for each in uploads if each.sha256 not in known}
+            new = list(new_by_digest.values())
             if new:
                 ticket_ids = [upload.ticket_id for upload in new]
                 await add_evidence(work, opened.facts.claim_id, dispute.dispute_id, ticket_ids)
@@ -206,7 +206,7 @@ async def _send_draft_files(
     return []
 
 
-async def _drop_draft_files(site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute) -> None:
+async def _delete_draft_files(site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute) -> None:
     async with site.resources.database.transaction() as tx:
         work = site.build_work(tx, opened.merchant, opened.session.session_id)
         ticket_ids = await delete_draft_files(work, dispute)
@@ -231,7 +231,7 @@ def _find_undisputed(site: DebtorSite, opened: OpenedClaim, dispute: ClaimDisput
     return find_undisputed_cents(dispute, opened.facts, opened.merchant.configuration)
 
 
-def _go_to(
+def _redirect_to_dispute(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, dispute: ClaimDispute
 ) -> Response:
     context = site.build_claim_context(request, opened)

@@ -26,14 +26,14 @@ _LOAD_RECIPIENT = """
 SELECT recipient FROM communication_contents WHERE merchant_id = $1 AND communication_id = $2
 """
 # Uses the primary key. $3 is the dispute's reason.
-_LOAD_UNSENT = """
+_LOAD_DRAFT_FIELDS = """
 SELECT draft.fields
 FROM debtor_drafts draft
 WHERE draft.merchant_id = $1 AND draft.session_id = lpad(to_hex($2), 32, '0')::uuid
     AND draft.subject = 'dispute:' || $3 AND draft.fields <> '{}'
 """
 # Uses the primary keys.
-_LOAD_KEPT = """
+_LIST_DRAFT_FILES = """
 SELECT upload.file_name AS name
 FROM debtor_draft_files kept
 JOIN uploads upload ON upload.merchant_id = kept.merchant_id AND upload.ticket_id = kept.ticket_id
@@ -47,14 +47,14 @@ DISPUTE: Detail[DisputeWithFiles] = Detail(
         " 'unsent', {unsent}, 'kept_files', ARRAY{kept}) FROM {dispute} one)",
         dispute=nest(LOAD_DISPUTE, *KEY, "$2"),
         files=nest_rows(LOAD_FILES, "s.merchant_id", "ARRAY[one.dispute_id]"),
-        unsent=nest(_LOAD_UNSENT, *KEY, "coalesce(one.reason, one.type)"),
-        kept=nest(_LOAD_KEPT, *KEY, "coalesce(one.reason, one.type)"),
+        unsent=nest(_LOAD_DRAFT_FIELDS, *KEY, "coalesce(one.reason, one.type)"),
+        kept=nest(_LIST_DRAFT_FILES, *KEY, "coalesce(one.reason, one.type)"),
     ),
     DisputeWithFiles, "dispute_id", "There is no such dispute of this claim.",
 )  # fmt: skip
 
 
 async def load_recipient(tx: Connection, merchant_id: int, communication_id: UUID) -> str | None:
-    """Load the address that a message was sent to. None if its content was deleted."""
+    """Load the address that a message was sent to, or None if its content was deleted."""
     recipient: str | None = await tx.fetchval(_LOAD_RECIPIENT, merchant_id, communication_id)
     return recipient

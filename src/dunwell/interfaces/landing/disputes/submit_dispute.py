@@ -57,7 +57,7 @@ from dunwell.platform.database.database import Connection
 # The prefix of a draft's subject; the reason's name follows.
 SUBJECT = "dispute:"
 # Reasons that need no knowledge of what the claim is about (PAGES, personal data).
-_AT_LINK: tuple[str, ...] = (
+_REASONS_AT_LINK: tuple[str, ...] = (
     WRONG_PERSON,
     DisputeType.NOT_MY_DEBT,
     PERSON_DIED,
@@ -72,17 +72,17 @@ def can_dispute(facts: PageClaim) -> bool:
 
 
 def list_reasons_for_level(disputes: DisputeSettings, level: Level) -> list[OfferedReason]:
-    """Return the reasons offered at this level. At LINK, the reasons of people who are not meant
-    come first."""
+    """Return the reasons offered at this level. At LINK these are only the reasons that need no
+    proof; those of people who received the message by mistake come first."""
     offered = list_offered_reasons(disputes)
     if level.reaches(Level.FACT):
         return offered
     by_name = {each.name: each for each in offered}
-    return [by_name[name] for name in _AT_LINK if name in by_name]
+    return [by_name[name] for name in _REASONS_AT_LINK if name in by_name]
 
 
 def needs_proof(reason: OfferedReason) -> bool:
-    return reason.name not in _AT_LINK
+    return reason.name not in _REASONS_AT_LINK
 
 
 def list_unsent_reasons(
@@ -129,7 +129,7 @@ class SavedDisputeDraft:
 
     @property
     def ticket_ids(self) -> list[UUID]:
-        """The uploads of all files that the draft has now."""
+        """Return the ids of all uploads of the draft, with the new ones."""
         present = [each.ticket_id for each in self.before.files]
         return [*present, *(each.ticket_id for each in self.taken)]
 
@@ -140,7 +140,7 @@ async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> Sa
     key = build_claim_draft_key(work.merchant_id, claim_id, typed.subject)
     kept_until = work.real_now + DRAFT_LIFETIME
     before = await lock_draft(work.tx, key, kept_until)
-    created_id = before.find_made(typed.form_id)
+    created_id = before.find_created(typed.form_id)
     if created_id is not None:
         return SavedDisputeDraft(before, [], created_id=created_id)
     taken, is_full = select_new_files(before, typed.uploads, MAX_FILES_AT_ONCE)
@@ -148,22 +148,22 @@ async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> Sa
         unsent = await count_unsent_files(work.tx, work.merchant_id, claim_id)
         space = max(0, MAX_UNSENT_FILES - unsent)
         taken, is_full = taken[:space], is_full or len(taken) > space
-    overtaken = has_conflict(before, typed)
-    if overtaken:
+    is_conflict = has_conflict(before, typed)
+    if is_conflict:
         await save_fields(
             work.tx, key, before.fields, add_conflicting_version(before, typed.fields)
         )
     else:
         await save_fields(work.tx, key, typed.fields)
     await save_files(work.tx, key, taken, kept_until)
-    return SavedDisputeDraft(before, taken, is_full, has_conflict=overtaken)
+    return SavedDisputeDraft(before, taken, is_full, has_conflict=is_conflict)
 
 
 async def find_reached_address(
     tx: Connection, keys: KeyRing, opened: OpenedClaim
 ) -> ReachedAddress | None:
-    """Find the address that the opened message went to. It may no longer be on file. If the message
-    is too old to know, return the channel's address on file, or None."""
+    """Find the address that the opened message was sent to, which may no longer be on file. If the
+    message's content was deleted, return the address on file for its channel, or None."""
     session, merchant_id = opened.session, opened.merchant.merchant_id
     addresses = list_addresses(opened.facts.on_file, CHANNELS)
     if session.channel is None and session.level.reaches(Level.CODE):
@@ -176,7 +176,7 @@ async def find_reached_address(
             if not set(known).isdisjoint(session.proven_digests)
         )
         return next(proven, None)
-    # Only a letter's code has no channel.
+    # Otherwise a session without a channel was opened with a letter's code.
     channel = session.channel or "LETTER"
     address = addresses.get(channel)
     if channel != "LETTER" and session.communication_id is not None:
@@ -231,7 +231,7 @@ async def send_draft_files(work: Work, dispute: ClaimDispute) -> None:
 
 
 async def delete_draft_files(work: Work, dispute: ClaimDispute) -> list[UUID]:
-    """Remove the draft's files, and return the uploads that nothing refers to now."""
+    """Remove the draft's files. Return the ids of their uploads, which the caller discards."""
     work.require(Right.CHANGE_CLAIMS)
     key = get_draft_key(work, dispute)
     draft = await lock_draft(work.tx, key, work.real_now + DRAFT_LIFETIME)

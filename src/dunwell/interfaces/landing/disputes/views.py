@@ -52,13 +52,13 @@ class QuestionsState(msgspec.Struct, frozen=True, gc=False):
     faults: Sequence[Fault] = ()
     refusals: Sequence[FileRefusal] = ()
     overtaking: Fields | None = None
-    # The form belonged to a session that has ended.
+    # Whether the form belonged to a session that was replaced.
     is_stale: bool = False
 
     @property
-    def is_news(self) -> bool:
-        """Return whether the form has no fault but could not be accepted because of a conflict or
-        an ended session."""
+    def has_conflicting_state(self) -> bool:
+        """Return whether the form has no fault but could not be accepted because of a conflict or a
+        replaced session."""
         return self.overtaking is not None or self.is_stale
 
 
@@ -184,7 +184,7 @@ def describe_dispute(
         ended_claim=dispute.ended_claim,
         is_stopped=dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
         is_resting=_is_resting(dispute, opened),
-        rests_until=_find_rest(dispute, opened),
+        rests_until=_find_hold_end(dispute, opened),
         opened_on=get_local_day(dispute.opened_at, timezone),
         answer_on=compute_answer_day(dispute.opened_at, days, timezone),
         reason=reason if shows_content else None,
@@ -192,7 +192,7 @@ def describe_dispute(
         resolution=dispute.resolution if shows_content else None,
         file_names=[each.name for each in found.files] if shows_content else (),
         unsent=[*(found.unsent or {}).values()] if shows_content else (),
-        kept_files=found.kept_files if _takes_files(dispute, opened.session) else (),
+        kept_files=found.kept_files if _accepts_files(dispute, opened.session) else (),
         is_stale=is_stale,
         currency=opened.facts.currency,
         undisputed_cents=undisputed_cents if shows_content else None,
@@ -208,8 +208,8 @@ def _is_resting(dispute: ClaimDispute, opened: OpenedClaim) -> bool:
     return is_held and dispute.state in (DisputeState.ACCEPTED, DisputeState.REJECTED)
 
 
-def _find_rest(dispute: ClaimDispute, opened: OpenedClaim) -> date | None:
-    """Return the last day of the dispute's hold."""
+def _find_hold_end(dispute: ClaimDispute, opened: OpenedClaim) -> date | None:
+    """Return the day on which the dispute's hold ends, or None if it has no known end."""
     ends = [
         hold.until for hold in opened.facts.holds if hold.hold_id == dispute.hold_id and hold.until
     ]
@@ -222,7 +222,7 @@ def can_withdraw(dispute: ClaimDispute) -> bool:
     return dispute.state is DisputeState.OPEN and dispute.actor_kind is ActorKind.DEBTOR
 
 
-def _takes_files(dispute: ClaimDispute, session: Session) -> bool:
+def _accepts_files(dispute: ClaimDispute, session: Session) -> bool:
     return dispute.state is DisputeState.OPEN and is_theirs(dispute, session)
 
 

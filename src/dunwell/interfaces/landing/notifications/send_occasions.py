@@ -57,8 +57,8 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.text.codes import find_timezone_country
 
 OCCASION_POLL_SECONDS = 1.0
-_SET_SIZE = 100
-# What follows when a notice was sent or is being sent, by the name of the occasion.
+_BATCH_SIZE = 100
+# What to do when a notice was sent or is being sent, by the name of the occasion.
 _FOLLOW_UPS: Mapping[str, Callable[[Work, int, str, OccasionOutcome], Awaitable[None]]] = {
     DisputeAnswerFacts.template: set_hold_after_response,
     PlanBrokenFacts.template: set_hold_after_break,
@@ -68,9 +68,9 @@ log = structlog.get_logger(__name__)
 
 
 async def send_due_occasions(resources: Resources, writer: NoticeWriter) -> int:
-    """Send the notices of due occasions. Return the number of occasions; 0 if none was due."""
+    """Send the notices of due occasions. Return the number of occasions that were handled."""
     async with resources.database.connection() as connection:
-        found = await list_due_occasions(connection, resources.clock.now(), _SET_SIZE)
+        found = await list_due_occasions(connection, resources.clock.now(), _BATCH_SIZE)
     for occasion in found:
         try:
             await _handle_occasion(resources, occasion, writer)
@@ -104,7 +104,9 @@ async def _handle_occasion(
         if (
             must_send
             and writer
-            and await _send(work, resources, writer=writer, occasion=occasion, state=state)
+            and await _send_by_next_channel(
+                work, resources, writer=writer, occasion=occasion, state=state
+            )
         ):
             return
         response_sent_at = work.now if sent is not None and sent.state == "ACCEPTED" else None
@@ -112,7 +114,7 @@ async def _handle_occasion(
         await _run_follow_up(work, occasion, OccasionOutcome(response_sent_at))
 
 
-async def _send(
+async def _send_by_next_channel(
     work: Work,
     resources: Resources,
     writer: NoticeWriter,
@@ -145,11 +147,13 @@ def _list_addressees(
 ) -> Iterator[Addressee]:
     """List the addressees of the channels that were not tried yet and have an address."""
     postal = debtor.address
-    line = render_postal_address(postal) if postal and has_postal_address(postal) else None
-    addresses = {"EMAIL": debtor.email, "SMS": debtor.mobile_number, "LETTER": line}
+    postal_line = render_postal_address(postal) if postal and has_postal_address(postal) else None
+    addresses = {"EMAIL": debtor.email, "SMS": debtor.mobile_number, "LETTER": postal_line}
     language = debtor.language or work.merchant.configuration.language
-    result = None if state.sent is None else state.sent.channel
-    for channel in list_remaining_channels(result, is_worth_letter=is_worth_letter(state.facts)):
+    tried_channel = None if state.sent is None else state.sent.channel
+    for channel in list_remaining_channels(
+        tried_channel, is_worth_letter=is_worth_letter(state.facts)
+    ):
         address = addresses[channel]
         if address is not None:
             yield Addressee(occasion.claim_id, channel, address, language)
@@ -167,7 +171,7 @@ async def _write_letter(
         find_timezone_country(configuration.timezone),
         configuration.language,
     )
-    assert isinstance(facts, LetterFacts), "is_worth_letter says so"
+    assert isinstance(facts, LetterFacts), "only such facts are worth a letter"
     claim = await lock_claim_of_merchant(work, addressee.claim_id)
     owed = await load_modality_facts(work.tx, work.merchant_id, addressee.claim_id)
     post = NoticeLetterPost(

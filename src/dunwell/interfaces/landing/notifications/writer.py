@@ -46,7 +46,7 @@ from dunwell.interfaces.web.templates import TranslatedTemplates, install_transl
 from dunwell.platform.text.translation import SOURCE_LANGUAGE, Language, find_debtor_language
 
 NOTICE_TEMPLATES = Path(__file__).parent / "templates"
-# The template variable that collects the values which the template mentions.
+# The template variable that collects the values that placeholders replace.
 _VALUES = "values"
 
 
@@ -58,8 +58,8 @@ class _Link(str):
 
 @dataclass(frozen=True, slots=True)
 class NoticeLetterPost:
-    """What a letter needs besides the facts: the lines of the address window, the debtor's name,
-    the date, and the outstanding amount."""
+    """What a letter needs in addition to the facts: the lines of the address window, the debtor's
+    name, the date, and the outstanding amount."""
 
     window: Sequence[str]
     name: DebtorName
@@ -80,7 +80,7 @@ class NoticeWriter:
         self._environments = {
             code: _build_environment(language) for code, language in languages.items()
         }
-        self._entrance = urlsplit(public_url).netloc + "/q"
+        self._entry_address = urlsplit(public_url).netloc + "/q"
         self._address = public_url + build_address("link", token=TOKEN_MASK)
         self._shown = {
             "url": _Link(self._address),
@@ -93,7 +93,7 @@ class NoticeWriter:
 
         Raises MerchantNotConfigured. Raises LookupError: the facts have no template for an SMS.
         """
-        language = self._choose(addressee)
+        language = self._choose_language(addressee)
         creditor = build_creditor(merchant, self._find_operator())
         check_at = (
             render_check_address(self._shown["domain"]) if has_check_code(facts.kind) else None
@@ -116,7 +116,7 @@ class NoticeWriter:
             values,
             language=language,
             creditor=creditor,
-            check_at=check_at,
+            check_address=check_at,
         )
         return DebtorNotice(
             kind=facts.kind,
@@ -130,7 +130,7 @@ class NoticeWriter:
         self, merchant: Merchant, addressee: Addressee, facts: LetterFacts, post: NoticeLetterPost
     ) -> DebtorNotice:
         """Write the notice as a letter. Raises MerchantNotConfigured."""
-        language = self._choose(addressee)
+        language = self._choose_language(addressee)
         creditor = build_creditor(merchant, self._find_operator())
         due_cents = find_amount_due(facts, post.outstanding_cents)
         text, values = self._render(
@@ -155,7 +155,7 @@ class NoticeWriter:
             address=post.window,
             today=self._environments[language].filters["day"](post.today),
             reference=facts.reference_number,
-            page=SheetPage(self._entrance, CODE_MASK, self._address),
+            page=SheetPage(self._entry_address, CODE_MASK, self._address),
             due=AmountDue(due_cents, post.currency, facts.reference_number) if due_cents else None,
         )
         sheet = build_sheet(letter, creditor, language)
@@ -168,7 +168,7 @@ class NoticeWriter:
             sheet=sheet,
         )
 
-    def _choose(self, addressee: Addressee) -> str:
+    def _choose_language(self, addressee: Addressee) -> str:
         return addressee.language if addressee.language in self._environments else SOURCE_LANGUAGE
 
     def _render(
@@ -189,7 +189,7 @@ class NoticeWriter:
 
 
 @pass_context
-def _cut_out(context: Context, value: object) -> str:
+def _replace_by_placeholder(context: Context, value: object) -> str:
     """Collect the value and return its placeholder."""
     values: dict[str, str] = context[_VALUES]
     name = LANDING_URL if isinstance(value, _Link) else str(len(values))
@@ -203,7 +203,7 @@ def _build_environment(language: Language) -> Environment:
         extensions=[TranslatedTemplates, "jinja2.ext.i18n"],
         autoescape=False,  # noqa: S701 - values are escaped when they are put in
         undefined=StrictUndefined,
-        finalize=_cut_out,
+        finalize=_replace_by_placeholder,
         lstrip_blocks=True,
         auto_reload=False,
     )

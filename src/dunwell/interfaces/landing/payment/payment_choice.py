@@ -62,7 +62,7 @@ class PaymentOptions:
 
     @property
     def has_any(self) -> bool:
-        """Return whether there is a choice besides the whole amount."""
+        """Return whether anything but the whole amount can be chosen."""
         return self.bounds is not None or bool(self.groups)
 
 
@@ -94,14 +94,16 @@ def parse_choice(
     """Parse the choice from a query. Without any parameter it is the whole amount."""
     if "items" in query:
         ids = _parse_numbers(query["items"][-1].split(","))
-        return _choose(options, ids) or RefusedChoice.CHANGED
+        return _choose_items(options, ids) or RefusedChoice.CHANGED
     if "cents" in query:
         found = _parse_numbers(query["cents"][-1:])
         part = _check_part(options, found[0]) if found else RefusedChoice.CHANGED
         return RefusedChoice.CHANGED if isinstance(part, RefusedChoice) else part
     wanted = query.get("want", [""])[-1]
     if wanted == "items":
-        return _choose(options, _parse_numbers(query.get("item", ()))) or RefusedChoice.NO_ITEM
+        return (
+            _choose_items(options, _parse_numbers(query.get("item", ()))) or RefusedChoice.NO_ITEM
+        )
     if wanted == "part":
         cents = parse_amount(query.get("amount", [""])[-1], currency, language)
         return RefusedChoice.UNREADABLE if cents is None else _check_part(options, cents)
@@ -111,7 +113,8 @@ def parse_choice(
 def parse_submitted_choice(
     form: Mapping[str, str], options: PaymentOptions, currency: str
 ) -> PaymentChoice | None:
-    """Parse the choice of a form. None if its amount is no longer the one that the page showed."""
+    """Parse the choice of a form. Return None if its amount is no longer the one that the page
+    showed."""
     carried = {name: [form[name]] for name in ("cents", "items") if name in form}
     choice = parse_choice(carried, options, currency, "")
     if isinstance(choice, RefusedChoice) or form.get("shown") != str(choice.cents):
@@ -139,7 +142,7 @@ def _check_part(options: PaymentOptions, cents: int) -> PaymentChoice | RefusedC
     return PaymentChoice(PaymentChoiceKind.PART, cents)
 
 
-def _choose(options: PaymentOptions, ids: Sequence[int]) -> PaymentChoice | None:
+def _choose_items(options: PaymentOptions, ids: Sequence[int]) -> PaymentChoice | None:
     """Choose items. If all items are chosen, the choice is the whole amount."""
     choice = choose_items(options.groups, ids)
     if choice is not None and choice.cents == options.outstanding_cents:
@@ -148,13 +151,15 @@ def _choose(options: PaymentOptions, ids: Sequence[int]) -> PaymentChoice | None
 
 
 def _parse_numbers(texts: Sequence[str]) -> list[int]:
-    """Parse numbers. Empty if one of them is invalid."""
+    """Parse numbers. Return an empty list if one of them is invalid."""
     if not all(text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS for text in texts):
         return []
     return [int(text) for text in texts]
 
 
 class ShownMethod(msgspec.Struct, frozen=True, gc=False):
+    """A payment method as the pages offer it."""
+
     # The provider's name in the configuration.
     name: str
     # The name that pages show.

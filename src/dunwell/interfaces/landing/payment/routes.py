@@ -1,7 +1,7 @@
 """Paying: the amount, the payment method, and the hand-off to a provider.
 
 The choice is in the address, and the server computes the amount. The amount in a form is only
-compared with it, to notice that the page showed another one.
+compared with it, to detect that the page showed another amount.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ from dunwell.interfaces.web.responses import build_redirect
 from dunwell.platform.errors import InvalidState, ValidationError
 
 _MAX_TYPED_LENGTH = 40
-_TICKED: Mapping[str, Sequence[str] | None] = {"all": None, "none": ()}
+_ITEMS_BY_TICK_BUTTON: Mapping[str, Sequence[str] | None] = {"all": None, "none": ()}
 
 
 @in_session
@@ -54,11 +54,13 @@ async def choose_amount(site: DebtorSite, request: DebtorRequest, opened: Opened
     options = get_options(opened)
     if options.has_any:
         return _answer_amount(site, request, opened, options)
-    return _answer_check(site, request, opened, options.whole)
+    return _answer_payment_methods(site, request, opened, options.whole)
 
 
 @in_session
-async def check_payment(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_payment_methods_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     context = site.build_claim_context(request, opened)
     if not can_pay(site, opened):
         return site.redirect(context, "claim")
@@ -67,7 +69,7 @@ async def check_payment(site: DebtorSite, request: DebtorRequest, opened: Opened
         return site.redirect(context, "pay")
     if isinstance(choice, RefusedChoice):
         return _answer_amount(site, request, opened, options=get_options(opened), refused=choice)
-    return _answer_check(site, request, opened, choice)
+    return _answer_payment_methods(site, request, opened, choice)
 
 
 @accepts_form
@@ -79,7 +81,7 @@ async def hand_off(
     if choice is None:
         return _answer_changed(site, request, opened)
     return_path = context.address("return", request_id=REQUEST_ID_PLACEHOLDER)
-    wanted = PaymentIntent(
+    intent = PaymentIntent(
         provider=form.get("provider", ""),
         amount_cents=choice.cents,
         return_url=site.resources.settings.public_url + return_path,
@@ -87,11 +89,13 @@ async def hand_off(
         kind=choice.kind,
         item_ids=choice.item_ids,
     )
-    outcome = await start_hand_off(site, opened, wanted)
+    outcome = await start_hand_off(site, opened, intent)
     if outcome is HandOffFailure.CHANGED:
         return _answer_changed(site, request, await site.find_opened(request) or opened)
     if outcome is HandOffFailure.AWAY and can_pay(site, opened):
-        return _answer_check(site, request, opened, choice=choice, notice="AWAY", status=503)
+        return _answer_payment_methods(
+            site, request, opened, choice=choice, notice="AWAY", status=503
+        )
     if isinstance(outcome, HandOffFailure):
         return site.redirect(context, "claim")
     return build_redirect(outcome)
@@ -100,8 +104,8 @@ async def hand_off(
 def parse_choice_address(
     request: DebtorRequest, opened: OpenedClaim, language: str
 ) -> PaymentChoice | RefusedChoice | None:
-    """Parse the choice in the address. None if it is missing although there are options, or if it
-    is no longer available."""
+    """Parse the choice in the address. Return None if it is missing although there are options, or
+    if it is no longer available."""
     options, query = get_options(opened), request.query
     if options.has_any and not any(name in query for name in FIELDS):
         return None
@@ -117,7 +121,7 @@ def _answer_changed(site: DebtorSite, request: DebtorRequest, opened: OpenedClai
     options = get_options(opened)
     if options.has_any:
         return _answer_amount(site, request, opened, options=options, refused=RefusedChoice.CHANGED)
-    return _answer_check(site, request, opened, choice=options.whole, notice="CHANGED")
+    return _answer_payment_methods(site, request, opened, choice=options.whole, notice="CHANGED")
 
 
 def _answer_amount(
@@ -132,8 +136,10 @@ def _answer_amount(
     given = request.find_parameter("cents") or ""
     if not typed and given.isascii() and given.isdecimal() and len(given) <= len("999999999999"):
         typed = render_typed_amount(int(given), opened.facts.currency, context.language)
-    # The buttons that select all items or none.
-    given_items = _TICKED.get(request.find_parameter("tick") or "", request.query.get("item"))
+    # The buttons that select all items or none take precedence over the selected items.
+    given_items = _ITEMS_BY_TICK_BUTTON.get(
+        request.find_parameter("tick") or "", request.query.get("item")
+    )
     page = describe_amount(opened, options, typed=typed, ticked=given_items, refused=refused)
     # A change of the claim is not an error of the reader.
     return site.render_page(
@@ -141,7 +147,7 @@ def _answer_amount(
     )
 
 
-def _answer_check(
+def _answer_payment_methods(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, choice: PaymentChoice,
     notice: str | None = None, *, status: int = 200,
 ) -> Response:  # fmt: skip
@@ -172,7 +178,7 @@ class HandOffFailure(StrEnum):
 
 
 async def start_hand_off(
-    site: DebtorSite, opened: OpenedClaim, wanted: PaymentIntent
+    site: DebtorSite, opened: OpenedClaim, intent: PaymentIntent
 ) -> str | HandOffFailure:
     """Start the payment and return the URL of the provider's page. Raises ValidationError: the
     provider does not exist."""
@@ -184,7 +190,7 @@ async def start_hand_off(
             opened.merchant,
             actor=actor,
             claim_id=opened.facts.claim_id,
-            intent=wanted,
+            intent=intent,
         )
     except PaymentProviderUnavailable:
         return HandOffFailure.AWAY
@@ -199,5 +205,5 @@ async def start_hand_off(
 
 PAGES: RoutedPages = {
     "pay": {"GET": choose_amount},
-    "pay_method": {"GET": check_payment, "POST": hand_off},
+    "pay_method": {"GET": get_payment_methods_page, "POST": hand_off},
 }

@@ -52,7 +52,7 @@ def compose_receipt(
 ) -> Paper:  # fmt: skip
     """Compose the receipt for printing. Raises MerchantNotConfigured."""
     translate, facts = language.translate, opened.facts
-    closed = is_closed(facts)
+    is_claim_closed = is_closed(facts)
     creditor = build_creditor(opened.merchant, operator)
 
     def money(cents: int) -> str:
@@ -70,9 +70,13 @@ def compose_receipt(
             (translate("On"), moment(payment.paid_at, timezone)),
             (translate("Paid with"), method),
             (translate("Payment number"), payment.transaction_id),
-            *([] if closed else [(translate("Still to pay"), money(facts.outstanding_cents))]),
+            *(
+                []
+                if is_claim_closed
+                else [(translate("Still to pay"), money(facts.outstanding_cents))]
+            ),
         ],
-        notes=[] if closed else [_describe_rest(translate, facts.outstanding_cents)],
+        notes=[] if is_claim_closed else [_describe_rest(translate, facts.outstanding_cents)],
     )
     brand = opened.merchant.configuration.brand
     return build_paper(brand, creditor, language.code, body)
@@ -91,7 +95,7 @@ def _describe_rest(translate: Callable[[str], str], outstanding_cents: int) -> s
 
 
 # The outcomes of sending a copy that the page can show.
-_COPIES = ("sent", "refused")
+_COPY_OUTCOMES = ("sent", "refused")
 RECEIPT: Detail[PaymentReceipt] = Detail(
     nest_row(LOAD_RECEIPT, *KEY, "$2"), PaymentReceipt, "request_id",
     "There is no such payment of this claim.",
@@ -119,18 +123,18 @@ async def get_receipt_page(
 ) -> Response:
     receipt, payment = _get_paid_receipt(opened)
     copy = request.find_parameter("copy")
-    page = describe_receipt(opened, receipt, payment, copy if copy in _COPIES else None)
+    page = describe_receipt(opened, receipt, payment, copy if copy in _COPY_OUTCOMES else None)
     return site.render_page(site.build_claim_context(request, opened), page)
 
 
 @in_session_with(RECEIPT)
-async def send_pdf(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def download_pdf(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     receipt, payment = _get_paid_receipt(opened)
     context = site.build_claim_context(request, opened)
-    words = site.pages.languages[context.language]
+    language = site.pages.languages[context.language]
     method, operator = describe_method(opened, receipt, payment), site.pages.find_operator()
-    paper = compose_receipt(words, opened, payment=payment, method=method, operator=operator)
-    pdf = await site.printer.serving(opened.debtor_key).print_paper(encode_paper(paper))
+    paper = compose_receipt(language, opened, payment=payment, method=method, operator=operator)
+    pdf = await site.printer.for_caller(opened.debtor_key).print_paper(encode_paper(paper))
     return build_file_response(pdf, "application/pdf", "receipt.pdf")
 
 
@@ -185,6 +189,6 @@ async def _refresh_state(site: DebtorSite, opened: OpenedClaim, request_id: UUID
 PAGES: RoutedPages = {
     "return": {"GET": get_payment_return_page},
     "receipt": {"GET": get_receipt_page},
-    "receipt_pdf": {"GET": send_pdf},
+    "receipt_pdf": {"GET": download_pdf},
     "receipt_email": {"GET": get_receipt_page, "POST": send_copy},
 }

@@ -37,9 +37,9 @@ from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
 _OTHER_DAY = "other"
 # The page to redirect to, by the fault of an announced transfer; None means that it was recorded.
-# NOT_PAYABLE: since the page was shown, the claim was paid or closed, or another payment is
-# pending.
-_PLACES = {
+# NOT_PAYABLE means that since the page was shown the claim was paid or closed, or another payment
+# became pending.
+_PAGE_BY_FAULT = {
     None: "transfer_sent",
     "AMOUNT_CHANGED": "pay",
     "NOT_PAYABLE": "claim",
@@ -51,15 +51,15 @@ async def get_transfer_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
     context = site.build_claim_context(request, opened)
-    if not _takes(site, opened):
+    if not _can_pay_by_transfer(site, opened):
         return site.redirect(context, "claim")
     choice = parse_choice_address(request, opened, context.language)
     if choice is None or isinstance(choice, RefusedChoice):
         return site.redirect(context, "pay")
     page = TransferPage(
         choice=describe_choice(opened, choice),
-        iban=_find_account(opened).iban,
-        has_picture=_write_code(opened, choice) is not None,
+        iban=_get_account(opened).iban,
+        has_picture=_render_code(opened, choice) is not None,
     )
     return site.render_page(context, page)
 
@@ -68,8 +68,10 @@ async def get_transfer_page(
 async def send_qr_code(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     """Send the QR code for banking apps. Raises NotFound: the claim cannot be paid by transfer, or
     the amount has no QR code."""
-    choice = parse_choice_address(request, opened, "") if _takes(site, opened) else None
-    text = _write_code(opened, choice) if isinstance(choice, PaymentChoice) else None
+    choice = (
+        parse_choice_address(request, opened, "") if _can_pay_by_transfer(site, opened) else None
+    )
+    text = _render_code(opened, choice) if isinstance(choice, PaymentChoice) else None
     if text is None:
         raise NotFound("This payment has no QR code.")
     # Drawing takes milliseconds of CPU time, so it runs in a thread.
@@ -93,7 +95,7 @@ async def get_transfer_date_page(
             known_on=compute_recorded_on(sent_on),
         )
         return site.render_page(context, page)
-    if not _takes(site, opened):
+    if not _can_pay_by_transfer(site, opened):
         return site.redirect(context, "claim")
     choice = parse_choice_address(request, opened, context.language)
     if choice is None or isinstance(choice, RefusedChoice):
@@ -116,8 +118,8 @@ async def submit_transfer_date(
     if sent_on is None:
         return _answer_form(site, request, opened, choice=choice, form=form, fault="UNREADABLE")
     fault = await _announce(site, opened, AnnouncedTransfer(choice, sent_on))
-    if fault in _PLACES:
-        return site.redirect(context, _PLACES[fault])
+    if fault in _PAGE_BY_FAULT:
+        return site.redirect(context, _PAGE_BY_FAULT[fault])
     return _answer_form(site, request, opened, choice=choice, form=form, fault=fault)
 
 
@@ -135,18 +137,18 @@ async def _announce(site: DebtorSite, opened: OpenedClaim, sent: AnnouncedTransf
     return None
 
 
-def _takes(site: DebtorSite, opened: OpenedClaim) -> bool:
+def _can_pay_by_transfer(site: DebtorSite, opened: OpenedClaim) -> bool:
     return accepts_transfers(opened.merchant) and can_pay(site, opened)
 
 
-def _find_account(opened: OpenedClaim) -> BankAccount:
+def _get_account(opened: OpenedClaim) -> BankAccount:
     account = opened.merchant.configuration.payment.bank_account
     assert account is not None
     return account
 
 
-def _write_code(opened: OpenedClaim, choice: PaymentChoice) -> str | None:
-    account = _find_account(opened)
+def _render_code(opened: OpenedClaim, choice: PaymentChoice) -> str | None:
+    account = _get_account(opened)
     return render_payment_code(
         holder=account.holder, iban=account.iban, bic=account.bic, cents=choice.cents,
         currency=opened.facts.currency, purpose=opened.facts.reference_number,

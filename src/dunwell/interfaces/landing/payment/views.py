@@ -45,7 +45,7 @@ class ShownChoice(msgspec.Struct, frozen=True, gc=False):
     cents: int
     currency: str
     reference: str
-    # The chosen items. Empty if an amount was chosen.
+    # The chosen items. Empty if an amount or the whole claim was chosen.
     items: Sequence[PageItem]
     # The query parameter or form field that holds the choice.
     carried: Mapping[str, str]
@@ -196,7 +196,8 @@ def describe_receipt(
 
 
 def find_copy_address(opened: OpenedClaim) -> str | None:
-    """Find the e-mail address for a copy. None if there is none or the session may not see it."""
+    """Find the e-mail address for a copy. Return None if none is on file or the session may not see
+    it."""
     return opened.facts.on_file.email if opened.session.level.reaches(Level.FACT) else None
 
 

@@ -1,4 +1,4 @@
-"""Payment plans and deferrals that debtors request: parsing the request, and who may make one."""
+"""Requests of debtors for payment plans and deferrals: parsing, checking and submitting them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,8 @@ from dunwell.interfaces.web.amounts import parse_amount
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.errors import InvalidState, ValidationError
 
-# The value of a custom choice. An offer has its number of instalments or its date instead.
+# The value of the radio button for a custom choice. That of an offer is its number of instalments
+# or its date.
 OWN = "own"
 _MAX_COUNT_DIGITS = 2
 Fields = Mapping[str, str]
@@ -92,23 +93,24 @@ def is_available(terms: Terms, request_facts: ModalityRequestFacts) -> bool:
 def parse_plan(
     fields: Fields, request_facts: ModalityRequestFacts, currency: str, language: str
 ) -> PlanTerms | list[RefusedRequest]:
-    """Parse the form of the plan page, or an address that contains a plan."""
+    """Parse the form of the plan page, or an address that contains a plan. Return the faults if no
+    plan can be requested."""
     if "count" in fields:
-        carried = parse_plan_address(fields)
+        terms_in_address = parse_plan_address(fields)
         return (
             [RefusedRequest.CHANGED]
-            if carried is None or not is_available(carried, request_facts)
-            else carried
+            if terms_in_address is None or not is_available(terms_in_address, request_facts)
+            else terms_in_address
         )
-    first_on = day_refused = None
+    first_on = day_fault = None
     if is_day_given(fields, "first"):
         first_on = parse_day(fields, "first")
-        day_refused = _find_day_refused(first_on, request_facts)
-        first_on = first_on if day_refused is None else None
+        day_fault = _find_day_fault(first_on, request_facts)
+        first_on = first_on if day_fault is None else None
     chosen = _choose_plan(fields, request_facts, first_on, (currency, language))
     if isinstance(chosen, PlanTerms):
-        return chosen if day_refused is None else [day_refused]
-    return [chosen] if day_refused is None else [chosen, day_refused]
+        return chosen if day_fault is None else [day_fault]
+    return [chosen] if day_fault is None else [chosen, day_fault]
 
 
 def parse_plan_address(fields: Fields) -> PlanTerms | None:
@@ -185,7 +187,7 @@ def _choose_by_amount(
     )
 
 
-def _find_day_refused(
+def _find_day_fault(
     first_on: date | None, request_facts: ModalityRequestFacts
 ) -> RefusedRequest | None:
     if request_facts.modalities.plan is None:
@@ -202,8 +204,8 @@ def _parse_own_deferral(fields: Fields) -> DeferralTerms | None:
     return None if until is None else DeferralTerms(until)
 
 
-# More modalities of one claim than a debtor can request within the period that counts.
-_EARLIER = 200
+# A limit above the number of modalities that a debtor can request in the period that counts.
+_MAX_EARLIER_MODALITIES = 200
 _MAX_DIGITS = 12
 
 
@@ -239,9 +241,9 @@ def redirect_unless_requestable(
     explains why."""
     if not can_pay_later(site, opened):
         return site.redirect(context, "claim")
-    live = find_current_modality(request_facts.earlier)
-    if live is not None:
-        return site.redirect(context, "modality", modality_id=live.modality_id)
+    current = find_current_modality(request_facts.earlier)
+    if current is not None:
+        return site.redirect(context, "modality", modality_id=current.modality_id)
     is_free = can_request(request_facts.earlier, opened.merchant.now(site.resources.clock))
     return None if is_free else site.redirect(context, "options")
 
@@ -249,28 +251,32 @@ def redirect_unless_requestable(
 async def submit_request(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, terms: Terms, form: FormFields
 ) -> Response | None:
-    """Submit the request. Repeated clicks create one request and lead to the same page. None: the
-    amount shown has changed, or the terms are no longer available."""
+    """Submit the request. Repeated clicks create one request and lead to the same page. Return None
+    if the amount shown has changed or the terms are no longer available."""
     context = site.build_claim_context(request, opened)
     try:
         modality = await _request(site, opened, terms, _parse_shown_amount(form))
     except ValidationError:
         return None
     except InvalidState:
-        live = find_current_modality(await _load_earlier(site, opened))
-        if live is None:
-            # The claim was paid or closed, or there were too many requests. That page says which.
+        current = find_current_modality(await _load_earlier(site, opened))
+        if current is None:
+            # The claim was paid or closed, or there were too many requests. The options page says
+            # which.
             return site.redirect(context, "options")
-        is_same = terms.schedule(live.amount_cents) == live.schedule
+        is_same = terms.schedule(current.amount_cents) == current.schedule
         note = {} if is_same else {"note": "instead"}
-        return site.redirect(context, "modality", modality_id=live.modality_id, **note)
+        return site.redirect(context, "modality", modality_id=current.modality_id, **note)
     return site.redirect(context, "modality", modality_id=modality.modality_id)
 
 
 async def _load_earlier(site: DebtorSite, opened: OpenedClaim) -> Sequence[Modality]:
     async with site.resources.database.connection() as connection:
         return await list_recent_modalities(
-            connection, opened.merchant.merchant_id, opened.facts.claim_id, limit=_EARLIER
+            connection,
+            opened.merchant.merchant_id,
+            opened.facts.claim_id,
+            limit=_MAX_EARLIER_MODALITIES,
         )
 
 
@@ -285,5 +291,5 @@ async def _request(
 def _parse_shown_amount(form: FormFields) -> int:
     """Return the amount that the form says was shown, or -1 if it is not an amount."""
     text = form.get("shown", "")
-    is_sum = text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS
-    return int(text) if is_sum else -1
+    is_amount = text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS
+    return int(text) if is_amount else -1

@@ -50,9 +50,9 @@ from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.errors import InvalidState
 
-_PLACE = "help"
-# Under these holds no messages are sent anyway.
-_STOPPING = (
+_HELP_RETURN_PAGE = "help"
+# A claim with one of these holds cannot be paused, because no messages are sent anyway.
+_HOLDS_WITHOUT_PAUSE = (
     HoldKind.PAUSE, HoldKind.DISPUTE, HoldKind.MODALITY_REQUESTED, HoldKind.MODALITY_ACTIVE,
 )  # fmt: skip
 
@@ -82,13 +82,13 @@ async def get_payment_help_page(
 
 
 @accepts_form
-@form_requires_level(Level.FACT, _PLACE)
+@form_requires_level(Level.FACT, _HELP_RETURN_PAGE)
 async def pause_claim(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """Pause the claim. Repeated clicks create one pause, and a second pause within 30 days is
     refused (CONTRACT 4)."""
-    context, until_on = site.build_claim_context(request, opened), _find_end(site, opened)
+    context, until_on = site.build_claim_context(request, opened), _find_pause_end(site, opened)
     if until_on is None:
         return site.redirect(context, "help")
     claim_id = opened.facts.claim_id
@@ -114,7 +114,7 @@ def _answer_help(
         timezone=opened.merchant.configuration.timezone,
         level=opened.session.level,
         paused_until=_find_paused_until(site, opened),
-        pause_until=None if is_refused else _find_end(site, opened),
+        pause_until=None if is_refused else _find_pause_end(site, opened),
         is_refused=is_refused,
     )
     return site.render_page(
@@ -122,11 +122,13 @@ def _answer_help(
     )
 
 
-def _find_end(site: DebtorSite, opened: OpenedClaim) -> date | None:
+def _find_pause_end(site: DebtorSite, opened: OpenedClaim) -> date | None:
     """Return the last day of a possible pause, or None if none is available."""
     configuration = opened.merchant.configuration
     now = opened.merchant.now(site.resources.clock)
-    is_stopped = any(hold.kind in _STOPPING for hold in list_active_holds(opened.facts, now))
+    is_stopped = any(
+        hold.kind in _HOLDS_WITHOUT_PAUSE for hold in list_active_holds(opened.facts, now)
+    )
     days = configuration.modalities.pause_days
     if is_stopped or days == 0 or not can_pay_later(site, opened):
         return None
@@ -143,13 +145,13 @@ def _find_paused_until(site: DebtorSite, opened: OpenedClaim) -> datetime | None
     return max(ends, default=None)
 
 
-_PLAN_PLACE = "plan"
-_MAX_PLAN_TYPED = 40
-_PLAN_TYPED = ("offer", "monthly_amount", "first_day", "first_month", "first_year")
+_PLAN_RETURN_PAGE = "plan"
+_MAX_PLAN_FIELD_LENGTH = 40
+_PLAN_FIELDS = ("offer", "monthly_amount", "first_day", "first_month", "first_year")
 
 
 @in_session
-@requires_level(Level.FACT, _PLAN_PLACE)
+@requires_level(Level.FACT, _PLAN_RETURN_PAGE)
 async def get_payment_plans_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
@@ -157,42 +159,42 @@ async def get_payment_plans_page(
 
 
 @in_session
-@requires_level(Level.FACT, _PLAN_PLACE)
+@requires_level(Level.FACT, _PLAN_RETURN_PAGE)
 async def check_plan(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     request_facts = await load_request_facts(site, opened)
-    chosen = _read(site, request, opened, request_facts)
+    chosen = _parse_plan(site, request, opened, request_facts)
     if isinstance(chosen, PlanTerms):
         return _answer_plan_check(site, request, opened, request_facts=request_facts, terms=chosen)
     return _answer_plan_form(site, request, opened, request_facts=request_facts, refused=chosen)
 
 
 @accepts_form
-@form_requires_level(Level.FACT, _PLAN_PLACE)
+@form_requires_level(Level.FACT, _PLAN_RETURN_PAGE)
 async def request_plan(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    """Request the plan. The server computes it again and only compares it with what the page
+    """Request the plan. The server computes its amounts again and compares them with what the page
     showed."""
-    wanted = parse_plan_address(form)
+    terms = parse_plan_address(form)
     answer = (
         None
-        if wanted is None
-        else await submit_request(site, request, opened, terms=wanted, form=form)
+        if terms is None
+        else await submit_request(site, request, opened, terms=terms, form=form)
     )
     if answer is not None:
         return answer
     opened = await site.find_opened(request) or opened
     request_facts = await load_request_facts(site, opened)
-    if wanted is not None and is_available(wanted, request_facts):
+    if terms is not None and is_available(terms, request_facts):
         return _answer_plan_check(
-            site, request, opened, request_facts=request_facts, terms=wanted, is_changed=True
+            site, request, opened, request_facts=request_facts, terms=terms, is_changed=True
         )
     return _answer_plan_form(
         site, request, opened, request_facts=request_facts, refused=[RefusedRequest.CHANGED]
     )
 
 
-def _read(
+def _parse_plan(
     site: DebtorSite,
     request: DebtorRequest,
     opened: OpenedClaim,
@@ -209,18 +211,18 @@ def _answer_plan_form(
     request_facts: ModalityRequestFacts,
     refused: Sequence[RefusedRequest] = (),
 ) -> Response:
-    """Show the form. `refused` is the reason why the choice is not available."""
+    """Show the form. `refused` are the reasons why the choice is not available."""
     context = site.build_claim_context(request, opened)
-    elsewhere = redirect_unless_requestable(site, context, opened, request_facts)
-    if elsewhere is not None:
-        return elsewhere
+    redirect = redirect_unless_requestable(site, context, opened, request_facts)
+    if redirect is not None:
+        return redirect
     if not request_facts.plans:
         return site.redirect(context, "options")
     assert request_facts.modalities.plan is not None
     last_day = request_facts.today + timedelta(
         days=request_facts.modalities.plan.first_date_within_days
     )
-    typed = _choose_typed(get_query_fields(request))
+    typed = _keep_typed_fields(get_query_fields(request))
     page = describe_plans(opened, request_facts, last_day=last_day, typed=typed, refused=refused)
     return site.render_page(context, page, 422 if set(refused) - {RefusedRequest.CHANGED} else 200)
 
@@ -235,26 +237,26 @@ def _answer_plan_check(
     is_changed: bool = False,
 ) -> Response:
     context = site.build_claim_context(request, opened)
-    elsewhere = redirect_unless_requestable(site, context, opened, request_facts)
-    if elsewhere is not None:
-        return elsewhere
+    redirect = redirect_unless_requestable(site, context, opened, request_facts)
+    if redirect is not None:
+        return redirect
     return site.render_page(
         context, describe_plan_check(opened, request_facts, terms, is_changed=is_changed)
     )
 
 
-def _choose_typed(fields: Mapping[str, str]) -> dict[str, str]:
-    """Keep what was typed, to show it again."""
-    return {name: fields.get(name, "")[:_MAX_PLAN_TYPED] for name in _PLAN_TYPED}
+def _keep_typed_fields(fields: Mapping[str, str]) -> dict[str, str]:
+    """Return what was typed, to show it again."""
+    return {name: fields.get(name, "")[:_MAX_PLAN_FIELD_LENGTH] for name in _PLAN_FIELDS}
 
 
-_LATER_PLACE = "later"
-_MAX_LATER_TYPED = 10
-_LATER_TYPED = ("until", "on_day", "on_month", "on_year")
+_LATER_RETURN_PAGE = "later"
+_MAX_LATER_FIELD_LENGTH = 10
+_LATER_FIELDS = ("until", "on_day", "on_month", "on_year")
 
 
 @in_session
-@requires_level(Level.FACT, _LATER_PLACE)
+@requires_level(Level.FACT, _LATER_RETURN_PAGE)
 async def get_deferral_dates_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
@@ -262,7 +264,7 @@ async def get_deferral_dates_page(
 
 
 @in_session
-@requires_level(Level.FACT, _LATER_PLACE)
+@requires_level(Level.FACT, _LATER_RETURN_PAGE)
 async def check_deferral(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     request_facts = await load_request_facts(site, opened)
     chosen = parse_deferment(get_query_fields(request), request_facts)
@@ -272,23 +274,23 @@ async def check_deferral(site: DebtorSite, request: DebtorRequest, opened: Opene
 
 
 @accepts_form
-@form_requires_level(Level.FACT, _LATER_PLACE)
+@form_requires_level(Level.FACT, _LATER_RETURN_PAGE)
 async def request_deferral(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    wanted = parse_deferment_address(form)
+    terms = parse_deferment_address(form)
     answer = (
         None
-        if wanted is None
-        else await submit_request(site, request, opened, terms=wanted, form=form)
+        if terms is None
+        else await submit_request(site, request, opened, terms=terms, form=form)
     )
     if answer is not None:
         return answer
     opened = await site.find_opened(request) or opened
     request_facts = await load_request_facts(site, opened)
-    if wanted is not None and is_available(wanted, request_facts):
+    if terms is not None and is_available(terms, request_facts):
         return _answer_later_check(
-            site, request, opened, request_facts=request_facts, terms=wanted, is_changed=True
+            site, request, opened, request_facts=request_facts, terms=terms, is_changed=True
         )
     return _answer_later_form(
         site, request, opened, request_facts=request_facts, refused=RefusedRequest.CHANGED
@@ -306,9 +308,9 @@ def _answer_later_form(
     offers = list_offered_deferrals(
         request_facts.modalities, request_facts.facts, request_facts.today
     )
-    elsewhere = redirect_unless_requestable(site, context, opened, request_facts)
-    if elsewhere is not None:
-        return elsewhere
+    redirect = redirect_unless_requestable(site, context, opened, request_facts)
+    if redirect is not None:
+        return redirect
     if not offers:
         return site.redirect(context, "options")
     assert request_facts.modalities.deferment is not None
@@ -323,7 +325,7 @@ def _answer_later_form(
         first_day=first,
         last_day=last,
         own=OWN,
-        typed={name: fields.get(name, "")[:_MAX_LATER_TYPED] for name in _LATER_TYPED},
+        typed={name: fields.get(name, "")[:_MAX_LATER_FIELD_LENGTH] for name in _LATER_FIELDS},
         refused=refused,
     )
     return site.render_page(
@@ -341,9 +343,9 @@ def _answer_later_check(
     is_changed: bool = False,
 ) -> Response:
     context = site.build_claim_context(request, opened)
-    elsewhere = redirect_unless_requestable(site, context, opened, request_facts)
-    if elsewhere is not None:
-        return elsewhere
+    redirect = redirect_unless_requestable(site, context, opened, request_facts)
+    if redirect is not None:
+        return redirect
     return site.render_page(
         context, describe_later_check(opened, request_facts, terms, is_changed=is_changed)
     )

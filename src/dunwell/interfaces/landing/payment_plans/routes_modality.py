@@ -69,7 +69,8 @@ def compose_confirmation(
             (translate("Agreed on"), agreed_on),
             (translate("Amount"), amount),
             (translate("Extra cost"), translate("none")),
-            *([] if is_plan else [(translate("Please pay by"), _say_last_day(modality, language))]),
+            *([] if is_plan else [(translate("Please pay by"), _render_last_day(modality,
+            language))]),
         ],
         table=_build_table(modality, language, amount) if is_plan else None,
         notes=_list_notes(language, is_plan=is_plan),
@@ -111,23 +112,23 @@ def _build_table(modality: Modality, language: Language, amount: str) -> PaperTa
     return PaperTable((translate("Day"), translate("Amount")), rows, (translate("Total"), amount))
 
 
-def _say_last_day(modality: Modality, language: Language) -> str:
+def _render_last_day(modality: Modality, language: Language) -> str:
     return render_day(modality.schedule[-1].due_on, language.code)
 
 
-# After verification the reader returns to the options page.
-_PLACE = "options"
-# The notes about previous actions that the page can show.
+# The page in RETURN_PAGES that the debtor returns to after verification.
+_RETURN_PAGE = "options"
+# The values of the parameter `note`, which says what happened before.
 _NOTES = ("instead", "sent", "refused")
 
 
 @in_session_with(ENDED_MODALITY)
 @unless_closed
-@requires_level(Level.FACT, _PLACE)
+@requires_level(Level.FACT, _RETURN_PAGE)
 async def get_modality_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    context, modality = site.build_claim_context(request, opened), _read(request, opened)
+    context, modality = site.build_claim_context(request, opened), _get_modality(request, opened)
     note = request.find_parameter("note")
     page = describe_modality(
         opened, modality, opened.merchant.now(site.resources.clock),
@@ -138,18 +139,18 @@ async def get_modality_page(
 
 @in_session_with(ENDED_MODALITY)
 @unless_closed
-@requires_level(Level.FACT, _PLACE)
-async def send_pdf(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+@requires_level(Level.FACT, _RETURN_PAGE)
+async def download_pdf(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     modality = _get_agreed_modality(request, opened)
-    words = site.pages.languages[site.build_claim_context(request, opened).language]
-    paper = compose_confirmation(words, opened, modality, site.pages.find_operator())
-    pdf = await site.printer.serving(opened.debtor_key).print_paper(encode_paper(paper))
+    language = site.pages.languages[site.build_claim_context(request, opened).language]
+    paper = compose_confirmation(language, opened, modality, site.pages.find_operator())
+    pdf = await site.printer.for_caller(opened.debtor_key).print_paper(encode_paper(paper))
     return build_file_response(pdf, "application/pdf", "confirmation.pdf")
 
 
 @accepts_form_with(ENDED_MODALITY)
 @unless_closed
-@form_requires_level(Level.FACT, _PLACE)
+@form_requires_level(Level.FACT, _RETURN_PAGE)
 async def send_copy(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
@@ -160,8 +161,8 @@ async def send_copy(
     if email is None:
         raise NotFound("No e-mail address is on file for a copy.")
     addressee = Addressee(facts.claim_id, "EMAIL", email, context.language)
-    told = build_answer_facts(modality, facts.reference_number)
-    notice = site.notices.write(opened.merchant, addressee, told)
+    answer_facts = build_answer_facts(modality, facts.reference_number)
+    notice = site.notices.write(opened.merchant, addressee, answer_facts)
     async with site.resources.database.transaction() as tx:
         work = site.build_work(tx, opened.merchant, opened.session.session_id)
         sent = await find_repeated_notice(work, notice) or await send_notice(
@@ -173,13 +174,13 @@ async def send_copy(
 
 @in_session_with(ENDED_MODALITY)
 @unless_closed
-@requires_level(Level.FACT, _PLACE)
+@requires_level(Level.FACT, _RETURN_PAGE)
 async def confirm_withdrawal(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    modality = _read(request, opened)
+    modality = _get_modality(request, opened)
     if modality.ended_at is not None:
-        return _go_to(site, request, opened, modality)
+        return _redirect_to_modality(site, request, opened, modality)
     context = site.build_claim_context(request, opened)
     page = ModalityWithdrawPage(
         modality=modality,
@@ -192,20 +193,20 @@ async def confirm_withdrawal(
 
 @accepts_form_with(ENDED_MODALITY)
 @unless_closed
-@form_requires_level(Level.FACT, _PLACE)
+@form_requires_level(Level.FACT, _RETURN_PAGE)
 async def withdraw(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
-    """Withdraw the request. If it has ended otherwise meanwhile, nothing changes and its page says
-    how."""
-    modality = _read(request, opened)
+    """Withdraw the request. If it has ended for another reason meanwhile, nothing changes, and the
+    page gives that reason."""
+    modality = _get_modality(request, opened)
     try:
         async with site.resources.database.transaction() as tx:
             work = site.build_work(tx, opened.merchant, opened.session.session_id)
             await withdraw_modality(work, opened.facts.claim_id, modality.modality_id)
     except InvalidState:
         pass
-    return _go_to(site, request, opened, modality)
+    return _redirect_to_modality(site, request, opened, modality)
 
 
 @in_session
@@ -221,13 +222,13 @@ async def redirect_to_modality(
 
 def _get_agreed_modality(request: DebtorRequest, opened: OpenedClaim) -> Modality:
     """Return the approved modality. Raises NotFound: it was not approved."""
-    modality = _read(request, opened)
+    modality = _get_modality(request, opened)
     if not is_kept(modality):
         raise NotFound("This request has no confirmation.")
     return modality
 
 
-def _read(request: DebtorRequest, opened: OpenedClaim) -> Modality:
+def _get_modality(request: DebtorRequest, opened: OpenedClaim) -> Modality:
     """Return the modality in the path. Raises NotFound: the claim has no such modality."""
     if opened.modality is not None and opened.modality.modality_id == _parse_id(request):
         return opened.modality
@@ -241,7 +242,7 @@ def _parse_id(request: DebtorRequest) -> UUID:
         raise NotFound("There is no such request of this claim.") from None
 
 
-def _go_to(
+def _redirect_to_modality(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, modality: Modality
 ) -> Response:
     context = site.build_claim_context(request, opened)
@@ -250,7 +251,7 @@ def _go_to(
 
 PAGES: RoutedPages = {
     "modality": {"GET": get_modality_page},
-    "modality_pdf": {"GET": send_pdf},
+    "modality_pdf": {"GET": download_pdf},
     "modality_email": {"GET": redirect_to_modality, "POST": send_copy},
     "modality_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},
 }

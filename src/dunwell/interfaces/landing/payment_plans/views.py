@@ -71,7 +71,7 @@ class ChoosePlanPage(Page, frozen=True):
     currency: str
     outstanding_cents: int
     plans: Sequence[ShownPlan]
-    # The number of instalments of the selected offer, the value of a custom choice, or "".
+    # The number of instalments of the selected offer, the value of a custom choice (`own`), or "".
     offer: str
     own: str
     # Whether more offers are available than those shown.
@@ -156,7 +156,7 @@ class DebtorModalityPage(Page, frozen=True):
     masked: str | None
     can_pay: bool
     grace_days: int
-    # INSTEAD if another request existed already, SENT or REFUSED for a copy, or None.
+    # instead if another request existed already, sent or refused for a copy, or None.
     note: str | None
 
 
@@ -277,7 +277,8 @@ def describe_modality(
 
 
 def _find_answer_day(modality: Modality, configuration: Configuration) -> date | None:
-    """Find the day by which the request is answered. None if it does not wait for an answer."""
+    """Find the day by which the request is answered. Return None if it does not wait for an
+    answer."""
     if modality.state is not ModalityState.REQUESTED or modality.ended_at is not None:
         return None
     within = configuration.modalities.answer_within_days
@@ -285,5 +286,5 @@ def _find_answer_day(modality: Modality, configuration: Configuration) -> date |
 
 
 def _describe_plan(terms: PlanTerms, total_cents: int) -> ShownPlan:
-    days = [add_months(terms.first_on, place) for place in range(terms.count)]
+    days = [add_months(terms.first_on, month) for month in range(terms.count)]
     return ShownPlan(terms.count, compute_shares(total_cents, terms.count), days)

@@ -7,8 +7,8 @@ several claims. An address without the handle redirects to the claim that was op
 import re
 from collections.abc import Mapping
 
-_CLAIMS = "/claim"
-_CLAIM = f"{_CLAIMS}/{{handle}}"
+_CLAIM_ROOT = "/claim"
+_CLAIM = f"{_CLAIM_ROOT}/{{handle}}"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 # The path of each page, by the name that routes, redirects and messages use.
 PATHS: Mapping[str, str] = {
@@ -60,7 +60,7 @@ PATHS: Mapping[str, str] = {
     "extend": f"{_CLAIM}/extend",
     "end": f"{_CLAIM}/end",
     "ended": f"{_CLAIM}/ended",
-    "notices": f"{_CLAIMS}/notices",
+    "notices": f"{_CLAIM_ROOT}/notices",
     "documents": f"{_CLAIM}/documents",
     "document": f"{_CLAIM}/documents/{{attachment_id}}",
     "preferences": f"{_CLAIM}/preferences",
@@ -69,10 +69,10 @@ PATHS: Mapping[str, str] = {
     "address": f"{_CLAIM}/preferences/{{what}}",
     "address_code": f"{_CLAIM}/preferences/{{what}}/code",
     "address_send": f"{_CLAIM}/preferences/{{what}}/send",
-    "asset": f"{_CLAIMS}/assets/{{name}}",
-    "brand": f"{_CLAIMS}/brand/{{merchant_id}}/{{revision}}/{{name}}",
+    "asset": f"{_CLAIM_ROOT}/assets/{{name}}",
+    "brand": f"{_CLAIM_ROOT}/brand/{{merchant_id}}/{{revision}}/{{name}}",
 }
-# The paths below a claim of pages that exist outside of a claim too.
+# Pages that exist both outside of a claim and below one: their paths below a claim.
 IN_CLAIM: Mapping[str, str] = {
     "notices": f"{_CLAIM}/notices",
     "real": f"{_CLAIM}/real",
@@ -82,15 +82,17 @@ _PARAMETERS = {
 }
 # Addresses without parameters, of pages outside of a claim and of those that redirect to the latest
 # one.
-_PLAIN = frozenset(
-    plain for path in PATHS.values() if "{" not in (plain := path.replace(_CLAIM, _CLAIMS, 1))
+_FIXED_ADDRESSES = frozenset(
+    address
+    for path in PATHS.values()
+    if "{" not in (address := path.replace(_CLAIM, _CLAIM_ROOT, 1))
 )
 
 
 def normalize_case(path: str) -> str:
-    """Normalize a path that was typed from paper: words of ours become lower-case, and tokens keep
+    """Normalize a path that was typed from paper: fixed segments become lower-case, and tokens keep
     their capitals."""
-    if path.lower() in _PLAIN:
+    if path.lower() in _FIXED_ADDRESSES:
         return path.lower()
     _, root, *rest = path.split("/")
     return "/".join(["", root.lower(), *rest])
@@ -99,7 +101,7 @@ def normalize_case(path: str) -> str:
 def build_address(page: str, handle: str = "", /, **values: object) -> str:
     """Build the address of a page. `handle` is the opened claim's, or "" for a page outside of a
     claim or a redirect to the latest one. `values` fill the path and then the query, in this order.
-    They are ids and words of ours, so they are not escaped."""
+    They are ids and fixed words, so they are not escaped."""
     path = IN_CLAIM.get(page, PATHS[page]) if handle else PATHS[page]
     parameters = _PARAMETERS[path]
     query = [f"{name}={value}" for name, value in values.items() if name not in parameters]
@@ -109,9 +111,9 @@ def build_address(page: str, handle: str = "", /, **values: object) -> str:
 
 def strip_handle(path: str) -> str:
     """Remove the handle from one of `PATHS`."""
-    return path.replace(_CLAIM, _CLAIMS, 1)
+    return path.replace(_CLAIM, _CLAIM_ROOT, 1)
 
 
 def insert_handle(path: str, handle: str) -> str:
     """Insert the handle into an address that has none."""
-    return path.replace(_CLAIMS, f"{_CLAIMS}/{handle}", 1)
+    return path.replace(_CLAIM_ROOT, f"{_CLAIM_ROOT}/{handle}", 1)

@@ -13,6 +13,8 @@ from dunwell.platform.text.colors import is_color, measure_contrast, split_color
 
 @dataclass(frozen=True, slots=True)
 class Bank:
+    """The bank account that transfers go to."""
+
     holder: str
     # In groups of four characters.
     iban: str
@@ -21,6 +23,8 @@ class Bank:
 
 @dataclass(frozen=True, slots=True)
 class Creditor:
+    """The merchant's names, contact details and brand, ready to be shown."""
+
     name: str
     legal_name: str
     address: tuple[str, ...]
@@ -36,7 +40,7 @@ class Creditor:
     # The language of the merchant's own texts.
     language: str
     bank: Bank | None
-    # The merchant's information on debt advice, in lines, by language.
+    # The lines of the merchant's information on debt advice, by language.
     advice: Mapping[str, Sequence[str]]
     # The addresses of the brand's style sheet and logo. None if the brand has none.
     style: str | None
@@ -67,7 +71,7 @@ class ShownOperator:
 def describe_creditor(merchant: Merchant) -> Creditor:
     configuration = merchant.configuration
     legal, contact, brand = configuration.legal, configuration.contact, configuration.brand
-    whose = {"merchant_id": merchant.merchant_id, "revision": merchant.revision}
+    merchant_values = {"merchant_id": merchant.merchant_id, "revision": merchant.revision}
     phone = render_line(contact.phone) if contact else ""
     return Creditor(
         name=render_line(merchant.name),
@@ -87,8 +91,8 @@ def describe_creditor(merchant: Merchant) -> Creditor:
             language: tuple(map(render_line, split_lines(text)))
             for language, text in configuration.landing_page.advice.items()
         },
-        style=build_address("brand", **whose, name="brand.css") if brand.color else None,
-        logo=build_address("brand", **whose, name="logo") if brand.logo else None,
+        style=build_address("brand", **merchant_values, name="brand.css") if brand.color else None,
+        logo=build_address("brand", **merchant_values, name="logo") if brand.logo else None,
     )
 
 

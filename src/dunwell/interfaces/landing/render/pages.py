@@ -1,4 +1,4 @@
-"""Render the debtor's pages, with their reader, creditor and operator."""
+"""Render the debtor's pages with the language, session, creditor and operator."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -22,7 +22,7 @@ from dunwell.interfaces.web.templates import Page, PageContext, PageRenderer, bu
 from dunwell.platform.text.translation import Language
 
 # How many descriptions of creditors a process caches.
-_MAX_KEPT = 1_000
+_MAX_CACHED_CREDITORS = 1_000
 _ICON = Markup(
     '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{}</svg>'
 )
@@ -48,7 +48,7 @@ class VisitorSession(msgspec.Struct, frozen=True, gc=False):
 
 
 class DebtorPageContext(PageContext, frozen=True, gc=False):
-    """What every page for debtors knows about its reader."""
+    """The reader's language, session and claim, which every page for debtors is rendered with."""
 
     # The language that the reader chose, which is kept in addresses. None if it was detected.
     chosen: str | None = None
@@ -116,12 +116,12 @@ class DebtorPages(PageRenderer):
 
     def _find_creditor(self, merchant: Merchant) -> Creditor:
         """Return the description of the creditor, cached until the merchant changes."""
-        kept = self._creditors.get(merchant.merchant_id)
-        if kept is not None and _is_same(kept[0], merchant):
-            return kept[1]
+        cached = self._creditors.get(merchant.merchant_id)
+        if cached is not None and _is_same(cached[0], merchant):
+            return cached[1]
         creditor = describe_creditor(merchant)
         self._creditors.pop(merchant.merchant_id, None)
-        if len(self._creditors) >= _MAX_KEPT:
+        if len(self._creditors) >= _MAX_CACHED_CREDITORS:
             self._creditors.pop(next(iter(self._creditors)))
         self._creditors[merchant.merchant_id] = merchant, creditor
         return creditor

@@ -1,9 +1,9 @@
 """What a debtor has entered into a form, with its files, until it is sent.
 
-A claim has one draft per subject, shared by all sessions. Data that only its author may see again
-is in a draft of the session. A form states the revision that it was made from: saving an older one
-keeps both versions and reports a conflict. The last form that was sent is remembered with what it
-created, so that a double click creates nothing more. Pure.
+A claim has one draft per subject, shared by all sessions. Data that only the person who entered it
+may see again is in a draft of the session. A form states the revision that it was made from: saving
+an older one keeps both versions and reports a conflict. The last form that was sent is remembered
+with what it created, so that a double click creates nothing more. Pure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ from dunwell.core.files.upload import PreparedUpload
 
 # Counted from the last change.
 DRAFT_LIFETIME = timedelta(days=30)
-# Unsent files of one claim, over all of its sessions.
+# The limit of unsent files of one claim, over all of its sessions.
 MAX_UNSENT_FILES = 40
-# Conflicting versions that are kept next to the draft's own.
+# The limit of conflicting versions that are kept in addition to the draft's own fields.
 MAX_VERSIONS = 5
 Fields = Mapping[str, str]
 
@@ -51,11 +51,11 @@ class FormDraft:
     sent_form: UUID | None = None
     created_id: UUID | None = None
     revision: int = 0
-    # What was typed into forms of an older revision.
+    # Conflicting versions: what was typed into forms of an older revision.
     others: Sequence[Fields] = ()
 
-    def find_made(self, form_id: UUID) -> UUID | None:
-        """Return what this form has created if it was sent before."""
+    def find_created(self, form_id: UUID) -> UUID | None:
+        """Return the id of what this form has created, or None if it was not the last form sent."""
         return self.created_id if self.sent_form == form_id else None
 
 
@@ -82,19 +82,19 @@ def has_conflict(draft: FormDraft, typed: SubmittedForm) -> bool:
 
 
 def add_conflicting_version(draft: FormDraft, typed: Fields) -> Sequence[Fields]:
-    """Return the versions that are then kept next to the draft's own."""
+    """Return the conflicting versions with `typed` as the newest."""
     kept = [each for each in draft.others if each != typed]
     return [*kept, typed][-MAX_VERSIONS:] if typed else kept
 
 
-def show_version(draft: FormDraft, typed: Fields) -> FormDraft:
-    """Return the draft with these fields first and all other versions next to them."""
+def put_version_first(draft: FormDraft, typed: Fields) -> FormDraft:
+    """Return the draft with `typed` as its fields and all other versions as conflicting ones."""
     versions = [each for each in (draft.fields, *draft.others) if each and each != typed]
     return replace(draft, fields=typed, others=versions)
 
 
 def select_new_files(
-    draft: FormDraft, uploads: Sequence[PreparedUpload], most: int
+    draft: FormDraft, uploads: Sequence[PreparedUpload], max_files: int
 ) -> tuple[list[PreparedUpload], bool]:
     """Return the files that the draft takes, and whether there were too many. Files that it already
     has, by content, are not taken again."""
@@ -103,6 +103,6 @@ def select_new_files(
     for upload in uploads:
         if upload.sha256 not in present:
             chosen.setdefault(upload.sha256, upload)
-    space = max(0, most - len(draft.files))
+    space = max(0, max_files - len(draft.files))
     new = list(chosen.values())
     return new[:space], len(new) > space

@@ -13,6 +13,8 @@ from dunwell.core.claims.states import HoldKind, Status
 
 
 class OnFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The debtor's data on file that addresses and proofs are taken from."""
+
     email: str | None = None
     mobile_number: str | None = None
     postal_address: Mapping[str, str | None] | None = None
@@ -126,7 +128,7 @@ class PageClaim(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=Tru
     # None if this session may see the claim.
     withheld: WithheldFacts | None = None
     document_count: int = 0
-    # Whether the claim ever had any; if not, pages do not look for them.
+    # Whether the claim ever had a modality, or a dispute. If not, pages do not load them.
     has_modalities: bool = True
     has_disputes: bool = True
 

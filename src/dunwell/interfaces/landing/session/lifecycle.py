@@ -43,7 +43,8 @@ CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
 @dataclass(frozen=True, slots=True)
 class ClaimSessionOpening:
     """The claim to open, and the new session. `session_id` is the sessionId of the event. What was
-    proven in the session `continues` counts as proven in the new one, until that one would end.
+    proven in `continues`, an earlier session, counts as proven in the new one, which ends when a
+    chain of extensions of `continues` would.
     """
 
     claim_id: int
@@ -112,7 +113,7 @@ async def reissue_token(
     """Give a session another token if this request opened it within the last ten seconds.
 
     The browser may have dropped the answer to the first of two clicks, so that both get a valid
-    token. None: no live session of this level was opened by this request.
+    token. Return None if this request opened no session that is live and reaches `level`.
     """
     work.require(Right.READ_CLAIMS)
     session = await find_successor(work.tx, previous_hash, work.real_now)
@@ -127,7 +128,8 @@ async def raise_level(
     work: Work, session: Session, level: Level, *, randomness: bytes, proven: Sequence[bytes] = ()
 ) -> str | None:
     """Return the new cookie value, or None if the session has ended. If the same form has raised it
-    just before, return another value. proven: digests of the address to which the code was sent."""
+    just before, return another value. `proven` are digests of the address to which the code was
+    sent."""
     work.require(Right.READ_CLAIMS)
     value = render_value(randomness)
     if await save_raised_level(
@@ -161,7 +163,8 @@ async def extend_session(
     work: Work, keys: KeyRing, session: Session, session_id: UUID, *, randomness: bytes
 ) -> str | None:
     """Return the cookie value of the new session, which takes over the drafts. If the same form has
-    extended the session just before, return another value of that one. None: it has ended."""
+    extended the session just before, return another value of that one. Return None if the session
+    has ended otherwise."""
     work.require(Right.READ_CLAIMS)
     if not await end_session(work, session):
         repeated = await reissue_token(work, session.session_hash, randomness)
@@ -184,12 +187,12 @@ async def extend_session(
 
 
 def list_addresses(on_file: OnFile, configured: Collection[Channel]) -> dict[Channel, str]:
-    """List the debtor's addresses by channel, for the merchant's channels, in the form that
-    suppressions use."""
-    postal, line = on_file.postal_address or {}, None
+    """List the debtor's addresses by channel, for the merchant's channels. A postal address is one
+    line, as the suppression list has it."""
+    postal, postal_line = on_file.postal_address or {}, None
     if postal.get("street") and postal.get("city"):
-        line = render_postal_address(postal)
-    given = {"EMAIL": on_file.email, "SMS": on_file.mobile_number, "LETTER": line}
+        postal_line = render_postal_address(postal)
+    given = {"EMAIL": on_file.email, "SMS": on_file.mobile_number, "LETTER": postal_line}
     return {each: address for each in CHANNELS if each in configured and (address := given[each])}
 
 

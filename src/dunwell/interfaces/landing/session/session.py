@@ -27,12 +27,13 @@ VALUE_BYTES = 32
 SESSION_LIFETIME = timedelta(hours=1)
 # After this time of extensions in a row, the claim has to be opened again.
 MAX_TOTAL_LIFETIME = timedelta(hours=8)
-# So long a page can still say that the session timed out, and keep what was typed.
+# How long after its end a page can still say that the session timed out, and keep what was typed.
 ENDED_SESSION_RETENTION = timedelta(days=1)
 # How long the previous token stays valid after a session got another one, so that a double click
 # or a second tab does not lose the session.
 PREVIOUS_TOKEN_LIFETIME = timedelta(seconds=10)
-# How long before the end the page offers to stay (WCAG 2.2.1 asks for at least 20 seconds).
+# How long before the end the page offers to extend the session (WCAG 2.2.1 asks for at least 20
+# seconds).
 EXPIRY_WARNING = timedelta(minutes=5)
 _VALUE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 _FORM_PURPOSE = "landing-form"
@@ -76,7 +77,8 @@ class Session(msgspec.Struct, frozen=True, array_like=True, gc=False):
     # Digests of the address whose code was entered, as the suppression list stores them. Empty if
     # no code was entered.
     proven_digests: list[bytes] = []
-    # The hash of the previous token; see `PREVIOUS_TOKEN_LIFETIME`.
+    # The hash of the previous token (see `PREVIOUS_TOKEN_LIFETIME`), or of the request that opened
+    # the session.
     previous_hash: bytes | None = None
 
     @property
@@ -131,10 +133,10 @@ def _encode(value: bytes) -> str:
 # page asks before a ninth claim closes the oldest.
 MAX_OPEN_CLAIMS = 8
 # If a request brings more cookies, the rest is ignored.
-_MAX_READ = 16
-_LENGTH = 10
+_MAX_COOKIES_READ = 16
+_HANDLE_LENGTH = 10
 # Ten characters of base32, so that a handle never equals a path segment.
-HANDLE = f"[a-z2-7]{{{_LENGTH}}}"
+HANDLE = f"[a-z2-7]{{{_HANDLE_LENGTH}}}"
 _HANDLE = re.compile(HANDLE)
 
 
@@ -151,7 +153,7 @@ class CookieSlot:
 
 def derive_handle(session_id: UUID) -> str:
     digest = sha256(b"handle " + session_id.bytes)
-    return base64.b32encode(digest).decode()[:_LENGTH].lower()
+    return base64.b32encode(digest).decode()[:_HANDLE_LENGTH].lower()
 
 
 def parse_cookies(cookies: Mapping[str, str], *, is_secure: bool) -> dict[str, bytes]:
@@ -160,7 +162,7 @@ def parse_cookies(cookies: Mapping[str, str], *, is_secure: bool) -> dict[str, b
     for name, value in cookies.items():
         handle, session_hash = name.removeprefix(prefix), hash_value(value)
         is_ours = name.startswith(prefix) and _HANDLE.fullmatch(handle)
-        if is_ours and session_hash is not None and len(found) < _MAX_READ:
+        if is_ours and session_hash is not None and len(found) < _MAX_COOKIES_READ:
             found[handle] = session_hash
     return found
 
@@ -195,14 +197,14 @@ def list_handles_to_close(sessions: SessionsByHandle, handle: str, now: datetime
 
 
 def sort_by_age(sessions: SessionsByHandle) -> list[str]:
-    """Return the handles by the age of their sessions, the oldest first. Unknown sessions come
-    before all others."""
+    """Return the handles in the order in which their sessions expire. Unknown sessions come before
+    all others."""
 
-    def tell(handle: str) -> float:
+    def get_end(handle: str) -> float:
         session = sessions[handle]
         return 0 if session is None else session.expires_at.timestamp()
 
-    return sorted(sessions, key=tell)
+    return sorted(sessions, key=get_end)
 
 
 def _is_live(session: Session | None, now: datetime) -> TypeGuard[Session]:

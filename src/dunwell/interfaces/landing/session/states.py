@@ -51,7 +51,7 @@ class PaymentOutcome(StrEnum):
 
     RECEIVED = "RECEIVED"
     PENDING = "PENDING"
-    # The provider has not reported a decision, so no payment is known.
+    # The debtor has left the provider's page, and the provider has not reported a payment.
     LEFT = "LEFT"
     ENDED = "ENDED"
 

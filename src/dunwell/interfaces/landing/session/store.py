@@ -20,14 +20,14 @@ from dunwell.interfaces.landing.session.session import PREVIOUS_TOKEN_LIFETIME, 
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
-_OPEN = """
+_INSERT_SESSION = """
 INSERT INTO debtor_sessions
     (merchant_id, session_hash, session_id, claim_id, communication_id, channel, level, opened_at,
      expires_at, address_digests, first_opened_at, proven_digests, previous_hash, previous_until)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 """
 # Uses debtor_sessions_session.
-_END = """
+_END_SESSION = """
 UPDATE debtor_sessions
 SET ended_at = $3
 WHERE merchant_id = $1 AND session_id = $2 AND ended_at IS NULL AND expires_at > $3
@@ -54,7 +54,7 @@ WHERE merchant_id = $1 AND session_hash = $2
 """
 # Uses the primary key. The session gets another hash. Its level is never lowered or set to the same
 # value.
-_RAISE = """
+_RAISE_LEVEL = """
 UPDATE debtor_sessions
 SET session_hash = $3, level = $4, proven_digests = $7, previous_hash = $2, previous_until = $8
 WHERE merchant_id = $1 AND session_hash = $2 AND ended_at IS NULL AND expires_at > $5
@@ -76,7 +76,7 @@ SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channe
 FROM debtor_sessions
 WHERE session_hash = $1
 """
-_FIND_SESSIONS = """
+_LIST_SESSIONS = """
 SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channel, level,
        expires_at, ended_at, opened_at,
        coalesce(first_opened_at, opened_at) AS first_opened_at, proven_digests, previous_hash
@@ -99,7 +99,7 @@ async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
 
 async def list_sessions(tx: Connection, hashes: Mapping[str, bytes]) -> dict[str, Session | None]:
     """List the sessions of these hashes by the hashes' names, including ended ones."""
-    rows = await tx.fetch(_FIND_SESSIONS, [*hashes.values()]) if hashes else []
+    rows = await tx.fetch(_LIST_SESSIONS, [*hashes.values()]) if hashes else []
     found = {row["session_hash"]: _build_session(row) for row in rows}
     return {name: found.get(session_hash) for name, session_hash in hashes.items()}
 
@@ -108,7 +108,8 @@ async def save_session(tx: Connection, session: Session, address_digests: Sequen
     """Save the session. The claim must be locked. `address_digests` are those of the addresses on
     file."""
     await tx.execute(
-        _OPEN, session.merchant_id, session.session_hash, session.session_id, session.claim_id,
+        _INSERT_SESSION, session.merchant_id, session.session_hash, session.session_id,
+        session.claim_id,
         session.communication_id, session.channel, session.level, session.opened_at,
         session.expires_at, address_digests, session.first_opened_at,
         session.proven_digests, session.previous_hash, session.opened_at + PREVIOUS_TOKEN_LIFETIME,
@@ -122,7 +123,7 @@ async def find_successor(tx: Connection, previous_hash: bytes, now: datetime) ->
 
 
 async def insert_token(tx: Connection, session: Session, new_hash: bytes) -> None:
-    """Add a token to a session that has one."""
+    """Add another token to a session. The existing one stays valid."""
     await tx.execute(_COPY_SESSION, session.merchant_id, session.session_hash, new_hash)
 
 
@@ -130,7 +131,7 @@ async def save_session_end(
     tx: Connection, merchant_id: int, session_id: UUID, now: datetime
 ) -> bool:
     """End the session with all its tokens. Return False if it had ended before."""
-    return await tx.fetchval(_END, merchant_id, session_id, now) is not None
+    return await tx.fetchval(_END_SESSION, merchant_id, session_id, now) is not None
 
 
 async def save_raised_level(
@@ -141,7 +142,7 @@ async def save_raised_level(
     level already."""
     lower = [each for each in Level if not each.reaches(level)]
     raised = await tx.fetchval(
-        _RAISE, session.merchant_id, session.session_hash, new_hash, level, now, lower,
+        _RAISE_LEVEL, session.merchant_id, session.session_hash, new_hash, level, now, lower,
         proven_digests, now + PREVIOUS_TOKEN_LIFETIME,
     )  # fmt: skip
     return raised is not None
@@ -178,7 +179,7 @@ def _build_session(row: Row) -> Session:
 
 
 # Uses the primary keys.
-_FILES = """
+_DRAFT_FILES = """
     ARRAY(
         SELECT (u.ticket_id, u.file_name, u.size_bytes, u.sha256)
         FROM debtor_draft_files f
@@ -186,13 +187,13 @@ _FILES = """
         WHERE f.merchant_id = $1 AND f.session_id = $2 AND f.subject = $3
         ORDER BY f.ticket_id) AS files
 """
-_LOAD = compose(
+_LOAD_DRAFT = compose(
     """
 SELECT subject, fields, sent_form, created_id, revision, conflicts, {files}
 FROM debtor_drafts
 WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
 """,
-    files=_FILES,
+    files=_DRAFT_FILES,
 )
 _OPEN_DRAFT = """
 INSERT INTO debtor_drafts (merchant_id, session_id, subject, claim_id, kept_until)
@@ -239,12 +240,12 @@ SET fields = '{}', conflicts = '[]', revision = revision + 1, sent_form = $4, cr
 WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
 """
 # Moves the drafts that only the session's author may see again. Uses the primary key.
-_MOVE = """
+_MOVE_DRAFTS = """
 UPDATE debtor_drafts SET session_id = $3, kept_until = $4
 WHERE merchant_id = $1 AND session_id = $2
 """
 # For all merchants. Uses debtor_drafts_expiry.
-_REMOVE_OLD = """
+_REMOVE_OLD_DRAFTS = """
 DELETE FROM debtor_drafts
 WHERE (merchant_id, session_id, subject) IN (
     SELECT merchant_id, session_id, subject FROM debtor_drafts WHERE kept_until < $1 LIMIT $2)
@@ -253,8 +254,8 @@ WHERE (merchant_id, session_id, subject) IN (
 
 async def load_draft(tx: Connection, key: DraftKey) -> FormDraft:
     """Load the draft, or an empty one if there is none."""
-    row = await tx.fetchrow(_LOAD, key.merchant_id, key.owner, key.subject)
-    return FormDraft(key.subject) if row is None else _read(row)
+    row = await tx.fetchrow(_LOAD_DRAFT, key.merchant_id, key.owner, key.subject)
+    return FormDraft(key.subject) if row is None else _build_draft(row)
 
 
 async def lock_draft(tx: Connection, key: DraftKey, kept_until: datetime) -> FormDraft:
@@ -268,8 +269,8 @@ async def save_fields(
     tx: Connection, key: DraftKey, fields: Fields, others: Sequence[Fields] = ()
 ) -> None:
     """Save the fields of a locked draft, with the conflicting versions."""
-    whose = (key.merchant_id, key.owner, key.subject)
-    await tx.execute(_SAVE_FIELDS, *whose, dict(fields), [dict(each) for each in others])
+    draft_columns = (key.merchant_id, key.owner, key.subject)
+    await tx.execute(_SAVE_FIELDS, *draft_columns, dict(fields), [dict(each) for each in others])
 
 
 async def save_files(
@@ -277,30 +278,31 @@ async def save_files(
 ) -> None:
     """Add stored files to a locked draft. All files of the draft are then kept as long as the
     draft."""
-    whose = (key.merchant_id, key.owner, key.subject)
+    draft_columns = (key.merchant_id, key.owner, key.subject)
     for upload in uploads:
-        await tx.execute(_SAVE_FILE, *whose, upload.ticket_id)
-    await tx.execute(_KEEP_FILES, *whose, kept_until)
+        await tx.execute(_SAVE_FILE, *draft_columns, upload.ticket_id)
+    await tx.execute(_KEEP_FILES, *draft_columns, kept_until)
 
 
 async def count_unsent_files(tx: Connection, merchant_id: int, claim_id: int) -> int:
-    """Files of the claim's drafts."""
+    """Count the files of the claim's drafts."""
     count: int = await tx.fetchval(_COUNT_UNSENT, merchant_id, claim_id)
     return count
 
 
 async def delete_draft_file(tx: Connection, key: DraftKey, ticket_id: UUID) -> bool:
-    """Whether the draft had such a file. Nothing leads to it any more; it is still put away."""
-    whose = (key.merchant_id, key.owner, key.subject)
-    return await tx.fetchval(_REMOVE_FILE, *whose, ticket_id) is not None
+    """Remove a file from a draft. Return False if the draft had no such file. The stored file is
+    kept; the caller discards it."""
+    draft_columns = (key.merchant_id, key.owner, key.subject)
+    return await tx.fetchval(_REMOVE_FILE, *draft_columns, ticket_id) is not None
 
 
 async def delete_draft_files_by_id(
     tx: Connection, key: DraftKey, ticket_ids: Sequence[UUID]
 ) -> None:
     """Delete some files of a locked draft."""
-    whose = (key.merchant_id, key.owner, key.subject)
-    await tx.execute(_REMOVE_FILES, *whose, list(ticket_ids))
+    draft_columns = (key.merchant_id, key.owner, key.subject)
+    await tx.execute(_REMOVE_FILES, *draft_columns, list(ticket_ids))
 
 
 async def save_draft_sent(tx: Connection, key: DraftKey, form_id: UUID, created_id: UUID) -> None:
@@ -312,16 +314,16 @@ async def move_drafts(
     tx: Connection, session: Session, session_id: UUID, kept_until: datetime
 ) -> None:
     """Move the drafts of this session alone to the session that replaces it."""
-    await tx.execute(_MOVE, session.merchant_id, session.session_id, session_id, kept_until)
+    await tx.execute(_MOVE_DRAFTS, session.merchant_id, session.session_id, session_id, kept_until)
 
 
 async def delete_old_drafts(tx: Connection, kept_until: datetime, limit: int) -> int:
     """Delete expired drafts. Their files expire on their own."""
-    tag: str = await tx.execute(_REMOVE_OLD, kept_until, limit)
+    tag: str = await tx.execute(_REMOVE_OLD_DRAFTS, kept_until, limit)
     return int(tag.rpartition(" ")[2])
 
 
-def _read(row: Row) -> FormDraft:
+def _build_draft(row: Row) -> FormDraft:
     files = [DraftFile(*each) for each in row["files"]]
     return FormDraft(
         subject=row["subject"],

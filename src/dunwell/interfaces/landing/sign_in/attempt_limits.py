@@ -1,8 +1,8 @@
 """The limits of wrong attempts. Five wrong answers or sent codes lock a claim for half an hour, and
 fifteen in a day lock it until a new link is requested.
 
-They are counted over all links of a claim, so that several links give no more attempts. Wrong
-letter codes delay the visitor's next attempt. Pure.
+Wrong answers are counted over all links of a claim, so that several links do not give more
+attempts. Wrong letter codes delay the visitor's next attempt. Pure.
 """
 
 import math
@@ -51,46 +51,55 @@ class ProofAttempts:
     day_first_at: datetime | None = None
 
 
-def decide_lock(tries: ProofAttempts, now: datetime) -> Locked | None:
-    if tries.day_failures >= MAX_FAILURES_PER_DAY:
+def decide_lock(attempts: ProofAttempts, now: datetime) -> Locked | None:
+    """Return the lock that is in force, or None."""
+    if attempts.day_failures >= MAX_FAILURES_PER_DAY:
         return Locked(None)
-    if tries.locked_until is None or tries.locked_until <= now:
+    if attempts.locked_until is None or attempts.locked_until <= now:
         return None
-    return Locked(compute_wait_seconds(tries.locked_until - now))
+    return Locked(compute_wait_seconds(attempts.locked_until - now))
 
 
-def add_failure(tries: ProofAttempts, now: datetime) -> ProofAttempts:
+def add_failure(attempts: ProofAttempts, now: datetime) -> ProofAttempts:
     """Return the attempts with one more failure, which may cause a lock. Failures before a lock or
     outside the window no longer count."""
-    day_failures, day_first_at = tries.day_failures + 1, tries.day_first_at
+    day_failures, day_first_at = attempts.day_failures + 1, attempts.day_first_at
     if day_first_at is None or day_first_at + DAY <= now:
         day_failures, day_first_at = 1, now
-    if tries.failures == 0 or tries.locked_until is not None or tries.first_at + WINDOW <= now:
+    if (
+        attempts.failures == 0
+        or attempts.locked_until is not None
+        or attempts.first_at + WINDOW <= now
+    ):
         return ProofAttempts(
             1, now, locked_until=None, day_failures=day_failures, day_first_at=day_first_at
         )
-    failures = tries.failures + 1
+    failures = attempts.failures + 1
     until = now + LOCKED_FOR if failures >= MAX_FAILURES else None
     return ProofAttempts(
         failures,
-        tries.first_at,
+        attempts.first_at,
         locked_until=until,
         day_failures=day_failures,
         day_first_at=day_first_at,
     )
 
 
-def clear_failures(tries: ProofAttempts, now: datetime) -> ProofAttempts:
-    """Reset the failures, but not those of the day: proving one thing gives no more attempts at
-    another."""
+def clear_failures(attempts: ProofAttempts, now: datetime) -> ProofAttempts:
+    """Reset the failures, but not those of the day, so that one correct answer does not give more
+    attempts at another proof."""
     return ProofAttempts(
-        0, now, locked_until=None, day_failures=tries.day_failures, day_first_at=tries.day_first_at
+        0,
+        now,
+        locked_until=None,
+        day_failures=attempts.day_failures,
+        day_first_at=attempts.day_first_at,
     )
 
 
-def compute_delay(wrong: int, last_at: datetime, now: datetime) -> Slowed | None:
+def compute_delay(wrong_codes: int, last_at: datetime, now: datetime) -> Slowed | None:
     """Compute the delay after this many wrong letter codes, the last of them at `last_at`."""
-    seconds = min(MAX_DELAY_SECONDS, 2 ** min(wrong - 1, 4))
+    seconds = min(MAX_DELAY_SECONDS, 2 ** min(wrong_codes - 1, 4))
     left = last_at + timedelta(seconds=seconds) - now
     return Slowed(compute_wait_seconds(left)) if left > timedelta(0) else None
 

@@ -45,15 +45,16 @@ _PURPOSE = "landing-opening"
 
 @dataclass(frozen=True, slots=True)
 class ClaimEntry:
-    """What opens a claim, and for whom. `visitor` comes from `digest_visitor`; `session_id` is the
-    new session's. What was proven in `before` counts as proven in the new session."""
+    """A request to open a claim. `visitor` comes from `digest_visitor`, and `session_id` is
+    the id of the new session. What was proven in the session `previous` counts as proven in the new
+    session."""
 
     access: ClaimAccess
     level: Level
     visitor: bytes
     session_id: UUID
     randomness: bytes
-    before: Session | None = None
+    previous: Session | None = None
 
 
 def is_opened_by(session: Session, access: ClaimAccess) -> bool:
@@ -73,25 +74,28 @@ async def open_claim_once(
     `reissue_token`."""
     work.require(Right.READ_CLAIMS)
     access, now = entry.access, work.real_now
-    name = (
+    link_name = (
         f"{work.merchant_id} {access.claim_id} {access.communication_id} {access.channel} "
         f"{entry.level}"
     )
-    link = keys.digest(_PURPOSE, name.encode())
-    visitor = keys.digest(_PURPOSE, link + entry.visitor)
-    links = _forget_old(work, await load_attempts(work.tx, link))
-    known = _forget_old(work, await load_attempts(work.tx, visitor))
-    repeated = await reissue_token(work, visitor, entry.randomness)
+    link_key = keys.digest(_PURPOSE, link_name.encode())
+    visitor_key = keys.digest(_PURPOSE, link_key + entry.visitor)
+    link_attempts = _drop_expired(work, await load_attempts(work.tx, link_key))
+    visitor_attempts = _drop_expired(work, await load_attempts(work.tx, visitor_key))
+    repeated = await reissue_token(work, visitor_key, entry.randomness)
     if repeated is not None:
         return repeated
-    for attempts, most in ((known, MAX_OPENINGS_PER_VISITOR), (links, MAX_OPENINGS_PER_LINK)):
-        if attempts is not None and attempts.count >= most:
+    for attempts, limit in (
+        (visitor_attempts, MAX_OPENINGS_PER_VISITOR),
+        (link_attempts, MAX_OPENINGS_PER_LINK),
+    ):
+        if attempts is not None and attempts.count >= limit:
             log_security_event(
                 "LINK_LOCKED", merchant_id=work.merchant_id, claim_id=access.claim_id
             )
             return Locked(compute_wait_seconds(attempts.first_at + MAX_LIMIT_PERIOD - now))
-    await count_attempt(work.tx, link, links, now)
-    await count_attempt(work.tx, visitor, known, now)
+    await count_attempt(work.tx, link_key, link_attempts, now)
+    await count_attempt(work.tx, visitor_key, visitor_attempts, now)
     opening = ClaimSessionOpening(
         claim_id=access.claim_id,
         communication_id=access.communication_id,
@@ -99,18 +103,18 @@ async def open_claim_once(
         level=entry.level,
         session_id=entry.session_id,
         randomness=entry.randomness,
-        continues=entry.before,
-        previous_hash=visitor,
+        continues=entry.previous,
+        previous_hash=visitor_key,
     )
     return await open_session(work, keys, opening)
 
 
-def _forget_old(work: Work, attempts: Attempts | None) -> Attempts | None:
+def _drop_expired(work: Work, attempts: Attempts | None) -> Attempts | None:
     is_old = attempts is not None and attempts.first_at + MAX_LIMIT_PERIOD <= work.real_now
     return None if is_old else attempts
 
 
-def find_session_of_link(
+def find_handle_of_link(
     site: DebtorSite, sessions: SessionsByHandle, access: ClaimAccess
 ) -> str | None:
     """Find the handle of a live session that this link or code has opened in this browser."""
@@ -120,13 +124,21 @@ def find_session_of_link(
     return None
 
 
-def find_session_of_claim(
+def find_handle_of_claim(
     site: DebtorSite, sessions: SessionsByHandle, merchant_id: int, claim_id: int, level: Level
 ) -> str | None:
     """Find the handle of a live session of the claim that reaches the level."""
     for handle, session in sessions.items():
-        is_its = session and (session.merchant_id, session.claim_id) == (merchant_id, claim_id)
-        if session and is_its and session.is_live(site.now()) and session.level.reaches(level):
+        is_same_claim = session and (session.merchant_id, session.claim_id) == (
+            merchant_id,
+            claim_id,
+        )
+        if (
+            session
+            and is_same_claim
+            and session.is_live(site.now())
+            and session.level.reaches(level)
+        ):
             return handle
     return None
 
@@ -138,8 +150,8 @@ def find_session_with_higher_level(
     replaces it keeps that level."""
     found = None
     for session in filter(None, sessions.values()):
-        is_its = (session.merchant_id, session.claim_id) == (merchant_id, claim_id)
-        if is_its and session.is_live(site.now()) and not level.reaches(session.level):
+        is_same_claim = (session.merchant_id, session.claim_id) == (merchant_id, claim_id)
+        if is_same_claim and session.is_live(site.now()) and not level.reaches(session.level):
             found, level = session, session.level
     return found
 
@@ -165,7 +177,8 @@ def redirect_with_session_cookie(
 
 
 async def extend_opened(site: DebtorSite, opened: OpenedClaim) -> str | None:
-    """Return the cookie value of the extended session, or None if it has ended meanwhile."""
+    """Return the cookie value of the extended session, or None if the session has ended
+    meanwhile."""
     session_id = site.resources.ids.new(site.now())
     async with site.resources.database.transaction() as tx:
         work = site.build_work(tx, opened.merchant, opened.session.session_id)
@@ -186,15 +199,15 @@ async def renew_previous_token(
     return repeated.cookie_value if repeated else None
 
 
-async def find_opened_by(site: DebtorSite, value: str) -> OpenedClaim | None:
-    """Find what a new session's cookie opens."""
+async def find_claim_opened_by(site: DebtorSite, cookie_value: str) -> OpenedClaim | None:
+    """Find the claim that the cookie of a new session opens."""
     async with site.resources.database.connection() as connection:
-        return await load_opened_claim(connection, sha256(value.encode()))
+        return await load_opened_claim(connection, sha256(cookie_value.encode()))
 
 
 def is_extended_by_form(site: DebtorSite, opened: OpenedClaim, form: Mapping[str, str]) -> bool:
-    """Return whether this form opened the session within the last ten seconds (a double click).
-    After that, the same form is a new request to extend."""
+    """Return whether this form created the session, by extending the previous one, within the last
+    ten seconds (a double click). After that, the same form is a new request to extend."""
     session, token = opened.session, form.get("token", "")
     is_its_form = session.previous_hash is not None and is_form_token(
         site.resources.keys, session.previous_hash, token

@@ -49,32 +49,32 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.security_events import log_security_event
 
-# The merchant's id and the claim's.
+# The merchant id and the claim id.
 ClaimKey = tuple[int, int]
 
 
 async def lock_attempts_of_claim(
     tx: Connection, claim: ClaimKey, now: datetime
 ) -> ProofAttempts | Locked:
-    """Lock the claim and its attempts until the transaction ends, and return them, or a lock that
-    is in force. The claim is locked first, as everywhere."""
+    """Lock the claim and then its attempts until the transaction ends. Return the attempts, or the
+    lock that is in force because of them."""
     await lock_claim(tx, *claim)
-    tries = await lock_proof_attempts(tx, *claim, now)
-    return decide_lock(tries, now) or tries
+    attempts = await lock_proof_attempts(tx, *claim, now)
+    return decide_lock(attempts, now) or attempts
 
 
 async def record_success(
-    tx: Connection, claim: ClaimKey, tries: ProofAttempts, now: datetime
+    tx: Connection, claim: ClaimKey, attempts: ProofAttempts, now: datetime
 ) -> None:
-    await save_proof_attempts(tx, *claim, clear_failures(tries, now))
+    await save_proof_attempts(tx, *claim, clear_failures(attempts, now))
 
 
 async def record_failure(
-    tx: Connection, claim: ClaimKey, tries: ProofAttempts, now: datetime
+    tx: Connection, claim: ClaimKey, attempts: ProofAttempts, now: datetime
 ) -> WrongAttempt:
     """Count a wrong attempt. This must be the last step of its transaction; see
     `record_wrong_code`."""
-    counted = add_failure(tries, now)
+    counted = add_failure(attempts, now)
     await save_proof_attempts(tx, *claim, counted)
     if decide_lock(counted, now) is not None:
         merchant_id, claim_id = claim
@@ -89,9 +89,9 @@ async def verify_letter_code(
     """Find the claim of a letter's code. `visitor` comes from `digest_visitor`. With `only`, a code
     of any other claim counts as wrong. The caller commits even if the code is wrong,
     so that the attempt is counted."""
-    known = await load_wrong_codes(tx, visitor, now)
-    if isinstance(known, Slowed):
-        return known
+    wrong_codes = await load_wrong_codes(tx, visitor, now)
+    if isinstance(wrong_codes, Slowed):
+        return wrong_codes
     code = parse_code(typed)
     if code is None:
         # A typing error, not an attempt to guess.
@@ -99,7 +99,7 @@ async def verify_letter_code(
     found = await find_access_by_code(tx, list_code_digests(keys, code))
     if found is not None and only in (None, (found.merchant.merchant_id, found.claim_id)):
         return found
-    return await record_wrong_code_of_visitor(tx, visitor, known, now)
+    return await record_wrong_code_of_visitor(tx, visitor, wrong_codes, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +113,25 @@ class RequestedProof:
 
 
 async def verify_proof(
-    tx: Connection, asked: RequestedProof, form: Mapping[str, str], now: datetime
+    tx: Connection, requested: RequestedProof, form: Mapping[str, str], now: datetime
 ) -> WrongAttempt | Locked | None:
     """Return None if the proof is right. The caller commits even if it is wrong, so that the
     attempt is counted."""
-    claim = asked.merchant_id, asked.claim_id
-    tries = await lock_attempts_of_claim(tx, claim, now)
-    if isinstance(tries, Locked):
-        return tries
-    typed = parse_typed_proof(asked.kind, form)
+    claim = requested.merchant_id, requested.claim_id
+    attempts = await lock_attempts_of_claim(tx, claim, now)
+    if isinstance(attempts, Locked):
+        return attempts
+    typed = parse_typed_proof(requested.kind, form)
     if typed is None:
         # A typing error, not an attempt to guess.
         return WrongAttempt()
-    if matches_proof(asked.kind, typed, asked.known):
-        await record_success(tx, claim, tries, now)
+    if matches_proof(requested.kind, typed, requested.known):
+        await record_success(tx, claim, attempts, now)
         return None
-    return await record_failure(tx, claim, tries, now)
+    return await record_failure(tx, claim, attempts, now)
 
 
-# A second click on the same form comes within this time.
+# A used code is accepted again within this time, because a form may be sent by a double click.
 _REPEATED_WITHIN = timedelta(seconds=10)
 
 
@@ -147,8 +147,8 @@ class TypedCode:
 
 @dataclass(frozen=True, slots=True)
 class CorrectCode:
-    """`is_repeated`: the same code came a moment ago and opened a session or raised its level. The
-    caller finds out whose session it is."""
+    """`is_repeated` says that the same code was used within the last ten seconds and opened a
+    session or raised its level. The caller must check whether it was the same visitor."""
 
     is_repeated: bool
     # The notice that delivered the code. None if something else was proven.
@@ -165,9 +165,9 @@ async def verify_sent_code(
     the code is wrong, so that the attempt is counted."""
     # Lock the claim before the code, as the sending of codes does.
     claim = typed.merchant_id, typed.claim_id
-    tries = await lock_attempts_of_claim(tx, claim, now)
-    if isinstance(tries, Locked):
-        return tries
+    attempts = await lock_attempts_of_claim(tx, claim, now)
+    if isinstance(attempts, Locked):
+        return attempts
     sent = await lock_sent_code(tx, typed.merchant_id, typed.claim_id)
     if (
         sent is None
@@ -175,16 +175,16 @@ async def verify_sent_code(
         or not is_notice_code(keys, sent.notice_id, typed.text, sent.key_version)
     ):
         await save_sent_code_failure(tx, typed.merchant_id, typed.claim_id)
-        return await record_failure(tx, claim, tries, now)
-    await record_success(tx, claim, tries, now)
+        return await record_failure(tx, claim, attempts, now)
+    await record_success(tx, claim, attempts, now)
     if sent.used_at is None:
         await save_sent_code_used(tx, typed.merchant_id, typed.claim_id, now)
-    proven = (
+    proven_digests = (
         digest_address(keys, typed.merchant_id, sent.channel, sent.recipient)
         if sent.channel and sent.recipient
         else ()
     )
-    return CorrectCode(sent.used_at is not None, sent.notice_id, proven)
+    return CorrectCode(sent.used_at is not None, sent.notice_id, proven_digests)
 
 
 def _is_live(sent: SentCode, now: datetime) -> bool:

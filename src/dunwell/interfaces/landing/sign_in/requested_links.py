@@ -34,8 +34,8 @@ from dunwell.platform.resources import Resources
 
 
 def match_contact(typed: str, addresses: Mapping[NoticeChannel, str]) -> NoticeChannel | None:
-    """Find the channel whose address on file was entered. Case does not matter, and a number may be
-    written with or without its country code."""
+    """Find the channel whose address on file was entered. Case does not matter, and a phone number
+    may be written with or without its country code."""
     email, number = addresses.get("EMAIL"), addresses.get("SMS")
     if email is not None and email.casefold() == typed.strip().casefold():
         return "EMAIL"
@@ -56,8 +56,8 @@ def _is_same_number(typed: str, on_file: str) -> bool:
 POLL_SECONDS = 1.0
 # Merchants choose references independently, so several may have a claim with the same one.
 _MAX_LINKS = 5
-_SET_SIZE = 100
-# How long a claim gets no second link after a repeated request, such as a double click.
+_BATCH_SIZE = 100
+# A claim gets at most one link within this time, however often one is requested.
 MIN_INTERVAL = timedelta(minutes=5)
 _ACTOR = debtor_actor("new-link")
 
@@ -86,9 +86,9 @@ async def request_link(
 
 
 async def send_requested_links(resources: Resources, writer: NoticeWriter) -> int:
-    """Send the requested links. Return the number of requests; 0 if there was none."""
+    """Send the requested links. Return the number of requests that were handled."""
     async with resources.database.connection() as connection:
-        waiting = await list_link_requests(connection, _SET_SIZE)
+        waiting = await list_link_requests(connection, _BATCH_SIZE)
     for link_request_id in waiting:
         try:
             await _handle_request(resources, writer, link_request_id)
@@ -110,16 +110,16 @@ async def _handle_request(
         # After an hour the visitor no longer expects the link.
         if request is None or request.requested_at + HOUR <= resources.clock.now():
             return
-        found = await _find(tx, request)
+        found = await _list_matching_claims(tx, request)
         # Lock all claims before the first notice is sent, because sending locks the address, and
         # locks are taken in the order claim, address.
         for each in found:
             await lock_claim(tx, each.merchant.merchant_id, each.addressee.claim_id)
         for each in found:
-            await _send(tx, resources, writer, each)
+            await _send_link(tx, resources, writer, each)
 
 
-async def _find(tx: Connection, request: LinkRequest) -> list[_MatchingClaim]:
+async def _list_matching_claims(tx: Connection, request: LinkRequest) -> list[_MatchingClaim]:
     """Find the first few matching claims of all merchants."""
     found: list[_MatchingClaim] = []
     for claim in await list_claims_by_reference(tx, request.reference):
@@ -138,7 +138,7 @@ async def _find(tx: Connection, request: LinkRequest) -> list[_MatchingClaim]:
     return found
 
 
-async def _send(
+async def _send_link(
     tx: Connection, resources: Resources, writer: NoticeWriter, found: _MatchingClaim
 ) -> None:
     """Send the link, unless one was sent within MIN_INTERVAL, the limit of the claim is reached, or
@@ -152,5 +152,5 @@ async def _send(
     notice = writer.write(found.merchant, found.addressee, LinkFacts())
     work = Work.open(resources, tx, found.merchant, _ACTOR)
     if isinstance(await send_notice(work, resources.keys, notice), UUID):
-        # The link goes to the address on file, so earlier wrong attempts are forgotten.
+        # The link goes to the address on file, so earlier wrong attempts no longer count.
         await delete_proof_attempts(tx, found.merchant.merchant_id, found.addressee.claim_id)

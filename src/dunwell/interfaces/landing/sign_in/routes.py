@@ -18,7 +18,7 @@ from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, Slowed, WrongAttempt
 from dunwell.interfaces.landing.sign_in.browser_sessions import (
     ClaimEntry,
-    find_session_of_link,
+    find_handle_of_link,
     find_session_with_higher_level,
     open_claim_once,
     redirect_to_claim,
@@ -69,7 +69,7 @@ from dunwell.platform.database.database import Connection
 
 _PURPOSE = "landing-sent-session"
 # Characters that can follow a link in a text but are not part of a token.
-_AFTER_LINK = ".,;:!?)]}>\"'*»\u2019\u201d"
+_TRAILING_PUNCTUATION = ".,;:!?)]}>\"'*»\u2019\u201d"
 
 
 async def get_home_page(site: DebtorSite, request: DebtorRequest) -> Response:
@@ -92,13 +92,13 @@ async def enter_code(site: DebtorSite, request: DebtorRequest) -> Response:
         return answer_problem(site, context, too_many(found.retry_after_seconds, "SLOWED"))
     if isinstance(found, WrongAttempt):
         return site.render_page(context, LetterCodePage(is_wrong=True), 422)
-    return await _open(site, request, context=context, access=found, level=found.level)
+    return await _open_claim(site, request, context=context, access=found, level=found.level)
 
 
 async def get_link_page(site: DebtorSite, request: DebtorRequest) -> Response:
     """Show the link's page. Every visitor, including a link scanner, sees only the creditor and
     what the link asks for."""
-    access = await _find_access(site, request)
+    access = await _find_link_access(site, request)
     return (
         _answer_dead_link(site, request) if access is None else _answer_link(site, request, access)
     )
@@ -106,7 +106,7 @@ async def get_link_page(site: DebtorSite, request: DebtorRequest) -> Response:
 
 async def get_link_notices_page(site: DebtorSite, request: DebtorRequest) -> Response:
     """Show the legal notice of the link's creditor, whether or not the claim is opened."""
-    access = await _find_access(site, request)
+    access = await _find_link_access(site, request)
     if access is None:
         return _answer_dead_link(site, request)
     return site.render_page(
@@ -116,63 +116,71 @@ async def get_link_notices_page(site: DebtorSite, request: DebtorRequest) -> Res
 
 async def open_link(site: DebtorSite, request: DebtorRequest) -> Response:
     form = await request.read_form()
-    access = await _find_access(site, request)
+    access = await _find_link_access(site, request)
     if access is None:
         return _answer_dead_link(site, request)
-    back = find_session_of_link(site, await load_browser_sessions(site, request), access)
-    if back is not None:
-        return redirect_to_claim(site, _build_context(site, request, access), back)
-    asked = _decide(access)
-    if isinstance(asked, OpensByItself):
-        return await _open(
+    handle = find_handle_of_link(site, await load_browser_sessions(site, request), access)
+    if handle is not None:
+        return redirect_to_claim(site, _build_context(site, request, access), handle)
+    verification = _decide_verification(access)
+    if isinstance(verification, OpensByItself):
+        return await _open_claim(
             site,
             request,
             context=_build_context(site, request, access),
             access=access,
             level=access.level,
         )
-    if isinstance(asked, AskProof):
-        return await _submit_proof(site, request, form=form, access=access, asked=asked)
+    if isinstance(verification, AskProof):
+        return await _submit_proof(
+            site, request, form=form, access=access, verification=verification
+        )
     return _answer_link(site, request, access)
 
 
 async def _submit_proof(
-    site: DebtorSite, request: DebtorRequest, form: FormFields, access: ClaimAccess, asked: AskProof
+    site: DebtorSite,
+    request: DebtorRequest,
+    form: FormFields,
+    access: ClaimAccess,
+    verification: AskProof,
 ) -> Response:
     context = _build_context(site, request, access)
     resources = site.resources
-    wanted = RequestedProof(access.merchant.merchant_id, access.claim_id, access.known, asked.kind)
+    proof = RequestedProof(
+        access.merchant.merchant_id, access.claim_id, access.known, verification.kind
+    )
     async with resources.database.transaction() as tx:
-        result = await verify_proof(tx, wanted, form, now=site.now())
+        result = await verify_proof(tx, proof, form, now=site.now())
     if isinstance(result, Locked):
         return answer_problem(site, context, describe_lock(result))
     if isinstance(result, WrongAttempt):
         return _answer_link(site, request, access, is_wrong=True)
-    return await _open(site, request, context=context, access=access, level=Level.FACT)
+    return await _open_claim(site, request, context=context, access=access, level=Level.FACT)
 
 
 async def send_link_code(site: DebtorSite, request: DebtorRequest) -> Response:
     await request.read_form()
-    access = await _find_access(site, request)
+    access = await _find_link_access(site, request)
     if access is None:
         return _answer_dead_link(site, request)
-    asked, context = _decide(access), _build_context(site, request, access)
-    if not isinstance(asked, AskCode):
+    verification, context = _decide_verification(access), _build_context(site, request, access)
+    if not isinstance(verification, AskCode):
         return site.redirect(context, "link", **_build_link_parameters(request))
     recipient = CodeRecipient(
         merchant=access.merchant,
         claim_id=access.claim_id,
-        channel=asked.channel,
-        address=access.known.addresses[asked.channel],
-        asked_by="link",
+        channel=verification.channel,
+        address=access.known.addresses[verification.channel],
+        requested_by="link",
     )
-    field = CodeField(asked.channel, "link", _build_link_parameters(request))
+    field = CodeField(verification.channel, "link", _build_link_parameters(request))
     return await send_code_and_redirect(site, context, recipient, field)
 
 
 async def get_link_code_page(site: DebtorSite, request: DebtorRequest) -> Response:
     """Show the field for the code that was sent."""
-    access = await _find_access(site, request)
+    access = await _find_link_access(site, request)
     if access is None:
         return _answer_dead_link(site, request)
     return await _answer_link_code(site, request, access)
@@ -180,17 +188,17 @@ async def get_link_code_page(site: DebtorSite, request: DebtorRequest) -> Respon
 
 async def enter_link_code(site: DebtorSite, request: DebtorRequest) -> Response:
     form = await request.read_form()
-    access = await _find_access(site, request)
+    access = await _find_link_access(site, request)
     if access is None:
         return _answer_dead_link(site, request)
     context = _build_context(site, request, access)
-    if not isinstance(_decide(access), AskCode):
+    if not isinstance(_decide_verification(access), AskCode):
         return site.redirect(context, "link", **_build_link_parameters(request))
     typed = build_typed_code(
         site, request, form, merchant_id=access.merchant.merchant_id, claim_id=access.claim_id
     )
     async with site.resources.database.transaction() as tx:
-        result = await _try_sent_code(site, tx, access, typed)
+        result = await _verify_code_and_open(site, tx, access, typed)
     if isinstance(result, Locked):
         return answer_problem(site, context, describe_lock(result))
     if isinstance(result, WrongAttempt):
@@ -210,23 +218,25 @@ async def redirect_to_link(site: DebtorSite, request: DebtorRequest) -> Response
 def _answer_link(
     site: DebtorSite, request: DebtorRequest, access: ClaimAccess, *, is_wrong: bool = False
 ) -> Response:
-    page = describe_link(_read_token(request), _decide(access), is_wrong=is_wrong)
+    page = describe_link(_read_token(request), _decide_verification(access), is_wrong=is_wrong)
     return site.render_page(_build_context(site, request, access), page, 422 if is_wrong else 200)
 
 
 async def _answer_link_code(
     site: DebtorSite, request: DebtorRequest, access: ClaimAccess, *, is_wrong: bool = False
 ) -> Response:
-    asked, context = _decide(access), _build_context(site, request, access)
-    if not isinstance(asked, AskCode):
+    verification, context = _decide_verification(access), _build_context(site, request, access)
+    if not isinstance(verification, AskCode):
         return site.redirect(context, "link", **_build_link_parameters(request))
     async with site.resources.database.connection() as connection:
-        failed = await is_undelivered(connection, access.merchant.merchant_id, access.claim_id)
-    field = CodeField(asked.channel, "link", _build_link_parameters(request), is_undelivered=failed)
+        has_failed = await is_undelivered(connection, access.merchant.merchant_id, access.claim_id)
+    field = CodeField(
+        verification.channel, "link", _build_link_parameters(request), is_undelivered=has_failed
+    )
     return answer_code_field(site, context, field, is_wrong=is_wrong)
 
 
-def _decide(access: ClaimAccess) -> LinkVerification:
+def _decide_verification(access: ClaimAccess) -> LinkVerification:
     configuration = access.merchant.configuration
     policy = get_verification_policy(configuration, access.channel)
     return decide_verification(policy, access.known, access.channel, configuration.channels)
@@ -240,39 +250,39 @@ def _build_context(
 
 
 def _build_link_parameters(request: DebtorRequest) -> dict[str, str]:
-    """Return the parameter of the link's URLs. The token was found, or at least has the format
-    of a token."""
+    """Return the parameter of the link's URLs. Callers have found the token or checked its
+    format."""
     return {"token": _read_token(request)}
 
 
 def _read_token(request: DebtorRequest) -> str:
     """Return the token without punctuation that a mail program took for a part of the link."""
     token: str = request.path_params["token"]
-    return token.rstrip(_AFTER_LINK)
+    return token.rstrip(_TRAILING_PUNCTUATION)
 
 
-async def _find_access(site: DebtorSite, request: DebtorRequest) -> ClaimAccess | None:
+async def _find_link_access(site: DebtorSite, request: DebtorRequest) -> ClaimAccess | None:
     token_hash = hash_token(_read_token(request))
     async with site.resources.database.connection() as connection:
         return await find_access_by_link(connection, token_hash)
 
 
-async def _open(
+async def _open_claim(
     site: DebtorSite,
     request: DebtorRequest,
     context: DebtorPageContext,
     access: ClaimAccess,
     level: Level,
 ) -> Response:
-    """Redirect to the session that this link or code has opened in this browser, or open one. If
-    the new session replaces one with a higher level, it gets that level."""
+    """Redirect to the session that this link or code has opened in this browser, or open a session.
+    If this browser has a session of the claim with a higher level, the new one gets that level."""
     sessions = await load_browser_sessions(site, request)
-    back = find_session_of_link(site, sessions, access)
-    if back is not None:
-        return redirect_to_claim(site, context, back)
+    handle = find_handle_of_link(site, sessions, access)
+    if handle is not None:
+        return redirect_to_claim(site, context, handle)
     claim = (access.merchant.merchant_id, access.claim_id)
-    before = find_session_with_higher_level(site, sessions, *claim, level)
-    level = before.level if before else level
+    previous = find_session_with_higher_level(site, sessions, *claim, level)
+    level = previous.level if previous else level
     resources, session_id = site.resources, site.resources.ids.new(site.now())
     visitor = digest_visitor(resources.keys, request.client_host)
     async with resources.database.transaction() as tx:
@@ -286,7 +296,7 @@ async def _open(
                 visitor=visitor,
                 session_id=session_id,
                 randomness=site.draw_randomness(),
-                before=before,
+                previous=previous,
             ),
         )
     if isinstance(opened, Locked):
@@ -294,7 +304,7 @@ async def _open(
     return redirect_with_session_cookie(site, context, sessions, opened)
 
 
-async def _try_sent_code(
+async def _verify_code_and_open(
     site: DebtorSite, tx: Connection, access: ClaimAccess, typed: TypedCode
 ) -> OpenedClaimSession | WrongAttempt | Locked:
     """Verify the sent code and open the claim. A used code is wrong for any visitor but the one who
@@ -304,7 +314,7 @@ async def _try_sent_code(
     if not isinstance(result, CorrectCode):
         return result
     assert result.notice_id is not None
-    # The same for a repetition of the code by the same visitor, so that it finds the session.
+    # If the same visitor enters the same code again, this key finds the session.
     repeat_key = keys.digest(_PURPOSE, result.notice_id.bytes + typed.visitor)
     if not result.is_repeated:
         return await _open_by_code(

@@ -50,15 +50,16 @@ class ConfirmedMessage:
 
 @dataclass(frozen=True, slots=True)
 class TypedMessage:
-    """What a visitor has copied from a message. `origin` is the pages' origin."""
+    """What a visitor has copied from a message. `origin` is the origin of the debtor's pages."""
 
     code: str
     amount: str
     origin: str
 
-    def read_token(self) -> str | None:
-        """Return the token of a link to our pages, or of its last part. None if the text is no such
-        link. A link within other text does not count, because the rest may lead elsewhere."""
+    def find_token(self) -> str | None:
+        """Return the token if `code` is a link to our pages or the last part of one, which is the
+        token itself. Return None otherwise: a link within other text does not count, because the
+        whole may lead elsewhere."""
         scheme, _, host = self.origin.partition("://")
         link = (
             rf"(?:(?:{scheme}://)?{re.escape(host)}/q/)?([A-Za-z0-9_-]{{{TOKEN_LENGTH}}})[.,;:!?]*"
@@ -72,30 +73,34 @@ async def verify_message(
 ) -> ConfirmedMessage | WrongAttempt | Slowed:
     """Check whether a message is ours. The caller commits even if it is not, so that the attempt is
     counted."""
-    code, token = typed.code, typed.read_token()
-    known = await load_wrong_codes(tx, visitor, now)
-    if isinstance(known, Slowed):
-        return known
+    code, token = typed.code, typed.find_token()
+    wrong_codes = await load_wrong_codes(tx, visitor, now)
+    if isinstance(wrong_codes, Slowed):
+        return wrong_codes
     is_letter = parse_code(code) is not None
     if not is_letter and parse_check(code) is None and token is None:
         # A typing error, not an attempt to guess.
         return WrongAttempt()
-    found = await _find(tx, keys, code) if token is None else await _find_linked(tx, token)
+    found = (
+        await _list_claims_of_code(tx, keys, code)
+        if token is None
+        else await _list_claims_of_link(tx, token)
+    )
     for each in found:
         if token is not None and not typed.amount.strip():
             return ConfirmedMessage(each.merchant, is_letter)
-        sums = await load_letter_amounts(tx, each.merchant.merchant_id, each.claim_id)
-        if sums is not None and is_known_amount(typed.amount, sums):
+        amounts = await load_letter_amounts(tx, each.merchant.merchant_id, each.claim_id)
+        if amounts is not None and is_known_amount(typed.amount, amounts):
             return ConfirmedMessage(each.merchant, is_letter)
-    return await record_wrong_code_of_visitor(tx, visitor, known, now)
+    return await record_wrong_code_of_visitor(tx, visitor, wrong_codes, now)
 
 
-async def _find_linked(tx: Connection, token: str) -> Sequence[CheckedClaim]:
+async def _list_claims_of_link(tx: Connection, token: str) -> Sequence[CheckedClaim]:
     access = await find_access_by_link(tx, hash_token(token))
     return [] if access is None else [CheckedClaim(access.merchant, access.claim_id)]
 
 
-async def _find(tx: Connection, keys: KeyRing, typed: str) -> Sequence[CheckedClaim]:
+async def _list_claims_of_code(tx: Connection, keys: KeyRing, typed: str) -> Sequence[CheckedClaim]:
     """List the claims of a code. A letter's code belongs to one claim, a short code may belong to
     several."""
     code = parse_code(typed)
@@ -142,10 +147,10 @@ async def submit_link_request(site: DebtorSite, request: DebtorRequest) -> Respo
     if faults:
         return site.render_page(context, NewLinkPage(faults), 422)
     resources, now = site.resources, site.now()
-    asked = LinkRequest(reference, contact, now)
+    link_request = LinkRequest(reference, contact, now)
     visitor = digest_visitor(resources.keys, request.client_host)
     async with resources.database.transaction() as tx:
-        locked = await request_link(tx, resources.ids.new(now), asked, visitor)
+        locked = await request_link(tx, resources.ids.new(now), link_request, visitor)
     if locked is not None:
         return answer_problem(site, context, too_many(locked.retry_after_seconds, "ASKED_OFTEN"))
     return site.redirect(context, "new_link_sent")

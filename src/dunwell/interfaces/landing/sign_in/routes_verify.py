@@ -59,7 +59,7 @@ from dunwell.platform.database.database import Connection
 
 @dataclass(frozen=True, slots=True)
 class SubmittedProof:
-    """A form of a live session, or of one whose token has been replaced (`is_late`)."""
+    """A proof that was sent with a live session, or with a previous token of one (`is_late`)."""
 
     site: DebtorSite
     request: DebtorRequest
@@ -84,9 +84,9 @@ class SessionEnded:
     """The session has ended, or the cookie never belonged to one."""
 
 
-Tried: TypeAlias = CorrectCode | WrongAttempt | Locked | Slowed
+ProofResult: TypeAlias = CorrectCode | WrongAttempt | Locked | Slowed
 # Verifies a proof. None means that the claim has no proof that could be asked for.
-VerifyProof: TypeAlias = Callable[[Connection, SubmittedProof], Awaitable[Tried | None]]
+VerifyProof: TypeAlias = Callable[[Connection, SubmittedProof], Awaitable[ProofResult | None]]
 
 
 async def submit_proof(
@@ -122,8 +122,8 @@ async def submit_proof(
     if not isinstance(result, CorrectCode):
         return opened, result
     # Another session of the claim has used the code meanwhile, or this session has ended.
-    still = await site.find_opened(request)
-    return still, WrongAttempt() if site.is_live(still) else SessionEnded()
+    current = await site.find_opened(request)
+    return current, WrongAttempt() if site.is_live(current) else SessionEnded()
 
 
 async def _load_proof(
@@ -158,7 +158,8 @@ async def _raise_level(
     )
 
 
-async def redirect_to_place(site: DebtorSite, request: DebtorRequest) -> Response:
+async def redirect_to_return_page(site: DebtorSite, request: DebtorRequest) -> Response:
+    """Redirect to the verification page, which returns to the page named in the parameter `for`."""
     name = request.find_parameter("for") or ""
     return site.redirect(
         site.build_context(request), "verify", place=name if name in RETURN_PAGES else "claim"
@@ -168,21 +169,23 @@ async def redirect_to_place(site: DebtorSite, request: DebtorRequest) -> Respons
 async def redirect_to_verify(site: DebtorSite, request: DebtorRequest) -> Response:
     """Redirect a GET request for an address that accepts only forms, for example after a change of
     language."""
-    return site.redirect(site.build_context(request), "verify", place=_name_place(request))
+    return site.redirect(
+        site.build_context(request), "verify", place=_get_return_page_name(request)
+    )
 
 
 @in_session
 async def get_verification_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    path, needed = _find_place(request)
+    path, needed = _get_return_page(request)
     if opened.session.level.reaches(needed):
         return site.redirect(site.build_claim_context(request, opened), path)
     return _answer_verify(site, request, opened)
 
 
 async def enter_proof(site: DebtorSite, request: DebtorRequest) -> Response:
-    async def prove(tx: Connection, proof: SubmittedProof) -> Tried | None:
+    async def prove(tx: Connection, proof: SubmittedProof) -> ProofResult | None:
         session = proof.opened.session
         known = build_known_proofs(await load_on_file(tx, session.merchant_id, session.claim_id))
         kind = _choose_proof(proof.opened, known)
@@ -192,11 +195,11 @@ async def enter_proof(site: DebtorSite, request: DebtorRequest) -> Response:
         result = await verify_proof(tx, wanted, proof.form, now=site.now())
         return result or CorrectCode(is_repeated=False)
 
-    return await _take(site, request, Level.FACT, prove=prove, wrong="FACT")
+    return await _submit_and_answer(site, request, Level.FACT, prove=prove, form_name="FACT")
 
 
-async def enter_letters_code(site: DebtorSite, request: DebtorRequest) -> Response:
-    async def prove(tx: Connection, proof: SubmittedProof) -> Tried:
+async def enter_letter_code(site: DebtorSite, request: DebtorRequest) -> Response:
+    async def prove(tx: Connection, proof: SubmittedProof) -> ProofResult:
         session, keys = proof.opened.session, site.resources.keys
         visitor = digest_visitor(keys, request.client_host)
         result = await verify_letter_code(
@@ -207,24 +210,24 @@ async def enter_letters_code(site: DebtorSite, request: DebtorRequest) -> Respon
             result if isinstance(result, WrongAttempt | Slowed) else CorrectCode(is_repeated=False)
         )
 
-    return await _take(site, request, Level.FACT, prove=prove, wrong="LETTER")
+    return await _submit_and_answer(site, request, Level.FACT, prove=prove, form_name="LETTER")
 
 
 @accepts_form
-async def send(
+async def send_session_code(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     session, context = opened.session, site.build_claim_context(request, opened)
     known = build_known_proofs(opened.facts.on_file)
-    channel = _find_channel(opened, known)
+    channel = _find_code_channel(opened, known)
     if channel is None:
-        return site.redirect(context, "verify", place=_name_place(request))
+        return site.redirect(context, "verify", place=_get_return_page_name(request))
     recipient = CodeRecipient(
         merchant=opened.merchant,
         claim_id=session.claim_id,
         channel=channel,
         address=known.addresses[channel],
-        asked_by=str(session.session_id),
+        requested_by=str(session.session_id),
     )
     return await send_code_and_redirect(site, context, recipient, _build_field(request, channel))
 
@@ -236,65 +239,66 @@ async def get_code_sent_page(
     return _answer_code_field(site, request, opened, is_wrong=False)
 
 
-async def enter_sent(site: DebtorSite, request: DebtorRequest) -> Response:
-    async def prove(tx: Connection, proof: SubmittedProof) -> Tried:
+async def enter_sent_code(site: DebtorSite, request: DebtorRequest) -> Response:
+    async def prove(tx: Connection, proof: SubmittedProof) -> ProofResult:
         session, keys = proof.opened.session, site.resources.keys
         typed = build_typed_code(
             site, request, proof.form, merchant_id=session.merchant_id, claim_id=session.claim_id
         )
         return await verify_sent_code(tx, keys, typed, site.now())
 
-    return await _take(site, request, Level.CODE, prove=prove, wrong="CODE")
+    return await _submit_and_answer(site, request, Level.CODE, prove=prove, form_name="CODE")
 
 
-async def _take(
-    site: DebtorSite, request: DebtorRequest, level: Level, prove: VerifyProof, wrong: str
+async def _submit_and_answer(
+    site: DebtorSite, request: DebtorRequest, level: Level, prove: VerifyProof, form_name: str
 ) -> Response:
-    """Verify a proof and answer the form. `wrong` is the name of the form; see `_answer_tried`."""
-    opened, taken = await submit_proof(site, request, level, prove)
-    if isinstance(taken, LevelRaised):
-        path, _ = _find_place(request)
+    """Verify a proof and answer the form. `form_name` is FACT, LETTER or CODE."""
+    opened, result = await submit_proof(site, request, level, prove)
+    if isinstance(result, LevelRaised):
+        path, _ = _get_return_page(request)
         context = (
             site.build_claim_context(request, opened) if opened else site.build_context(request)
         )
-        return site.redirect(context, path, cookie=taken.value)
-    if opened is None or isinstance(taken, SessionEnded):
+        return site.redirect(context, path, cookie=result.value)
+    if opened is None or isinstance(result, SessionEnded):
         return site.answer_session_ended(request, opened)
-    if taken is None:
+    if result is None:
         return site.redirect(
-            site.build_claim_context(request, opened), "verify", place=_name_place(request)
+            site.build_claim_context(request, opened),
+            "verify",
+            place=_get_return_page_name(request),
         )
-    return await _answer_tried(site, request, opened, result=taken, wrong=wrong)
+    return await _answer_rejected_proof(site, request, opened, result=result, form_name=form_name)
 
 
-async def _answer_tried(
+async def _answer_rejected_proof(
     site: DebtorSite,
     request: DebtorRequest,
     opened: OpenedClaim,
     result: WrongAttempt | Locked | Slowed,
-    wrong: str,
+    form_name: str,
 ) -> Response:
-    """Answer a proof that was not accepted. `wrong` is the form that was sent: FACT, LETTER or
-    CODE."""
+    """Answer a proof that was not accepted. `form_name` is FACT, LETTER or CODE."""
     if isinstance(result, Locked | Slowed):
         return answer_problem(
             site, site.build_claim_context(request, opened), describe_lock(result)
         )
-    if wrong == "CODE":
+    if form_name == "CODE":
         opened = await site.find_opened(request, UNDELIVERED) or opened
         return _answer_code_field(site, request, opened, is_wrong=True)
-    return _answer_verify(site, request, opened, wrong)
+    return _answer_verify(site, request, opened, form_name)
 
 
 def _answer_verify(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, wrong: str | None = None
 ) -> Response:
-    known, (_, needed) = build_known_proofs(opened.facts.on_file), _find_place(request)
+    known, (_, needed) = build_known_proofs(opened.facts.on_file), _get_return_page(request)
     page = VerifyPage(
-        place=_name_place(request),
+        place=_get_return_page_name(request),
         needed=needed,
         kind=_choose_proof(opened, known),
-        channel=_find_channel(opened, known),
+        channel=_find_code_channel(opened, known),
         wrong=wrong,
     )
     return site.render_page(site.build_claim_context(request, opened), page, 422 if wrong else 200)
@@ -307,9 +311,9 @@ def _answer_code_field(
         site.build_claim_context(request, opened),
         UNDELIVERED.read(opened.detail),
     )
-    channel = _find_channel(opened, build_known_proofs(opened.facts.on_file))
+    channel = _find_code_channel(opened, build_known_proofs(opened.facts.on_file))
     if channel is None:
-        return site.redirect(context, "verify", place=_name_place(request))
+        return site.redirect(context, "verify", place=_get_return_page_name(request))
     field = _build_field(request, channel, is_undelivered=bool(is_undelivered))
     return answer_code_field(site, context, field, is_wrong=is_wrong)
 
@@ -319,31 +323,31 @@ def _choose_proof(opened: OpenedClaim, known: KnownProofs) -> ProofKind | None:
     return choose_proof(policy, known)
 
 
-def _find_channel(opened: OpenedClaim, known: KnownProofs) -> NoticeChannel | None:
+def _find_code_channel(opened: OpenedClaim, known: KnownProofs) -> NoticeChannel | None:
     channels = opened.merchant.configuration.channels
     return find_code_channel(known, opened.session.channel, channels)
 
 
-def _find_place(request: DebtorRequest) -> tuple[str, Level]:
-    return RETURN_PAGES[_name_place(request)]
+def _get_return_page(request: DebtorRequest) -> tuple[str, Level]:
+    return RETURN_PAGES[_get_return_page_name(request)]
 
 
 def _build_field(
     request: DebtorRequest, channel: NoticeChannel, *, is_undelivered: bool = False
 ) -> CodeField:
-    where = {"place": _name_place(request)}
-    return CodeField(channel, "verify", where, is_undelivered=is_undelivered)
+    values = {"place": _get_return_page_name(request)}
+    return CodeField(channel, "verify", values, is_undelivered=is_undelivered)
 
 
-def _name_place(request: DebtorRequest) -> str:
+def _get_return_page_name(request: DebtorRequest) -> str:
     place: str = request.path_params["place"]
     return place if place in RETURN_PAGES else "claim"
 
 
 PAGES: RoutedPages = {
-    "prove": {"GET": redirect_to_place},
+    "prove": {"GET": redirect_to_return_page},
     "verify": {"GET": get_verification_page, "POST": enter_proof},
-    "verify_letter": {"GET": redirect_to_verify, "POST": enter_letters_code},
-    "verify_send": {"GET": redirect_to_verify, "POST": send},
-    "verify_code": {"GET": get_code_sent_page, "POST": enter_sent},
+    "verify_letter": {"GET": redirect_to_verify, "POST": enter_letter_code},
+    "verify_send": {"GET": redirect_to_verify, "POST": send_session_code},
+    "verify_code": {"GET": get_code_sent_page, "POST": enter_sent_code},
 }

@@ -22,14 +22,14 @@ from dunwell.interfaces.web.problems import Problem
 
 @dataclass(frozen=True, slots=True)
 class CodeRecipient:
-    """The claim and the address to send a code to. `asked_by` is the session, or the link that
-    leads to one."""
+    """The claim and the address to send a code to. `requested_by` is the session id, or "link"
+    before a session is open."""
 
     merchant: Merchant
     claim_id: int
     channel: NoticeChannel
     address: str
-    asked_by: str
+    requested_by: str
 
 
 async def send_code_and_redirect(
@@ -42,7 +42,7 @@ async def send_code_and_redirect(
     )
     notice = site.notices.write(recipient.merchant, addressee, CodeFacts())
     async with resources.database.transaction() as tx:
-        work = site.build_work(tx, recipient.merchant, recipient.asked_by)
+        work = site.build_work(tx, recipient.merchant, recipient.requested_by)
         sent = await send_code(work, resources.keys, notice)
     if isinstance(sent, NoticeLimitReached):
         return answer_too_many_codes(site, context, field, sent)

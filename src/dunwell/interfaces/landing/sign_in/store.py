@@ -59,7 +59,7 @@ WHERE code_digest = ANY($1::bytea[])
     merchant=_MERCHANT,
 )
 # Uses the index check_codes_digest, then a primary key.
-_FIND_CHECKED = compose(
+_LIST_CLAIMS_BY_CHECK_CODE = compose(
     """
 SELECT {merchant}, code.claim_id
 FROM check_codes code
@@ -72,7 +72,7 @@ LIMIT 5
 )
 # A merchant has at most one claim with this reference. Uses the index claims_reference once per
 # merchant, then a primary key.
-_FIND_REFERENCES = """
+_LIST_CLAIMS_BY_REFERENCE = """
 SELECT debtor.merchant_id, debtor.claim_id, debtor.email, debtor.mobile_number, debtor.language
 FROM merchants merchant
 CROSS JOIN LATERAL (
@@ -86,7 +86,7 @@ JOIN debtors debtor
 ORDER BY debtor.merchant_id
 """
 # Uses the primary key, and the indexes of items and payments by claim.
-_LOAD_SUMS = """
+_LOAD_AMOUNTS = """
 SELECT claim.currency,
        ARRAY(SELECT item.value_cents FROM items item
              WHERE item.merchant_id = $1 AND item.claim_id = $2
@@ -113,13 +113,13 @@ class ClaimAccess:
     level: Level
     # The language on file for the claim.
     language: str | None
-    # What a link can ask for. Empty for a code, which asks for nothing.
+    # The proofs that a link can ask for. Empty for a code, which is a proof itself.
     known: KnownProofs = NO_KNOWN_PROOFS
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedClaim:
-    """A claim whose message contains the check code that was entered."""
+    """A claim that an entered link, letter's code or check code belongs to."""
 
     merchant: Merchant
     claim_id: int
@@ -156,7 +156,7 @@ async def list_claims_by_check_code(
     """List the claims of e-mails and text messages with this check code, which opens no claim."""
     return [
         CheckedClaim(await _read_merchant(tx, row), row["claim_id"])
-        for row in await tx.fetch(_FIND_CHECKED, code_digests)
+        for row in await tx.fetch(_LIST_CLAIMS_BY_CHECK_CODE, code_digests)
     ]
 
 
@@ -164,14 +164,14 @@ async def list_claims_by_reference(tx: Connection, reference: str) -> list[Refer
     """List the claims with this reference, of all merchants."""
     return [
         ReferencedClaim(row["merchant_id"], row["claim_id"], _build_addresses(row), row["language"])
-        for row in await tx.fetch(_FIND_REFERENCES, reference)
+        for row in await tx.fetch(_LIST_CLAIMS_BY_REFERENCE, reference)
     ]
 
 
 async def load_letter_amounts(
     tx: Connection, merchant_id: int, claim_id: int
 ) -> LetterAmounts | None:
-    row = await tx.fetchrow(_LOAD_SUMS, merchant_id, claim_id)
+    row = await tx.fetchrow(_LOAD_AMOUNTS, merchant_id, claim_id)
     return None if row is None else LetterAmounts(**row)
 
 
@@ -189,8 +189,8 @@ async def _build_access(
 
 
 async def _read_merchant(tx: Connection, row: Row) -> Merchant:
-    whose = MerchantRow(*(row[name] for name in MerchantRow.__struct_fields__))
-    return await get_merchant(tx, whose)
+    merchant_row = MerchantRow(*(row[name] for name in MerchantRow.__struct_fields__))
+    return await get_merchant(tx, merchant_row)
 
 
 def _build_addresses(row: Row) -> dict[NoticeChannel, str]:
@@ -199,22 +199,22 @@ def _build_addresses(row: Row) -> dict[NoticeChannel, str]:
 
 
 # Serializes the requests of one visitor, so that concurrent ones are all counted.
-_TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0))"
+_LOCK_VISITOR = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0))"
 # Uses the primary key.
-_LOAD_VISITORS = """
-SELECT coalesce(sum(requests), 0)::integer AS visitors, min(window_start) AS first_at
+_LOAD_VISITOR_REQUESTS = """
+SELECT coalesce(sum(requests), 0)::integer AS requests, min(window_start) AS first_at
 FROM link_request_counts
 WHERE visitor_digest = $1 AND window_start > $2
 """
-_SAVE_VISITORS = """
+_SAVE_VISITOR_REQUEST = """
 INSERT INTO link_request_counts AS known (visitor_digest, window_start, requests)
 VALUES ($1, $2, 1)
 ON CONFLICT (visitor_digest, window_start) DO UPDATE SET requests = known.requests + 1
 """
 # Serializes wrong codes of all visitors, so that each transaction sees those before it.
-_TAKE_EVERYBODYS_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('wrong codes', 2))"
+_LOCK_WRONG_CODES = "SELECT pg_advisory_xact_lock(hashtextextended('wrong codes', 2))"
 # Uses the primary key. The table has one row per minute, for about twenty minutes.
-_COUNT_EVERYBODYS = """
+_COUNT_WRONG_CODES = """
 WITH this AS (
     INSERT INTO letter_code_failures AS known (minute, count)
     VALUES ($1, 1)
@@ -225,21 +225,21 @@ SELECT (this.count + coalesce(sum(other.count), 0))::integer
 FROM this LEFT JOIN letter_code_failures other ON other.minute > $2 AND other.minute <> this.minute
 GROUP BY this.count
 """
-_REMOVE_EVERYBODYS = "DELETE FROM letter_code_failures WHERE minute < $1"
-_REMOVE_VISITORS = "DELETE FROM link_request_counts WHERE window_start < $1"
+_REMOVE_WRONG_CODES = "DELETE FROM letter_code_failures WHERE minute < $1"
+_REMOVE_VISITOR_REQUESTS = "DELETE FROM link_request_counts WHERE window_start < $1"
 # Uses the primary key, as do the statements below. The update of a row to its own value locks it.
-_LOCK_TRIES = """
+_LOCK_ATTEMPTS = """
 INSERT INTO verification_failures AS known (merchant_id, claim_id, failures, first_at)
 VALUES ($1, $2, 0, $3)
 ON CONFLICT (merchant_id, claim_id) DO UPDATE SET failures = known.failures
 RETURNING failures, first_at, locked_until, day_failures, day_first_at
 """
-_SAVE_TRIES = """
+_SAVE_ATTEMPTS = """
 UPDATE verification_failures
 SET failures = $3, first_at = $4, locked_until = $5, day_failures = $6, day_first_at = $7
 WHERE merchant_id = $1 AND claim_id = $2
 """
-_REMOVE_TRIES = "DELETE FROM verification_failures WHERE merchant_id = $1 AND claim_id = $2"
+_REMOVE_ATTEMPTS = "DELETE FROM verification_failures WHERE merchant_id = $1 AND claim_id = $2"
 _SAVE_SENT = """
 INSERT INTO verification_codes (merchant_id, claim_id, notice_id, expires_at)
 VALUES ($1, $2, $3, $4)
@@ -269,8 +269,8 @@ UPDATE verification_codes SET failures = failures + 1 WHERE merchant_id = $1 AND
 _SAVE_SENT_USED = """
 UPDATE verification_codes SET used_at = $3 WHERE merchant_id = $1 AND claim_id = $2
 """
-# Whether the newest code sent to the address on file was reported as undelivered. None if none was
-# sent.
+# Whether the newest code sent to the address on file was reported as undelivered. None if no code
+# was sent.
 UNDELIVERED: Detail[bool | None] = Detail(nest(_LOAD_DELIVERY, *KEY), bool | None)
 
 
@@ -278,7 +278,7 @@ UNDELIVERED: Detail[bool | None] = Detail(nest(_LOAD_DELIVERY, *KEY), bool | Non
 class VisitorRequests:
     """How many links the visitor requested in the period, and the time of the first request."""
 
-    visitors: int
+    requests: int
     first_at: datetime | None
 
 
@@ -297,26 +297,27 @@ class SentCode:
 
 async def load_visitor_requests(tx: Connection, visitor: bytes, since: datetime) -> VisitorRequests:
     """Load the visitor's requests. Waits for other transactions of this visitor."""
-    await tx.execute(_TAKE_TURN, visitor)
-    return VisitorRequests(**await tx.fetchrow(_LOAD_VISITORS, visitor, since))
+    await tx.execute(_LOCK_VISITOR, visitor)
+    return VisitorRequests(**await tx.fetchrow(_LOAD_VISITOR_REQUESTS, visitor, since))
 
 
 async def save_visitor_request(tx: Connection, visitor: bytes, minute: datetime) -> None:
-    await tx.execute(_SAVE_VISITORS, visitor, minute)
+    await tx.execute(_SAVE_VISITOR_REQUEST, visitor, minute)
 
 
 async def count_wrong_codes(tx: Connection, minute: datetime, since: datetime) -> int:
     """Count one more wrong code and return the number since `since`. Waits for other transactions
     that count, so that no two see the same number within the period."""
-    await tx.execute(_TAKE_EVERYBODYS_TURN)
-    count: int = await tx.fetchval(_COUNT_EVERYBODYS, minute, since)
+    await tx.execute(_LOCK_WRONG_CODES)
+    count: int = await tx.fetchval(_COUNT_WRONG_CODES, minute, since)
     return count
 
 
 async def delete_visitor_attempts(tx: Connection, before: datetime) -> int:
     """Delete the counts of visitors and the counts of wrong codes. Return the number of rows."""
     tags = [
-        await tx.execute(statement, before) for statement in (_REMOVE_VISITORS, _REMOVE_EVERYBODYS)
+        await tx.execute(statement, before)
+        for statement in (_REMOVE_VISITOR_REQUESTS, _REMOVE_WRONG_CODES)
     ]
     return sum(int(tag.rpartition(" ")[2]) for tag in tags)
 
@@ -325,20 +326,21 @@ async def lock_proof_attempts(
     tx: Connection, merchant_id: int, claim_id: int, now: datetime
 ) -> ProofAttempts:
     """Lock the attempts of a claim. Waits for other transactions that hold the lock."""
-    return ProofAttempts(**await tx.fetchrow(_LOCK_TRIES, merchant_id, claim_id, now))
+    return ProofAttempts(**await tx.fetchrow(_LOCK_ATTEMPTS, merchant_id, claim_id, now))
 
 
 async def save_proof_attempts(
-    tx: Connection, merchant_id: int, claim_id: int, tries: ProofAttempts
+    tx: Connection, merchant_id: int, claim_id: int, attempts: ProofAttempts
 ) -> None:
     await tx.execute(
-        _SAVE_TRIES, merchant_id, claim_id, tries.failures, tries.first_at, tries.locked_until,
-        tries.day_failures, tries.day_first_at,
+        _SAVE_ATTEMPTS, merchant_id, claim_id, attempts.failures, attempts.first_at,
+        attempts.locked_until,
+        attempts.day_failures, attempts.day_first_at,
     )  # fmt: skip
 
 
 async def delete_proof_attempts(tx: Connection, merchant_id: int, claim_id: int) -> None:
-    await tx.execute(_REMOVE_TRIES, merchant_id, claim_id)
+    await tx.execute(_REMOVE_ATTEMPTS, merchant_id, claim_id)
 
 
 async def save_sent_code(
@@ -368,14 +370,14 @@ async def save_sent_code_used(
     await tx.execute(_SAVE_SENT_USED, merchant_id, claim_id, now)
 
 
-_SAVE = """
+_INSERT_LINK_REQUEST = """
 INSERT INTO link_requests (link_request_id, reference, contact, requested_at) VALUES ($1, $2, $3,
     $4)
 """
 # Uses the index link_requests_requested.
-_FIND = "SELECT link_request_id FROM link_requests ORDER BY requested_at LIMIT $1"
+_LIST_LINK_REQUESTS = "SELECT link_request_id FROM link_requests ORDER BY requested_at LIMIT $1"
 # Uses the primary key.
-_TAKE = """
+_REMOVE_LINK_REQUEST = """
 DELETE FROM link_requests
 WHERE link_request_id = $1 RETURNING reference, contact, requested_at
 """
@@ -391,17 +393,23 @@ class LinkRequest:
     requested_at: datetime
 
 
-async def insert_link_request(tx: Connection, link_request_id: UUID, asked: LinkRequest) -> None:
-    await tx.execute(_SAVE, link_request_id, asked.reference, asked.contact, asked.requested_at)
+async def insert_link_request(tx: Connection, link_request_id: UUID, request: LinkRequest) -> None:
+    await tx.execute(
+        _INSERT_LINK_REQUEST,
+        link_request_id,
+        request.reference,
+        request.contact,
+        request.requested_at,
+    )
 
 
 async def list_link_requests(tx: Connection, limit: int) -> Sequence[UUID]:
     """List the oldest requests."""
-    return [row["link_request_id"] for row in await tx.fetch(_FIND, limit)]
+    return [row["link_request_id"] for row in await tx.fetch(_LIST_LINK_REQUESTS, limit)]
 
 
 async def delete_link_request(tx: Connection, link_request_id: UUID) -> LinkRequest | None:
-    """Delete the request and return it. None if it no longer exists. If the transaction is rolled
-    back, the request is kept."""
-    row = await tx.fetchrow(_TAKE, link_request_id)
+    """Delete the request and return it, or return None if it no longer exists. If the transaction
+    is rolled back, the request is kept."""
+    row = await tx.fetchrow(_REMOVE_LINK_REQUEST, link_request_id)
     return None if row is None else LinkRequest(**row)

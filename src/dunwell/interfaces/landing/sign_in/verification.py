@@ -27,17 +27,17 @@ class LetterAmounts:
     payments_cents: Sequence[int]
 
 
-def is_known_amount(typed: str, sums: LetterAmounts) -> bool:
+def is_known_amount(typed: str, letter: LetterAmounts) -> bool:
     """Return whether a letter about the claim can have shown this amount. Separators and the
     currency do not matter: 1.234,50 equals EUR 1,234.50, and 120 equals 120.00."""
     digits = "".join(c for c in unicodedata.normalize("NFKC", typed) if c in "0123456789")
-    return bool(digits) and digits.lstrip("0") in _list_written(sums)
+    return bool(digits) and digits.lstrip("0") in _list_digit_forms(letter)
 
 
-def _list_written(sums: LetterAmounts) -> set[str]:
-    unit = 10 ** count_minor_digits(sums.currency)
-    totals = list(accumulate(sums.items_cents))
-    paid = [0, *accumulate(sums.payments_cents)]
+def _list_digit_forms(letter: LetterAmounts) -> set[str]:
+    unit = 10 ** count_minor_digits(letter.currency)
+    totals = list(accumulate(letter.items_cents))
+    paid = [0, *accumulate(letter.payments_cents)]
     amounts = {total - each for total in totals for each in paid if total > each}
     whole = {amount // unit for amount in amounts if amount % unit == 0}
     return {str(amount) for amount in amounts | whole}
@@ -45,14 +45,14 @@ def _list_written(sums: LetterAmounts) -> set[str]:
 
 ProofKind = Literal["POSTAL_CODE", "DATE_OF_BIRTH", "CONTRACT_NUMBER", "CUSTOMER_NUMBER"]
 # The proofs that a session is asked for if the merchant's policy names none.
-_USUAL: tuple[ProofKind, ...] = (
+_DEFAULT_PROOFS: tuple[ProofKind, ...] = (
     "POSTAL_CODE",
     "DATE_OF_BIRTH",
     "CUSTOMER_NUMBER",
     "CONTRACT_NUMBER",
 )
 # The country prefix of a postal code, as in D-20459.
-_COUNTRY_MARK = re.compile(r"^[a-z]{1,2}(?=[0-9]{4,5}$)")
+_COUNTRY_PREFIX = re.compile(r"^[a-z]{1,2}(?=[0-9]{4,5}$)")
 _CODE_CHANNELS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS")
 
 
@@ -119,14 +119,14 @@ def get_verification_policy(
 def decide_verification(
     policy: Sequence[VerificationMethod],
     known: KnownProofs,
-    link: Channel | None,
+    link_channel: Channel | None,
     channels: Collection[Channel],
 ) -> LinkVerification:
-    """Decide what a link asks for. `link` is the channel that the link was sent by, and `channels`
-    are the merchant's."""
+    """Decide what a link asks for. `link_channel` is the channel that the link was sent by, and
+    `channels` are the merchant's."""
     if not policy:
         return OpensByItself()
-    code_channel = find_code_channel(known, link, channels)
+    code_channel = find_code_channel(known, link_channel, channels)
     for proof in policy:
         if proof == "CODE":
             if code_channel is not None:
@@ -139,17 +139,19 @@ def decide_verification(
 def choose_proof(policy: Sequence[VerificationMethod], known: KnownProofs) -> ProofKind | None:
     """Choose the proof that raises the level of a session. Return None if no suitable one is on
     file."""
-    wanted = [proof for proof in policy if proof != "CODE"] or _USUAL
+    wanted = [proof for proof in policy if proof != "CODE"] or _DEFAULT_PROOFS
     return next((kind for kind in wanted if kind in known.proofs), None)
 
 
 def find_code_channel(
-    known: KnownProofs, link: Channel | None, channels: Collection[Channel]
+    known: KnownProofs, link_channel: Channel | None, channels: Collection[Channel]
 ) -> NoticeChannel | None:
     """Find the channel for a code. A channel other than the link's is preferred, because someone
     who has intercepted the link may not have access to both."""
-    there = [each for each in _CODE_CHANNELS if each in known.addresses and each in channels]
-    return next((each for each in there if each != link), there[0] if there else None)
+    available = [each for each in _CODE_CHANNELS if each in known.addresses and each in channels]
+    return next(
+        (each for each in available if each != link_channel), available[0] if available else None
+    )
 
 
 def parse_typed_proof(kind: ProofKind, form: Mapping[str, str]) -> str | None:
@@ -182,4 +184,4 @@ def _simplify(kind: ProofKind, text: str) -> str:
     """Remove differences of case, spaces, punctuation and Unicode form."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     plain = "".join(letter for letter in folded if letter.isalnum())
-    return _COUNTRY_MARK.sub("", plain) if kind == "POSTAL_CODE" else plain
+    return _COUNTRY_PREFIX.sub("", plain) if kind == "POSTAL_CODE" else plain

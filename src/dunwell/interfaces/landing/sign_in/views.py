@@ -75,15 +75,16 @@ class VerifyPage(Page, frozen=True):
     # The page to return to, by its name in the address.
     place: str
     needed: Level
-    # The proof that can be asked for, and the channel that a code can be sent by.
+    # The proof that can be asked for, and the channel that a code can be sent by. None if there is
+    # none.
     kind: ProofKind | None
     channel: NoticeChannel | None
-    # The form that was wrong: FACT or LETTER.
+    # The form with the wrong entry: FACT or LETTER. None if nothing was entered yet.
     wrong: str | None
 
 
 class CodeField(msgspec.Struct, frozen=True, gc=False):
-    """A page with the field for a sent code. `page` and `values` are the name and parameters of the
+    """The form field for a sent code. `page` and `values` are the name and parameters of the
     page that sends codes; the pages `<page>_send` and `<page>_code` accept its forms."""
 
     channel: NoticeChannel
@@ -125,8 +126,8 @@ _ACCESSIBILITY_AUTHORITIES: Mapping[str, str] = {
 
 
 class ShownPrivacy(msgspec.Struct, frozen=True, gc=False):
-    """The merchant's part of the privacy notice, in lines. `controller` is empty if the creditor is
-    the controller."""
+    """The merchant's part of the privacy notice; its texts are split into lines. `controller` is
+    empty if the creditor is the controller."""
 
     controller: Sequence[str]
     officer: Sequence[str]

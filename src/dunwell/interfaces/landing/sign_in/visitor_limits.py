@@ -33,8 +33,8 @@ from dunwell.platform.security_events import log_security_event
 
 # Attempts are stored by the minute, so the window is one minute longer.
 WINDOW = timedelta(minutes=16)
-# So many wrong codes of all visitors in one window cannot be typing errors. Logged again at each
-# multiple.
+# This many wrong codes of all visitors in one window cannot be typing errors. An error is logged at
+# each multiple.
 ALERT_AT = 100
 _PURPOSE = "landing-visitor"
 _WRONG_CODES = Counter(
@@ -54,20 +54,20 @@ def digest_visitor(keys: KeyRing, host: str) -> bytes:
 async def load_wrong_codes(
     tx: Connection, visitor: bytes, now: datetime
 ) -> Attempts | Slowed | None:
-    """Load the visitor's recent wrong letter codes, and let the visitor's other requests wait until
-    this transaction ends."""
-    known = await load_attempts(tx, visitor)
-    if known is None or known.last_at + WINDOW <= now:
+    """Load the visitor's recent wrong letter codes, or the delay before the next attempt. Other
+    requests of the visitor wait until this transaction ends."""
+    earlier = await load_attempts(tx, visitor)
+    if earlier is None or earlier.last_at + WINDOW <= now:
         return None
-    return compute_delay(known.count, known.last_at, now) or known
+    return compute_delay(earlier.count, earlier.last_at, now) or earlier
 
 
 async def record_wrong_code_of_visitor(
-    tx: Connection, visitor: bytes, known: Attempts | None, now: datetime
+    tx: Connection, visitor: bytes, earlier: Attempts | None, now: datetime
 ) -> WrongAttempt:
-    """Count a wrong code. `known` comes from `load_wrong_codes`. This must be the last step of its
-    transaction; see `record_wrong_code`."""
-    await count_attempt(tx, visitor, known, now)
+    """Count a wrong code. `earlier` are the visitor's earlier wrong codes, from `load_wrong_codes`.
+    This must be the last step of its transaction; see `record_wrong_code`."""
+    await count_attempt(tx, visitor, earlier, now)
     log_security_event("LETTER_CODE_SLOWED")
     return await record_wrong_code(tx, now)
 
@@ -76,26 +76,26 @@ async def record_wrong_code(tx: Connection, now: datetime) -> WrongAttempt:
     """Count a wrong code for the whole installation. This must be the last step of its transaction:
     from here on all visitors' wrong codes are serialised, so that exactly one of them is the
     hundredth."""
-    everybodys = await count_wrong_codes(tx, _find_minute(now), now - WINDOW)
+    total = await count_wrong_codes(tx, _truncate_to_minute(now), now - WINDOW)
     _WRONG_CODES.inc()
-    if everybodys % ALERT_AT == 0:
-        _log.error("possible guessing of letter codes", count=everybodys)
+    if total % ALERT_AT == 0:
+        _log.error("possible guessing of letter codes", count=total)
     return WrongAttempt()
 
 
 async def find_request_lock(tx: Connection, visitor: bytes, now: datetime) -> Locked | None:
-    """Return None if the visitor may request a link. Other requests of the visitor wait until this
-    transaction ends."""
-    known = await load_visitor_requests(tx, visitor, now - WINDOW)
-    if known.visitors < MAX_FAILURES:
+    """Return the lock, or None if the visitor may request a link. Other requests of the visitor
+    wait until this transaction ends."""
+    earlier = await load_visitor_requests(tx, visitor, now - WINDOW)
+    if earlier.requests < MAX_FAILURES:
         return None
-    assert known.first_at is not None
-    return Locked(compute_wait_seconds(known.first_at + WINDOW - now))
+    assert earlier.first_at is not None
+    return Locked(compute_wait_seconds(earlier.first_at + WINDOW - now))
 
 
 async def record_link_request(tx: Connection, visitor: bytes, now: datetime) -> None:
-    await save_visitor_request(tx, visitor, _find_minute(now))
+    await save_visitor_request(tx, visitor, _truncate_to_minute(now))
 
 
-def _find_minute(now: datetime) -> datetime:
+def _truncate_to_minute(now: datetime) -> datetime:
     return now.replace(second=0, microsecond=0)

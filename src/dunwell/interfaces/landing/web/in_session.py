@@ -30,13 +30,14 @@ ClaimPageHandler: TypeAlias = Callable[
 ClaimFormHandler: TypeAlias = Callable[
     [DebtorSite, DebtorRequest, OpenedClaim, FormFields], Awaitable[Response]
 ]
-# The form, or nothing.
-_Brought = ParamSpec("_Brought")
+# The further parameters of a handler: a form, or none.
+_Arguments = ParamSpec("_Arguments")
 _Handle: TypeAlias = Callable[
-    Concatenate[DebtorSite, DebtorRequest, OpenedClaim, _Brought], Awaitable[Response]
+    Concatenate[DebtorSite, DebtorRequest, OpenedClaim, _Arguments], Awaitable[Response]
 ]
-# Where a reader goes on to who was asked for more, by its name in the address that asks: the page,
-# and what it needs. No address from outside is one.
+# The pages that a debtor returns to after a verification, by the name in the address of the
+# verification page: the page and the level that it needs. Only these pages can be returned to, so
+# that the address cannot redirect to another site.
 RETURN_PAGES: Mapping[str, tuple[str, Level]] = {
     "claim": ("claim", Level.FACT),
     "documents": ("documents", Level.FACT),
@@ -51,46 +52,46 @@ RETURN_PAGES: Mapping[str, tuple[str, Level]] = {
 }
 
 
-def in_session(show: ClaimPageHandler) -> PageHandler:
-    """Guard a page: without a live session, the reader is told why there is none."""
-    return in_session_with(NOTHING)(show)
+def in_session(handle_page: ClaimPageHandler) -> PageHandler:
+    """Guard a page. Without a live session, a page is shown that says why there is none."""
+    return in_session_with(NOTHING)(handle_page)
 
 
 def in_session_with(
     detail: Detail[Any], *, also_withheld: bool = False
 ) -> Callable[[ClaimPageHandler], PageHandler]:
-    """Guard a page that shows more than the claim; `detail` is loaded with it. With also_withheld,
-    the page is shown although the claim is withheld (`cases.disputes.withheld`); all other pages
-    redirect to the claim's own page, which explains it."""
+    """Guard a page that shows more than the claim; `detail` is loaded with it. With
+    `also_withheld`, the page is shown although the claim is withheld (`cases.disputes.withheld`);
+    all other pages redirect to the claim's own page, which explains it."""
 
-    def guard(show: ClaimPageHandler) -> PageHandler:
-        @wraps(show)
-        async def run(site: DebtorSite, request: DebtorRequest) -> Response:
+    def guard(handle_page: ClaimPageHandler) -> PageHandler:
+        @wraps(handle_page)
+        async def guarded(site: DebtorSite, request: DebtorRequest) -> Response:
             opened = await site.find_opened(request, detail)
             if opened is None or not site.is_live(opened):
                 return site.answer_session_ended(request, opened)
             if opened.facts.withheld and not also_withheld:
                 return site.redirect(site.build_claim_context(request, opened), "claim")
-            return await show(site, request, opened)
+            return await handle_page(site, request, opened)
 
-        return run
+        return guarded
 
     return guard
 
 
-def accepts_form(take: ClaimFormHandler) -> PageHandler:
+def accepts_form(handle_form: ClaimFormHandler) -> PageHandler:
     """Guard a form: one that belongs to another session is refused before anything is done."""
-    return accepts_form_with(NOTHING)(take)
+    return accepts_form_with(NOTHING)(handle_form)
 
 
 def accepts_form_with(
     detail: Detail[Any], *, also_withheld: bool = False
 ) -> Callable[[ClaimFormHandler], PageHandler]:
-    """Guard a form that needs more than the claim. also_withheld: see `in_session_with`."""
+    """Guard a form that needs more than the claim. For the parameters see `in_session_with`."""
 
-    def guard(take: ClaimFormHandler) -> PageHandler:
-        @wraps(take)
-        async def run(site: DebtorSite, request: DebtorRequest) -> Response:
+    def guard(handle_form: ClaimFormHandler) -> PageHandler:
+        @wraps(handle_form)
+        async def guarded(site: DebtorSite, request: DebtorRequest) -> Response:
             form, opened = (
                 await request.read_session_form(),
                 await site.find_opened(request, detail),
@@ -100,9 +101,9 @@ def accepts_form_with(
             site.check_token(opened.session, form)
             if opened.facts.withheld and not also_withheld:
                 return site.redirect(site.build_claim_context(request, opened), "claim")
-            return await take(site, request, opened, form)
+            return await handle_form(site, request, opened, form)
 
-        return run
+        return guarded
 
     return guard
 
@@ -110,79 +111,85 @@ def accepts_form_with(
 def requires_level(level: Level, name: str) -> Callable[[ClaimPageHandler], ClaimPageHandler]:
     """Guard a page that shows more than a link alone may show. Below the level, the reader is asked
     for the missing proof and then returns to the page of this name (`RETURN_PAGES`)."""
-    _check_place(name)
+    _check_return_page(name)
 
-    def guard(show: ClaimPageHandler) -> ClaimPageHandler:
-        @wraps(show)
-        async def run(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+    def guard(handle_page: ClaimPageHandler) -> ClaimPageHandler:
+        @wraps(handle_page)
+        async def guarded(
+            site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+        ) -> Response:
             if opened.session.level.reaches(level):
-                return await show(site, request, opened)
+                return await handle_page(site, request, opened)
             return site.redirect_to_verification(request, opened, name)
 
-        return run
+        return guarded
 
     return guard
 
 
-def _check_place(name: str) -> None:
-    """Raises ImportError: otherwise the reader would end up on the claim's page."""
+def _check_return_page(name: str) -> None:
+    """Check that the name is one of RETURN_PAGES. Raises ImportError: without an entry, the debtor
+    would return to the claim's page."""
     if name not in RETURN_PAGES:
         raise ImportError(f"The guarded page {name} is missing from RETURN_PAGES.")
 
 
 def form_requires_level(level: Level, name: str) -> Callable[[ClaimFormHandler], ClaimFormHandler]:
     """Guard a form that needs this level. Below it, nothing is done."""
-    _check_place(name)
+    _check_return_page(name)
 
-    def guard(take: ClaimFormHandler) -> ClaimFormHandler:
-        @wraps(take)
-        async def run(
+    def guard(handle_form: ClaimFormHandler) -> ClaimFormHandler:
+        @wraps(handle_form)
+        async def guarded(
             site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
         ) -> Response:
             if opened.session.level.reaches(level):
-                return await take(site, request, opened, form)
+                return await handle_form(site, request, opened, form)
             return site.redirect_to_verification(request, opened, name)
 
-        return run
+        return guarded
 
     return guard
 
 
-def unless_closed(handle: _Handle[_Brought]) -> _Handle[_Brought]:
-    """Guard a page that a closed claim does not have: it redirects to the claim, which says so."""
+def unless_closed(handle: _Handle[_Arguments]) -> _Handle[_Arguments]:
+    """Guard a page that a closed claim does not have. It redirects to the claim's page, which says
+    that the claim is closed."""
 
     @wraps(handle)
-    async def run(
+    async def guarded(
         site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, /,
-        *args: _Brought.args, **named: _Brought.kwargs,
+        *args: _Arguments.args, **named: _Arguments.kwargs,
     ) -> Response:  # fmt: skip
         if is_closed(opened.facts):
             return site.redirect(site.build_claim_context(request, opened), "claim")
         return await handle(site, request, opened, *args, **named)
 
-    return run
+    return guarded
 
 
 def check_feature(opened: OpenedClaim, feature: PageFeature) -> None:
-    """Raises NotFound: the merchant does not offer this feature (CONTRACT 11), or the claim is
-    closed."""
+    """Check that the merchant offers this feature (CONTRACT 11) and the claim is not closed. Raises
+    NotFound otherwise."""
     offered = opened.merchant.configuration.landing_page.features
     if feature not in offered or is_closed(opened.facts):
         raise NotFound("This claim has no such page.")
 
 
-def redirect_to_latest(show: PageHandler) -> PageHandler:
-    """Redirect to the same page of the latest claim. `show` handles the request if none exists."""
+def redirect_to_latest(handle_page: PageHandler) -> PageHandler:
+    """Redirect to the same page of the latest claim. `handle_page` handles the request if none
+    exists.
+    """
 
-    async def run(site: DebtorSite, request: DebtorRequest) -> Response:
+    async def guarded(site: DebtorSite, request: DebtorRequest) -> Response:
         handle = await find_latest_handle(site, request)
         if handle is None:
-            return await show(site, request)
+            return await handle_page(site, request)
         query = quote(request.scope["query_string"].decode("latin-1"), safe=punctuation)
         path = insert_handle(quote(request.scope["path"]), handle)
         return build_redirect(f"{path}?{query}" if query else path)
 
-    return run
+    return guarded
 
 
 async def find_latest_handle(site: DebtorSite, request: DebtorRequest) -> str | None:

@@ -49,7 +49,7 @@ class DebtorRequest(PageRequest):
 
     def __init__(self, scope: Scope, receive: Receive, origin: str) -> None:
         super().__init__(scope, receive, origin)
-        # The claim of the session that the cookie names.
+        # The claim of the session that the cookie names, once it was loaded.
         self.opened: OpenedClaim | None = None
         # The context of the pages about `opened`.
         self.context: tuple[OpenedClaim, DebtorPageContext] | None = None
@@ -67,7 +67,7 @@ class DebtorRequest(PageRequest):
 
     @property
     def session_hash(self) -> bytes | None:
-        """The hash of the cookie for the claim that the address names."""
+        """The hash of the session cookie of the claim that the address names."""
         return self.session_hashes.get(self.handle)
 
     @property
@@ -77,17 +77,18 @@ class DebtorRequest(PageRequest):
 
 
 class EndedPage(Page, frozen=True):
-    """reason: ENDED, TIMED_OUT, or ABSENT if this browser has not opened a claim."""
+    """The page that says why there is no session. `reason` is ENDED, TIMED_OUT, or ABSENT if this
+    browser has not opened a claim."""
 
     template: ClassVar[str] = "ended.html"
 
     reason: str
-    # Whether typed texts are saved, and whether the page's address contains what was chosen.
+    # Whether what was entered is saved, and whether the page's address contains what was chosen.
     is_kept: bool = False
     is_carried: bool = False
     # The submitted texts, shown to the reader who has just sent them.
     typed: Sequence[str] = ()
-    # Only files are kept, no text.
+    # Whether only files are saved, and no text.
     are_files: bool = False
 
 
@@ -96,7 +97,7 @@ class DebtorProblemPage(Page, frozen=True):
 
     # See `Problem`.
     kind: str
-    # Minutes until it can be tried again, or 0.
+    # Minutes until the request can be repeated, or 0.
     minutes: int
     # The same in seconds.
     seconds: int
@@ -162,19 +163,20 @@ class DebtorSite(WebSite):
         self, request: DebtorRequest, opened: OpenedClaim
     ) -> DebtorPageContext:
         left = opened.session.expires_at - self.now()
-        shown = VisitorSession(
+        visitor_session = VisitorSession(
             derive_form_token(self.resources.keys, opened.session.session_hash),
             max(1, math.ceil(left.total_seconds() / 60)),
             left <= EXPIRY_WARNING,
             opened.session.can_be_extended,
         )
-        return self._build_context(request, opened.merchant, opened.facts.language, shown)
+        return self._build_context(request, opened.merchant, opened.facts.language, visitor_session)
 
     def render_page(
         self, context: DebtorPageContext, page: Page, status: int = 200,
         *, form_origins: Sequence[str] = (), more: Mapping[str, str] | None = None,
     ) -> Response:  # fmt: skip
-        """form_origins: other origins that the form may redirect to. more: additional headers."""
+        """Render the page. `form_origins` are other origins that its forms may redirect to, and
+        `more` are additional headers."""
         policy = _POLICY.format(" ".join(["'self'", *form_origins]))
         return build_page_response(
             self.pages.render(context, page), status, policy=policy, more=more
@@ -203,8 +205,9 @@ class DebtorSite(WebSite):
         return opened is not None and opened.session.is_live(self.now())
 
     def check_token(self, session: Session, form: Mapping[str, str]) -> None:
-        """Raise ForeignForm unless the form belongs to this session or to the one that it replaces:
-        a page may have stayed open in another tab while the session was extended."""
+        """Check that the form belongs to this session or to the one that it replaces: a page may
+        have stayed open in another tab while the session was extended. Raises ForeignForm
+        otherwise."""
         keys, token = self.resources.keys, form.get("token", "")
         hashes = filter(None, (session.session_hash, session.previous_hash))
         if not any(is_form_token(keys, each, token) for each in hashes):
@@ -214,9 +217,11 @@ class DebtorSite(WebSite):
         self, request: DebtorRequest, opened: OpenedClaim | None,
         *, is_kept: bool = False, are_files: bool = False, form: Mapping[str, str] | None = None,
     ) -> Response:  # fmt: skip
-        """Explain why nothing is shown: the session timed out, was ended, or never existed in this
-        browser. is_kept: texts or files are kept until the claim is opened again. form: the
-        submitted fields, whose texts are shown again if the form is surely ours."""
+        """Render the page that says why there is no session: it timed out, was ended, or never
+        existed in this browser.  `is_kept` says that texts or files are saved until the claim is
+        opened again. `form` has the submitted fields, whose texts are shown again if the form
+        certainly came from our pages.
+        """
         if opened is None:
             context, reason = self.build_context(request), "ABSENT"
         elif opened.session.ended_at is not None:
@@ -227,7 +232,7 @@ class DebtorSite(WebSite):
                 "TIMED_OUT",
             )
         typed = list_typed_texts(form) if form and self.is_own_form(request, opened, form) else []
-        is_carried = opened is not None and request.method == "GET" and bool(request.carried)
+        is_carried = opened is not None and request.method == "GET" and bool(request.kept_query)
         return self.render_page(
             context,
             EndedPage(reason, is_kept, is_carried=is_carried, typed=typed, are_files=are_files),
@@ -237,8 +242,8 @@ class DebtorSite(WebSite):
     def is_own_form(
         self, request: DebtorRequest, opened: OpenedClaim | None, form: Mapping[str, str]
     ) -> bool:
-        """Return whether the form came from our pages. Outsiders must not be able to put text into
-        them."""
+        """Return whether the form certainly came from our pages. Outsiders must not be able to make
+        our pages show their text."""
         token = form.get("token", "")
         if opened and is_form_token(self.resources.keys, opened.session.session_hash, token):
             return True
@@ -253,8 +258,8 @@ class DebtorSite(WebSite):
         cookie: str | None = None,
         **values: object,
     ) -> Response:
-        """Redirect to one of our pages (`build_address`). `cookie`: the session's new value; ""
-        removes it."""
+        """Redirect to one of our pages (`build_address`). `cookie` is the session's new cookie
+        value; "" removes the cookie."""
         answer = build_redirect(context.address(page, **values))
         if cookie is not None:
             self.set_cookie(answer, context.handle, cookie)
@@ -274,35 +279,35 @@ class DebtorSite(WebSite):
 
     def _build_context(
         self, request: PageRequest, merchant: Merchant | None, claims_language: str | None,
-        shown: VisitorSession | None,
+        visitor_session: VisitorSession | None,
     ) -> DebtorPageContext:  # fmt: skip
-        offered = self._find_offered(merchant)
+        offered = self._list_offered_languages(merchant)
         chosen = request.chosen_language
-        merchants = merchant.configuration.language if merchant else ""
+        fallback = merchant.configuration.language if merchant else ""
         language = choose_language(
             offered,
             chosen,
             claims_language,
             accepted=request.accepted_languages,
-            merchants=merchants,
+            fallback=fallback,
         )
         return DebtorPageContext(
             language=language,
             offered=offered,
             chosen=chosen if chosen in offered else None,
             merchant=merchant,
-            session=shown,
-            carried=request.carried,
+            session=visitor_session,
+            kept_query=request.kept_query,
             handle=request.handle if isinstance(request, DebtorRequest) else "",
-            today=self._find_today(merchant) if merchant else None,
+            today=self._get_today(merchant) if merchant else None,
         )
 
-    def _find_today(self, merchant: Merchant) -> date:
+    def _get_today(self, merchant: Merchant) -> date:
         return self.now().astimezone(ZoneInfo(merchant.configuration.timezone)).date()
 
-    def _find_offered(self, merchant: Merchant | None) -> tuple[str, ...]:
-        known = self.pages.codes
-        if merchant is None or merchant.configuration.landing_page.languages == known:
-            return known
+    def _list_offered_languages(self, merchant: Merchant | None) -> tuple[str, ...]:
+        installed = self.pages.codes
+        if merchant is None or merchant.configuration.landing_page.languages == installed:
+            return installed
         wanted = merchant.configuration.landing_page.languages
-        return tuple(code for code in known if code in wanted) or known
+        return tuple(code for code in installed if code in wanted) or installed

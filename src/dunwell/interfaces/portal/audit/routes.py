@@ -101,11 +101,11 @@ def parse_audit_filters(given: PortalRequest | FormFields) -> AuditFilters:
     return AuditFilters(**{name: find(name)[:_MAX_TEXT] for name in AuditFilters.__struct_fields__})
 
 
-async def understand(
+async def build_audit_filter(
     work: Work, filters: AuditFilters, timezone: str
 ) -> tuple[AuditFilter, list[tuple[str, str]]]:
-    """Return what the filters select, and the filters that are not valid. A claim that does not
-    exist selects no row."""
+    """Return the filter, and the names of the fields that are not valid, each with the code of
+    its fault. A claim that does not exist selects no row."""
     work.require(Right.AUDIT)
     faults = list[tuple[str, str]]()
     zone = ZoneInfo(timezone)
@@ -146,7 +146,8 @@ async def _find_actor(work: Work, filters: AuditFilters) -> tuple[str | None, st
 
 
 async def _find_subject(work: Work, given: str) -> str:
-    """Look for the reference first, because a reference can be a number."""
+    """Return the audit subject of the claim with this reference or id. The reference comes
+    first, because a reference can be a number."""
     found = await list_claims(work, limit=1, wanted=ClaimFilter(reference_number=given))
     if found.items:
         return f"claim:{found.items[0].claim_id}"
@@ -154,7 +155,7 @@ async def _find_subject(work: Work, given: str) -> str:
     return f"claim:{int(given)}" if is_number else _NO_CLAIM
 
 
-_PAGE = 50
+_PAGE_SIZE = 50
 _CLAIM = "claim:"
 
 
@@ -166,12 +167,12 @@ async def get_audit_page(
     context, after = site.build_context(request, access), request.get_parameter("after")
     filters = parse_audit_filters(request)
     async with site.open_work(access) as work:
-        wanted, faults = await understand(work, filters, context.timezone)
+        wanted, faults = await build_audit_filter(work, filters, context.timezone)
         try:
-            found = await list_audit(work, limit=_PAGE, cursor=after or None, wanted=wanted)
+            found = await list_audit(work, limit=_PAGE_SIZE, cursor=after or None, wanted=wanted)
         except ValidationError:
             return site.redirect(request, access, "audit", **filters.query)
-        names = await list_user_names(work.tx, _list_people(found.items))
+        names = await list_user_names(work.tx, _list_user_ids(found.items))
         seals = [each.seal for each in found.items if each.seal is not None]
         span = (min(seals), max(seals)) if seals else None
         verdict = None
@@ -180,7 +181,7 @@ async def get_audit_page(
     page = AuditPage(
         filters=filters,
         faults=faults,
-        rows=[_describe(each, names) for each in found.items],
+        rows=[_build_row(each, names) for each in found.items],
         after=after,
         next_cursor=found.next_cursor,
         span=span,
@@ -197,7 +198,7 @@ async def submit_export(
     """Export the rows that the filters select as CSV."""
     context = site.build_context(request, access)
     async with site.open_work(access) as work:
-        wanted, _ = await understand(work, parse_audit_filters(fields), context.timezone)
+        wanted, _ = await build_audit_filter(work, parse_audit_filters(fields), context.timezone)
         job = await start_export(work, Export(ExportedList.AUDIT, _as_json(wanted)))
     return site.redirect(request, access, "job", job_id=job.job_id)
 
@@ -210,12 +211,12 @@ async def redirect_to_audit(
     return site.redirect(request, access, "audit")
 
 
-def _list_people(entries: Sequence[AuditEntry]) -> set[str]:
-    is_person = str(ActorKind.USER)
-    return {each.actor_id for each in entries if each.actor_id and each.actor_kind == is_person}
+def _list_user_ids(entries: Sequence[AuditEntry]) -> set[str]:
+    user_kind = str(ActorKind.USER)
+    return {each.actor_id for each in entries if each.actor_id and each.actor_kind == user_kind}
 
 
-def _describe(entry: AuditEntry, names: Mapping[str, str]) -> MerchantAuditRow:
+def _build_row(entry: AuditEntry, names: Mapping[str, str]) -> MerchantAuditRow:
     actor_id, origin = entry.actor_id or "", entry.origin or {}
     number = entry.subject.removeprefix(_CLAIM)
     is_claim = entry.subject.startswith(_CLAIM) and number.isdecimal()

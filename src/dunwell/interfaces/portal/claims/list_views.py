@@ -20,8 +20,8 @@ from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 
-LONGEST_NAME = 80
-_LONGEST_QUERY = 2_000
+MAX_NAME_LENGTH = 80
+_MAX_QUERY_LENGTH = 2_000
 MAX_VIEWS = 50
 # Uses the unique key by user, and the index saved_views_shared.
 _LOAD = """
@@ -67,18 +67,18 @@ async def list_views(work: Work, user_id: UUID) -> Sequence[SavedView]:
 
 
 async def save_view(work: Work, user_id: UUID, name: str, query: str, *, is_shared: bool) -> UUID:
-    """Save the filters under a name. An own view of the same name is replaced. Raises
+    """Save the filters under a name. A view of the user with this name is replaced. Raises
     ValidationError."""
     work.require(Right.READ_CLAIMS)
     if is_shared:
         work.require(Right.CHANGE_CLAIMS)
     faults = list(find_unprintable(name, ("name",)))
-    if not 0 < len(name) <= LONGEST_NAME:
-        faults.append(Fault("/name", f"Use 1 to {LONGEST_NAME} characters.", "WRONG_LENGTH"))
-    if len(query) > _LONGEST_QUERY:
-        faults.append(Fault("/query", "These are too many filters.", "TOO_LONG"))
+    if not 0 < len(name) <= MAX_NAME_LENGTH:
+        faults.append(Fault("/name", f"Use 1 to {MAX_NAME_LENGTH} characters.", "WRONG_LENGTH"))
+    if len(query) > _MAX_QUERY_LENGTH:
+        faults.append(Fault("/query", "There are too many filters.", "TOO_LONG"))
     if await work.tx.fetchval(_COUNT, work.merchant_id, user_id) >= MAX_VIEWS:
-        faults.append(Fault("/name", f"There are {MAX_VIEWS} views; end one.", "TOO_MANY"))
+        faults.append(Fault("/name", f"You have {MAX_VIEWS} views. Delete one first.", "TOO_MANY"))
     if faults:
         raise ValidationError(faults)
     view_id: UUID = await work.tx.fetchval(
@@ -91,12 +91,12 @@ async def save_view(work: Work, user_id: UUID, name: str, query: str, *, is_shar
     return view_id
 
 
-async def end_view(work: Work, user_id: UUID, view_id: UUID) -> None:
+async def delete_view(work: Work, user_id: UUID, view_id: UUID) -> None:
     """Delete one of the user's own views. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     name = await work.tx.fetchval(_DELETE, work.merchant_id, view_id, user_id)
     if name is None:
-        raise NotFound("There is no such view of yours.")
+        raise NotFound("You have no such view.")
     await save_audit(work, "view.end", f"view:{view_id}", before={"name": name})
 
 
@@ -105,19 +105,21 @@ COLUMNS = (
     "debtor", "company", "state", "open", "owed", "next", "customer", "changed", "created",
     "number",
 )  # fmt: skip
-_USUAL = frozenset({"debtor", "state", "open", "next", "customer", "changed", "created"})
+_DEFAULT_COLUMNS = frozenset({"debtor", "state", "open", "next", "customer", "changed", "created"})
 ORDERS = {
     "reference": SortKey.REFERENCE,
     "next": SortKey.NEXT_STEP,
     "changed": SortKey.CHANGED,
     "created": SortKey.CREATED,
 }
-_USUAL_ORDER = "-created"
+_DEFAULT_ORDER = "-created"
 # The value in the URL that shows no column except the reference.
-NONE = "reference"
+REFERENCE_ONLY = "reference"
 
 
-class Row(msgspec.Struct, frozen=True, gc=False):
+class ClaimListRow(msgspec.Struct, frozen=True, gc=False):
+    """A row of the list. `name` is the debtor's name or the company."""
+
     claim: ClaimRow
     name: str
 
@@ -130,10 +132,10 @@ class ClaimsPage(Page, frozen=True):
     sorting: Sorting
     # The columns shown next to the reference, in order.
     shown: Sequence[str]
-    # True if the user chose the columns. Otherwise narrow screens show a part of the usual ones.
+    # True if the user chose the columns. Otherwise narrow screens show only some of them.
     are_chosen: bool
     faults: Sequence[tuple[str, str]]
-    rows: Sequence[Row]
+    rows: Sequence[ClaimListRow]
     # The number of claims, up to the limit of counting. None if they are not counted.
     count: int | None
     is_more: bool
@@ -146,61 +148,65 @@ class ClaimsPage(Page, frozen=True):
     view_id: UUID | None
 
 
-def describe_row(claim: ClaimRow) -> Row:
+def describe_row(claim: ClaimRow) -> ClaimListRow:
     person = " ".join(part for part in (claim.first_name, claim.last_name) if part)
-    return Row(claim, render_line(person or claim.company_name or ""))
+    return ClaimListRow(claim, render_line(person or claim.company_name or ""))
 
 
 def parse_columns(given: str) -> tuple[str, ...]:
     """Return the columns that the URL names, in the fixed order, or () if it names none."""
     named = given.split(".")
     chosen = tuple(each for each in COLUMNS if each in named)
-    return chosen or ((NONE,) if NONE in named else ())
+    return chosen or ((REFERENCE_ONLY,) if REFERENCE_ONLY in named else ())
 
 
-def write_columns(chosen: Sequence[str]) -> str:
-    """Return the columns as the URL has them, or "" for the usual ones."""
+def render_columns(chosen: Sequence[str]) -> str:
+    """Return the columns as the URL has them, or "" for the default ones."""
     known = [each for each in COLUMNS if each in chosen]
     if not known:
-        return NONE if NONE in chosen else ""
-    return "" if set(known) == _USUAL else ".".join(known)
+        return REFERENCE_ONLY if REFERENCE_ONLY in chosen else ""
+    return "" if set(known) == _DEFAULT_COLUMNS else ".".join(known)
 
 
 def choose_columns(asked: Sequence[str], claims: Sequence[ClaimRow]) -> list[str]:
-    """Return the columns to show."""
+    """Return the columns to show: those that the URL names, or the default ones that are not
+    empty for all of these claims."""
     if asked:
-        return [each for each in asked if each != NONE]
+        return [each for each in asked if each != REFERENCE_ONLY]
     return [
         each
         for each in COLUMNS
-        if each in _USUAL
+        if each in _DEFAULT_COLUMNS
         and (each != "customer" or any(claim.customer_number for claim in claims))
         and (each != "next" or any(claim.next_step_at for claim in claims))
     ]
 
 
 def parse_claim_order(given: str) -> tuple[Sorting, ClaimOrder]:
-    sorting = parse_sorting(given, ORDERS, _USUAL_ORDER)
+    sorting = parse_sorting(given, ORDERS, _DEFAULT_ORDER)
     return sorting, ClaimOrder(ORDERS[sorting.column], sorting.is_descending)
 
 
-_PAGE = 50
+_PAGE_SIZE = 50
 
 
 async def search_rows(
     work: Work, text: str, wanted: ClaimFilter, after: str
-) -> tuple[list[Row], str | None]:
+) -> tuple[list[ClaimListRow], str | None]:
     """Search claims. Return one page and the cursor of the next. A text without a word finds
     nothing."""
     work.require(Right.READ_CLAIMS)
     try:
-        found = await search_claims(work, text, limit=_PAGE, cursor=after or None)
+        found = await search_claims(work, text, limit=_PAGE_SIZE, cursor=after or None)
     except ValidationError:
         return [], None
-    return [describe_row(each) for each in found.items if meets(each, wanted)], found.next_cursor
+    return [
+        describe_row(each) for each in found.items if matches_filter(each, wanted)
+    ], found.next_cursor
 
 
-def meets(claim: ClaimRow, wanted: ClaimFilter) -> bool:
+def matches_filter(claim: ClaimRow, wanted: ClaimFilter) -> bool:
+    """Return whether a claim that the search found matches the other filters."""
     cents = claim.balance.outstanding_cents
     next_at = claim.next_step_at
     return (

@@ -1,4 +1,4 @@
-"""The forms that change one claim: what each asks, how it is read, and the use case it calls."""
+"""The actions on one claim. Each has a form, a function that parses it, and a use case."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ from dunwell.core.claims.access import (
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.core.claims.fields import ContactData, DebtorFields
 from dunwell.core.claims.notes import add_note
-from dunwell.interfaces.portal.claims.views import ActPage, describe_head
+from dunwell.interfaces.portal.claims.views import ClaimActionPage, describe_head
 from dunwell.interfaces.portal.render.labels import FAULT_TEXTS
 from dunwell.interfaces.portal.web.access import (
     MerchantAccess,
@@ -56,8 +56,8 @@ _CONTACT = (
 
 
 @dataclass(slots=True)
-class ClaimForm:
-    """A submitted form: the submitted values, the claim, and the faults found so far."""
+class SubmittedClaimForm:
+    """A submitted form, its claim, and the faults found so far."""
 
     fields: FormFields
     claim: ClaimView
@@ -68,14 +68,16 @@ class ClaimForm:
     def text(self, name: str) -> str:
         return self.fields.text(name)
 
-    def need(self, name: str) -> str:
+    def required_text(self, name: str) -> str:
+        """Return the text of a field. An empty field is a fault."""
         text = self.text(name)
         if not text:
             self.faults.append((name, "REQUIRED"))
         return text
 
     def line(self, name: str) -> str:
-        """Return a field's value as the API accepts it. It may be empty."""
+        """Return the text of a field, which may be empty but must be one line as the API
+        requires it."""
         text = self.text(name)
         if not is_line(text):
             self.faults.append((name, "LINE"))
@@ -102,34 +104,36 @@ def place_fault(fault: Fault) -> tuple[str, str]:
     return fault.path.rpartition("/")[2], FAULT_TEXTS.get(fault.code, fault.message)
 
 
-Prepare = Callable[[Work, ClaimForm], Awaitable[Callable[[], Awaitable[object]]]]
-Fill = Callable[[ClaimView, str], Mapping[str, str]]
+ApplyAction = Callable[[], Awaitable[object]]
+PrepareAction = Callable[[Work, SubmittedClaimForm], Awaitable[ApplyAction]]
+FillForm = Callable[[ClaimView, str], Mapping[str, str]]
 
 
-def _fill_nothing(_claim: ClaimView, _language: str) -> Mapping[str, str]:
+def _fill_no_field(_claim: ClaimView, _language: str) -> Mapping[str, str]:
     return {}
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimAct:
-    """A form that changes a claim.
+class ClaimAction:
+    """An action on a claim, with its form.
 
-    prepare: parses the form, records its faults, and returns the function that applies it. names:
-    the form's fields. right: needed to see the form; the use case checks it again.
+    `prepare` parses the form, records its faults, and returns the function that applies it.
+    `field_names` are the fields of the form. `right` is required to see the form; the use case
+    checks it again.
     """
 
     right: Right
-    names: tuple[str, ...]
-    prepare: Prepare
-    fill: Fill = _fill_nothing
+    field_names: tuple[str, ...]
+    prepare: PrepareAction
+    fill: FillForm = _fill_no_field
     # True if the form is offered for claims in process only.
     is_for_active: bool = False
 
 
-def _compose_patch(typed: ClaimForm) -> dict[str, object]:
+def _build_patch(form: SubmittedClaimForm) -> dict[str, object]:
     """Return all values of the form as a merge patch."""
-    patch: dict[str, object] = {name: typed.text(name) or None for name in _CONTACT}
-    patch["address"] = {name: typed.text(name) or None for name in _ADDRESS}
+    patch: dict[str, object] = {name: form.text(name) or None for name in _CONTACT}
+    patch["address"] = {name: form.text(name) or None for name in _ADDRESS}
     return patch
 
 
@@ -147,118 +151,128 @@ def _get_contact_data(debtor: DebtorFields) -> ContactData:
 
 
 def _fill_payment(claim: ClaimView, language: str) -> Mapping[str, str]:
-    left = claim.balance.outstanding_cents
-    return {"amount": render_typed_amount(left, claim.currency, language) if left else ""}
+    outstanding_cents = claim.balance.outstanding_cents
+    return {
+        "amount": render_typed_amount(outstanding_cents, claim.currency, language)
+        if outstanding_cents
+        else ""
+    }
 
 
-async def _pay(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
-    cents, on = typed.cents("amount"), typed.day("on")
+async def _prepare_payment(work: Work, form: SubmittedClaimForm) -> ApplyAction:
+    cents, on = form.cents("amount"), form.day("on")
     zone = ZoneInfo(work.merchant.configuration.timezone)
     paid_at = None
     if on is not None and on < work.now.astimezone(zone).date():
         paid_at = datetime.combine(on, time(12), zone).astimezone(UTC)
     elif on is not None and on > work.now.astimezone(zone).date():
-        typed.faults.append(("on", "FUTURE"))
-    # Without a payment reference each form is a payment of its own. The form's id prevents a double
-    # click from recording it twice.
-    transaction_id = typed.line("number") or f"portal-{typed.line('form_id') or uuid4()}"
+        form.faults.append(("on", "FUTURE"))
+    # Without a payment reference, each submitted form is a separate payment. The form's id prevents
+    # a double click from recording it twice.
+    transaction_id = form.line("number") or f"portal-{form.line('form_id') or uuid4()}"
     new = NewPayment(
-        amount_cents=cents, currency=typed.claim.currency, transaction_id=transaction_id,
+        amount_cents=cents, currency=form.claim.currency, transaction_id=transaction_id,
         provider_name="BANK_TRANSFER", paid_at=paid_at,
     )  # fmt: skip
-    return lambda: record_payment(work, typed.claim.claim_id, new)
+    return lambda: record_payment(work, form.claim.claim_id, new)
 
 
-async def _dispute(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
-    new = NewDispute(typed.need("reason"), typed.text("message") or None)
+async def _prepare_dispute(work: Work, form: SubmittedClaimForm) -> ApplyAction:
+    new = NewDispute(form.required_text("reason"), form.text("message") or None)
     try:
         check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
     except ValidationError as refusal:
         # The form's field for the type is called "reason".
         placed = [place_fault(each) for each in refusal.faults]
-        typed.faults += [("reason" if name == "type" else name, said) for name, said in placed]
-    return lambda: open_dispute(work, typed.keys, typed.claim.claim_id, new)
+        form.faults += [("reason" if name == "type" else name, text) for name, text in placed]
+    return lambda: open_dispute(work, form.keys, form.claim.claim_id, new)
 
 
-async def _pause(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
-    on, until = typed.day("until"), None
+async def _prepare_pause(work: Work, form: SubmittedClaimForm) -> ApplyAction:
+    on, until = form.day("until"), None
     if on is not None:
         zone = ZoneInfo(work.merchant.configuration.timezone)
         until = datetime.combine(on, time(), zone).astimezone(UTC)
         if until <= work.now:
-            typed.faults.append(("until", "PAST"))
-    reason = typed.line("reason") or None
-    return lambda: pause_claim(work, typed.claim.claim_id, until=until, reason=reason)
+            form.faults.append(("until", "PAST"))
+    reason = form.line("reason") or None
+    return lambda: pause_claim(work, form.claim.claim_id, until=until, reason=reason)
 
 
-async def _resume(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
-    return lambda: resume_claim(work, typed.claim.claim_id)
+async def _prepare_resume(work: Work, form: SubmittedClaimForm) -> ApplyAction:
+    return lambda: resume_claim(work, form.claim.claim_id)
 
 
-async def _end(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
-    how = typed.need("how")
-    run = {"archive": archive_claim, "withdraw": withdraw_claim}.get(how)
-    if how and run is None:
-        typed.faults.append(("how", "REQUIRED"))
-    return lambda: (run or archive_claim)(work, typed.claim.claim_id)
+async def _prepare_closing(work: Work, form: SubmittedClaimForm) -> ApplyAction:
+    how = form.required_text("how")
+    apply = {"archive": archive_claim, "withdraw": withdraw_claim}.get(how)
+    if how and apply is None:
+        form.faults.append(("how", "REQUIRED"))
+    return lambda: (apply or archive_claim)(work, form.claim.claim_id)
 
 
-async def _change_contact(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
-    patch = _compose_patch(typed)
-    return lambda: change_contact_data(work, typed.claim.claim_id, patch)
+async def _prepare_contact_change(work: Work, form: SubmittedClaimForm) -> ApplyAction:
+    patch = _build_patch(form)
+    return lambda: change_contact_data(work, form.claim.claim_id, patch)
 
 
-async def _note(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
-    text = typed.need("text")
-    return lambda: add_note(work, typed.claim.claim_id, text)
+async def _prepare_note(work: Work, form: SubmittedClaimForm) -> ApplyAction:
+    text = form.required_text("text")
+    return lambda: add_note(work, form.claim.claim_id, text)
 
 
-async def _see_answers(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
-    return lambda: mark_replies_read(work, typed.claim.claim_id)
+async def _prepare_marking_replies(work: Work, form: SubmittedClaimForm) -> ApplyAction:
+    return lambda: mark_replies_read(work, form.claim.claim_id)
 
 
-ACTS: Mapping[str, ClaimAct] = {
-    "payment": ClaimAct(
-        Right.RECORD_MONEY, ("amount", "on", "number", "form_id"), _pay, _fill_payment
+CLAIM_ACTIONS: Mapping[str, ClaimAction] = {
+    "payment": ClaimAction(
+        Right.RECORD_MONEY, ("amount", "on", "number", "form_id"), _prepare_payment, _fill_payment
     ),
-    "dispute": ClaimAct(Right.CHANGE_CLAIMS, ("reason", "message"), _dispute, is_for_active=True),
-    "pause": ClaimAct(Right.CHANGE_CLAIMS, ("until", "reason"), _pause, is_for_active=True),
-    "resume": ClaimAct(Right.CHANGE_CLAIMS, (), _resume, is_for_active=True),
-    "end": ClaimAct(Right.CHANGE_CLAIMS, ("how",), _end, is_for_active=True),
-    "contact": ClaimAct(Right.CHANGE_CLAIMS, (*_CONTACT, *_ADDRESS), _change_contact, fill_contact),
-    "note": ClaimAct(Right.CHANGE_CLAIMS, ("text",), _note),
-    "answers": ClaimAct(Right.CHANGE_CLAIMS, (), _see_answers),
+    "dispute": ClaimAction(
+        Right.CHANGE_CLAIMS, ("reason", "message"), _prepare_dispute, is_for_active=True
+    ),
+    "pause": ClaimAction(
+        Right.CHANGE_CLAIMS, ("until", "reason"), _prepare_pause, is_for_active=True
+    ),
+    "resume": ClaimAction(Right.CHANGE_CLAIMS, (), _prepare_resume, is_for_active=True),
+    "end": ClaimAction(Right.CHANGE_CLAIMS, ("how",), _prepare_closing, is_for_active=True),
+    "contact": ClaimAction(
+        Right.CHANGE_CLAIMS, (*_CONTACT, *_ADDRESS), _prepare_contact_change, fill_contact
+    ),
+    "note": ClaimAction(Right.CHANGE_CLAIMS, ("text",), _prepare_note),
+    "answers": ClaimAction(Right.CHANGE_CLAIMS, (), _prepare_marking_replies),
 }
 
 
 @at_merchant
-async def get_act_page(
+async def get_action_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    act, claim_id = _find_act(request, access), parse_claim_id(request)
+    action, claim_id = _get_action(request, access), parse_claim_id(request)
     async with site.open_work(access) as work:
         revision = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
-    if act.is_for_active and not describe_head(view).is_active:
+    if action.is_for_active and not describe_head(view).is_active:
         return site.redirect(request, access, "claim", claim_id=claim_id)
     language = site.build_context(request, access).language
-    values = {**dict.fromkeys(act.names, ""), **act.fill(view, language)}
+    values = {**dict.fromkeys(action.field_names, ""), **action.fill(view, language)}
     if "form_id" in values:
         values["form_id"] = str(site.resources.ids.new(site.now()))
     return _render_page(site, request, access, (view, revision), values=values)
 
 
 @takes_form_at_merchant
-async def submit_act(
+async def submit_action(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Apply a form.
+    """Apply the form.
 
-    1. Lock the claim and check that it has not changed since the form was opened.
-    2. Parse the form and apply it, in the same transaction.
-    3. On a fault or a conflict, show the form again with everything that was typed.
+    The claim is locked. If it has not changed since the form was opened, the form is parsed and
+    applied in the same transaction. On a fault or a conflict, the form is shown again with
+    everything that was typed.
     """
-    act, claim_id = _find_act(request, access), parse_claim_id(request)
+    action, claim_id = _get_action(request, access), parse_claim_id(request)
     language, faults, status = (
         site.build_context(request, access).language,
         list[tuple[str, str]](),
@@ -268,11 +282,11 @@ async def submit_act(
         async with site.open_work(access) as work:
             await check_unchanged(work, claim_id, fields["revision"])
             claim = await get_claim(work, claim_id)
-            typed = ClaimForm(fields, claim, language, site.resources.keys)
-            run = await act.prepare(work, typed)
-            faults = typed.faults
+            form = SubmittedClaimForm(fields, claim, language, site.resources.keys)
+            apply = await action.prepare(work, form)
+            faults = form.faults
             if not faults:
-                await run()
+                await apply()
                 name = request.path_params["act"]
                 return site.redirect(request, access, "claim", claim_id=claim_id, done=name)
     except EditConflict:
@@ -284,7 +298,7 @@ async def submit_act(
     async with site.open_work(access) as work:
         revision = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
-    values = {name: fields.text(name) for name in act.names}
+    values = {name: fields.text(name) for name in action.field_names}
     return _render_page(
         site, request, access, (view, revision), values=values, faults=faults, status=status
     )
@@ -294,13 +308,13 @@ async def _render_conflict_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Show the form again with what was typed and what is stored now."""
-    act, claim_id = _find_act(request, access), parse_claim_id(request)
+    action, claim_id = _get_action(request, access), parse_claim_id(request)
     async with site.open_work(access) as work:
         revision = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
-        life = await list_timeline(work, claim_id)
-    changed = [each for each in life if each.at >= parse_last_change(fields["revision"])]
-    values = {name: fields.text(name) for name in act.names}
+        timeline = await list_timeline(work, claim_id)
+    changed = [each for each in timeline if each.at >= parse_last_change(fields["revision"])]
+    values = {name: fields.text(name) for name in action.field_names}
     return _render_page(
         site,
         request,
@@ -313,7 +327,7 @@ async def _render_conflict_page(
     )
 
 
-def _render_page(  # noqa: PLR0913 - what a form shows, by name
+def _render_page(  # noqa: PLR0913 - one parameter for each part of the page
     site: PortalSite, request: PortalRequest, access: MerchantAccess,
     shown: tuple[ClaimView, str], *,
     values: dict[str, str], faults: Sequence[tuple[str, str]] = (),
@@ -321,10 +335,10 @@ def _render_page(  # noqa: PLR0913 - what a form shows, by name
 ) -> Response:  # fmt: skip
     name, (view, revision) = request.path_params["act"], shown
     stored = fill_contact(view) if name == "contact" and is_conflict else {}
-    page = ActPage(
-        act=name,
+    page = ClaimActionPage(
+        action=name,
         head=describe_head(view),
-        seen=revision,
+        revision=revision,
         values=values,
         faults=faults,
         changed=changed,
@@ -336,12 +350,12 @@ def _render_page(  # noqa: PLR0913 - what a form shows, by name
     return site.render_merchant_page(request, access, page, status)
 
 
-def _find_act(request: PortalRequest, access: MerchantAccess) -> ClaimAct:
-    """Return the form that the URL names. Raises NotFound, also if the user may not use it."""
-    act = ACTS.get(request.path_params["act"])
-    if act is None or not access.may(act.right):
+def _get_action(request: PortalRequest, access: MerchantAccess) -> ClaimAction:
+    """Return the action that the URL names. Raises NotFound, also if the user may not use it."""
+    action = CLAIM_ACTIONS.get(request.path_params["act"])
+    if action is None or not access.may(action.right):
         raise NotFound("There is no such form.")
-    return act
+    return action
 
 
-PAGES: RoutedPages = {"claim_act": {"GET": get_act_page, "POST": submit_act}}
+PAGES: RoutedPages = {"claim_act": {"GET": get_action_page, "POST": submit_action}}

@@ -17,8 +17,8 @@ from dunwell.interfaces.portal.claims.views import (
     MessagePage,
     StatementPage,
     describe_head,
-    describe_life,
     find_open_dispute,
+    list_activity,
     list_chips,
 )
 from dunwell.interfaces.portal.web.access import (
@@ -47,9 +47,9 @@ async def get_claim_page(
     async with site.open_work(access) as work:
         view = await open_claim(work, access, claim_id)
         explanation = await explain_claim(work, site.resources.keys, claim_id)
-        life = await list_timeline(work, claim_id)
+        timeline = await list_timeline(work, claim_id)
         documents = await list_all_attachments(work, claim_id)
-    chips = list_chips(life)
+    chips = list_chips(timeline)
     chip = chip if chip in chips else ""
     assignment = explanation.assignment
     page = ClaimDetailsPage(
@@ -61,13 +61,13 @@ async def get_claim_page(
         version=assignment.version or "" if assignment else "",
         next_at=parse_instant(explanation.next_step.at) if explanation.next_step else None,
         created_at=view.created_at,
-        told=describe_life(life, chip),
+        activity=list_activity(timeline, chip),
         chips=chips,
         chip=chip,
-        has_more=len(life) == MAX_EVENTS,
+        has_more=len(timeline) == MAX_EVENTS,
         documents=documents,
-        open_dispute_id=find_open_dispute(life),
-        has_unseen=any((each.kind, each.word) == ("REPLY", "UNSEEN") for each in life),
+        open_dispute_id=find_open_dispute(timeline),
+        has_unread_reply=any((each.kind, each.word) == ("REPLY", "UNSEEN") for each in timeline),
     )
     return site.render_merchant_page(request, access, page)
 
@@ -133,15 +133,15 @@ async def send_document(
     claim_id, attachment_id = parse_claim_id(request), parse_path_id(request, "attachment_id")
     async with site.open_work(access) as work:
         await open_claim(work, access, claim_id)
-        attached = await get_attachment(work, claim_id, attachment_id)
-    content = await site.storage.load(attached.storage_key)
-    name = render_download_name(attached.friendly_name, attached.content_type)
-    return build_file_response(content, attached.content_type, name)
+        attachment = await get_attachment(work, claim_id, attachment_id)
+    content = await site.storage.load(attachment.storage_key)
+    name = render_download_name(attachment.friendly_name, attachment.content_type)
+    return build_file_response(content, attachment.content_type, name)
 
 
 @at_merchant
 @in_preview_turn
-async def get_debtors_page_page(
+async def get_debtor_preview(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Show the debtor page as a preview. It opens no session, publishes no event, and its forms
@@ -161,6 +161,6 @@ PAGES: RoutedPages = {
     "claim_why": {"GET": get_explanation_page},
     "claim_message": {"GET": get_message_page},
     "claim_account": {"GET": get_account_page},
-    "claim_debtor": {"GET": get_debtors_page_page},
+    "claim_debtor": {"GET": get_debtor_preview},
     "claim_document": {"GET": send_document},
 }

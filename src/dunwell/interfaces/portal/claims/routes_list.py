@@ -8,17 +8,17 @@ from dunwell.cases.rollout.workflow_views import list_workflow_names
 from dunwell.core.claims.lists.list_claims import ClaimOrder, SortKey, count_claims, list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.claims.list_views import (
+    ClaimListRow,
     ClaimsPage,
-    Row,
     choose_columns,
+    delete_view,
     describe_row,
-    end_view,
     list_views,
     parse_claim_order,
     parse_columns,
+    render_columns,
     save_view,
     search_rows,
-    write_columns,
 )
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.web.access import (
@@ -46,17 +46,17 @@ async def get_claims_page(
 ) -> Response:
     """Show the list, or what a search finds. Invalid filters are reported and ignored, and claims
     are counted up to a limit."""
-    context, filters = site.build_context(request, access), _parse_filters_of_address(request)
+    context, filters = site.build_context(request, access), _parse_url_filters(request)
     if request.list_parameters("column"):
         # Redirect to a URL that is short enough to share.
         return site.redirect(request, access, "claims", **filters.query)
     sorting, order = parse_claim_order(filters.sort)
     wanted, faults = parse_claim_filters(filters, access.merchant, context.language)
-    after, asked = request.get_parameter("after"), parse_columns(filters.columns)
+    after, requested_columns = request.get_parameter("after"), parse_columns(filters.columns)
     async with site.open_work(access) as work:
         views = await list_views(work, access.person.user_id)
         workflows = [(str(each), name) for each, name in await list_workflow_names(work)]
-        rows, cursor, count, is_more = list[Row](), None, None, False
+        rows, cursor, count, is_more = list[ClaimListRow](), None, None, False
         if filters.q:
             rows, cursor = await search_rows(work, filters.q, wanted, after)
         else:
@@ -67,13 +67,13 @@ async def get_claims_page(
                 after,
             )
             rows, cursor = [describe_row(each) for each in found.items], found.next_cursor
-            count, is_more = await _count(work, order, wanted)
+            count, is_more = await _count_claims(work, order, wanted)
         await record_list_view(work, access, filters.query, len(rows))
     page = ClaimsPage(
         filters=filters,
         sorting=sorting,
-        shown=choose_columns(asked, [each.claim for each in rows]),
-        are_chosen=bool(asked),
+        shown=choose_columns(requested_columns, [each.claim for each in rows]),
+        are_chosen=bool(requested_columns),
         faults=faults,
         rows=rows,
         count=count,
@@ -88,7 +88,9 @@ async def get_claims_page(
     return site.render_page(context, page)
 
 
-async def _count(work: Work, order: ClaimOrder, wanted: ClaimFilter) -> tuple[int | None, bool]:
+async def _count_claims(
+    work: Work, order: ClaimOrder, wanted: ClaimFilter
+) -> tuple[int | None, bool]:
     """Return the number of claims up to a limit and whether there are more, or None if counting is
     too expensive."""
     if order.key is SortKey.NEXT_STEP:
@@ -121,7 +123,7 @@ async def submit_view_removal(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
     async with site.open_work(access) as work:
-        await end_view(work, access.person.user_id, parse_path_id(request, "view_id"))
+        await delete_view(work, access.person.user_id, parse_path_id(request, "view_id"))
     return site.redirect(request, access, "claims", done="view_end")
 
 
@@ -133,13 +135,14 @@ async def redirect_to_list(
     return build_redirect(build_address("claims", merchant_id=access.merchant_id))
 
 
-def _parse_filters_of_address(request: PortalRequest) -> ClaimListFilters:
-    """Read the filters. The columns come as one value, or as one checkbox each."""
+def _parse_url_filters(request: PortalRequest) -> ClaimListFilters:
+    """Return the filters in the URL. The columns are one parameter, or one parameter for each
+    selected checkbox."""
     filters = get_filters(request.get_parameter)
-    ticked = request.list_parameters("column")
-    columns = write_columns([*parse_columns(filters.columns), *ticked])
+    selected_columns = request.list_parameters("column")
+    columns = render_columns([*parse_columns(filters.columns), *selected_columns])
     return msgspec.structs.replace(
-        filters, sort=parse_claim_order(filters.sort)[0].word, columns=columns
+        filters, sort=parse_claim_order(filters.sort)[0].parameter, columns=columns
     )
 
 

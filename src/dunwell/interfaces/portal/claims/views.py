@@ -19,7 +19,7 @@ from dunwell.interfaces.web.templates import Page
 from dunwell.operations.claim_status.timeline import TimelineEvent
 from dunwell.operations.claim_status.views import ClaimExplanation
 
-# For each chip above the activity, the kinds of entries that it keeps.
+# For each filter chip above the activity, the kinds of entries that it keeps.
 CHIPS: Mapping[str, frozenset[str]] = {
     "messages": frozenset({"CONTACT", "NOTICE"}),
     "money": frozenset({"PAYMENT", "REVERSAL", "REQUEST"}),
@@ -29,9 +29,9 @@ CHIPS: Mapping[str, frozenset[str]] = {
     "process": frozenset({"STEP", "PAUSE", "RESUME", "CREATED"}),
     "people": frozenset({"NOTE", "CHANGE"}),
 }
-# Entries that are not shown, because another entry covers them: the contact of a communication
-# step.
-_TOLD_ELSEWHERE = frozenset({"COMMUNICATION"})
+# The kinds of steps that are not shown when they are done: the message of a communication step has
+# its own entry.
+_HIDDEN_STEP_KINDS = frozenset({"COMMUNICATION"})
 
 
 class ClaimHead(msgspec.Struct, frozen=True, gc=False):
@@ -55,11 +55,11 @@ class ClaimHead(msgspec.Struct, frozen=True, gc=False):
         return any(each.kind == "PAUSE" for each in self.holds)
 
 
-class TimelineEntry(msgspec.Struct, frozen=True, gc=False):
-    """One entry of the activity."""
+class ActivityEntry(msgspec.Struct, frozen=True, gc=False):
+    """One entry of the claim's activity."""
 
-    happening: TimelineEvent
-    is_weighty: bool
+    event: TimelineEvent
+    is_prominent: bool
 
 
 class ClaimDetailsPage(Page, frozen=True):
@@ -74,7 +74,7 @@ class ClaimDetailsPage(Page, frozen=True):
     version: str
     next_at: datetime | None
     created_at: datetime
-    told: Sequence[TimelineEntry]
+    activity: Sequence[ActivityEntry]
     chips: Sequence[str]
     chip: str
     has_more: bool
@@ -82,7 +82,7 @@ class ClaimDetailsPage(Page, frozen=True):
     # The newest open dispute.
     open_dispute_id: UUID | None
     # True if a reply of the debtor is not marked as read.
-    has_unseen: bool
+    has_unread_reply: bool
 
 
 class ExplanationPage(Page, frozen=True):
@@ -118,20 +118,20 @@ class StatementPage(Page, frozen=True):
     account: StatementOfAccount
 
 
-class ActPage(Page, frozen=True):
-    """A form that changes a claim. act: its name in the URL."""
+class ClaimActionPage(Page, frozen=True):
+    """The form of an action on a claim. `action` is its name in the URL."""
 
     template: ClassVar[str] = "claim_act.html"
     area: ClassVar[str] = "claims"
 
-    act: str
+    action: str
     head: ClaimHead
-    # The revision of the claim (`compare_claim`) that the form sends back.
-    seen: str
+    # The revision of the claim that the form sends back.
+    revision: str
     values: Mapping[str, str]
     # Pairs of a field name and the code or the text of its fault.
     faults: Sequence[tuple[str, str]]
-    # After an edit conflict, the entries since the form was opened.
+    # After an edit conflict, the changes since the form was opened.
     changed: Sequence[TimelineEvent]
     is_conflict: bool
     # After an edit conflict, the stored values by field.
@@ -153,37 +153,41 @@ def describe_head(view: ClaimView) -> ClaimHead:
     )
 
 
-def describe_life(life: Sequence[TimelineEvent], chip: str) -> list[TimelineEntry]:
-    """Return the entries that a chip keeps, or all for ""."""
+def list_activity(timeline: Sequence[TimelineEvent], chip: str) -> list[ActivityEntry]:
+    """Return the entries that the filter chip keeps, or all entries for ""."""
     wanted = CHIPS.get(chip)
     return [
-        TimelineEntry(
+        ActivityEntry(
             each, each.kind in ("PAYMENT", "DISPUTE", "DISPUTE_END", "PLAN", "PLAN_ANSWER")
         )
-        for each in life
-        if (wanted is None or each.kind in wanted) and not _is_told_elsewhere(each)
+        for each in timeline
+        if (wanted is None or each.kind in wanted) and not _is_hidden(each)
     ]
 
 
-def find_open_dispute(life: Sequence[TimelineEvent]) -> UUID | None:
-    ended = {each.subject_id for each in life if each.kind == "DISPUTE_END"}
-    waiting = (
-        each.subject_id for each in life if each.kind == "DISPUTE" and each.subject_id not in ended
+def find_open_dispute(timeline: Sequence[TimelineEvent]) -> UUID | None:
+    """Return the newest open dispute, or None."""
+    ended = {each.subject_id for each in timeline if each.kind == "DISPUTE_END"}
+    open_ids = (
+        each.subject_id
+        for each in timeline
+        if each.kind == "DISPUTE" and each.subject_id not in ended
     )
-    return next(waiting, None)
+    return next(open_ids, None)
 
 
-def list_chips(life: Sequence[TimelineEvent]) -> list[str]:
-    """Return the chips that keep at least one entry."""
-    kinds = {each.kind for each in life}
+def list_chips(timeline: Sequence[TimelineEvent]) -> list[str]:
+    """Return the filter chips that keep at least one entry."""
+    kinds = {each.kind for each in timeline}
     return [chip for chip, wanted in CHIPS.items() if wanted & kinds]
 
 
-def _is_told_elsewhere(each: TimelineEvent) -> bool:
-    return each.kind == "STEP" and each.word == "DONE" and each.actor_kind in _TOLD_ELSEWHERE
+def _is_hidden(each: TimelineEvent) -> bool:
+    return each.kind == "STEP" and each.word == "DONE" and each.actor_kind in _HIDDEN_STEP_KINDS
 
 
 def parse_reference(text: str | None) -> UUID | None:
+    """Return the id, or None if the text is not one."""
     try:
         return UUID(text or "")
     except ValueError:

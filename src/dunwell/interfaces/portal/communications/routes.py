@@ -46,10 +46,10 @@ class RepliesPage(Page, frozen=True):
     area: ClassVar[str] = "messages"
 
     replies: Sequence[UnreadReply]
-    most: int
+    max_listed: int
 
 
-class SettlePage(Page, frozen=True):
+class UnknownMessagePage(Page, frozen=True):
     """The form for a message whose delivery status is unknown."""
 
     template: ClassVar[str] = "settle.html"
@@ -101,7 +101,7 @@ async def get_replies_page(
 
 
 @at_merchant
-async def get_uncertain_messages_page(
+async def get_unknown_message_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     message_id = parse_path_id(request, "message_id")
@@ -113,17 +113,17 @@ async def get_uncertain_messages_page(
     message = found.get(message_id)
     if message is None or message.state != "UNKNOWN":
         return site.redirect(request, access, "messages", state="UNKNOWN")
-    return site.render_merchant_page(request, access, SettlePage(message))
+    return site.render_merchant_page(request, access, UnknownMessagePage(message))
 
 
 @takes_form_at_merchant
 async def resolve(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Record the delivery provider's result. If two users do it at once, the second is told."""
+    """Record the delivery provider's result. If another user was faster, the list says so."""
     outcome = fields["outcome"]
     if outcome not in ("sent", "not_sent"):
-        return await get_uncertain_messages_page(site, request)
+        return await get_unknown_message_page(site, request)
     try:
         async with site.open_work(access) as work:
             message_id = parse_path_id(request, "message_id")
@@ -136,5 +136,5 @@ async def resolve(
 PAGES: RoutedPages = {
     "messages": {"GET": get_messages_page},
     "replies": {"GET": get_replies_page},
-    "settle": {"GET": get_uncertain_messages_page, "POST": resolve},
+    "settle": {"GET": get_unknown_message_page, "POST": resolve},
 }

@@ -94,7 +94,7 @@ class DoubtfulLettersPage(Page, frozen=True):
     provider: str
     after: str
     fault: str = ""
-    ticked: frozenset[str] = frozenset()
+    selected: frozenset[str] = frozenset()
     outcome: str = ""
 
 
@@ -219,7 +219,7 @@ async def _render_doubtful_letters_page(
         provider,
         after,
         fault,
-        ticked=frozenset(typed.all("letter")),
+        selected=frozenset(typed.all("letter")),
         outcome=typed["outcome"],
     )
     return site.render_page(site.build_context(request), page, 422 if fault else 200)
@@ -238,14 +238,16 @@ def _parse_letter_key(text: str) -> tuple[int, UUID] | None:
 
 
 class UnmatchedMessagesPage(Page, frozen=True):
+    """The reports or SMS replies that match no message. `result_code` is the result of marking
+    one as read, or ""."""
+
     template: ClassVar[str] = "unmatched_messages.html"
 
     kind: UnmatchedKind
     found: Sequence[UnmatchedEntry]
     next_cursor: str | None
     after: str
-    # The outcome of the form on this page, or "".
-    done_here: str
+    result_code: str
 
 
 @signed_in
@@ -259,7 +261,7 @@ async def get_unmatched_page(
             after,
         )
     page = UnmatchedMessagesPage(
-        kind, view.items, view.next_cursor, after, done_here=request.get_parameter("looked")
+        kind, view.items, view.next_cursor, after, result_code=request.get_parameter("looked")
     )
     return site.render_page(site.build_context(request), page)
 

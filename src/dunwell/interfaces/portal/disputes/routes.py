@@ -1,5 +1,5 @@
-"""The inbox of disputes; one dispute with its evidence, its assignee and the answer; and the
-response templates.
+"""The inbox of disputes; one dispute with its evidence, its assignee and the response; and
+the response templates.
 """
 
 from collections.abc import Sequence
@@ -41,12 +41,12 @@ from dunwell.contact.messages.templates.formatting import render_name
 from dunwell.core.claims.access import ClaimView, check_claim_exists
 from dunwell.interfaces.portal.disputes.drafts import (
     DisputeAlreadyAnswered,
-    DraftedResponse,
+    ResponseContent,
     ResponseDraft,
     decide_resolution,
     load_draft,
     save_draft,
-    send_answer,
+    send_response,
 )
 from dunwell.interfaces.portal.disputes.views import (
     DisputePage,
@@ -101,15 +101,17 @@ async def get_disputes_page(
     choice, assignee_filter = parse_assignee_filter(request, access)
     async with site.open_work(access) as work:
         count = await count_unresolved_disputes(work)
-        waiting, ended, cursor = await _load_disputes(work, state, after, assignee_filter)
+        open_disputes, closed_disputes, cursor = await _load_disputes(
+            work, state, after, assignee_filter
+        )
     page = DisputesPage(
         state=str(state),
         whose=choice,
         me=access.person.user_id,
-        waiting=waiting,
-        ended=ended,
+        open_disputes=open_disputes,
+        closed_disputes=closed_disputes,
         answer_days={
-            each.dispute_id: _compute_answer_day(access, each.opened_at) for each in waiting
+            each.dispute_id: _compute_answer_day(access, each.opened_at) for each in open_disputes
         },
         count=count,
         after=after,
@@ -121,6 +123,8 @@ async def get_disputes_page(
 async def _load_disputes(
     work: Work, state: DisputeState, after: str, assignee_filter: AssigneeFilter
 ) -> tuple[Sequence[UnresolvedDispute], Sequence[ListedDispute], str | None]:
+    """Return the page of open disputes or of closed ones, the other list empty, and the cursor
+    of the next page."""
     if state is DisputeState.OPEN:
         found = await load_page(
             lambda cursor: list_unresolved_disputes(
@@ -129,10 +133,10 @@ async def _load_disputes(
             after,
         )
         return found.items, (), found.next_cursor
-    ended = await load_page(
+    closed = await load_page(
         lambda cursor: list_disputes(work, limit=PAGE_SIZE, cursor=cursor, state=state), after
     )
-    return (), ended.items, ended.next_cursor
+    return (), closed.items, closed.next_cursor
 
 
 def _compute_answer_day(access: MerchantAccess, opened_at: datetime) -> date:
@@ -153,7 +157,8 @@ async def get_dispute_page(
 async def submit_response(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Save the draft, whichever button was pressed. Then show the preview or return to the page."""
+    """Save the draft, whichever button was pressed. Then open the preview or return to the
+    dispute."""
     claim_id, dispute_id = parse_claim_id(request), parse_path_id(request, "dispute_id")
     typed, button = _parse_response(fields), fields["do"]
     if button == "insert":
@@ -172,11 +177,11 @@ async def submit_response(
     except ValidationError as refusal:
         faults = [(each.path.rpartition("/")[2], each.code) for each in refusal.faults]
         return await _render_dispute_page(site, request, access, typed, faults=faults, status=422)
-    to = {"claim_id": claim_id, "dispute_id": dispute_id}
+    path_values = {"claim_id": claim_id, "dispute_id": dispute_id}
     if button == "preview":
-        return site.redirect(request, access, "dispute_preview", **to)
+        return site.redirect(request, access, "dispute_preview", **path_values)
     return site.redirect(
-        request, access, "dispute", **to, done="" if button == "insert" else "draft"
+        request, access, "dispute", **path_values, done="" if button == "insert" else "draft"
     )
 
 
@@ -187,8 +192,8 @@ async def get_response_preview_page(
 ) -> Response:
     """Show a preview of the stored draft, which is what will be sent."""
     async with site.open_work(access) as work:
-        case = await _load_dispute(work, access, request)
-        if case.dispute.state is not DisputeState.OPEN or not case.draft.answer.outcome:
+        loaded = await _load_dispute(work, access, request)
+        if loaded.dispute.state is not DisputeState.OPEN or not loaded.draft.content.outcome:
             return _redirect_to_dispute(site, request, access)
         now = work.now
     preview = await run_in_thread(
@@ -196,25 +201,28 @@ async def get_response_preview_page(
         access.merchant,
         now,
         writer=site.debtors.notices,
-        claim=case.claim,
-        dispute=case.dispute,
-        answer=case.draft.answer,
+        claim=loaded.claim,
+        dispute=loaded.dispute,
+        content=loaded.draft.content,
     )
-    name = render_name(case.claim.debtor)
+    name = render_name(loaded.claim.debtor)
     page = ResponsePreviewPage(
-        case.claim, name, dispute=case.dispute, draft=case.draft, preview=preview
+        loaded.claim, name, dispute=loaded.dispute, draft=loaded.draft, preview=preview
     )
     return site.render_merchant_page(request, access, page)
 
 
 @takes_form_at_merchant
-async def submit_answer(
+async def submit_previewed_response(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
+    """Send the response that the preview shows."""
     claim_id, dispute_id = parse_claim_id(request), parse_path_id(request, "dispute_id")
     try:
         async with site.open_work(access) as work:
-            await send_answer(work, claim_id, dispute_id, expected_revision=_parse_revision(fields))
+            await send_response(
+                work, claim_id, dispute_id, expected_revision=_parse_revision(fields)
+            )
     except (EditConflict, DisputeAlreadyAnswered) as conflict:
         return await _render_dispute_page(site, request, access, conflict=conflict, status=409)
     except ValidationError:
@@ -255,30 +263,30 @@ async def _load_dispute(
     )
 
 
-async def _render_dispute_page(  # noqa: PLR0913 - what the page shows, by name
+async def _render_dispute_page(  # noqa: PLR0913 - one parameter for each part of the page
     site: PortalSite, request: PortalRequest, access: MerchantAccess,
-    typed: DraftedResponse | None = None, *,
+    typed: ResponseContent | None = None, *,
     faults: list[tuple[str, str]] | None = None,
     conflict: EditConflict | DisputeAlreadyAnswered | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
     async with site.open_work(access) as work:
-        case = await _load_dispute(work, access, request)
+        loaded = await _load_dispute(work, access, request)
         texts = await list_response_templates(work)
         colleagues = await list_assignable_users(work, access)
-    dispute = case.dispute
+    dispute = loaded.dispute
     page = DisputePage(
-        claim=case.claim,
-        name=render_name(case.claim.debtor),
+        claim=loaded.claim,
+        name=render_name(loaded.claim.debtor),
         dispute=dispute,
         case_number=render_case_number(dispute.dispute_id),
         answer_on=_compute_answer_day(access, dispute.opened_at),
-        files=case.files,
-        others=case.others,
-        draft=case.draft,
-        typed=typed or case.draft.answer,
+        files=loaded.files,
+        others=loaded.others,
+        draft=loaded.draft,
+        typed=typed or loaded.draft.content,
         texts=texts if access.may(Right.ANSWER) else (),
         faults=faults or (),
-        assignee=case.assignee,
+        assignee=loaded.assignee,
         colleagues=colleagues,
         me=access.person.user_id,
         is_conflict=isinstance(conflict, EditConflict),
@@ -297,22 +305,22 @@ def _redirect_to_dispute(
 
 
 async def _insert_template(
-    site: PortalSite, access: MerchantAccess, typed: DraftedResponse, template_id: str
-) -> DraftedResponse:
+    site: PortalSite, access: MerchantAccess, typed: ResponseContent, template_id: str
+) -> ResponseContent:
     """Append one of the merchant's response templates to the message."""
     async with site.open_work(access) as work:
         texts = await list_response_templates(work)
     text = next((each.text for each in texts if str(each.template_id) == template_id), "")
     message = "\n\n".join(part for part in (typed.message, text) if part)
-    return DraftedResponse(typed.outcome, typed.ends_claim, message)
+    return ResponseContent(typed.outcome, typed.ends_claim, message)
 
 
-def _parse_response(fields: FormFields) -> DraftedResponse:
+def _parse_response(fields: FormFields) -> ResponseContent:
     outcomes: tuple[Literal["ACCEPTED", "REJECTED"], ...] = ("ACCEPTED", "REJECTED")
     outcome: Literal["", "ACCEPTED", "REJECTED"] = next(
         (each for each in outcomes if each == fields["outcome"]), ""
     )
-    return DraftedResponse(outcome, fields["ends_claim"] != "no", fields.text("message"))
+    return ResponseContent(outcome, fields["ends_claim"] != "no", fields.text("message"))
 
 
 def _parse_revision(fields: FormFields) -> int:
@@ -324,7 +332,7 @@ def _parse_revision(fields: FormFields) -> int:
 async def submit_assignee(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Assign the dispute. If two users do it at once, the second is told and sees the assignee."""
+    """Assign the dispute. If another user was faster, the page says so and shows the assignee."""
     claim_id, dispute_id = parse_claim_id(request), parse_path_id(request, "dispute_id")
     assignee_id = parse_assignee(fields, "assignee")
     expected_id = parse_assignee(fields, "known_assignee")
@@ -425,7 +433,7 @@ async def _render_templates_page(
 PAGES: RoutedPages = {
     "disputes": {"GET": get_disputes_page},
     "dispute": {"GET": get_dispute_page, "POST": submit_response},
-    "dispute_preview": {"GET": get_response_preview_page, "POST": submit_answer},
+    "dispute_preview": {"GET": get_response_preview_page, "POST": submit_previewed_response},
     "dispute_file": {"GET": send_file},
     "dispute_assign": {"GET": redirect_to_dispute, "POST": submit_assignee},
     "dispute_right_person": {"GET": redirect_to_dispute, "POST": submit_right_person},

@@ -46,7 +46,7 @@ async def save_draft_row(
     tx: Connection, merchant_id: int, dispute_id: UUID, values: tuple[str, bool, str],
     *, saved_at: datetime, writer: tuple[str, str | None],
 ) -> int:  # fmt: skip
-    """Save a draft and return its new revision. values: outcome, whether the claim ends, message.
-    writer: the kind and id of the actor."""
+    """Save a draft and return its new revision. `values` are the outcome, whether the claim
+    ends, and the message. `writer` is the kind and id of the actor."""
     revision: int = await tx.fetchval(_SAVE, merchant_id, dispute_id, *values, saved_at, *writer)
     return revision

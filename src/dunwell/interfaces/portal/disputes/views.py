@@ -18,7 +18,7 @@ from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts
 from dunwell.core.claims.access import ClaimView
 from dunwell.core.claims.states import ACTIVE
 from dunwell.interfaces.landing.notifications.writer import NoticeWriter
-from dunwell.interfaces.portal.disputes.drafts import DraftedResponse, ResponseDraft
+from dunwell.interfaces.portal.disputes.drafts import ResponseContent, ResponseDraft
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.database.listed_table import Count
 from dunwell.platform.errors import MerchantNotConfigured
@@ -26,7 +26,7 @@ from dunwell.platform.errors import MerchantNotConfigured
 
 @dataclass(frozen=True, slots=True)
 class ResponsePreview:
-    """notice: None if the debtor cannot be reached or the merchant has no delivery channel."""
+    """`notice` is None if the debtor cannot be reached or the merchant has no delivery channel."""
 
     notice: DebtorNotice | None
     # True for a letter. Only its text is previewed.
@@ -41,12 +41,12 @@ class ResponsePreview:
 def build_response_preview(
     merchant: Merchant, now: datetime, *, writer: NoticeWriter, claim: ClaimView,
     dispute: ClaimDispute,
-    answer: DraftedResponse,
+    content: ResponseContent,
 ) -> ResponsePreview:  # fmt: skip
-    """Preview a response. It needs no transaction. now: the merchant's time."""
-    is_accepted = answer.outcome == "ACCEPTED"
+    """Preview a response. Needs no transaction. `now` is the merchant's time."""
+    is_accepted = content.outcome == "ACCEPTED"
     is_active = claim.status in ACTIVE
-    ends_claim = is_accepted and answer.ends_claim and is_active
+    ends_claim = is_accepted and content.ends_claim and is_active
     is_closed = not is_active or ends_claim
     quiet_days = merchant.configuration.disputes.quiet_days_after_answer
     facts = DisputeAnswerFacts(
@@ -54,7 +54,7 @@ def build_response_preview(
         case_number=render_case_number(dispute.dispute_id),
         is_accepted=is_accepted,
         is_closed=is_closed,
-        reason=answer.message or None,
+        reason=content.message or None,
         quiet_days=quiet_days,
     )
     others = [each for each in claim.holds if each.hold_id != dispute.hold_id]
@@ -90,7 +90,7 @@ def _render_notice(
 
 
 class DisputesPage(Page, frozen=True):
-    """state: OPEN lists open disputes, oldest first. Other states list closed disputes, newest
+    """If `state` is OPEN, the open disputes, oldest first. Otherwise closed disputes, newest
     first."""
 
     template: ClassVar[str] = "disputes.html"
@@ -100,8 +100,8 @@ class DisputesPage(Page, frozen=True):
     # The assignee filter: mine, nobodys (unassigned), or "" for all.
     whose: str
     me: UUID
-    waiting: Sequence[UnresolvedDispute]
-    ended: Sequence[ListedDispute]
+    open_disputes: Sequence[UnresolvedDispute]
+    closed_disputes: Sequence[ListedDispute]
     # The day on which a response is due, by the id of each open dispute.
     answer_days: Mapping[UUID, date]
     # The number of open disputes.
@@ -123,7 +123,7 @@ class DisputePage(Page, frozen=True):
     others: Sequence[ClaimDispute]
     draft: ResponseDraft
     # The values of the form: those of the draft, or what was typed.
-    typed: DraftedResponse
+    typed: ResponseContent
     texts: Sequence[ResponseTemplate]
     faults: Sequence[tuple[str, str]]
     # The assignee, the users who can be assigned, and the current user.

@@ -26,15 +26,16 @@ from dunwell.interfaces.web.templates import Page
 from dunwell.platform.crypto import DecryptionFailed
 from dunwell.platform.errors import NotFound
 
-# Why a file is not shown, "" if it is. UNSHOWABLE: it is damaged or too expensive to draw. MISSING:
-# its content is gone. CHANGED: its content differs from what was stored. NO_PAGE: it does not have
-# this page.
-Why: TypeAlias = Literal["", "UNSHOWABLE", "MISSING", "CHANGED", "NO_PAGE"]
+# The reason why a file is not shown, "" if it is shown. UNSHOWABLE: it is damaged or too expensive
+# to draw. MISSING: its content is gone. CHANGED: its content differs from what was stored. NO_PAGE:
+# it does not have this page.
+FileProblem: TypeAlias = Literal["", "UNSHOWABLE", "MISSING", "CHANGED", "NO_PAGE"]
 
 
-class FileShown(msgspec.Struct, frozen=True, gc=False):
-    """A file and where it is found. ids: the values that its URLs need. `viewer`, `picture`
-    and `original` are names of URLs."""
+class ShownFile(msgspec.Struct, frozen=True, gc=False):
+    """A file and where it is shown. `viewer`, `picture` and `original` are names of pages in
+    `render/addresses.py`, `ids` the values in their paths. `owner_page` is the name of the page
+    of the dispute or claim."""
 
     viewer: str
     picture: str
@@ -42,114 +43,117 @@ class FileShown(msgspec.Struct, frozen=True, gc=False):
     ids: Mapping[str, object]
     name: str
     size_bytes: int
-    # The name of the page that the file belongs to.
-    home: str
+    owner_page: str
 
 
 class PicturesPage(Page, frozen=True):
     template: ClassVar[str] = "pictures.html"
 
-    file: FileShown
+    file: ShownFile
     reference_number: str
     claim_id: int
-    why: Why
+    problem: FileProblem
     # The page number, starting at 1, or 0 if none is shown.
     page: int
     pages: int
     # The pages whose thumbnails are shown.
-    near: Sequence[int]
+    thumbnail_pages: Sequence[int]
     is_large: bool
 
 
 # The number of thumbnails shown at once.
-_NEAR = 12
+_MAX_THUMBNAILS = 12
 _SIZES = {"small": THUMBNAIL, "large": FULL}
-_LONGEST_NUMBER = 4
+_MAX_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _LoadedFile:
     file_id: str
-    file: FileShown
+    file: ShownFile
     storage_key: str
     content_type: str
 
 
-_Find = Callable[[Work, PortalRequest], Awaitable[_Found]]
+_LoadFile = Callable[[Work, PortalRequest], Awaitable[_LoadedFile]]
 
 
-async def _find_evidence(work: Work, request: PortalRequest) -> _Found:
-    """Find a file of a dispute. Raises NotFound."""
+async def _load_evidence(work: Work, request: PortalRequest) -> _LoadedFile:
+    """Load a file of a dispute. Raises NotFound."""
     claim_id, dispute_id = parse_claim_id(request), parse_path_id(request, "dispute_id")
     file_id = parse_path_id(request, "file_id")
-    kept = await get_evidence(work, claim_id, dispute_id, file_id)
-    file = FileShown(
+    stored = await get_evidence(work, claim_id, dispute_id, file_id)
+    file = ShownFile(
         viewer="dispute_file_pages",
         picture="dispute_file_page",
         original="dispute_file",
         ids={"claim_id": claim_id, "dispute_id": dispute_id, "file_id": file_id},
-        name=kept.name,
-        size_bytes=kept.size_bytes,
-        home="dispute",
+        name=stored.name,
+        size_bytes=stored.size_bytes,
+        owner_page="dispute",
     )
-    return _Found(str(file_id), file, kept.storage_key, kept.content_type)
+    return _LoadedFile(str(file_id), file, stored.storage_key, stored.content_type)
 
 
-async def _find_document(work: Work, request: PortalRequest) -> _Found:
-    """Find a document of a claim. Raises NotFound."""
+async def _load_document(work: Work, request: PortalRequest) -> _LoadedFile:
+    """Load a document of a claim. Raises NotFound."""
     claim_id, attachment_id = parse_claim_id(request), parse_path_id(request, "attachment_id")
-    kept = await get_attachment(work, claim_id, attachment_id)
-    file = FileShown(
+    stored = await get_attachment(work, claim_id, attachment_id)
+    file = ShownFile(
         viewer="document_pages",
         picture="document_page",
         original="claim_document",
         ids={"claim_id": claim_id, "attachment_id": attachment_id},
-        name=kept.friendly_name,
-        size_bytes=kept.size_bytes,
-        home="claim",
+        name=stored.friendly_name,
+        size_bytes=stored.size_bytes,
+        owner_page="claim",
     )
-    return _Found(str(attachment_id), file, kept.storage_key, kept.content_type)
+    return _LoadedFile(str(attachment_id), file, stored.storage_key, stored.content_type)
 
 
-def _render_pages_page(find: _Find) -> RouteHandler:
+def _build_viewer_handler(load_file: _LoadFile) -> RouteHandler:
     @at_merchant
     async def show(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
         """Show a page. Its thumbnail is drawn first, so that the page can report a file that cannot
         be shown."""
         page = _parse_number(request.get_parameter("page") or "1")
         async with site.open_work(access) as work:
-            found = await find(work, request)
+            found = await load_file(work, request)
             claim_id = parse_claim_id(request)
             claim = await open_claim(work, access, claim_id, file=found.file_id)
-        why, pages = await _try(site, access, found, page)
+        problem, pages = await _check_page(site, access, found, page)
         shown = PicturesPage(
             file=found.file,
             reference_number=claim.reference_number,
             claim_id=claim_id,
-            why=why,
-            page=0 if why else page,
+            problem=problem,
+            page=0 if problem else page,
             pages=pages,
-            near=[] if why else _list_near(page, pages),
+            thumbnail_pages=[] if problem else _list_thumbnail_pages(page, pages),
             is_large=request.get_parameter("size") == "large",
         )
-        return site.render_merchant_page(request, access, shown, 404 if why == "NO_PAGE" else 200)
+        return site.render_merchant_page(
+            request, access, shown, 404 if problem == "NO_PAGE" else 200
+        )
 
     return show
 
 
-def _send_picture(find: _Find) -> RouteHandler:
+def _build_picture_handler(load_file: _LoadFile) -> RouteHandler:
     @at_merchant
     async def send(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
         """Send the image of a page. Raises NotFound, also for a page that cannot be drawn. The
-        access was recorded when the page around the image was opened."""
+        access was recorded when the viewer was opened."""
         page, size = (
             _parse_number(request.path_params["page"]),
             _parse_size(request.path_params["size"]),
         )
         async with site.open_work(access) as work:
-            found = await find(work, request)
+            found = await load_file(work, request)
         try:
-            picture = await site.painter.paint(_describe(site, access, found), page, size)
+            picture = await site.painter.paint(
+                _build_picture_source(site, access, found), page, size
+            )
         except (FileNotShowable, ContentMissing, DecryptionFailed):
             raise NotFound("There is no picture of this page.") from None
         return build_file_response(picture, "image/png")
@@ -157,12 +161,12 @@ def _send_picture(find: _Find) -> RouteHandler:
     return send
 
 
-async def _try(
-    site: PortalSite, access: MerchantAccess, found: _Found, page: int
-) -> tuple[Why, int]:
-    """Return why the page cannot be shown ("" if it can) and the number of pages (0 if unknown).
-    Raises Unavailable."""
-    painter, shown = site.painter, _describe(site, access, found)
+async def _check_page(
+    site: PortalSite, access: MerchantAccess, found: _LoadedFile, page: int
+) -> tuple[FileProblem, int]:
+    """Check that the page can be drawn. Return why not ("" if it can) and the number of pages (0
+    if unknown). Raises Unavailable."""
+    painter, shown = site.painter, _build_picture_source(site, access, found)
     try:
         pages = await painter.count_pages(shown)
         if not 1 <= page <= pages:
@@ -177,22 +181,24 @@ async def _try(
     return "", pages
 
 
-def _describe(site: PortalSite, access: MerchantAccess, found: _Found) -> PictureSource:
+def _build_picture_source(
+    site: PortalSite, access: MerchantAccess, found: _LoadedFile
+) -> PictureSource:
     return PictureSource(
         found.storage_key, found.content_type, lambda: site.storage.load(found.storage_key),
         viewer=access.person.user_id, size_bytes=found.file.size_bytes,
     )  # fmt: skip
 
 
-def _list_near(page: int, pages: int) -> range:
-    """Return the pages of the same group of thumbnails."""
-    first = (page - 1) // _NEAR * _NEAR + 1
-    return range(first, min(first + _NEAR, pages + 1))
+def _list_thumbnail_pages(page: int, pages: int) -> range:
+    """Return the pages whose thumbnails are shown together with this page."""
+    first = (page - 1) // _MAX_THUMBNAILS * _MAX_THUMBNAILS + 1
+    return range(first, min(first + _MAX_THUMBNAILS, pages + 1))
 
 
 def _parse_number(given: str) -> int:
     """Parse a page number. Raises NotFound."""
-    if not (given.isascii() and given.isdigit() and len(given) <= _LONGEST_NUMBER):
+    if not (given.isascii() and given.isdigit() and len(given) <= _MAX_DIGITS):
         raise NotFound("There is no such page.")
     return int(given)
 
@@ -205,8 +211,8 @@ def _parse_size(given: str) -> PictureSize:
 
 
 PAGES: RoutedPages = {
-    "dispute_file_pages": {"GET": _render_pages_page(_find_evidence)},
-    "dispute_file_page": {"GET": _send_picture(_find_evidence)},
-    "document_pages": {"GET": _render_pages_page(_find_document)},
-    "document_page": {"GET": _send_picture(_find_document)},
+    "dispute_file_pages": {"GET": _build_viewer_handler(_load_evidence)},
+    "dispute_file_page": {"GET": _build_picture_handler(_load_evidence)},
+    "document_pages": {"GET": _build_viewer_handler(_load_document)},
+    "document_page": {"GET": _build_picture_handler(_load_document)},
 }

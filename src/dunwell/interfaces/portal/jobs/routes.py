@@ -41,7 +41,7 @@ class BulkPage(Page, frozen=True):
     area: ClassVar[str] = "claims"
 
     action: str
-    # The ticked claims; empty for all claims that the filters select.
+    # The selected claims; empty for all claims that match the filters.
     claim_ids: Sequence[int]
     filters: Mapping[str, str]
     values: Mapping[str, str]
@@ -76,12 +76,12 @@ class JobPage(Page, frozen=True):
     may_cancel: bool
 
 
-_MAX_SHOWN, _BATCH = 100, 5_000
+_MAX_SHOWN, _BATCH_SIZE = 100, 5_000
 _ROW_HEADINGS = (
     LazyText("No."), LazyText("Claim"), LazyText("Outcome"), LazyText("Reason"),
     LazyText("Comment"),
 )  # fmt: skip
-_CSV = {
+_CSV_HEADERS = {
     "Content-Type": "text/csv; charset=utf-8",
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Robots-Tag": "noindex, nofollow, noarchive",
@@ -112,18 +112,18 @@ async def get_job_page(
     job_id = parse_path_id(request, "job_id")
     async with site.open_work(access) as work:
         view = await get_job(work, job_id)
-        rows = await _list_not_done(work, request)
+        rows = await _list_skipped_and_failed(work, request)
         names = await list_user_names(work.tx, {view.job.starter.actor_id or ""})
     reasons = [(str(kind), str(reason), count) for (kind, reason), count in view.reasons.items()]
     starter = names.get(view.job.starter.actor_id or "", view.job.starter.actor_id or "")
-    answer = site.render_merchant_page(
+    response = site.render_merchant_page(
         request,
         access,
         JobPage(
             view, starter, rows=rows, reasons=reasons, may_cancel=may_cancel(access.actor, view.job)
         ),
     )
-    return add_etag(answer, request.headers)
+    return add_etag(response, request.headers)
 
 
 @takes_form_at_merchant
@@ -150,12 +150,12 @@ async def send_rows(site: PortalSite, request: PortalRequest, access: MerchantAc
     """Return the result of each row as CSV, in the user's language."""
     job_id = parse_path_id(request, "job_id")
     language = site.pages.languages[site.build_context(request, access).language]
-    outcomes = {name: language.translate(it.text) for name, it in JOB_ROW_OUTCOMES.items()}
-    reasons = {name: language.translate(it.text) for name, it in JOB_ROW_REASONS.items()}
+    outcomes = {name: language.translate(label.text) for name, label in JOB_ROW_OUTCOMES.items()}
+    reasons = {name: language.translate(label.text) for name, label in JOB_ROW_REASONS.items()}
     headings = [language.translate(each.text) for each in _ROW_HEADINGS]
     body, after = [BYTE_ORDER_MARK, render_rows([headings])], 0
     async with site.open_work(access) as work:
-        while rows := await list_job_rows(work, job_id, after=after, limit=_BATCH):
+        while rows := await list_job_rows(work, job_id, after=after, limit=_BATCH_SIZE):
             body.append(
                 render_rows(
                     (
@@ -170,7 +170,7 @@ async def send_rows(site: PortalSite, request: PortalRequest, access: MerchantAc
             )
             after = rows[-1].position
     name = {"Content-Disposition": render_disposition(f"job-{job_id}.csv")}
-    return Response(b"".join(body), 200, {**_CSV, **name})
+    return Response(b"".join(body), 200, {**_CSV_HEADERS, **name})
 
 
 @at_merchant
@@ -180,10 +180,10 @@ async def send_file(site: PortalSite, request: PortalRequest, access: MerchantAc
     async with site.open_work(access) as work:
         parts = await open_export(work, site.storage, job_id)
     name = {"Content-Disposition": render_disposition(f"export-{job_id}.csv")}
-    return StreamingResponse(parts, 200, {**_CSV, **name})
+    return StreamingResponse(parts, 200, {**_CSV_HEADERS, **name})
 
 
-async def _list_not_done(work: Work, request: PortalRequest) -> Sequence[JobRow]:
+async def _list_skipped_and_failed(work: Work, request: PortalRequest) -> Sequence[JobRow]:
     job_id = parse_path_id(request, "job_id")
     rows: list[JobRow] = []
     for outcome in (RowOutcome.FAILED, RowOutcome.SKIPPED):

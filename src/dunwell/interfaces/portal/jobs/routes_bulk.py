@@ -36,8 +36,8 @@ from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.text.texts import is_line
 
 ACTIONS = ("pause", "resume", "assign", "archive")
-NAMES = ("until", "reason", "workflow_id")
-_PAGE, _MAX_PAGES = 1_000, 60
+FIELD_NAMES = ("until", "reason", "workflow_id")
+_PAGE_SIZE, _MAX_PAGES = 1_000, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class BulkRequest:
 
 def parse_bulk_action(fields: FormFields, now: datetime, timezone: str) -> BulkRequest:
     name = fields["action"] if fields["action"] in ACTIONS else "pause"
-    values, faults = {each: fields.text(each) for each in NAMES}, list[str]()
+    values, faults = {each: fields.text(each) for each in FIELD_NAMES}, list[str]()
     if name == "pause":
         until = _parse_until(values["until"], timezone, faults)
         if until is not None and until <= now:
@@ -82,7 +82,7 @@ async def select_all(work: Work, wanted: ClaimFilter) -> list[int] | None:
     claim_ids: list[int] = []
     cursor = None
     for _ in range(_MAX_PAGES):
-        found = await list_claims(work, limit=_PAGE, cursor=cursor, wanted=wanted)
+        found = await list_claims(work, limit=_PAGE_SIZE, cursor=cursor, wanted=wanted)
         claim_ids += [each.claim_id for each in found.items]
         cursor = found.next_cursor
         if cursor is None or len(claim_ids) > MAX_ROWS:
@@ -111,30 +111,30 @@ def _parse_id(text: str) -> UUID | None:
 async def submit_bulk(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Preview the action, or start it as a job if the correct number of claims was entered. A
-    selection that changed in the meantime is shown again."""
+    """Preview the action, or start it as a job if the correct number of claims was entered. If
+    the number of matching claims has changed in the meantime, the preview is shown again."""
     if not access.may(Right.CHANGE_CLAIMS):
         raise NotFound("There is no such form.")
     context, filters = site.build_context(request, access), get_filters(fields.text)
     wanted, _ = parse_claim_filters(filters, access.merchant, context.language)
-    ticked = [] if fields["which"] == "all" else parse_selected_claims(fields)
+    selected_ids = [] if fields["which"] == "all" else parse_selected_claims(fields)
     async with site.open_work(access) as work:
-        asked = parse_bulk_action(fields, work.now, context.timezone)
-        found = ticked if fields["which"] != "all" else await select_all(work, wanted)
+        bulk_request = parse_bulk_action(fields, work.now, context.timezone)
+        found = selected_ids if fields["which"] != "all" else await select_all(work, wanted)
         selected = found or []
         count_faults = ["TOO_WIDE"] if found is None else _find_faults(fields, len(selected))
-        faults = [*asked.faults, *count_faults]
-        if fields["do"] == "start" and not faults and asked.action is not None:
-            job = await start_job(work, asked.action, selected)
+        faults = [*bulk_request.faults, *count_faults]
+        if fields["do"] == "start" and not faults and bulk_request.action is not None:
+            job = await start_job(work, bulk_request.action, selected)
             return site.redirect(request, access, "job", job_id=job.job_id, done="job")
-        dry_run = await _try(work, asked, selected)
+        dry_run = await _preview(work, bulk_request, selected)
         workflows = [(str(each), name) for each, name in await list_workflow_names(work)]
     is_shown = fields["do"] in ("start", "try")
     page = BulkPage(
-        action=asked.name,
-        claim_ids=ticked,
+        action=bulk_request.name,
+        claim_ids=selected_ids,
         filters=filters.query,
-        values=asked.values,
+        values=bulk_request.values,
         workflows=workflows,
         count=len(selected),
         dry_run=dry_run,
@@ -148,11 +148,11 @@ async def submit_bulk(
 async def submit_export(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Let the worker export the list as CSV."""
+    """Start a job that exports the list as CSV."""
     context, filters = site.build_context(request, access), get_filters(fields.text)
     wanted, _ = parse_claim_filters(filters, access.merchant, context.language)
     async with site.open_work(access) as work:
-        job = await start_export(work, Export(ExportedList.CLAIMS, _describe(wanted)))
+        job = await start_export(work, Export(ExportedList.CLAIMS, _convert_filter(wanted)))
     return site.redirect(request, access, "job", job_id=job.job_id)
 
 
@@ -176,23 +176,23 @@ def _find_faults(fields: FormFields, count: int) -> list[str]:
     return [] if typed == str(count) else ["COUNT"]
 
 
-async def _try(work: Work, asked: BulkRequest, selected: list[int]) -> DryRun | None:
-    if asked.action is None or not 0 < len(selected) <= MAX_ROWS:
+async def _preview(work: Work, bulk_request: BulkRequest, selected: list[int]) -> DryRun | None:
+    if bulk_request.action is None or not 0 < len(selected) <= MAX_ROWS:
         return None
     try:
-        return await preview_job(work, asked.action, selected)
+        return await preview_job(work, bulk_request.action, selected)
     except (ValidationError, NotFound):
         return None
 
 
-def _describe(wanted: object) -> dict[str, object]:
-    """Return the filters that are set, in the form in which they are stored."""
+def _convert_filter(wanted: object) -> dict[str, object]:
+    """Return the filters that are set, in the form in which a job stores them."""
     names = wanted.__dataclass_fields__  # type: ignore[attr-defined]
     given = {name: getattr(wanted, name) for name in names}
-    return {name: _plain(value) for name, value in given.items() if value not in (None, ())}
+    return {name: _convert_value(value) for name, value in given.items() if value not in (None, ())}
 
 
-def _plain(value: object) -> object:
+def _convert_value(value: object) -> object:
     return value if isinstance(value, int) else str(value)
 
 

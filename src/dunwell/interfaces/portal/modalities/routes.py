@@ -1,4 +1,4 @@
-"""Requests for payment plans and deferrals, and the answer to one."""
+"""Requests for payment plans and deferrals, and the response to one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -49,7 +49,7 @@ from dunwell.platform.errors import EditConflict, InvalidState, NotFound, Valida
 
 
 class PlansPage(Page, frozen=True):
-    """show: waiting, running or all."""
+    """The list of requests. `show` is waiting, running or all."""
 
     template: ClassVar[str] = "plans.html"
     area: ClassVar[str] = "plans"
@@ -84,7 +84,7 @@ class RequestedPlanPage(Page, frozen=True):
     me: UUID
     # What was typed as the reason for rejecting.
     reason: str
-    # REQUIRED, CONTROL_CHARACTER, OVERTAKEN or "".
+    # REQUIRED, CONTROL_CHARACTER, STATE_CHANGED or "".
     fault: str
     # The text of the refusal.
     message: str
@@ -105,17 +105,17 @@ async def get_plans_page(
     show, after = request.get_parameter("show"), request.get_parameter("after")
     show = show if show in _SHOWN else "waiting"
     # Pending requests are sorted by waiting time, longest first.
-    usual = "time" if show == "waiting" else "-time"
-    sorting = parse_sorting(request.get_parameter("sort"), {"time"}, usual)
-    oldest = not sorting.is_descending
-    asked, whose = parse_assignee_filter(request, access)
+    default_sort = "time" if show == "waiting" else "-time"
+    sorting = parse_sorting(request.get_parameter("sort"), {"time"}, default_sort)
+    oldest_first = not sorting.is_descending
+    assignee_choice, whose = parse_assignee_filter(request, access)
     if show != "waiting":
-        asked, whose = "", ANY_ASSIGNEE
+        assignee_choice, whose = "", ANY_ASSIGNEE
     wanted = replace(_SHOWN[show], whose=whose)
     async with site.open_work(access) as work:
         found = await load_page(
             lambda cursor: list_modalities(
-                work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted, oldest_first=oldest
+                work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted, oldest_first=oldest_first
             ),
             after,
         )
@@ -123,10 +123,10 @@ async def get_plans_page(
         assignees = await list_assignees(work, ids)
     page = PlansPage(
         show=show,
-        whose=asked,
+        whose=assignee_choice,
         me=access.person.user_id,
         plans=found.items,
-        answer_days=_find_answer_days(access, [each.modality for each in found.items]),
+        answer_days=_compute_response_days(access, [each.modality for each in found.items]),
         assignees=assignees,
         sorting=sorting,
         after=after,
@@ -146,8 +146,8 @@ async def get_plan_page(
 async def submit_answer(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Send the response. The same response again changes nothing. If two users respond differently,
-    the second is told."""
+    """Send the response. The same response again changes nothing. If another user has responded
+    differently, the page says so."""
     claim_id, plan_id = parse_claim_id(request), parse_path_id(request, "plan_id")
     outcome, reason = fields["outcome"], fields.text("reason")[:_LONGEST_REASON]
     if outcome not in ("approve", "reject"):
@@ -163,7 +163,7 @@ async def submit_answer(
     except InvalidState as refusal:
         message = refusal.text
         return await _render_page(
-            site, request, access, reason=reason, fault="OVERTAKEN", message=message
+            site, request, access, reason=reason, fault="STATE_CHANGED", message=message
         )
     return site.redirect(request, access, "plan", claim_id=claim_id, plan_id=plan_id, done="answer")
 
@@ -172,7 +172,7 @@ async def submit_answer(
 async def submit_assignee(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Assign the request. If two users do it at once, the second is told and sees the assignee."""
+    """Assign the request. If another user was faster, the page says so and shows the assignee."""
     claim_id, plan_id = parse_claim_id(request), parse_path_id(request, "plan_id")
     wanted, known = parse_assignee(fields, "assignee"), parse_assignee(fields, "known_assignee")
     done = "assigned"
@@ -220,7 +220,7 @@ async def _render_page(
         claim=claim,
         name=render_name(claim.debtor),
         plan=plan,
-        answer_on=_find_answer_days(access, [plan]).get(plan_id),
+        answer_on=_compute_response_days(access, [plan]).get(plan_id),
         assignee=assignees.get(plan_id),
         colleagues=colleagues,
         me=access.person.user_id,
@@ -228,11 +228,13 @@ async def _render_page(
         fault=fault,
         message=message,
     )
-    status = {"REQUIRED": 422, "CONTROL_CHARACTER": 422, "OVERTAKEN": 409}.get(fault, 200)
+    status = {"REQUIRED": 422, "CONTROL_CHARACTER": 422, "STATE_CHANGED": 409}.get(fault, 200)
     return site.render_merchant_page(request, access, page, status)
 
 
-def _find_answer_days(access: MerchantAccess, plans: Sequence[Modality]) -> Mapping[UUID, date]:
+def _compute_response_days(
+    access: MerchantAccess, plans: Sequence[Modality]
+) -> Mapping[UUID, date]:
     """Return the day on which a response is due, by the id of each pending request."""
     configuration = access.merchant.configuration
     within, zone = configuration.modalities.answer_within_days, configuration.timezone

@@ -54,8 +54,8 @@ from dunwell.platform.errors import EditConflict, InvalidState, NotFound, Valida
 class PaymentsPage(Page, frozen=True):
     """The list of payments.
 
-    kind: payments, unmatched or requests. state: the filter of requests, "" for all. typed: the
-    text for which no claim was found when recording a payment.
+    `kind` is payments, unmatched or requests. `state` is the filter of requests, "" for all.
+    `typed` is the text for which no claim was found when recording a payment.
     """
 
     template: ClassVar[str] = "payments.html"
@@ -73,19 +73,19 @@ class PaymentsPage(Page, frozen=True):
 
 
 class PaymentPage(Page, frozen=True):
-    """One payment and the form that reverses it. seen: the revision of the claim. error: the fault
-    of the form."""
+    """One payment and the form that reverses it. `revision` is that of the claim. `error` is the
+    fault of the form."""
 
     template: ClassVar[str] = "payment.html"
     area: ClassVar[str] = "payments"
 
     listed: ListedPayment
-    foreseen: ReversalPreview
-    seen: str
+    reversal_preview: ReversalPreview
+    revision: str
     reason: str
     error: str
     is_conflict: bool
-    done_here: str
+    result_code: str
 
 
 class PaymentRequestPage(Page, frozen=True):
@@ -94,9 +94,8 @@ class PaymentRequestPage(Page, frozen=True):
 
     listed: ListedPaymentRequest
     is_cancellable: bool
-    # True if the provider's status can be refreshed.
-    is_askable: bool
-    done_here: str
+    can_refresh_status: bool
+    result_code: str
 
 
 _MAX_TYPED = 200
@@ -115,11 +114,11 @@ async def get_payments_page(
     since, until = compute_day_span(access.merchant, on)
     wanted = PaymentFilter(since=since, until=until, is_unmatched=kind == "unmatched")
     sorting = parse_sorting(request.get_parameter("sort"), {"time"}, "-time")
-    oldest = not sorting.is_descending
+    oldest_first = not sorting.is_descending
     async with site.open_work(access) as work:
         found = await load_page(
             lambda cursor: list_payments(
-                work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted, oldest_first=oldest
+                work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted, oldest_first=oldest_first
             ),
             after,
         )
@@ -144,11 +143,11 @@ async def _render_requests_page(
     state = next((each for each in PaymentRequestState if each == asked), None)
     wanted = PaymentRequestFilter(state=state)
     sorting = parse_sorting(request.get_parameter("sort"), {"time"}, "-time")
-    oldest = not sorting.is_descending
+    oldest_first = not sorting.is_descending
     async with site.open_work(access) as work:
         found = await load_page(
             lambda cursor: list_payment_requests(
-                work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted, oldest_first=oldest
+                work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted, oldest_first=oldest_first
             ),
             after,
         )
@@ -221,17 +220,17 @@ async def _render_payment_page(
     payment_id = parse_path_id(request, "payment_id")
     async with site.open_work(access) as work:
         claim_id = (await get_payment(work, payment_id)).payment.claim_id
-        seen = await load_claim_revision(work, claim_id)
+        revision = await load_claim_revision(work, claim_id)
         listed = await get_payment(work, payment_id)
-        foreseen = await preview_reversal(work, claim_id, payment_id)
+        reversal_preview = await preview_reversal(work, claim_id, payment_id)
     page = PaymentPage(
         listed=listed,
-        foreseen=foreseen,
-        seen=seen,
+        reversal_preview=reversal_preview,
+        revision=revision,
         reason=reason,
         error=error,
         is_conflict=is_conflict,
-        done_here=request.get_parameter("done"),
+        result_code=request.get_parameter("done"),
     )
     status = 409 if is_conflict else 422 if error else 200
     return site.render_merchant_page(request, access, page, status)
@@ -247,10 +246,10 @@ async def get_request_page(
     page = PaymentRequestPage(
         listed=listed,
         is_cancellable=is_cancellable(payment_request),
-        is_askable=(
+        can_refresh_status=(
             payment_request.provider != BANK_TRANSFER and payment_request.state in LIVE_STATES
         ),
-        done_here=request.get_parameter("done"),
+        result_code=request.get_parameter("done"),
     )
     return site.render_merchant_page(request, access, page)
 
@@ -261,12 +260,13 @@ async def change_request(
 ) -> Response:
     """Cancel a payment request, or refresh its status from the provider."""
     request_id = parse_path_id(request, "request_id")
-    run = _end_request if fields["do"] == "end" else _ask_provider
-    done = await run(site, request, access)
+    apply = _cancel_request if fields["do"] == "end" else _refresh_status
+    done = await apply(site, request, access)
     return site.redirect(request, access, "payment_request", request_id=request_id, done=done)
 
 
-async def _end_request(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> str:
+async def _cancel_request(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> str:
+    """Cancel the payment request. Return the code of the result."""
     try:
         async with site.open_work(access) as work:
             await cancel_request(work, parse_path_id(request, "request_id"))
@@ -275,8 +275,9 @@ async def _end_request(site: PortalSite, request: PortalRequest, access: Merchan
     return "ended"
 
 
-async def _ask_provider(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> str:
-    """Record what the provider reports. The actor is the system, not the user."""
+async def _refresh_status(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> str:
+    """Record what the provider reports, with the system as the actor. Return the code of the
+    result."""
     request_id = parse_path_id(request, "request_id")
     async with site.open_work(access) as work:
         work.require(Right.RECORD_MONEY)

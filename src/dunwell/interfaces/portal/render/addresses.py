@@ -155,8 +155,9 @@ _PARAMETERS = {path: frozenset(_PARAMETER.findall(path)) for path in PATHS.value
 
 
 def build_address(page: str, /, **values: object) -> str:
-    """Build a URL. values: those in the path, and then the query in this order. None and ""
-    are omitted from the query, and a list is repeated once for each item."""
+    """Build the URL of a page. `values` are those in the path, followed by those of the query in
+    their order. None and "" are omitted from the query; a list repeats its parameter for each
+    item."""
     path = PATHS[page]
     parameters = _PARAMETERS[path]
     filled = {name: quote(str(values[name]), safe="") for name in parameters}
@@ -168,7 +169,7 @@ def names_merchant(page: str) -> bool:
     return "merchant_id" in _PARAMETERS[PATHS[page]]
 
 
-def is_ours(address: str) -> bool:
+def is_portal_address(address: str) -> bool:
     """Return whether a user may be redirected there after signing in: only pages of this portal."""
     is_below = address == ROOT or address.startswith((f"{ROOT}/", f"{ROOT}?"))
     is_plain = address.isascii() and address.isprintable()

@@ -11,16 +11,17 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+# Sizes in units of the drawing (CSS pixels at full size).
 _WIDTH = 640
 # The width of charts in narrow columns of the page.
-_NARROW = 440
-_LABEL = 130
-_FIGURE = 100
-_ROW = 26
-_BAR = 16
-_HEIGHT = 120
-_FOOT = 22
-_LEAST = 2
+_NARROW_WIDTH = 440
+_LABEL_WIDTH = 130
+_FIGURE_WIDTH = 100
+_ROW_HEIGHT = 26
+_BAR_HEIGHT = 16
+_COLUMN_HEIGHT = 120
+_FOOT_HEIGHT = 22
+_MIN_LENGTH = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,32 +36,42 @@ class Bar:
 
 def draw_bars(bars: Sequence[Bar], title: str, description: str, name: str) -> Markup:
     """Draw horizontal bars. `name` is unique within the page."""
-    most = max((bar.value for bar in bars), default=0) or 1
-    room = _NARROW - _LABEL - _FIGURE
+    highest = max((bar.value for bar in bars), default=0) or 1
+    room = _NARROW_WIDTH - _LABEL_WIDTH - _FIGURE_WIDTH
     rows = [
-        _draw_bar(bar, place * _ROW, max(_LEAST if bar.value else 0, bar.value * room // most))
-        for place, bar in enumerate(bars)
+        _draw_bar(
+            bar,
+            index * _ROW_HEIGHT,
+            max(_MIN_LENGTH if bar.value else 0, bar.value * room // highest),
+        )
+        for index, bar in enumerate(bars)
     ]
-    size = (_NARROW, _ROW * len(bars))
+    size = (_NARROW_WIDTH, _ROW_HEIGHT * len(bars))
     return _frame(rows, size, title=title, description=description, name=name)
 
 
 def draw_columns(bars: Sequence[Bar], title: str, description: str, name: str) -> Markup:
     """Draw vertical bars. With many bars, only every second label is shown."""
-    most = max((bar.value for bar in bars), default=0) or 1
+    highest = max((bar.value for bar in bars), default=0) or 1
     step = _WIDTH / max(1, len(bars))
     every = 1 if len(bars) <= 7 else 2
     rows = [
         _draw_column(
             bar,
-            place * step,
+            index * step,
             step,
-            max(_LEAST if bar.value else 0, bar.value * _HEIGHT // most),
-            is_labelled=(len(bars) - 1 - place) % every == 0,
+            max(_MIN_LENGTH if bar.value else 0, bar.value * _COLUMN_HEIGHT // highest),
+            is_labelled=(len(bars) - 1 - index) % every == 0,
         )
-        for place, bar in enumerate(bars)
+        for index, bar in enumerate(bars)
     ]
-    return _frame(rows, (_WIDTH, _HEIGHT + _FOOT), title=title, description=description, name=name)
+    return _frame(
+        rows,
+        (_WIDTH, _COLUMN_HEIGHT + _FOOT_HEIGHT),
+        title=title,
+        description=description,
+        name=name,
+    )
 
 
 def _frame(
@@ -85,15 +96,15 @@ def _draw_bar(bar: Bar, top: int, length: int) -> Markup:
         '<text x="0" y="{base}">{label}</text>'
         '<text x="{end}" y="{base}" text-anchor="end">{figure}</text></a>'
     ).format(
-        link=bar.link, label=bar.label, figure=bar.figure, label_width=_LABEL,
-        room=_NARROW - _LABEL - _FIGURE, bar=_BAR, bar_top=top + 4, base=top + 17, length=length,
-        end=_NARROW,
+        link=bar.link, label=bar.label, figure=bar.figure, label_width=_LABEL_WIDTH,
+        room=_NARROW_WIDTH - _LABEL_WIDTH - _FIGURE_WIDTH, bar=_BAR_HEIGHT, bar_top=top + 4,
+        base=top + 17, length=length, end=_NARROW_WIDTH,
     )  # fmt: skip
 
 
 def _draw_column(bar: Bar, left: float, step: float, height: int, *, is_labelled: bool) -> Markup:
     label = Markup('<text x="{x:.1f}" y="{y}" text-anchor="middle">{label}</text>').format(
-        x=left + step / 2, y=_HEIGHT + 16, label=bar.label
+        x=left + step / 2, y=_COLUMN_HEIGHT + 16, label=bar.label
     )
     return Markup(
         '<a href="{link}" aria-label="{label}: {figure}"><title>{label}: {figure}</title>'
@@ -101,5 +112,6 @@ def _draw_column(bar: Bar, left: float, step: float, height: int, *, is_labelled
         '<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="{height}"></rect>{text}</a>'
     ).format(
         link=bar.link, label=bar.label, figure=bar.figure, x=left + 2, width=step - 4,
-        whole=_HEIGHT, top=_HEIGHT - height, height=height, text=label if is_labelled else "",
+        whole=_COLUMN_HEIGHT, top=_COLUMN_HEIGHT - height, height=height,
+        text=label if is_labelled else "",
     )  # fmt: skip

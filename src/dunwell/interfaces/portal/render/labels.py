@@ -291,7 +291,7 @@ FAULT_TEXTS: Labels = {
         "The id of this step belonged to another type of step. Remove the step and add it again."
     ),
 }
-# The texts of faults in message texts for which the check has no text.
+# The texts of faults in templates for which the check has no text.
 TEXT_FAULTS: Labels = {
     "REQUIRED": LazyText("Please fill this in."),
     "TOO_LONG": LazyText("The text is too long. Shorten it to 20,000 characters."),

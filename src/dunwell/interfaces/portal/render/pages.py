@@ -123,7 +123,7 @@ class PortalPages(PageRenderer):
             "merchant": context.merchant, "timezone": context.timezone,
             "form_token": context.form_token, "area": page.area, "done": context.done,
             "path": context.path,
-            # One comparison for each page, so that its texts share a budget.
+            # One comparison for each page, so that all its texts share one limit of work.
             "compare_words": WordComparison().compare,
         }  # fmt: skip
         return self.render_page(context, page, values)

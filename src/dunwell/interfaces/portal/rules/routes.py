@@ -55,9 +55,9 @@ async def submit_rule_change(
 ) -> Response:
     """Move, copy or remove one rule, unless the list was changed since it was rendered."""
     check_page_access(access)
-    name, action, place = fields["name"], fields["do"], _parse_position(fields["place"])
-    place = max(0, place + _MOVES.get(action, 0))
-    edit: MoveRule | CopyRule | RemoveRule = MoveRule(name, place)
+    name, action, position = fields["name"], fields["do"], _parse_position(fields["place"])
+    position = max(0, position + _MOVES.get(action, 0))
+    edit: MoveRule | CopyRule | RemoveRule = MoveRule(name, position)
     if action == "copy":
         edit = CopyRule(name)
     elif action == "remove":
@@ -70,7 +70,7 @@ async def submit_rule_change(
     except ValidationError:
         return site.redirect(request, access, "rules", done="too_many")
     if isinstance(edit, MoveRule):
-        return site.redirect(request, access, "rules", done="moved", at=place + 1, by=action)
+        return site.redirect(request, access, "rules", done="moved", at=position + 1, by=action)
     return site.redirect(request, access, "rules", done=f"rule_{action}")
 
 
@@ -84,7 +84,7 @@ async def submit_default(
         async with site.open_work(access) as work:
             loaded = await load_rules(work)
             ids = {row.name: row.workflow_id for row in loaded.view.workflows.values()}
-            edit = SetDefault(ids.get(wanted), _find_uuid(fields["known_default"]))
+            edit = SetDefault(ids.get(wanted), _parse_uuid(fields["known_default"]))
             await edit_rules_draft(work, edit)
     except EditConflict:
         return await _render_page(site, request, access, default_typed=wanted, status=409)
@@ -124,7 +124,7 @@ def _build_page(
         differences=[*compare_rules(view.published, loaded.document)] if view.draft_rules else (),
         author_names=loaded.author_names,
         currency=access.merchant.configuration.currency,
-        done_here=request.get_parameter("done"),
+        result_code=request.get_parameter("done"),
         at=_parse_position(request.get_parameter("at")),
         by=request.get_parameter("by"),
         default_typed=default_typed,
@@ -135,7 +135,7 @@ def _parse_position(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else 0
 
 
-def _find_uuid(text: str) -> UUID | None:
+def _parse_uuid(text: str) -> UUID | None:
     try:
         return UUID(text)
     except ValueError:
@@ -155,7 +155,7 @@ async def send_file(site: PortalSite, _request: PortalRequest, access: MerchantA
     async with site.open_work(access) as work:
         view = await get_rules(work)
     name = f"{access.merchant.key}-assignment-rules.yaml"
-    return build_file_response(_render(view).encode(), "application/yaml; charset=utf-8", name)
+    return build_file_response(_render_file(view).encode(), "application/yaml; charset=utf-8", name)
 
 
 @takes_form_at_merchant
@@ -178,11 +178,15 @@ async def submit_file(
             site, request, access=access, fields=fields, faults=[("", str(error))]
         )
     except ValidationError as refusal:
-        found = await _locate_faults(site, access, text, refusal.faults)
-        return await _render_faults_page(site, request, access=access, fields=fields, faults=found)
+        line_faults = await _locate_faults(site, access, text, refusal.faults)
+        return await _render_faults_page(
+            site, request, access=access, fields=fields, faults=line_faults
+        )
     except EditConflict:
         return await _render_file_page(site, request, access, text, is_conflict=True, status=409)
-    page = _build_file_page(access, view, text, seen=fields["revision"], document=document)
+    page = _build_file_page(
+        access, view, text, known_revision=fields["revision"], document=document
+    )
     return site.render_merchant_page(request, access, page)
 
 
@@ -203,7 +207,7 @@ async def _render_file_page(
         view = await get_rules(work)
     page = _build_file_page(access, view, text)
     if is_conflict:
-        page = msgspec.structs.replace(page, current_text=_render(view))
+        page = msgspec.structs.replace(page, current_text=_render_file(view))
     return site.render_merchant_page(request, access, page, status)
 
 
@@ -217,20 +221,22 @@ async def _render_faults_page(
     """Render the page of the file with its faults, each as the line number and the message."""
     async with site.open_work(access) as work:
         view = await get_rules(work)
-    page = _build_file_page(access, view, fields["text"], seen=fields["revision"], faults=faults)
+    page = _build_file_page(
+        access, view, fields["text"], known_revision=fields["revision"], faults=faults
+    )
     return site.render_merchant_page(request, access, page, 422)
 
 
 def _build_file_page(
-    access: MerchantAccess, view: RulesView, text: str | None, *, seen: str = "",
+    access: MerchantAccess, view: RulesView, text: str | None, *, known_revision: str = "",
     faults: Sequence[tuple[str, str]] = (), document: RulesDocument | None = None,
 ) -> RulesFilePage:  # fmt: skip
-    """Build the page of the file. `seen` is the revision on which the text is based; "" uses the
-    current one."""
+    """Build the page of the file. `known_revision` is the revision on which the text is based;
+    "" uses the current one."""
     return RulesFilePage(
-        revision=seen or view.revision,
+        revision=known_revision or view.revision,
         is_draft=view.draft_rules is not None,
-        text=_render(view) if text is None else text,
+        text=_render_file(view) if text is None else text,
         faults=faults,
         differences=[*compare_rules(view.published, document)] if document else (),
         is_checked=document is not None,
@@ -239,7 +245,7 @@ def _build_file_page(
     )
 
 
-def _render(view: RulesView) -> str:
+def _render_file(view: RulesView) -> str:
     return render_yaml(render_document(build_document(view.edited, view.names)))
 
 

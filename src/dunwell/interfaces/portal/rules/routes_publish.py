@@ -80,7 +80,7 @@ async def _render_publishing_page(
 ) -> Response:  # fmt: skip
     check_page_access(access)
     async with site.open_work(access) as work:
-        loaded, own = await load_rules(work), describe_author(work)
+        loaded, own_author = await load_rules(work), describe_author(work)
     if loaded.view.draft_rules is None:
         return site.redirect(request, access, "rules", done="nothing")
     by_author: dict[str, list[RulesDraftChange]] = {}
@@ -91,7 +91,7 @@ async def _render_publishing_page(
         differences=[*compare_rules(loaded.view.published, loaded.document)],
         rows=build_rule_rows(loaded.rulebook, loaded.document, loaded.overlaps),
         by_author=[*by_author.items()],
-        own=own,
+        own_author=own_author,
         author_names=loaded.author_names,
         currency=access.merchant.configuration.currency,
         comment=fields.text("comment"),
@@ -118,13 +118,13 @@ async def get_versions_page(
         published_version = (await get_rules(work)).version or 0
         found = await list_rules_versions(work, up_to=up_to or None, limit=_PAGE_SIZE + 1)
         author_names = await list_author_names(work, (), [each.actor_id for each in found])
-    following = found[_PAGE_SIZE].version if len(found) > _PAGE_SIZE else 0
+    next_version = found[_PAGE_SIZE].version if len(found) > _PAGE_SIZE else 0
     page = RulesVersionsPage(
         found[:_PAGE_SIZE],
         published_version,
         author_names=author_names,
         from_version=up_to,
-        next_version=following,
+        next_version=next_version,
     )
     return site.render_merchant_page(request, access, page)
 
@@ -145,8 +145,10 @@ async def submit_restore(
     number = _get_version_number(request)
     try:
         async with site.open_work(access) as work:
-            seen = await get_rules_version(work, number)
-            await save_rules_draft(work, seen.document, expected_revision=fields["revision"])
+            shown_version = await get_rules_version(work, number)
+            await save_rules_draft(
+                work, shown_version.document, expected_revision=fields["revision"]
+            )
     except EditConflict:
         return await _render_version_page(site, request, access, is_conflict=True, status=409)
     except ValidationError as refusal:
@@ -162,14 +164,14 @@ async def _render_version_page(
     check_page_access(access)
     number = _get_version_number(request)
     async with site.open_work(access) as work:
-        seen = await get_rules_version(work, number)
+        shown_version = await get_rules_version(work, number)
         view = await get_rules(work)
-        author_names = await list_author_names(work, (), [seen.version.actor_id])
+        author_names = await list_author_names(work, (), [shown_version.version.actor_id])
     page = RulesVersionPage(
-        seen=seen,
+        shown_version=shown_version,
         revision=view.revision,
         has_draft=view.draft_rules is not None,
-        differences=[*compare_rules(view.published, seen.document)],
+        differences=[*compare_rules(view.published, shown_version.document)],
         author_names=author_names,
         currency=access.merchant.configuration.currency,
         faults=faults,

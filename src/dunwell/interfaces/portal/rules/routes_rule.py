@@ -127,7 +127,7 @@ async def get_rule_page(
     rule = _find_rule_document(view, name)
     if name and rule is None:
         raise NotFound("There is no such rule.")
-    form = open_rule_form(rule, _find_amount_format(site, request, access))
+    form = open_rule_form(rule, _get_amount_format(site, request, access))
     return site.render_merchant_page(request, access, _build_page(view, name, form))
 
 
@@ -136,22 +136,22 @@ async def submit_rule(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     check_page_access(access)
-    name, action, seen = fields["known_name"], fields["do"], fields["revision"]
+    name, action, known_revision = fields["known_name"], fields["do"], fields["revision"]
     async with site.open_work(access) as work:
         view = await get_rules(work)
         stored = _find_rule_document(view, name)
-        form = open_rule_form(stored, _find_amount_format(site, request, access)).fill(fields)
+        form = open_rule_form(stored, _get_amount_format(site, request, access)).fill(fields)
         content = form.read()
         checked = await check_rule(work, build_rule(content, stored), name or None)
         warnings = await _load_rule_warnings(work, checked)
     faults = content.add(place_rule_faults(form, checked.faults))
     if action in _MORE_ROWS:
-        page = _build_page(view, name, form, seen=seen, action=action)
+        page = _build_page(view, name, form, known_revision=known_revision, action=action)
         return site.render_merchant_page(request, access, page)
     if action != "check" and not faults and checked.rule is not None:
         try:
             async with site.open_work(access) as work:
-                await edit_rules_draft(work, PutRule(checked.rule, name or None, seen))
+                await edit_rules_draft(work, PutRule(checked.rule, name or None, known_revision))
         except EditConflict as conflict:
             return await _render_conflict_page(
                 site, request, access=access, form=form, current=conflict.current
@@ -160,7 +160,7 @@ async def submit_rule(
             faults = place_rule_faults(form, refusal.faults)
         else:
             return site.redirect(request, access, "rules", done="rule")
-    page = _build_page(view, name, form, seen=seen)
+    page = _build_page(view, name, form, known_revision=known_revision)
     page = msgspec.structs.replace(page, faults=faults, warnings=warnings, is_checked=True)
     return site.render_merchant_page(request, access, page, 200 if action == "check" else 422)
 
@@ -182,13 +182,13 @@ async def _render_conflict_page(
         page,
         is_conflict=True,
         current_rule=current,
-        last=view.changes[-1] if view.changes else None,
+        last_change=view.changes[-1] if view.changes else None,
         author_names=author_names,
     )
     return site.render_merchant_page(request, access, page, 409)
 
 
-def _find_amount_format(
+def _get_amount_format(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> AmountFormat:
     language = site.build_context(request, access).language
@@ -196,16 +196,16 @@ def _find_amount_format(
 
 
 def _build_page(
-    view: RulesView, name: str, form: Form, *, seen: str | None = None, action: str = ""
+    view: RulesView, name: str, form: Form, *, known_revision: str | None = None, action: str = ""
 ) -> RulePage:
-    """Build the page of the form. `seen` is the revision on which the form was opened; None means
-    that it is opened now. `action` is the name of the button that was pressed."""
+    """Build the page of the form. `known_revision` is the revision on which the form was opened,
+    None if it is opened now. `action` is the name of the button that was pressed."""
     rule = find_rule(view.edited, name) if name else None
     current_revision = compute_revision(rule) if rule else ""
     shares = len(form.typed["target.name"]) + (2 if action == "more_shares" else 0)
     return RulePage(
         known_name=name,
-        revision=current_revision if seen is None else seen,
+        revision=current_revision if known_revision is None else known_revision,
         form=form,
         extra_rows=count_extra_rows(action),
         shares=max(shares, 2),

@@ -118,8 +118,8 @@ async def get_effect_page(
         view = await get_rules(work)
         if view.draft_rules is None:
             return site.redirect(request, access, "rules", done="nothing")
-        published_version = view.published_rules.rules if view.published_rules else RuleSet()
-        preview = await start_rules_preview(work, published_version, view.draft_rules.rules)
+        published_rules = view.published_rules.rules if view.published_rules else RuleSet()
+        preview = await start_rules_preview(work, published_rules, view.draft_rules.rules)
         preview.next_id = from_id or preview.next_id
         await continue_rules_preview(work, preview, MAX_COUNTED_CLAIMS)
     names = {**preview.before.names, **preview.after.names}
@@ -139,8 +139,8 @@ async def _load_chosen_rulebook(work: Work, view: RulesView, wanted: str) -> tup
     published rules are requested."""
     work.require(Right.READ_CLAIMS)
     is_draft = view.draft_rules is not None and wanted != "published"
-    published_version = view.published_rules.rules if view.published_rules else RuleSet()
-    rules = view.draft_rules.rules if view.draft_rules and is_draft else published_version
+    published_rules = view.published_rules.rules if view.published_rules else RuleSet()
+    rules = view.draft_rules.rules if view.draft_rules and is_draft else published_rules
     return await load_rulebook_of_rules(work.tx, work.merchant, rules, None), is_draft
 
 

@@ -13,7 +13,12 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.matching import RuleOutcome
-from dunwell.cases.assignment.overlaps import Overlap, OverlapExtent, find_witness, list_overlaps
+from dunwell.cases.assignment.overlaps import (
+    Overlap,
+    OverlapExtent,
+    find_common_facts,
+    list_overlaps,
+)
 from dunwell.cases.assignment.preview_rules import AssignmentEffect
 from dunwell.cases.assignment.rule_results import KnownFact, RuleTrial, list_tested_facts
 from dunwell.cases.assignment.rulebook import Rulebook, load_rulebook_of_rules
@@ -120,7 +125,7 @@ def _find_change(rule: RuleDocument, before: Mapping[str, RuleDocument]) -> str:
 def _build_partial_overlap(rulebook: Rulebook, rule: Rule, other: str) -> PartialOverlap:
     earlier = next(each for each in rulebook.rules.rules if each.name == other)
     conditions = (earlier.when, rule.when)
-    facts = find_witness(*conditions)
+    facts = find_common_facts(*conditions)
     return PartialOverlap(other, () if facts is None else list_tested_facts(conditions, facts))
 
 
@@ -149,7 +154,7 @@ class RulesPage(Page, frozen=True):
     differences: Sequence[RuleDifference]
     author_names: Mapping[str, str]
     currency: str
-    done_here: str
+    result_code: str
     at: int
     by: str
     default_typed: str | None = None
@@ -175,13 +180,13 @@ class RulePage(Page, frozen=True):
     is_checked: bool = False
     is_conflict: bool = False
     current_rule: RuleDocument | None = None
-    last: RulesDraftChange | None = None
+    last_change: RulesDraftChange | None = None
     author_names: Mapping[str, str] = {}
 
 
 class PublishRulesPage(Page, frozen=True):
-    """The review before publishing. `own` is the author whose changes need no tick. `faults` are
-    pairs of field and code."""
+    """The review before publishing. `own_author` is the author whose changes need no
+    confirmation. `faults` are pairs of field and code."""
 
     template: ClassVar[str] = "rules_publish.html"
     area: ClassVar[str] = "rules"
@@ -190,7 +195,7 @@ class PublishRulesPage(Page, frozen=True):
     differences: Sequence[RuleDifference]
     rows: Sequence[RuleRow]
     by_author: Sequence[tuple[str, Sequence[RulesDraftChange]]]
-    own: str
+    own_author: str
     author_names: Mapping[str, str]
     currency: str
     comment: str
@@ -217,7 +222,7 @@ class RulesVersionPage(Page, frozen=True):
     template: ClassVar[str] = "rules_version.html"
     area: ClassVar[str] = "rules"
 
-    seen: RulesVersionView
+    shown_version: RulesVersionView
     revision: str
     has_draft: bool
     differences: Sequence[RuleDifference]
@@ -306,8 +311,8 @@ class LoadedRules:
 
 
 def check_page_access(access: MerchantAccess, right: Right = Right.CONFIGURE) -> None:
-    """Raises NotFound if the user lacks the permission: the page must not be distinguishable from a
-    missing one."""
+    """Raise NotFound if the user lacks the permission: the page must not be distinguishable from
+    a missing one."""
     if not access.may(right):
         raise NotFound("There is no such page.")
 
@@ -316,7 +321,7 @@ async def load_rules(work: Work) -> LoadedRules:
     work.require(Right.READ_CLAIMS)
     view = await get_rules(work)
     rulebook = await load_rulebook_of_rules(work.tx, work.merchant, view.edited, None)
-    # In a thread: with many rules there are about ten thousand pairs.
+    # Compare in a thread: many rules have about ten thousand pairs.
     overlaps = await asyncio.to_thread(list_overlaps, rulebook.rules, rulebook.targets)
     publishers = [view.published_rules.actor_id] if view.published_rules else []
     return LoadedRules(
@@ -331,19 +336,19 @@ async def load_rules(work: Work) -> LoadedRules:
 
 def list_workflow_choices(view: RulesView) -> list[WorkflowChoice]:
     """Return the workflows that are not deleted, sorted by name."""
-    there = [row for row in view.workflows.values() if not row.is_deleted]
+    existing = [row for row in view.workflows.values() if not row.is_deleted]
     return [
         WorkflowChoice(row.name, _find_obstacle(row))
-        for row in sorted(there, key=lambda row: row.name.casefold())
+        for row in sorted(existing, key=lambda row: row.name.casefold())
     ]
 
 
 async def list_author_names(
-    work: Work, changes: Iterable[RulesDraftChange], current_text: Iterable[str | None] = ()
+    work: Work, changes: Iterable[RulesDraftChange], actor_ids: Iterable[str | None] = ()
 ) -> Mapping[str, str]:
-    """Return the users' names by their ids."""
+    """Return the names of the authors of these changes and of the users with these ids, by id."""
     work.require(Right.READ_CLAIMS)
-    ids = {*(change.actor_id for change in changes), *current_text}
+    ids = {*(change.actor_id for change in changes), *actor_ids}
     return await list_user_names(work.tx, {each for each in ids if each is not None})
 
 

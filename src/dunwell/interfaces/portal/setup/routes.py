@@ -82,8 +82,8 @@ async def get_settings_page(
     async with site.open_work(access) as work:
         credentials = await list_credentials(work)
         endpoints = (await list_endpoints(work, limit=PAGE_SIZE)).items
-        is_assigned = await has_rules(work)
-        is_published = await has_published_workflow(work)
+        has_assignment_rules = await has_rules(work)
+        has_published = await has_published_workflow(work)
         counterpart = await _find_counterpart(work.tx, access)
         storage = await get_storage_use(work, site.resources.settings.merchant_storage_bytes)
     brand = access.merchant.configuration.brand
@@ -93,10 +93,10 @@ async def get_settings_page(
         sections=[*SECTIONS],
         counterpart=counterpart,
         counterpart_key=find_counterpart_key(access.merchant),
-        live_credentials=sum(each.revoked_at is None for each in credentials),
+        active_credentials=sum(each.revoked_at is None for each in credentials),
         endpoints=len(endpoints),
-        has_published_workflow=is_published,
-        has_rules=is_assigned,
+        has_published_workflow=has_published,
+        has_rules=has_assignment_rules,
         has_brand=brand.logo is not None or brand.color is not None,
         storage=storage,
     )
@@ -138,8 +138,8 @@ def _describe_counterpart(counterpart: Merchant) -> Mapping[str, str]:
 
 
 def _check_may_create_merchants(person: SignedInUser) -> None:
-    """Raises NotFound if the user lacks the permission: the page must not be distinguishable from a
-    missing one."""
+    """Raise NotFound if the user lacks the permission: the page must not be distinguishable from
+    a missing one."""
     if Right.CONFIGURE not in person.rights_everywhere:
         raise NotFound("There is no such page.")
 

@@ -97,27 +97,29 @@ async def submit_credential_change(
     """Rotate a credential, end its old secret, or revoke it, as the field `do` says. A change that
     was made in the meantime is reported and not repeated."""
     check_may_configure(access)
-    client_id, do = request.path_params["client_id"], fields["do"]
+    client_id, action = request.path_params["client_id"], fields["do"]
     try:
         async with site.open_work(access) as work:
-            if do == "rotate":
+            if action == "rotate":
                 created = await rotate_credential(
                     work, client_id,
                     randomness=secrets.token_bytes(SECRET_RANDOM_BYTES),
-                    known_made_at=_parse_rotation_time(fields["known_made_at"]),
+                    known_created_at=_parse_rotation_time(fields["known_made_at"]),
                 )  # fmt: skip
-            elif do == "end-old":
+            elif action == "end-old":
                 await end_old_secret(work, client_id)
-            elif do == "revoke":
+            elif action == "revoke":
                 await revoke_credential(work, client_id)
     except InvalidState:
         return await _render_credential_page(site, request, access, is_conflict=True)
     except NotFound:
         return site.redirect(request, access, "credentials", done="credential_over")
-    if do == "rotate":
+    if action == "rotate":
         page = CredentialSecretPage(client_id, created.client_secret, is_rotated=True)
         return site.render_merchant_page(request, access, page)
-    return site.redirect(request, access, "credentials", done=f"credential_{do.replace('-', '_')}")
+    return site.redirect(
+        request, access, "credentials", done=f"credential_{action.replace('-', '_')}"
+    )
 
 
 async def _render_credentials_page(

@@ -47,7 +47,10 @@ async def submit_clock(
     typed = fields.text("to")
     async with site.open_work(access) as work:
         clock = await get_test_clock(work)
-    known, wanted = _read(fields["known_now"]), _compute_target(access, clock, fields["do"], typed)
+    known, wanted = (
+        _parse_instant(fields["known_now"]),
+        _compute_target(access, clock, fields["do"], typed),
+    )
     if known != clock.now:
         return await _render_page(site, request, access, typed=typed, error="MOVED")
     if wanted is None or not clock.now <= wanted <= clock.now + _MAX_ADVANCE:
@@ -64,11 +67,11 @@ async def submit_clock(
 
 
 def _compute_target(
-    access: MerchantAccess, clock: TestClockState, do: str, typed: str
+    access: MerchantAccess, clock: TestClockState, action: str, typed: str
 ) -> datetime | None:
-    if do in _STEPS:
-        return clock.now + _STEPS[do]
-    if do == "next":
+    if action in _STEPS:
+        return clock.now + _STEPS[action]
+    if action == "next":
         return clock.next_at and max(clock.next_at, clock.now)
     try:
         local = datetime.fromisoformat(typed)
@@ -89,7 +92,7 @@ async def _render_page(
     error: str = "",
 ) -> Response:
     _check_is_sandbox(access)
-    since = _read(request.get_parameter("since"))
+    since = _parse_instant(request.get_parameter("since"))
     new_events: ListPage[str] = ListPage([], None)
     async with site.open_work(access) as work:
         clock = await get_test_clock(work)
@@ -110,7 +113,7 @@ async def _render_page(
 
 
 def _check_is_sandbox(access: MerchantAccess) -> None:
-    """Raises NotFound: a live merchant has no test clock."""
+    """Raise NotFound for a live merchant, which has no test clock."""
     if not access.merchant.is_sandbox:
         raise NotFound("There is no such page.")
 
@@ -120,7 +123,7 @@ def _parse_event(body: str) -> dict[str, Any]:
     return event
 
 
-def _read(text: str) -> datetime | None:
+def _parse_instant(text: str) -> datetime | None:
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:

@@ -75,7 +75,12 @@ async def submit_file(
     try:
         if fields["do"] == "apply":
             return await _apply_file(
-                site, request, access, text=text, publish=publish, known=fields["known_revision"]
+                site,
+                request,
+                access,
+                text=text,
+                publish=publish,
+                known_revision=fields["known_revision"],
             )
         return await _render_plan(site, request, access, text=text, publish=publish)
     except ValidationError as refusal:
@@ -97,7 +102,7 @@ async def _render_plan(
 ) -> Response:
     source, limits = await _parse_file(site, access, text), get_installation_limits(site)
     async with site.open_work(access) as work:
-        # Loaded first, so that a change made during planning counts as a conflict.
+        # Load the merchant first, so that a change made during planning counts as a conflict.
         merchant = await load_merchant(work.tx, work.merchant_id)
         report = await plan_given_file(work, site.resources, source, limits, publish=publish)
     revision = merchant.revision if merchant else 0
@@ -119,12 +124,13 @@ async def _apply_file(
     *,
     text: str,
     publish: bool,
-    known: str,
+    known_revision: str,
 ) -> Response:
     """Apply the file. The secrets of new endpoints and credentials are shown only in this
     response."""
     source = await _parse_file(site, access, text)
-    revision = int(known) if known.isascii() and known.isdecimal() and len(known) < 10 else -1
+    is_number = known_revision.isascii() and known_revision.isdecimal()
+    revision = int(known_revision) if is_number and len(known_revision) < 10 else -1
     async with site.open_work(access) as work:
         report = await apply_given_file(
             work, site.resources, source, get_installation_limits(site),

@@ -133,8 +133,8 @@ def _keep_stored_option(field: Field, stored: str | Sequence[str]) -> Field:
     if field.kind not in (FieldKind.PICK, FieldKind.PICKS):
         return field
     values = [stored] if isinstance(stored, str) else stored
-    more = [each for each in values if each and each not in field.options]
-    return replace(field, options=(*field.options, *more))
+    missing = [each for each in values if each and each not in field.options]
+    return replace(field, options=(*field.options, *missing))
 
 
 @at_merchant
@@ -156,35 +156,33 @@ def _changes_bank_account(request: PortalRequest, fields: FormFields) -> bool:
 async def submit_section(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, upload: Upload
 ) -> Response:
-    """Show the form again if the field `do` is "look", save it if it is "save" (the button of the
-    preview), and otherwise show a preview where the section requires one."""
+    """Handle the buttons: "look" shows the form again, "save" (on the preview) saves it. The
+    button of the form shows a preview if the section requires one, and otherwise saves it."""
     check_may_configure(access)
     form = (await _open_form(site, request, access)).fill(upload.fields)
     do = upload.fields["do"]
     if do == "look":
         return _render_page(site, request, access, form=form)
-    read = form.read()
-    logo, refused = await _get_logo(site, access, upload)
-    if "brand" in read.parts and logo is not None:
+    content = form.read()
+    logo, logo_faults = await _get_logo(site, access, upload)
+    if "brand" in content.parts and logo is not None:
         # A placeholder: the image itself is passed separately.
-        read.parts["brand"]["logo"] = "logo"
-    submit_credential_change = SettingsChange(read.parts, form.revision, logo)
-    if read.faults or refused:
+        content.parts["brand"]["logo"] = "logo"
+    change = SettingsChange(content.parts, form.revision, logo)
+    if content.faults or logo_faults:
         # For keys without a readable value the stored value is checked.
         stored = {key: form.document.get(key) for key in form.section.keys}
-        readable = replace(submit_credential_change, parts={**stored, **read.parts})
-        more = await _list_more_faults(site, access, form=form, submit_credential_change=readable)
-        faults = FormContent(faults=[*read.faults, *refused]).add(more)
+        readable = replace(change, parts={**stored, **content.parts})
+        other_faults = await _list_other_faults(site, access, form=form, change=readable)
+        faults = FormContent(faults=[*content.faults, *logo_faults]).add(other_faults)
         return _render_page(site, request, access, form=form, faults=faults)
-    is_asked = form.section.needs_confirmation and do != "save"
+    needs_preview = form.section.needs_confirmation and do != "save"
     try:
-        if is_asked:
-            return await _render_confirmation(
-                site, request, access, form=form, submit_credential_change=submit_credential_change
-            )
+        if needs_preview:
+            return await _render_confirmation(site, request, access, form=form, change=change)
         async with site.open_work(access) as work:
             is_new = await save_settings(
-                work, site.resources, submit_credential_change, get_installation_limits(site)
+                work, site.resources, change, get_installation_limits(site)
             )
     except ValidationError as refusal:
         faults = form.place(refusal.faults)
@@ -196,19 +194,17 @@ async def submit_section(
     return site.redirect(request, access, "settings", done="saved" if is_new else "unchanged")
 
 
-async def _list_more_faults(
+async def _list_other_faults(
     site: PortalSite,
     access: MerchantAccess,
     *,
     form: SectionForm,
-    submit_credential_change: SettingsChange,
+    change: SettingsChange,
 ) -> PlacedFaults:
     """Return the faults of the readable values, so that the form shows all errors at once."""
     try:
         async with site.open_work(access) as work:
-            await check_settings(
-                work, site.resources, submit_credential_change, get_installation_limits(site)
-            )
+            await check_settings(work, site.resources, change, get_installation_limits(site))
     except ValidationError as refusal:
         return form.place(refusal.faults)
     except EditConflict:
@@ -223,13 +219,11 @@ async def _render_confirmation(
     access: MerchantAccess,
     *,
     form: SectionForm,
-    submit_credential_change: SettingsChange,
+    change: SettingsChange,
 ) -> Response:
     """Render the preview of the change, with a button that saves it."""
     async with site.open_work(access) as work:
-        await check_settings(
-            work, site.resources, submit_credential_change, get_installation_limits(site)
-        )
+        await check_settings(work, site.resources, change, get_installation_limits(site))
     differences = list(form.list_differences())
     if not differences:
         return site.redirect(request, access, "settings", done="unchanged")
@@ -237,7 +231,7 @@ async def _render_confirmation(
         form.section.name,
         differences,
         _list_hidden_fields(form.typed),
-        submit_credential_change.revision,
+        change.revision,
     )
     return site.render_merchant_page(request, access, page)
 

@@ -16,7 +16,7 @@ from dunwell.interfaces.web.forms import Field, FieldKind, Typed
 
 _ADAPTER, _PROVIDER = "adapter:", "provider:"
 # The number of verification methods that can be chosen in order for one channel: all of them.
-_MAX_PROOFS = len(VERIFICATION_METHODS)
+_MAX_METHODS = len(VERIFICATION_METHODS)
 LEGAL_BASES = ("CONTRACT", "LEGITIMATE_INTEREST", "LEGAL_OBLIGATION")
 ALLOCATIONS = ("COSTS_FIRST", "PRIMARY_FIRST")
 
@@ -79,13 +79,13 @@ _PAGE = (
     ),
     *(
         Field(
-            f"landingPage.verification.{channel}.{place}",
+            f"landingPage.verification.{channel}.{position}",
             FieldKind.PICK,
             VERIFICATION_METHODS,
             channel,
         )
         for channel in CHANNELS
-        for place in range(_MAX_PROOFS)
+        for position in range(_MAX_METHODS)
     ),
 )
 _PAYMENT = (
@@ -194,11 +194,11 @@ def flatten_section(name: str, document: Mapping[str, Any]) -> Mapping[str, Any]
     if name == "channels":
         return {"channels": {channel: _flatten_channel(each) for channel, each in given.items()}}
     if name == "page":
-        proofs = {
-            channel: {str(place): proof for place, proof in enumerate(each)}
+        verification = {
+            channel: {str(position): method for position, method in enumerate(each)}
             for channel, each in given.get("verification", {}).items()
         }
-        return {"landingPage": {**given, "verification": proofs}}
+        return {"landingPage": {**given, "verification": verification}}
     return document
 
 
@@ -216,10 +216,10 @@ def unflatten_section(name: str, parts: dict[str, Any]) -> dict[str, Any]:
         }
     if name == "page":
         page = parts["landingPage"]
-        proofs = {
+        verification = {
             channel: list(each.values()) for channel, each in page.get("verification", {}).items()
         }
-        return {"landingPage": {"advice": {}, **page, "verification": proofs}}
+        return {"landingPage": {"advice": {}, **page, "verification": verification}}
     if name == "words":
         lists = {code: words for code, words in parts["forbiddenWords"].items() if words}
         return {"forbiddenWords": lists}
@@ -281,6 +281,7 @@ def list_reason_rows(typed: Typed) -> list[ReasonRow]:
 
 
 def flatten_reasons(document: Mapping[str, Any]) -> Typed:
+    """Return the reasons to dispute as the fields of their rows, with empty rows for new ones."""
     given, shown = _list_reasons(document), dict[str, str]()
     by_type = {each["type"]: each for each in given}
     own = [each for each in given if each["type"] not in RESERVED_NAMES]
@@ -297,22 +298,23 @@ def parse_reasons(typed: Typed, document: Mapping[str, Any]) -> list[tuple[str, 
     """Return the reasons as in the file, each with the name of its row: first the stored ones in
     their order, then new ones."""
     languages = list_reason_languages(document)
-    read = [(row.name, _parse_reason(row, typed, languages)) for row in list_reason_rows(typed)]
-    said = [
+    parsed = [(row.name, _parse_reason(row, typed, languages)) for row in list_reason_rows(typed)]
+    filled = [
         (name, each)
-        for name, each in read
+        for name, each in parsed
         if len(each) > 1 or (_is_own_reason(name) and each["type"])
     ]
-    before = [each["type"] for each in _list_reasons(document)]
-    return sorted(said, key=lambda pair: _rank(before, pair[1]["type"]))
+    stored_types = [each["type"] for each in _list_reasons(document)]
+    return sorted(filled, key=lambda pair: _get_stored_position(stored_types, pair[1]["type"]))
 
 
 def _is_own_reason(name: str) -> bool:
     return name.startswith(f"{_REASONS_FIELD}.own")
 
 
-def _rank(before: Sequence[str], kind: str) -> int:
-    return before.index(kind) if kind in before else len(before)
+def _get_stored_position(stored_types: Sequence[str], kind: str) -> int:
+    """Return the position of the type among the stored ones; new types come last."""
+    return stored_types.index(kind) if kind in stored_types else len(stored_types)
 
 
 def _flatten_reason(name: str, each: Mapping[str, Any], languages: Sequence[str]) -> dict[str, str]:
@@ -326,12 +328,12 @@ def _flatten_reason(name: str, each: Mapping[str, Any], languages: Sequence[str]
 def _parse_reason(row: ReasonRow, typed: Typed, languages: Sequence[str]) -> dict[str, Any]:
     labels = {code: str(typed.get(f"{row.name}.label.{code}", "")).strip() for code in languages}
     labels = {code: text for code, text in labels.items() if text}
-    read: dict[str, Any] = {"type": row.type.strip()}
+    parsed: dict[str, Any] = {"type": row.type.strip()}
     if labels:
-        read["label"] = labels
+        parsed["label"] = labels
     if typed.get(f"{row.name}.hidden"):
-        read["hidden"] = True
-    return read
+        parsed["hidden"] = True
+    return parsed
 
 
 def _list_reasons(document: Mapping[str, Any]) -> list[dict[str, Any]]:

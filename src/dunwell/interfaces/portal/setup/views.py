@@ -67,7 +67,7 @@ class MerchantSettingsPage(_SettingsPage, frozen=True):
     sections: Sequence[str]
     counterpart: tuple[int, str] | None
     counterpart_key: str
-    live_credentials: int
+    active_credentials: int
     endpoints: int
     has_published_workflow: bool
     has_rules: bool
@@ -205,8 +205,10 @@ def build_brand_view(color: str, logo: Logo | None) -> BrandView:
         else "UNSEEN"
     )
     tenths = int(contrast * 10)
-    said = f"{tenths // 10}.{tenths % 10}"
-    return msgspec.structs.replace(view, color=known, contrast=said, legibility=legibility)
+    rendered_contrast = f"{tenths // 10}.{tenths % 10}"
+    return msgspec.structs.replace(
+        view, color=known, contrast=rendered_contrast, legibility=legibility
+    )
 
 
 # Time zones named after places, without aliases.
@@ -216,8 +218,8 @@ TIMEZONES = sorted(
 
 
 def check_may_configure(access: MerchantAccess) -> None:
-    """Raises NotFound if the user lacks the permission: the page must not be distinguishable from a
-    missing one."""
+    """Raise NotFound if the user lacks the permission: the page must not be distinguishable from
+    a missing one."""
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
 

@@ -23,7 +23,7 @@ from dunwell.operations.alerts.check_alerts import load_alert_overview
 from dunwell.operations.dashboards.overview import (
     MAX_CLAIMS,
     MAX_NEWEST,
-    MONEY_DAYS,
+    PAYMENT_DAYS,
     AttentionItem,
     AttentionKind,
     PaidDay,
@@ -73,11 +73,11 @@ async def get_merchants_page(
     site: PortalSite, request: PortalRequest, person: SignedInUser
 ) -> Response:
     query, after = request.get_parameter("q")[:100], request.get_parameter("after")
-    reached = None if person.global_role is not None else [*person.memberships]
+    accessible_ids = None if person.global_role is not None else [*person.memberships]
     async with site.resources.database.connection() as connection:
         found = await search_merchants(
             connection, query,
-            among=reached, after=int(after) if after.isdecimal() and len(after) < 10 else 0,
+            among=accessible_ids, after=int(after) if after.isdecimal() and len(after) < 10 else 0,
             limit=_PAGE_SIZE + 1,
         )  # fmt: skip
     shown = [
@@ -112,7 +112,7 @@ class StartPage(Page, frozen=True):
     template: ClassVar[str] = "start.html"
     area: ClassVar[str] = "start"
 
-    lines: Sequence[AttentionRow]
+    attention_rows: Sequence[AttentionRow]
     # The number of overdue items, by the kind of the row that shows them.
     overdue: Mapping[str, int]
     states: Sequence[tuple[str, int]]
@@ -125,7 +125,7 @@ class StartPage(Page, frozen=True):
     currency: str
     paid_cents: int
     has_more_payments: bool
-    newest: int
+    max_newest: int
     # Tuples of channel, planned, accepted, failed and unknown contacts.
     channels: Sequence[tuple[str, int, int, int, int]]
     now: datetime
@@ -149,22 +149,23 @@ def build_attention_rows(
 ) -> list[AttentionRow]:
     """Return the rows, the oldest first. Overdue items are shown in the row of their kind
     (`OVERDUE_KIND`)."""
-    lines = [
+    attention_rows = [
         AttentionRow(str(kind), each.count.number, each.count.is_more, each.oldest_at)
         for kind, each in attention_items.items()
         if kind not in OVERDUE_KIND.values() and each.count.number
     ]
-    return sorted(lines, key=lambda each: each.since or _BEGINNING_OF_TIME)
+    return sorted(attention_rows, key=lambda each: each.since or _BEGINNING_OF_TIME)
 
 
 def fill_days(paid: Sequence[PaidDay], currency: str, today: date) -> list[PaidDay]:
     """Return one entry for each day, including days without payments."""
     found = {each.day: each for each in paid if each.currency == currency}
-    days = [today - timedelta(days=back) for back in range(MONEY_DAYS - 1, -1, -1)]
+    days = [today - timedelta(days=days_ago) for days_ago in range(PAYMENT_DAYS - 1, -1, -1)]
     return [found.get(day, PaidDay(day, currency, 0, 0)) for day in days]
 
 
 def build_channel_rows(contacts: dict[str, dict[str, int]]) -> list[tuple[str, int, int, int, int]]:
+    """Return tuples of channel, planned, accepted, failed and unknown contacts."""
     return [
         (
             channel, sum(states.values()), states.get("ACCEPTED", 0), states.get("FAILED", 0),
@@ -195,9 +196,10 @@ async def get_start_page(
         0
     ]
     page = StartPage(
-        lines=build_attention_rows(attention_items),
+        attention_rows=build_attention_rows(attention_items),
         overdue={
-            str(kind): attention_items[late].count.number for kind, late in OVERDUE_KIND.items()
+            str(kind): attention_items[overdue_kind].count.number
+            for kind, overdue_kind in OVERDUE_KIND.items()
         },
         states=list(overview.states.items()),
         max_counted=MAX_CLAIMS,
@@ -208,7 +210,7 @@ async def get_start_page(
         currency=currency,
         paid_cents=by_currency[currency],
         has_more_payments=overview.is_cut,
-        newest=MAX_NEWEST,
+        max_newest=MAX_NEWEST,
         channels=build_channel_rows(overview.contacts),
         now=now,
         alerts=len(alerts.active) if alerts else 0,

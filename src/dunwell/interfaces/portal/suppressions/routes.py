@@ -30,8 +30,8 @@ from dunwell.platform.errors import EditConflict, NotFound, ValidationError
 class SuppressionsPage(Page, frozen=True):
     """The suppression list with the form that adds an address.
 
-    typed: the form's values by field name. faults: pairs of a field name and the code of its fault.
-    done_here: what the page reports as just done, or an empty text.
+    `typed` are the form's values by field name, `faults` pairs of a field name and the code of its
+    fault. `result_code` is the result of the last action, or "".
     """
 
     template: ClassVar[str] = "suppressions.html"
@@ -43,14 +43,14 @@ class SuppressionsPage(Page, frozen=True):
     next_cursor: str | None
     typed: Mapping[str, str]
     faults: Sequence[tuple[str, str]]
-    done_here: str
+    result_code: str
 
 
 class RemovalPage(Page, frozen=True):
     """The form that removes an address from the suppression list.
 
-    revision: when the entry was created, to the microsecond. has_fault: whether the reason is
-    missing. is_conflict: whether the entry was replaced after its user opened the form.
+    `revision` is the time when the entry was created. `has_fault` is true if the reason is missing,
+    `is_conflict` if the entry was replaced after the form was opened.
     """
 
     template: ClassVar[str] = "suppression.html"
@@ -65,7 +65,7 @@ class RemovalPage(Page, frozen=True):
 _CHANNELS: tuple[Channel, ...] = get_args(Channel)
 _REASONS: tuple[SuppressionReason, ...] = get_args(SuppressionReason)
 _LIFT_REASONS: tuple[LiftReason, ...] = get_args(LiftReason)
-_NAMES = ("channel", "address", "reason")
+_FIELD_NAMES = ("channel", "address", "reason")
 _MAX_DIGEST_CHARACTERS = 64
 
 
@@ -73,14 +73,14 @@ _MAX_DIGEST_CHARACTERS = 64
 async def get_suppressions_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    return await _render_list_page(site, request, access, dict.fromkeys(_NAMES, ""))
+    return await _render_list_page(site, request, access, dict.fromkeys(_FIELD_NAMES, ""))
 
 
 @takes_form_at_merchant
 async def add_address(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    typed = {name: fields.text(name) for name in _NAMES}
+    typed = {name: fields.text(name) for name in _FIELD_NAMES}
     channel = next((each for each in _CHANNELS if each == typed["channel"]), None)
     reason = next((each for each in _REASONS if each == typed["reason"]), None)
     given = {"channel": channel, "address": typed["address"], "reason": reason}
@@ -129,7 +129,7 @@ async def _render_list_page(
         next_cursor=found.next_cursor,
         typed=typed,
         faults=faults,
-        done_here=request.get_parameter("done"),
+        result_code=request.get_parameter("done"),
     )
     return site.render_merchant_page(request, access, page, 422 if faults else 200)
 
@@ -191,12 +191,12 @@ def _parse_entry_path(request: PortalRequest) -> tuple[Channel, bytes]:
     given, digest = request.path_params["channel"], request.path_params["digest"]
     channel = next((each for each in _CHANNELS if each == given), None)
     try:
-        known = bytes.fromhex(digest[:_MAX_DIGEST_CHARACTERS])
+        digest_bytes = bytes.fromhex(digest[:_MAX_DIGEST_CHARACTERS])
     except ValueError:
-        known = b""
-    if channel is None or not known:
+        digest_bytes = b""
+    if channel is None or not digest_bytes:
         raise NotFound("There is no such page.")
-    return channel, known
+    return channel, digest_bytes
 
 
 PAGES: RoutedPages = {

@@ -94,7 +94,7 @@ class _TextForm:
     """The values of the form. `known_revision` is the revision of the text when the form was
     rendered; "" means the current one. `faults` are pairs of field and message."""
 
-    written: TextContent
+    content: TextContent
     known_revision: str = ""
     faults: Sequence[tuple[str, str]] = ()
     conflict: EditConflict | None = None
@@ -111,16 +111,16 @@ async def submit_text(
     """Check the text, insert a placeholder, save the text in the draft, or remove it."""
     do, typed = fields["do"], _TextForm(_get_typed_text(fields), fields["revision"])
     if do == "save":
-        typed = replace(typed, faults=_list_form_faults(request, typed.written))
+        typed = replace(typed, faults=_list_form_faults(request, typed.content))
     if do not in ("save", "remove") or typed.faults:
         return await _render_text_page(site, request, access, typed)
-    written = typed.written if do == "save" else None
+    content = typed.content if do == "save" else None
     try:
         async with site.open_work(access) as work:
             opened = await get_requested_texts(work, request)
             place = parse_text_place(request, opened.definition)
             await edit_text(
-                work, opened.workflow_id, place, written, expected_revision=typed.known_revision
+                work, opened.workflow_id, place, content, expected_revision=typed.known_revision
             )
     except EditConflict as conflict:
         typed = replace(typed, known_revision="", conflict=conflict)
@@ -144,11 +144,11 @@ async def _render_text_page(
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
 
-    async def answer() -> Response:
+    async def render() -> Response:
         page = await _build_text_page(site, request, access, typed)
         return site.render_merchant_page(request, access, page, typed.status if typed else 200)
 
-    return await site.previews.run(request, access.person.user_id, answer)
+    return await site.previews.run(request, access.person.user_id, render)
 
 
 async def _build_text_page(
@@ -160,7 +160,7 @@ async def _build_text_page(
         place = parse_text_place(request, opened.definition)
         stored = find_text(opened.definition, place)
         typed = typed or _TextForm(stored or TextContent())
-        wanted = replace_text(opened.definition, place, typed.written)
+        wanted = replace_text(opened.definition, place, typed.content)
         placeholders, message, problem = await _prepare_sample(site, work, wanted, place)
     sample = None
     try:
@@ -176,7 +176,7 @@ async def _build_text_page(
         place=place,
         place_query=build_place_query(place, "" if opened.is_newest else opened.version.name),
         exists=stored is not None,
-        typed=typed.written,
+        typed=typed.content,
         known_revision=typed.known_revision or compute_revision(stored),
         review=await run_in_thread(review_text, wanted, place, configuration),
         max_sentence_words=MAX_SENTENCE_WORDS,

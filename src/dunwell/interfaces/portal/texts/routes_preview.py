@@ -155,10 +155,10 @@ async def get_preview_page(
         sent=next((each for each in _TRIAL_OUTCOMES if each == request.get_parameter("sent")), ""),
         has_mail_channel="EMAIL" in access.merchant.configuration.channels,
     )
-    answer = site.render_merchant_page(request, access, page)
+    response = site.render_merchant_page(request, access, page)
     if loaded.preview is not None and loaded.preview.html:
-        answer.headers["Content-Security-Policy"] = _PAGE_POLICY
-    return answer
+        response.headers["Content-Security-Policy"] = _PAGE_POLICY
+    return response
 
 
 @at_merchant
@@ -187,8 +187,8 @@ async def send_letter_page(
 ) -> Response:
     """Return a page of a letter as an image."""
     _check_may_configure(access)
-    given = request.path_params["page"]
-    if not (given.isascii() and given.isdigit() and len(given) <= _MAX_PAGE_DIGITS):
+    page_text = request.path_params["page"]
+    if not (page_text.isascii() and page_text.isdigit() and len(page_text) <= _MAX_PAGE_DIGITS):
         raise NotFound("There is no such page.")
     loaded = await _load_preview(site, request, access, with_pages=True)
     pdf = loaded.preview.pdf if loaded.preview else None
@@ -204,14 +204,14 @@ async def send_letter_page(
         viewer=access.person.user_id, size_bytes=len(pdf_bytes),
     )  # fmt: skip
     try:
-        picture = await site.painter.paint(shown, int(given), FULL)
+        picture = await site.painter.paint(shown, int(page_text), FULL)
     except FileNotShowable:
         raise NotFound("There is no picture of this page.") from None
     return build_file_response(picture, "image/png")
 
 
 @takes_form_at_merchant
-async def submit_trial(
+async def submit_test_message(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
     """Send a test message to the user. No transaction is open while the message is rendered and
@@ -229,7 +229,7 @@ async def submit_trial(
         }
         place_query |= {"case": subject.case, "claim": subject.typed}
     try:
-        message = await _write_trial(site, request, access, opened=opened, wanted=wanted)
+        message = await _write_test_message(site, request, access, opened=opened, wanted=wanted)
     except PreviewBusy:
         raise
     except RateLimited:
@@ -246,7 +246,7 @@ async def submit_trial(
     )
 
 
-async def _write_trial(
+async def _write_test_message(
     site: PortalSite,
     request: PortalRequest,
     access: MerchantAccess,
@@ -332,7 +332,7 @@ def _get_outcome_code(outcome: Outcome | Unanswered) -> str:
 
 
 PAGES: RoutedPages = {
-    "text_preview": {"GET": get_preview_page, "POST": submit_trial},
+    "text_preview": {"GET": get_preview_page, "POST": submit_test_message},
     "text_mail": {"GET": send_mail_frame},
     "text_sheet": {"GET": send_letter_page},
 }

@@ -104,21 +104,26 @@ async def get_password_page(
 async def submit_password(
     site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    new, asking = fields["password_new"], build_password_confirmation(site, request, person, fields)
+    new, confirmation = (
+        fields["password_new"],
+        build_password_confirmation(site, request, person, fields),
+    )
     faults: Faults = {}
     if new != fields["password_again"]:
         faults = {"password_again": "DIFFERENT"}
     if fault := await find_new_password_fault(get_sign_in_services(site), person, new):
         faults = {**faults, "password_new": fault}
     if faults:
-        refusal, minutes = await confirm_own_password(get_sign_in_services(site), asking), 0
+        refusal, minutes = await confirm_own_password(get_sign_in_services(site), confirmation), 0
         if refusal is not None:
-            claims, minutes = describe_password_fault(refusal)
-            faults = {**faults, **claims}
+            password_faults, minutes = describe_password_fault(refusal)
+            faults = {**faults, **password_faults}
         return await _render_password_page(
             site, request, person=person, faults=faults, minutes=minutes
         )
-    outcome = await change_password(get_sign_in_services(site), asking, new, generate_randomness())
+    outcome = await change_password(
+        get_sign_in_services(site), confirmation, new, generate_randomness()
+    )
     if isinstance(outcome, OpenedSession):
         return start_browser_session(
             site, outcome, build_address("account", done="password_changed")
@@ -181,11 +186,11 @@ def describe_password_fault(
 
 
 def parse_uuid(given: str) -> UUID:
-    """Raises NotFound if `given` is not a UUID."""
+    """Return the id. Raises NotFound if `given` is not a UUID."""
     try:
         return UUID(given)
     except ValueError:
-        raise NotFound("There is no such thing.") from None
+        raise NotFound("There is no such entry.") from None
 
 
 async def _render_account_page(
@@ -260,8 +265,8 @@ async def submit_app(
     code."""
     if "code" in fields:
         async with get_sign_in_services(site).work(person.actor) as work:
-            is_right = await finish_app_setup(work, person, fields["code"][:100])
-        if not is_right:
+            is_valid = await finish_app_setup(work, person, fields["code"][:100])
+        if not is_valid:
             return await _render_page(site, request, person, {"code": "CODE"})
         return site.redirect(request, None, "account", done="app_added")
     refusal = await confirm_own_password(
@@ -297,10 +302,10 @@ async def ask_browser(
 async def submit_passkey(
     site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    services, answer = get_sign_in_services(site), fields["answer"].encode()
+    services, passkey_response = get_sign_in_services(site), fields["answer"].encode()
     async with services.work(person.actor) as work:
         is_added = await add_passkey(
-            services, work, person=person, body=answer, name=fields.text("name")
+            services, work, person=person, body=passkey_response, name=fields.text("name")
         )
     done = "passkey_added" if is_added else "passkey_refused"
     return site.redirect(request, None, "account", done=done)

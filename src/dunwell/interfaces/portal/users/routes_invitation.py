@@ -38,12 +38,12 @@ from dunwell.platform.errors import NotFound
 
 
 async def get_invitation_page(site: PortalSite, request: PortalRequest) -> Response:
-    return await _tell(site, request, {}, 200)
+    return await _render_form(site, request, {}, 200)
 
 
 async def submit_invitation_form(site: PortalSite, request: PortalRequest) -> Response:
     form = await request.read_form()
-    password, again = form.get("password", ""), form.get("password_again", "")
+    password, repeated_password = form.get("password", ""), form.get("password_again", "")
     form_data = InvitationForm(
         link=request.path_params["link"],
         opener=get_opener_secret(site, request),
@@ -52,7 +52,7 @@ async def submit_invitation_form(site: PortalSite, request: PortalRequest) -> Re
         password=password,
         code=form.get("code", "")[:100],
     )
-    if password != again:
+    if password != repeated_password:
         return await _render_password_mismatch(site, request, form_data)
     return await _answer_outcome(
         site, request, await accept_with_app(get_sign_in_services(site), form_data)
@@ -66,7 +66,7 @@ async def _render_password_mismatch(
     if invited is None:
         return _render_expired_page(site, request)
     faults = await find_form_faults(get_sign_in_services(site), invited, form_data)
-    return await _tell(site, request, {**faults, "password_again": "DIFFERENT"})
+    return await _render_form(site, request, {**faults, "password_again": "DIFFERENT"})
 
 
 async def ask_browser(site: PortalSite, request: PortalRequest) -> Response:
@@ -103,12 +103,12 @@ async def _answer_outcome(
         return start_browser_session(site, outcome, build_address("account_codes"))
     if outcome is InvitationFault.LINK:
         return _render_expired_page(site, request)
-    return await _tell(
+    return await _render_form(
         site, request, {"": outcome} if isinstance(outcome, InvitationFault) else outcome
     )
 
 
-async def _tell(
+async def _render_form(
     site: PortalSite, request: PortalRequest, faults: Faults, status: int = 400
 ) -> Response:
     """Render the form, with an app secret that only this browser gets."""
@@ -116,9 +116,9 @@ async def _tell(
     invited = await find_invitation(get_sign_in_services(site), request.path_params["link"], opener)
     if invited is None:
         return _render_expired_page(site, request)
-    answer = _render_page(site, request, invited=invited, faults=faults, status=status)
-    set_opener_cookie(site, answer, opener)
-    return answer
+    response = _render_page(site, request, invited=invited, faults=faults, status=status)
+    set_opener_cookie(site, response, opener)
+    return response
 
 
 def _render_page(

@@ -54,21 +54,23 @@ _STATUS_OF_FAULT = {"WRONG": 400, "PASSKEY": 400, "GONE": 400, "TOO_OFTEN": 429,
 
 async def get_sign_in_page(site: PortalSite, request: PortalRequest) -> Response:
     """Render the sign-in page, or redirect a user who is already signed in."""
-    to = choose_next_page(request.get_parameter("next"))
+    next_page = choose_next_page(request.get_parameter("next"))
     if await site.find_person(request) is not None:
-        return build_redirect(to)
-    page = build_sign_in_page(site, to, request.get_parameter("provider"))
+        return build_redirect(next_page)
+    page = build_sign_in_page(site, next_page, request.get_parameter("provider"))
     fault = _get_fault(request, page)
-    left = site.providers.find(request.get_parameter("left"))
-    if left is not None and await left.find_logout_url("", site.now()) is None:
-        left = None
-    page = msgspec.structs.replace(page, fault=fault, left=None if left is None else left.settings)
+    provider = site.providers.find(request.get_parameter("left"))
+    if provider is not None and await provider.find_logout_url("", site.now()) is None:
+        provider = None
+    page = msgspec.structs.replace(
+        page, fault=fault, left_provider=None if provider is None else provider.settings
+    )
     return site.render_page(site.build_context(request), page)
 
 
 async def submit_password(site: PortalSite, request: PortalRequest) -> Response:
     form = await request.read_form()
-    email, to = form.get("email", "")[:300], choose_next_page(form.get("next", ""))
+    email, next_page = form.get("email", "")[:300], choose_next_page(form.get("next", ""))
     outcome = await check_password(
         get_sign_in_services(site),
         email,
@@ -77,11 +79,11 @@ async def submit_password(site: PortalSite, request: PortalRequest) -> Response:
         randomness=generate_randomness(),
     )
     if isinstance(outcome, PendingSignIn):
-        answer = site.redirect(request, None, "second", next=to)
+        response = site.redirect(request, None, "second", next=next_page)
         cookie = render_pending_sign_in_cookie(outcome.secret, is_secure=site.is_secure)
-        answer.headers.append("Set-Cookie", cookie)
-        return answer
-    page = msgspec.structs.replace(build_sign_in_page(site, to), email=email)
+        response.headers.append("Set-Cookie", cookie)
+        return response
+    page = msgspec.structs.replace(build_sign_in_page(site, next_page), email=email)
     return _render_refusal(site, request, outcome, page)
 
 
@@ -94,15 +96,15 @@ async def get_recovery_page(site: PortalSite, request: PortalRequest) -> Respons
 
 
 async def submit_code(site: PortalSite, request: PortalRequest) -> Response:
-    given, to = await _get_submitted_code(site, request)
-    outcome = await check_totp_code(get_sign_in_services(site), given)
-    return await _answer_outcome(site, request, outcome, to, is_recovery=False)
+    submitted, next_page = await _get_submitted_code(site, request)
+    outcome = await check_totp_code(get_sign_in_services(site), submitted)
+    return await _answer_outcome(site, request, outcome, next_page, is_recovery=False)
 
 
 async def submit_recovery_code(site: PortalSite, request: PortalRequest) -> Response:
-    given, to = await _get_submitted_code(site, request)
-    outcome = await check_recovery_code(get_sign_in_services(site), given)
-    return await _answer_outcome(site, request, outcome, to, is_recovery=True)
+    submitted, next_page = await _get_submitted_code(site, request)
+    outcome = await check_recovery_code(get_sign_in_services(site), submitted)
+    return await _answer_outcome(site, request, outcome, next_page, is_recovery=True)
 
 
 async def ask_browser(site: PortalSite, request: PortalRequest) -> Response:
@@ -119,7 +121,7 @@ async def ask_browser(site: PortalSite, request: PortalRequest) -> Response:
 
 async def submit_passkey(site: PortalSite, request: PortalRequest) -> Response:
     form = await request.read_form()
-    to = choose_next_page(form.get("next", ""))
+    next_page = choose_next_page(form.get("next", ""))
     outcome = await sign_in_with_passkey(
         get_sign_in_services(site),
         form.get("answer", "").encode(),
@@ -128,8 +130,10 @@ async def submit_passkey(site: PortalSite, request: PortalRequest) -> Response:
     )
     if isinstance(outcome, OpenedSession):
         await end_previous_session(site, request)
-        return start_browser_session(site, outcome, to)
-    return _render_refusal(site, request, outcome, build_sign_in_page(site, to), wrong="PASSKEY")
+        return start_browser_session(site, outcome, next_page)
+    return _render_refusal(
+        site, request, outcome, build_sign_in_page(site, next_page), wrong="PASSKEY"
+    )
 
 
 @takes_form
@@ -141,9 +145,9 @@ async def sign_out(
         await end_session(tx, person, person.session_id, work.now)
         await save_user_audit(work, "session.end", person.user_id)
         user = await load_user(tx, person.user_id)
-    answer = site.redirect(request, None, "sign_in", left=None if user is None else user.provider)
-    site.set_session_cookie(answer, "")
-    return answer
+    response = site.redirect(request, None, "sign_in", left=None if user is None else user.provider)
+    site.set_session_cookie(response, "")
+    return response
 
 
 def _get_fault(request: PortalRequest, page: SignInPage) -> str:
@@ -157,34 +161,39 @@ def _get_fault(request: PortalRequest, page: SignInPage) -> str:
 def _render_second_factor_page(
     site: PortalSite, request: PortalRequest, *, is_recovery: bool
 ) -> Response:
-    to = choose_next_page(request.get_parameter("next"))
+    next_page = choose_next_page(request.get_parameter("next"))
     if not get_pending_sign_in_secret(site, request):
-        return site.redirect(request, None, "sign_in", next=to)
-    return site.render_page(site.build_context(request), SecondFactorPage(to, is_recovery))
+        return site.redirect(request, None, "sign_in", next=next_page)
+    return site.render_page(site.build_context(request), SecondFactorPage(next_page, is_recovery))
 
 
 async def _get_submitted_code(
     site: PortalSite, request: PortalRequest
 ) -> tuple[SubmittedCode, str]:
     form = await request.read_form()
-    given = SubmittedCode(
+    submitted = SubmittedCode(
         pending_sign_in_secret=get_pending_sign_in_secret(site, request),
         code=form.get("code", "")[:100],
         visitor=find_visitor(site, request),
         randomness=generate_randomness(),
     )
-    return given, choose_next_page(form.get("next", ""))
+    return submitted, choose_next_page(form.get("next", ""))
 
 
 async def _answer_outcome(
-    site: PortalSite, request: PortalRequest, outcome: CodeOutcome, to: str, *, is_recovery: bool
+    site: PortalSite,
+    request: PortalRequest,
+    outcome: CodeOutcome,
+    next_page: str,
+    *,
+    is_recovery: bool,
 ) -> Response:
     if isinstance(outcome, OpenedSession):
         await end_previous_session(site, request)
-        return start_browser_session(site, outcome, to)
+        return start_browser_session(site, outcome, next_page)
     if isinstance(outcome, SignInExpired):
-        return site.redirect(request, None, "sign_in", next=to, fault="GONE")
-    return _render_refusal(site, request, outcome, SecondFactorPage(to, is_recovery))
+        return site.redirect(request, None, "sign_in", next=next_page, fault="GONE")
+    return _render_refusal(site, request, outcome, SecondFactorPage(next_page, is_recovery))
 
 
 def _render_refusal(
@@ -198,10 +207,10 @@ def _render_refusal(
     if isinstance(outcome, TooManyAttempts):
         fault, minutes = "TOO_OFTEN", count_minutes(outcome.retry_after)
     shown = msgspec.structs.replace(page, fault=fault, minutes=minutes)
-    answer = site.render_page(site.build_context(request), shown, _STATUS_OF_FAULT[fault])
+    response = site.render_page(site.build_context(request), shown, _STATUS_OF_FAULT[fault])
     if isinstance(outcome, TooManyAttempts):
-        answer.headers["Retry-After"] = str(outcome.retry_after)
-    return answer
+        response.headers["Retry-After"] = str(outcome.retry_after)
+    return response
 
 
 PAGES: RoutedPages = {

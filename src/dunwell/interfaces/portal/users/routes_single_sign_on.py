@@ -71,13 +71,13 @@ async def redirect_to_confirmation(
 ) -> Response:
     """Redirect to the provider with which the user signs in. Raises NotFound."""
     async with get_sign_in_services(site).work(person.actor) as work:
-        ways = await find_confirmation_ways(work, person)
-    provider = site.providers.find(ways.provider) if ways.provider else None
+        methods = await find_confirmation_ways(work, person)
+    provider = site.providers.find(methods.provider) if methods.provider else None
     if provider is None:
         raise NotFound("There is no such provider.")
     outcome = await start_attempt(
-        get_sign_in_services(site), provider, build_address("account"), visitor=find_visitor(site,
-        request),
+        get_sign_in_services(site), provider, build_address("account"),
+        visitor=find_visitor(site, request),
         randomness=generate_randomness(), confirms_session=person.session_id,
     )  # fmt: skip
     if isinstance(outcome, ProviderUnavailable):
@@ -87,10 +87,10 @@ async def redirect_to_confirmation(
         return render_confirmation_page(
             site, request, provider, "TOO_OFTEN", status=429, minutes=minutes
         )
-    answer = build_redirect(outcome.url)
+    response = build_redirect(outcome.url)
     cookie = render_attempt_cookie(outcome.secret, is_secure=site.is_secure)
-    answer.headers.append("Set-Cookie", cookie)
-    return answer
+    response.headers.append("Set-Cookie", cookie)
+    return response
 
 
 def render_confirmation_page(
@@ -110,33 +110,33 @@ _MAX_PARAMETER_LENGTH = 4_000
 
 async def redirect_to_provider(site: PortalSite, request: PortalRequest) -> Response:
     """Redirect to the provider to sign in. Raises NotFound."""
-    provider = _find(site, request)
-    to = choose_next_page(request.get_parameter("next"))
+    provider = _get_provider(site, request)
+    next_page = choose_next_page(request.get_parameter("next"))
     outcome = await start_attempt(
-        get_sign_in_services(site), provider, to,
+        get_sign_in_services(site), provider, next_page,
         visitor=find_visitor(site, request), randomness=generate_randomness(),
     )  # fmt: skip
     if isinstance(outcome, ProviderUnavailable):
-        page = build_sign_in_page(site, to, provider.settings.name)
+        page = build_sign_in_page(site, next_page, provider.settings.name)
         return _render_page(site, request, msgspec.structs.replace(page, fault="SSO_AWAY"), 503)
     if isinstance(outcome, TooManyAttempts):
         minutes = count_minutes(outcome.retry_after)
         page = msgspec.structs.replace(
-            build_sign_in_page(site, to), fault="TOO_OFTEN", minutes=minutes
+            build_sign_in_page(site, next_page), fault="TOO_OFTEN", minutes=minutes
         )
-        answer = _render_page(site, request, page, 429)
-        answer.headers["Retry-After"] = str(outcome.retry_after)
-        return answer
-    answer = build_redirect(outcome.url)
+        response = _render_page(site, request, page, 429)
+        response.headers["Retry-After"] = str(outcome.retry_after)
+        return response
+    response = build_redirect(outcome.url)
     cookie = render_attempt_cookie(outcome.secret, is_secure=site.is_secure)
-    answer.headers.append("Set-Cookie", cookie)
-    return answer
+    response.headers.append("Set-Cookie", cookie)
+    return response
 
 
 async def finish_sign_on(site: PortalSite, request: PortalRequest) -> Response:
     """Finish the sign-in after the provider's redirect. The parameters can be used only once, and
     the response redirects away from them. Raises NotFound."""
-    provider = _find(site, request)
+    provider = _get_provider(site, request)
     returned = ProviderReturn(
         secret=get_attempt_secret(site, request),
         state=request.get_parameter("state")[:_MAX_PARAMETER_LENGTH],
@@ -151,42 +151,44 @@ async def finish_sign_on(site: PortalSite, request: PortalRequest) -> Response:
     match outcome:
         case SignOnCompleted():
             await end_previous_session(site, request)
-            answer = start_browser_session(
+            response = start_browser_session(
                 site, outcome.opened, choose_next_page(outcome.next_page)
             )
         case ConfirmationEnded(failure):
-            # Makes the page show who is signed in.
+            # Load the user, because the page shows who is signed in.
             await site.find_person(request)
-            answer = render_confirmation_page(
+            response = render_confirmation_page(
                 site, request, provider, str(failure or ""), status=403 if failure else 200
             )
         case SignOnRefused():
             title = provider.settings.shown
             command = _render_link_command(outcome, provider.settings.name)
             page = SignOnRefusedPage(outcome.reason, title, outcome.claims.email, command)
-            answer = site.render_page(site.build_context(request), page, 403)
+            response = site.render_page(site.build_context(request), page, 403)
         case _:
             name = provider.settings.name
-            answer = build_redirect(build_address("sign_in", fault=f"SSO_{outcome}", provider=name))
+            response = build_redirect(
+                build_address("sign_in", fault=f"SSO_{outcome}", provider=name)
+            )
     if outcome is not SignOnFailure.GONE:
         cookie = render_attempt_cookie("", is_secure=site.is_secure)
-        answer.headers.append("Set-Cookie", cookie)
-    return answer
+        response.headers.append("Set-Cookie", cookie)
+    return response
 
 
 async def submit_logout_token(site: PortalSite, request: PortalRequest) -> Response:
     """Process a logout token that the provider sends itself, without a cookie. Raises NotFound."""
-    provider, services = _find(site, request), get_sign_in_services(site)
+    provider, services = _get_provider(site, request), get_sign_in_services(site)
     body = await read_body(request, _MAX_LOGOUT_BYTES)
-    given = parse_qs(body.decode("latin-1")).get("logout_token", [])
-    token = given[0] if len(given) == 1 else ""
-    claims = await provider.read_logout(token, services.now())
+    tokens = parse_qs(body.decode("latin-1")).get("logout_token", [])
+    token = tokens[0] if len(tokens) == 1 else ""
+    claims = await provider.parse_logout_token(token, services.now())
     if isinstance(claims, ProviderUnavailable):
         return Response(None, 503, {"Retry-After": "30", "Cache-Control": "no-store"})
-    is_locked = not isinstance(claims, TokenRejected) and await process_logout(
+    is_accepted = not isinstance(claims, TokenRejected) and await process_logout(
         services, provider.settings.name, claims
     )
-    if is_locked:
+    if is_accepted:
         return Response(None, 200, {"Cache-Control": "no-store"})
     log_security_event("LOGOUT_FORGED")
     refusal = {"error": "invalid_request", "error_description": "The logout token is not valid."}
@@ -197,16 +199,16 @@ async def submit_logout_token(site: PortalSite, request: PortalRequest) -> Respo
 
 async def sign_out_at_provider(site: PortalSite, request: PortalRequest) -> Response:
     """Sign out at the provider too, if it has a URL for that. Raises NotFound."""
-    provider = _find(site, request)
-    back_to = site.resources.settings.public_url + build_address("sign_in")
-    address = await provider.find_logout_url(back_to, site.now())
+    provider = _get_provider(site, request)
+    return_url = site.resources.settings.public_url + build_address("sign_in")
+    address = await provider.find_logout_url(return_url, site.now())
     return build_redirect(address or build_address("sign_in"))
 
 
-def _render_link_command(unwelcome: SignOnRefused, provider: str) -> str:
+def _render_link_command(refusal: SignOnRefused, provider: str) -> str:
     """Return the command that links the user to the identity. The provider's values are quoted for
     the shell."""
-    claims = unwelcome.claims
+    claims = refusal.claims
     words = ["link", claims.email, "--provider", provider, "--subject", claims.subject]
     return shlex.join(["dunwell", "user", *words])
 
@@ -217,7 +219,8 @@ def _render_page(
     return site.render_page(site.build_context(request), page, status)
 
 
-def _find(site: PortalSite, request: PortalRequest) -> IdentityProvider:
+def _get_provider(site: PortalSite, request: PortalRequest) -> IdentityProvider:
+    """Return the provider in the path. Raises NotFound."""
     provider = site.providers.find(request.path_params["provider"])
     if provider is None:
         raise NotFound("There is no such provider.")

@@ -64,7 +64,7 @@ async def get_users_page(
     async with get_sign_in_services(site).work(person.actor) as work:
         work.require(Right.PEOPLE)
         users = await list_users(work.tx)
-        names = _name(await list_named_merchants(work.tx))
+        names = _map_names(await list_named_merchants(work.tx))
     return site.render_page(site.build_context(request), UsersPage(users, names))
 
 
@@ -91,7 +91,12 @@ async def submit_invitation(
     except ValidationError as refusal:
         typed_roles = {merchant: str(role) for merchant, role in roles.memberships.items()}
         return await _render_invite_page(
-            site, request, person=person, typed=typed, roles=typed_roles, faults=_tell(refusal)
+            site,
+            request,
+            person=person,
+            typed=typed,
+            roles=typed_roles,
+            faults=_get_faults(refusal),
         )
     return _render_link_page(site, request, name=name, email=email, invitation=invitation)
 
@@ -114,7 +119,7 @@ async def submit_roles(
             await change_roles(work, user_id, roles, revision)
     except ValidationError as refusal:
         return await _render_user_page(
-            site, request, person=person, typed=roles, faults=_tell(refusal), status=400
+            site, request, person=person, typed=roles, faults=_get_faults(refusal), status=400
         )
     except InvalidState as refusal:
         faults = {"": str(refusal.details["state"])}
@@ -194,11 +199,11 @@ def _parse_number(text: str) -> int | None:
     return min(int(text[:10]), _MAX_ID) if is_number else None
 
 
-def _tell(refusal: ValidationError) -> Faults:
+def _get_faults(refusal: ValidationError) -> Faults:
     return {fault.path.lstrip("/"): fault.code for fault in refusal.faults}
 
 
-def _name(merchants: Sequence[NamedMerchant]) -> Mapping[int, str]:
+def _map_names(merchants: Sequence[NamedMerchant]) -> Mapping[int, str]:
     return {each.merchant_id: each.name for each in merchants}
 
 
@@ -236,7 +241,7 @@ async def _render_user_page(
     page = UserPage(
         user=user,
         merchants=merchants,
-        names=_name(merchants),
+        names=_map_names(merchants),
         rights=list_effective_rights(user.roles),
         sessions=sessions,
         is_own_account=user.user_id == person.user_id,
@@ -267,22 +272,22 @@ async def get_audit_page(
 ) -> Response:
     """Render the audit log. The query parameter `of` is the id of the user whose entries are
     shown."""
-    of, after = request.get_parameter("of")[:40], request.get_parameter("after")[:200]
-    wanted = AuditFilter(subject=f"{_USER_PREFIX}{of}" if of else None)
+    user_id, after = request.get_parameter("of")[:40], request.get_parameter("after")[:200]
+    wanted = AuditFilter(subject=f"{_USER_PREFIX}{user_id}" if user_id else None)
     async with get_sign_in_services(site).work(person.actor) as work:
         try:
             found = await list_installation_audit(
                 work.tx, person.actor, limit=_PAGE_SIZE, cursor=after or None, wanted=wanted
             )
         except ValidationError:
-            return site.redirect(request, None, "people_audit", of=of)
+            return site.redirect(request, None, "people_audit", of=user_id)
         names = {str(user.user_id): user.name for user in await list_users(work.tx)}
-    rows = [_read(entry, names) for entry in found.items]
-    page = UserAuditPage(rows, of, found.next_cursor or "")
+    rows = [_build_audit_row(entry, names) for entry in found.items]
+    page = UserAuditPage(rows, user_id, found.next_cursor or "")
     return site.render_page(site.build_context(request), page)
 
 
-def _read(entry: AuditEntry, names: Mapping[str, str]) -> InstallationAuditRow:
+def _build_audit_row(entry: AuditEntry, names: Mapping[str, str]) -> InstallationAuditRow:
     actor, subject = entry.actor_id or "", entry.subject.removeprefix(_USER_PREFIX)
     return InstallationAuditRow(
         audit_id=entry.audit_id,

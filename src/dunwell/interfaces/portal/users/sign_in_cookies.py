@@ -1,4 +1,4 @@
-"""The cookies of sign-ins and invitations, and what else the routes for users share."""
+"""The cookies of sign-ins and invitations, and other functions that the routes for users share."""
 
 import math
 import secrets
@@ -9,7 +9,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from dunwell.accounts.users.factors.passkeys import find_relying_party
-from dunwell.accounts.users.factors.totp import render_app_address
+from dunwell.accounts.users.factors.totp import render_app_uri
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.session_rules import (
     REMEMBERED,
@@ -22,19 +22,20 @@ from dunwell.accounts.users.sessions.store import save_session_end_by_hash
 from dunwell.accounts.users.single_sign_on.sign_on import ATTEMPT_LASTS
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.contact.messages.letters.qr_code import draw_svg
-from dunwell.interfaces.portal.render.addresses import build_address, is_ours
+from dunwell.interfaces.portal.render.addresses import build_address, is_portal_address
 from dunwell.interfaces.portal.users.views import SignInPage
 from dunwell.interfaces.portal.web.access import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.responses import build_redirect
 
 _SECRET_GROUP_LENGTH = 4
-# The cookies of a sign-in that awaits its second factor, and of a browser that has signed in
-# before.
-_PENDING_SIGN_IN_COOKIE, _DEVICE_COOKIE = "dunwell-portal-entry", "dunwell-portal-device"
-# The cookie of a sign-in at a provider, and below it the one of a browser that opened a one-time
-# link.
+# Identifies a sign-in that awaits its second factor.
+_PENDING_SIGN_IN_COOKIE = "dunwell-portal-entry"
+# Identifies a browser that has signed in before.
+_DEVICE_COOKIE = "dunwell-portal-device"
+# Identifies a sign-in at a provider.
 _ATTEMPT_COOKIE = "dunwell-portal-attempt"
+# Identifies a browser that opened a one-time link.
 _OPENER_COOKIE = "dunwell-portal-opener"
 
 
@@ -50,8 +51,8 @@ def get_sign_in_services(site: PortalSite) -> SignInServices:
 
 
 def find_visitor(site: PortalSite, request: PortalRequest) -> Visitor:
-    device = request.cookies.get(_name(_DEVICE_COOKIE, is_secure=site.is_secure), "")
-    return Visitor(request.client_host, request.headers.get("user-agent", ""), device)
+    browser_cookie = request.cookies.get(_name_cookie(_DEVICE_COOKIE, is_secure=site.is_secure), "")
+    return Visitor(request.client_host, request.headers.get("user-agent", ""), browser_cookie)
 
 
 def generate_randomness() -> bytes:
@@ -68,10 +69,12 @@ def read_session_secret(site: PortalSite, request: PortalRequest) -> str:
 
 
 def build_app_setup(secret: str, email: str) -> AppSetup:
-    address = render_app_address(secret, email)
+    """Return what the user enters in an authenticator app: the secret in groups, and its URI
+    with a QR code."""
+    address = render_app_uri(secret, email)
     groups = (
-        secret[place : place + _SECRET_GROUP_LENGTH]
-        for place in range(0, len(secret), _SECRET_GROUP_LENGTH)
+        secret[start : start + _SECRET_GROUP_LENGTH]
+        for start in range(0, len(secret), _SECRET_GROUP_LENGTH)
     )
     # The drawing is safe: it contains no text from outside.
     return AppSetup(" ".join(groups), Markup(draw_svg(address).decode()), address)  # noqa: S704
@@ -85,43 +88,49 @@ def choose_next_page(given: str) -> str:
     """Return the URL after the sign-in: the requested page if it is in the portal, else its
     first page."""
     sign_in = build_address("sign_in")
-    return given if is_ours(given) and not given.startswith(sign_in) else build_address("portal")
+    return (
+        given
+        if is_portal_address(given) and not given.startswith(sign_in)
+        else build_address("portal")
+    )
 
 
-def start_browser_session(site: PortalSite, opened: OpenedSession, to: str) -> Response:
+def start_browser_session(site: PortalSite, opened: OpenedSession, next_page: str) -> Response:
     """Redirect and set the cookie of the new session, whatever session the browser had before. The
     cookie of the pending sign-in is deleted."""
     if opened.is_second_factor_locked:
-        to = build_address("account")
+        next_page = build_address("account")
     elif opened.is_new_network:
-        to = build_address("account", done="new_place")
-    answer = build_redirect(to)
-    site.set_session_cookie(answer, opened.secret)
+        next_page = build_address("account", done="new_place")
+    response = build_redirect(next_page)
+    site.set_session_cookie(response, opened.secret)
     for cookie in (
         render_pending_sign_in_cookie("", is_secure=site.is_secure),
-        _render(_DEVICE_COOKIE, opened.device, is_secure=site.is_secure, lasts=REMEMBERED),
-        _render(_OPENER_COOKIE, "", is_secure=site.is_secure),
+        _render_cookie(
+            _DEVICE_COOKIE, opened.browser_cookie, is_secure=site.is_secure, lasts=REMEMBERED
+        ),
+        _render_cookie(_OPENER_COOKIE, "", is_secure=site.is_secure),
     ):
-        answer.headers.append("Set-Cookie", cookie)
-    return answer
+        response.headers.append("Set-Cookie", cookie)
+    return response
 
 
 def get_pending_sign_in_secret(site: PortalSite, request: PortalRequest) -> str:
-    return request.cookies.get(_name(_PENDING_SIGN_IN_COOKIE, is_secure=site.is_secure), "")
+    return request.cookies.get(_name_cookie(_PENDING_SIGN_IN_COOKIE, is_secure=site.is_secure), "")
 
 
 def render_pending_sign_in_cookie(secret: str, *, is_secure: bool) -> str:
     """Return the Set-Cookie header. An empty secret deletes the cookie."""
-    return _render(_PENDING_SIGN_IN_COOKIE, secret, is_secure=is_secure)
+    return _render_cookie(_PENDING_SIGN_IN_COOKIE, secret, is_secure=is_secure)
 
 
 def get_attempt_secret(site: PortalSite, request: PortalRequest) -> str:
-    return request.cookies.get(_name(_ATTEMPT_COOKIE, is_secure=site.is_secure), "")
+    return request.cookies.get(_name_cookie(_ATTEMPT_COOKIE, is_secure=site.is_secure), "")
 
 
 def render_attempt_cookie(secret: str, *, is_secure: bool) -> str:
     """Return the Set-Cookie header. An empty secret deletes the cookie."""
-    return _render(_ATTEMPT_COOKIE, secret, is_secure=is_secure, lasts=ATTEMPT_LASTS)
+    return _render_cookie(_ATTEMPT_COOKIE, secret, is_secure=is_secure, lasts=ATTEMPT_LASTS)
 
 
 async def end_previous_session(site: PortalSite, request: PortalRequest) -> None:
@@ -133,11 +142,11 @@ async def end_previous_session(site: PortalSite, request: PortalRequest) -> None
             await save_session_end_by_hash(tx, before, site.now())
 
 
-def build_sign_in_page(site: PortalSite, to: str, name: str = "") -> SignInPage:
+def build_sign_in_page(site: PortalSite, next_page: str, name: str = "") -> SignInPage:
     """Return the sign-in page with all available methods."""
     shown = site.providers.list_shown()
     return SignInPage(
-        next=to,
+        next=next_page,
         has_passkeys=has_passkeys(site),
         providers=shown,
         is_required=site.providers.is_required,
@@ -147,17 +156,24 @@ def build_sign_in_page(site: PortalSite, to: str, name: str = "") -> SignInPage:
 
 def get_opener_secret(site: PortalSite, request: PortalRequest) -> str:
     """Return the secret that the browser got when it opened a link, or a new one."""
-    given = request.cookies.get(_name(_OPENER_COOKIE, is_secure=site.is_secure), "")
+    given = request.cookies.get(_name_cookie(_OPENER_COOKIE, is_secure=site.is_secure), "")
     return given if hash_secret(given) is not None else render_secret(generate_randomness())
 
 
-def set_opener_cookie(site: PortalSite, answer: Response, opener: str) -> None:
-    cookie = _render(_OPENER_COOKIE, opener, is_secure=site.is_secure)
-    answer.headers.append("Set-Cookie", cookie)
+def set_opener_cookie(site: PortalSite, response: Response, opener: str) -> None:
+    cookie = _render_cookie(_OPENER_COOKIE, opener, is_secure=site.is_secure)
+    response.headers.append("Set-Cookie", cookie)
 
 
-def _render(name: str, secret: str, *, is_secure: bool, lasts: timedelta | None = None) -> str:
-    parts = [f"{_name(name, is_secure=is_secure)}={secret}", "Path=/", "HttpOnly", "SameSite=Lax"]
+def _render_cookie(
+    name: str, secret: str, *, is_secure: bool, lasts: timedelta | None = None
+) -> str:
+    parts = [
+        f"{_name_cookie(name, is_secure=is_secure)}={secret}",
+        "Path=/",
+        "HttpOnly",
+        "SameSite=Lax",
+    ]
     parts += ["Secure"] if is_secure else []
     if not secret:
         parts.append("Max-Age=0")
@@ -166,5 +182,5 @@ def _render(name: str, secret: str, *, is_secure: bool, lasts: timedelta | None 
     return "; ".join(parts)
 
 
-def _name(name: str, *, is_secure: bool) -> str:
+def _name_cookie(name: str, *, is_secure: bool) -> str:
     return f"__Host-{name}" if is_secure else name

@@ -29,13 +29,13 @@ class SignInPage(Page, frozen=True):
     fault: str = ""
     minutes: int = 0
     has_passkeys: bool = False
-    # Single sign-on: the providers, whether only break-glass admins may sign in without one, and
-    # the name of the provider that the fault concerns.
+    # Single sign-on: the providers, whether only admins with emergency access may sign in without
+    # one, and the name of the provider that the fault concerns.
     providers: Sequence[IdentityProviderSettings] = ()
     is_required: bool = False
     title: str = ""
     # The provider of the user who has just signed out.
-    left: IdentityProviderSettings | None = None
+    left_provider: IdentityProviderSettings | None = None
 
 
 class SignOnRefusedPage(Page, frozen=True):
@@ -132,7 +132,7 @@ class CodesPage(Page, frozen=True):
 
     # Empty if the codes are no longer shown.
     codes: Sequence[str]
-    left: int
+    codes_left: int
     has_password: bool
     email: str
     faults: Faults
@@ -200,6 +200,7 @@ class UserAuditPage(Page, frozen=True):
     template: ClassVar[str] = "people_audit.html"
 
     rows: Sequence[InstallationAuditRow]
-    of: str
+    # The user whose entries are shown, or "" for all.
+    user_id: str
     # The cursor of the next page, or "" on the last one.
     after: str

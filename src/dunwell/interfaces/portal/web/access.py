@@ -55,8 +55,9 @@ class MerchantAccess:
         return right in self.person.rights_at(self.merchant_id)
 
     @property
-    def is_outsider(self) -> bool:
-        """True for the merchant's own staff. The audit log records which claims they open."""
+    def is_merchant_staff(self) -> bool:
+        """True for the merchant's own staff, False for the operator's. The audit log records which
+        claims the merchant's staff opens."""
         return self.person.global_role is None
 
 
@@ -66,7 +67,7 @@ _MAX_DIGITS = 18
 def parse_claim_id(request: PortalRequest) -> int:
     """Parse the claim's id. Raises NotFound if it is not valid."""
     given = request.path_params["claim_id"]
-    if not (given.isascii() and given.isdigit() and len(given) <= 18):
+    if not (given.isascii() and given.isdigit() and len(given) <= _MAX_DIGITS):
         raise NotFound("There is no such claim.")
     return int(given)
 
@@ -84,7 +85,7 @@ def parse_form_id(fields: FormFields, name: str) -> UUID:
     try:
         return UUID(fields[name])
     except ValueError:
-        raise NotFound("There is no such thing.") from None
+        raise NotFound("There is no such entry.") from None
 
 
 async def record_list_view(
@@ -93,7 +94,7 @@ async def record_list_view(
     """Record in the audit log that a merchant's own staff looked at a list of claims, with the
     filters and the number of claims shown. A search text may be personal, so it is masked."""
     work.require(Right.READ_CLAIMS)
-    if access.is_outsider:
+    if access.is_merchant_staff:
         shown = {name: MASKED if name == "q" else text for name, text in filters.items()}
         subject = f"merchant:{work.merchant_id}"
         await save_audit(work, "claims.look", subject, filters=shown, shown=count)
@@ -102,19 +103,19 @@ async def record_list_view(
 async def open_claim(
     work: Work, access: MerchantAccess, claim_id: int, *, file: str | None = None
 ) -> ClaimView:
-    """Load a claim, and record in the audit log that a merchant's own staff looked at it. file: the
-    id of the file they opened. Raises NotFound."""
+    """Load a claim, and record in the audit log that a merchant's own staff looked at it. `file`
+    is the id of the file that they opened. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     view = await get_claim(work, claim_id)
-    if access.is_outsider:
+    if access.is_merchant_staff:
         details: dict[str, Any] = {} if file is None else {"file": file}
         await save_audit(work, "claim.look", f"claim:{claim_id}", **details)
     return view
 
 
 async def find_typed_claims(work: Work, typed: str) -> list[int]:
-    """Return the claim with this reference or number, otherwise up to two that the search finds.
-    The search knows a claim some seconds after it was created."""
+    """Return the id of the claim with this reference or number, otherwise the ids of up to two
+    claims that the search finds. The search finds a new claim only after some seconds."""
     work.require(Right.READ_CLAIMS)
     if not typed:
         return []

@@ -26,8 +26,10 @@ class ClaimListFilters(msgspec.Struct, frozen=True, gc=False):
     status: str = ""
     hold: str = ""
     workflow: str = ""
+    # The limits of the outstanding amount.
     least: str = ""
     most: str = ""
+    # The days on which the next step is due.
     due_from: str = ""
     due_to: str = ""
     # The sorting and the columns.
@@ -50,7 +52,7 @@ class ClaimListFilters(msgspec.Struct, frozen=True, gc=False):
 
 
 def get_filters(find: Callable[[str], str]) -> ClaimListFilters:
-    """Read the filters. find: returns the value of a parameter."""
+    """Return the filters. `find` returns the value of a parameter."""
     return ClaimListFilters(
         **{name: find(name)[:_MAX_TEXT_LENGTH] for name in ClaimListFilters.__struct_fields__}
     )
@@ -80,8 +82,8 @@ def parse_claim_filters(
         return datetime.combine(day + timedelta(days=days), time(), zone).astimezone(UTC)
 
     wanted = ClaimFilter(
-        status=_pick(Status, filters.status),
-        hold=_pick(HoldKind, filters.hold),
+        status=_find_member(Status, filters.status),
+        hold=_find_member(HoldKind, filters.hold),
         workflow_id=_parse_uuid(filters.workflow),
         min_cents=parse_cents("least", filters.least),
         max_cents=parse_cents("most", filters.most),
@@ -91,7 +93,7 @@ def parse_claim_filters(
     return wanted, faults
 
 
-def _pick(kind: type[_Value], text: str) -> _Value | None:
+def _find_member(kind: type[_Value], text: str) -> _Value | None:
     return next((each for each in kind if each == text), None)
 
 

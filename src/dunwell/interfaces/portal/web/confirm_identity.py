@@ -7,8 +7,7 @@
 The handler runs if the session was confirmed within the last ten minutes. Otherwise the response is
 a page that describes the action, asks for the password, a passkey or a new sign-in at the provider,
 and contains the values of the form. Nothing is stored, and nothing is changed until the user
-submits that page. `tests/portal/test_confirmations.py` lists every form of the portal as guarded or
-as ordinary.
+submits that page. `tests/portal/test_confirmations.py` lists which forms of the portal are guarded.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -52,7 +51,7 @@ class ConfirmIdentityPage(Page, frozen=True):
     do: str
     # The values of the form to show, and all fields to send again.
     shown: Sequence[tuple[str, str]]
-    carried: Sequence[tuple[str, str]]
+    resent_fields: Sequence[tuple[str, str]]
     is_multipart: bool
     email: str
     has_password: bool
@@ -64,11 +63,11 @@ class ConfirmIdentityPage(Page, frozen=True):
     minutes: int
 
 
-# The fields that the confirmation page adds to the form. Handlers never see their values.
+# The fields that the confirmation page adds to the form. Handlers ignore them.
 _PASSWORD, _PASSKEY, _PROVIDER = "confirm_password", "answer", "confirm_provider"
-_OF_CONFIRMATION = frozenset({_PASSWORD, _PASSKEY, _PROVIDER, "username", "token"})
+_CONFIRMATION_FIELDS = frozenset({_PASSWORD, _PASSKEY, _PROVIDER, "username", "token"})
 # The fields that the page shows, so that users see what they are about to submit.
-_SHOWN = ("name", "email", "role", "url", "key", "payment.bankAccount.iban")
+_SHOWN_FIELDS = ("name", "email", "role", "url", "key", "payment.bankAccount.iban")
 
 
 class SensitiveAction(StrEnum):
@@ -80,7 +79,7 @@ class SensitiveAction(StrEnum):
     DEACTIVATE_USER = "DEACTIVATE_USER"
     CREDENTIALS = "CREDENTIALS"
     WEBHOOKS = "WEBHOOKS"
-    WEBHOOK_SECRET = "WEBHOOK_SECRET"  # noqa: S105 - the word
+    WEBHOOK_SECRET = "WEBHOOK_SECRET"  # noqa: S105 - not a secret
     MERCHANT_FILE = "MERCHANT_FILE"
     BANK_ACCOUNT = "BANK_ACCOUNT"
     NEW_MERCHANT = "NEW_MERCHANT"
@@ -94,36 +93,36 @@ _RIGHTS: Mapping[SensitiveAction, Right] = {
     SensitiveAction.RESET_USER: Right.PEOPLE,
     SensitiveAction.DEACTIVATE_USER: Right.PEOPLE,
 }
-_Who = TypeVar("_Who", SignedInUser, MerchantAccess)
-_Given = TypeVar("_Given", FormFields, Upload)
+_Caller = TypeVar("_Caller", SignedInUser, MerchantAccess)
+_Submitted = TypeVar("_Submitted", FormFields, Upload)
 
 
 def confirmed(
     action: SensitiveAction, when: Callable[[PortalRequest, FormFields], bool] | None = None
 ) -> Callable[
-    [Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]]],
-    Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]],
+    [Callable[[PortalSite, PortalRequest, _Caller, _Submitted], Awaitable[Response]]],
+    Callable[[PortalSite, PortalRequest, _Caller, _Submitted], Awaitable[Response]],
 ]:
     """Guard a handler of a form. `when` decides whether a form is sensitive; None means always."""
 
     def guard(
-        handler: Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]],
-    ) -> Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]]:
+        handler: Callable[[PortalSite, PortalRequest, _Caller, _Submitted], Awaitable[Response]],
+    ) -> Callable[[PortalSite, PortalRequest, _Caller, _Submitted], Awaitable[Response]]:
         @wraps(handler)
         async def run(
-            site: PortalSite, request: PortalRequest, who: _Who, given: _Given
+            site: PortalSite, request: PortalRequest, caller: _Caller, submitted: _Submitted
         ) -> Response:
-            fields = given.fields if isinstance(given, Upload) else given
+            fields = submitted.fields if isinstance(submitted, Upload) else submitted
             if when is None or when(request, fields):
-                _check_right(who, action)
-                person = who.person if isinstance(who, MerchantAccess) else who
+                _check_right(caller, action)
+                person = caller.person if isinstance(caller, MerchantAccess) else caller
                 if not is_confirmed(person, site.now()):
                     refusal = await _confirm(site, request, person, fields)
                     if refusal is not None:
-                        return await _ask(
-                            site, request, who, action=action, fields=fields, refusal=refusal
+                        return await _render_confirmation_page(
+                            site, request, caller, action=action, fields=fields, refusal=refusal
                         )
-            return await handler(site, request, who, given)
+            return await handler(site, request, caller, submitted)
 
         # Outer guards copy the attribute (`functools.wraps`), so that it can be read from the
         # route.
@@ -140,11 +139,13 @@ class _Refusal(msgspec.Struct, frozen=True):
     retry_after: int = 0
 
 
-def _check_right(who: SignedInUser | MerchantAccess, action: SensitiveAction) -> None:
-    """Raises NotFound if the user lacks the permission."""
+def _check_right(caller: SignedInUser | MerchantAccess, action: SensitiveAction) -> None:
+    """Raise NotFound if the user lacks the permission."""
     right = _RIGHTS[action]
     is_allowed = (
-        who.may(right) if isinstance(who, MerchantAccess) else right in who.rights_everywhere
+        caller.may(right)
+        if isinstance(caller, MerchantAccess)
+        else right in caller.rights_everywhere
     )
     if not is_allowed:
         raise NotFound("There is no such page.")
@@ -171,44 +172,49 @@ async def _confirm(
     return None if outcome is None else _Refusal(wrong)
 
 
-async def _ask(
-    site: PortalSite, request: PortalRequest, who: SignedInUser | MerchantAccess,
+async def _render_confirmation_page(
+    site: PortalSite, request: PortalRequest, caller: SignedInUser | MerchantAccess,
     action: SensitiveAction,
     fields: FormFields, refusal: _Refusal,
 ) -> Response:  # fmt: skip
-    person, access = (who.person, who) if isinstance(who, MerchantAccess) else (who, None)
+    person, access = (
+        (caller.person, caller) if isinstance(caller, MerchantAccess) else (caller, None)
+    )
     async with SignInServices(site.resources, site.passwords).work(person.actor) as work:
-        ways = await find_confirmation_ways(work, person)
-    is_at_provider = ways.provider is not None and site.providers.find(ways.provider) is not None
+        methods = await find_confirmation_ways(work, person)
+    is_at_provider = (
+        methods.provider is not None and site.providers.find(methods.provider) is not None
+    )
     page = ConfirmIdentityPage(
         action=str(action),
         do=fields["do"],
-        shown=[(name, fields[name]) for name in _SHOWN if fields[name]],
-        carried=list(_list_carried(fields)),
+        shown=[(name, fields[name]) for name in _SHOWN_FIELDS if fields[name]],
+        resent_fields=list(_list_resent_fields(fields)),
         is_multipart=request.headers.get("content-type", "").lower().startswith(MEDIA_TYPE),
         email=person.email,
-        has_password=ways.has_password,
-        has_passkey=ways.has_passkey
+        has_password=methods.has_password,
+        has_passkey=methods.has_passkey
         and find_relying_party(site.resources.settings.public_url) is not None,
-        provider=ways.provider if is_at_provider else None,
+        provider=methods.provider if is_at_provider else None,
         fault=refusal.fault,
         minutes=-(-refusal.retry_after // 60),
     )
-    answer = site.render_page(
+    response = site.render_page(
         site.build_context(request, access), page, _STATUS.get(refusal.fault, 403)
     )
     if refusal.retry_after:
-        answer.headers["Retry-After"] = str(refusal.retry_after)
-    return answer
+        response.headers["Retry-After"] = str(refusal.retry_after)
+    return response
 
 
 _STATUS = {"WRONG": 400, "PASSKEY": 400, "TOO_OFTEN": 429}
 
 
-def _list_carried(fields: FormFields) -> list[tuple[str, str]]:
+def _list_resent_fields(fields: FormFields) -> list[tuple[str, str]]:
+    """Return all fields of the form except those of the confirmation."""
     return [
         (name, value)
         for name in fields
-        if name not in _OF_CONFIRMATION
+        if name not in _CONFIRMATION_FIELDS
         for value in fields.all(name)
     ]

@@ -11,12 +11,14 @@ from html import escape
 from html.parser import HTMLParser
 
 _NOT_FILLED = frozenset({"hidden", "password", "file", "submit", "button", "image", "reset"})
-_TICKED = frozenset({"checkbox", "radio"})
+_CHECKABLE = frozenset({"checkbox", "radio"})
 _Attributes = dict[str, str | None]
 
 
 @dataclass(slots=True)
 class _Piece:
+    """A tag, a text or a comment of the page."""
+
     raw: str
     tag: str = ""
     attributes: _Attributes = field(default_factory=dict)
@@ -41,9 +43,9 @@ def fill_form(
 ) -> str | None:  # fmt: skip
     """Return the page with the values in its form. Return None if the page has no such form.
 
-    path: the path to which the form is submitted, its action or else the page's URL. is_filled:
-    returns whether a field of this name is filled. notice: returns the HTML to insert before the
-    form; its argument are the values whose fields are no longer in the form.
+    `path` is the path to which the form is submitted: its action, or else the page's URL.
+    `is_filled` returns whether a field of this name is filled. `notice` returns the HTML to insert
+    before the form; its argument are the values whose fields are no longer in the form.
     """
     pieces = _Reader.read(html)
     form = _choose_form(pieces, path, frozenset(values))
@@ -51,7 +53,7 @@ def fill_form(
         return None
     filler = _Filler(values, is_filled)
     filled = [filler.fill(each) if each.form == form else each.raw for each in pieces]
-    start = next(place for place, each in enumerate(pieces) if each.form == form)
+    start = next(index for index, each in enumerate(pieces) if each.form == form)
     filled.insert(start, str(notice([*filler.list_unplaced()])))
     return "".join(filled)
 
@@ -105,21 +107,23 @@ class _Reader(HTMLParser):
 
 
 class _Filler:
+    """Writes the values into the pieces of one form, in order."""
+
     def __init__(
         self, values: Mapping[str, Sequence[str]], is_filled: Callable[[str], bool]
     ) -> None:
         self._values = values
         self._is_filled = is_filled
         # The number of filled fields by name. A name may occur several times, as in table rows.
-        self._used: dict[str, int] = {}
+        self._filled_counts: dict[str, int] = {}
         self._placed: set[tuple[str, str]] = set()
         self._select: tuple[str, str] | None = None
-        self._is_in_text = False
+        self._is_in_textarea = False
 
     def fill(self, piece: _Piece) -> str:
-        if self._is_in_text:
-            self._is_in_text = piece.tag != "/textarea"
-            return "" if self._is_in_text else piece.raw
+        if self._is_in_textarea:
+            self._is_in_textarea = piece.tag != "/textarea"
+            return "" if self._is_in_textarea else piece.raw
         if piece.tag == "/select":
             self._select = None
         if piece.tag == "option" and self._select is not None:
@@ -129,14 +133,15 @@ class _Filler:
         return piece.raw
 
     def list_unplaced(self) -> Iterator[str]:
+        """Yield the values that no field of the form has taken."""
         for name, values in self._values.items():
             yield from (each for each in values if each and (name, each) not in self._placed)
 
     def _fill_field(self, piece: _Piece) -> str:
         kind = piece.attributes.get("type") or ""
-        if piece.tag == "input" and kind in _TICKED:
+        if piece.tag == "input" and kind in _CHECKABLE:
             return self._fill_box(piece)
-        value = self._take(piece.name)
+        value = self._next_value(piece.name)
         if value is None:
             return piece.raw
         if piece.tag != "select":
@@ -145,55 +150,56 @@ class _Filler:
             self._select = (piece.name, value)
             return piece.raw
         if piece.tag == "textarea":
-            self._is_in_text = True
+            self._is_in_textarea = True
             return f"{piece.raw}\n{escape(value, quote=False)}"
-        return _render({**piece.attributes, "value": value}, piece.tag)
+        return _render_tag({**piece.attributes, "value": value}, piece.tag)
 
     def _fill_box(self, piece: _Piece) -> str:
         """Fill a checkbox or radio button. It is selected if its value is among the values."""
-        attributes = {name: it for name, it in piece.attributes.items() if name != "checked"}
+        attributes = {name: text for name, text in piece.attributes.items() if name != "checked"}
         value = piece.attributes.get("value") or "on"
         if value in self._values.get(piece.name, ()):
             self._placed.add((piece.name, value))
             attributes["checked"] = None
-        return _render(attributes, piece.tag)
+        return _render_tag(attributes, piece.tag)
 
     def _fill_option(self, piece: _Piece, name: str, chosen: str) -> str:
-        attributes = {key: it for key, it in piece.attributes.items() if key != "selected"}
+        attributes = {key: text for key, text in piece.attributes.items() if key != "selected"}
         if attributes.get("value") == chosen:
             self._placed.add((name, chosen))
             attributes["selected"] = None
-        return _render(attributes, piece.tag)
+        return _render_tag(attributes, piece.tag)
 
-    def _take(self, name: str) -> str | None:
-        values, place = self._values.get(name, []), self._used.get(name, 0)
-        if place >= len(values):
+    def _next_value(self, name: str) -> str | None:
+        """Return the next value for a field of this name, or None if all are used."""
+        values, index = self._values.get(name, []), self._filled_counts.get(name, 0)
+        if index >= len(values):
             return None
-        self._used[name] = place + 1
-        return values[place]
+        self._filled_counts[name] = index + 1
+        return values[index]
 
 
 def _choose_form(pieces: Sequence[_Piece], path: str, names: frozenset[str]) -> int | None:
     """Choose the form that is submitted to this path and has the most of the named fields."""
-    sent_there = {
+    candidates = {
         piece.form
         for piece in pieces
         if piece.tag == "form"
         and piece.attributes.get("method") == "post"
         and (piece.attributes.get("action") or path).partition("?")[0] == path
     }
-    shared = {
-        form: len({p.name for p in pieces if p.form == form and p.is_field} & names)
-        for form in sent_there
+    matching_fields = {
+        form: len({piece.name for piece in pieces if piece.form == form and piece.is_field} & names)
+        for form in candidates
         if form is not None
     }
-    best = max(shared, key=lambda form: shared[form], default=None)
-    return best if best is not None and shared[best] else None
+    best = max(matching_fields, key=lambda form: matching_fields[form], default=None)
+    return best if best is not None and matching_fields[best] else None
 
 
-def _render(attributes: _Attributes, tag: str) -> str:
-    written = (
+def _render_tag(attributes: _Attributes, tag: str) -> str:
+    rendered = (
         name if value is None else f'{name}="{escape(value)}"'
         for name, value in attributes.items()
     )  # fmt: skip
-    return f"<{' '.join([tag, *written])}>"
+    return f"<{' '.join([tag, *rendered])}>"

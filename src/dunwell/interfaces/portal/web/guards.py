@@ -39,11 +39,14 @@ _MAX_SMALL_FORM_BYTES = 8 * 1024
 
 @asynccontextmanager
 async def open_form(
-    site: PortalSite, request: PortalRequest, read: Callable[[], Awaitable[_Form]], unread: _Form
+    site: PortalSite,
+    request: PortalRequest,
+    read: Callable[[], Awaitable[_Form]],
+    without_session: _Form,
 ) -> AsyncIterator[_Form]:
-    """Yield the form that `read` returns, or `unread` for a large form without a session cookie. A
-    large form counts against the limits of forms in memory until the block ends. Raises what `read`
-    raises, and RateLimited."""
+    """Yield the form that `read` returns, or `without_session` for a large form without a
+    session cookie. A large form counts against the limits of forms in memory until the block
+    ends. Raises what `read` raises, and RateLimited."""
     if _is_small(request):
         yield await read()
         return
@@ -51,15 +54,16 @@ async def open_form(
     async with site.resources.database.connection() as connection:
         user_id = await find_session_user(connection, secret) if secret else None
     if user_id is None:
-        yield unread
+        yield without_session
         return
-    with ExitStack() as holding:
-        holding.enter_context(site.forms_of_user.hold(user_id))
-        holding.enter_context(site.forms_of_all.hold(None))
+    with ExitStack() as limits:
+        limits.enter_context(site.forms_of_user.hold(user_id))
+        limits.enter_context(site.forms_of_all.hold(None))
         yield await read()
 
 
 def _is_small(request: PortalRequest) -> bool:
+    """Return whether the form announces a small length. A form without a length counts as large."""
     announced = request.headers.get("content-length", "0")
     is_announced = announced.isdecimal() and "transfer-encoding" not in request.headers
     return is_announced and int(announced) <= _MAX_SMALL_FORM_BYTES
@@ -86,9 +90,11 @@ def signed_in(handler: Handler) -> RouteHandler:
         person = await site.find_person(request)
         if person is None:
             return site.redirect_to_sign_in(request)
-        answer = await handler(site, request, person)
+        response = await handler(site, request, person)
         return (
-            await restore_typed(site, request, person, answer) if person.has_kept_forms else answer
+            await restore_typed(site, request, person, response)
+            if person.has_kept_forms
+            else response
         )
 
     return run
@@ -101,10 +107,10 @@ def takes_form(handler: FormHandler) -> RouteHandler:
             person = await site.find_person(request)
             if person is None or not person.is_form_token(fields["token"]):
                 return await render_stale_form_page(site, request, fields, person)
-            answer = await handler(site, request, person, fields)
-            if person.has_kept_forms and answer.status_code == 303:
+            response = await handler(site, request, person, fields)
+            if person.has_kept_forms and response.status_code == 303:
                 await forget_typed(site, request, person)
-            return answer
+            return response
 
     return run
 
@@ -119,8 +125,8 @@ def at_merchant(handler: MerchantHandler) -> RouteHandler:
 
 
 def in_preview_turn(handler: MerchantHandler) -> MerchantHandler:
-    """Render a page with one message or one simulated claim in the user's turn, within the limits
-    of `PreviewTurns`."""
+    """Run a handler that renders one message or simulates one claim when it is the user's turn,
+    within the limits of `PreviewTurns`."""
 
     @wraps(handler)
     async def run(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:

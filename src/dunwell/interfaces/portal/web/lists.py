@@ -1,4 +1,4 @@
-"""What the pages of lists share: pages, days, sorting, and the assignee filter."""
+"""What the pages of lists share: loading a page, days, sorting, and the assignee filter."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -51,20 +51,21 @@ def compute_day_span(
 
 
 class Sorting(msgspec.Struct, frozen=True, gc=False):
-    """usual: the sorting of a URL without one."""
+    """The sorting of a list. `default` is the sorting of a URL that names none."""
 
     column: str
     is_descending: bool
-    usual: str
+    default: str
 
     @property
-    def word(self) -> str:
-        """Return the sorting for the URL, "" for the usual one."""
+    def parameter(self) -> str:
+        """Return the sorting as the URL names it, "" for the default."""
         given = f"{'-' if self.is_descending else ''}{self.column}"
-        return "" if given == self.usual else given
+        return "" if given == self.default else given
 
-    def turn(self, column: str) -> str:
-        """Return the sorting that a column's heading links to. A second click reverses it."""
+    def reverse(self, column: str) -> str:
+        """Return the sorting to which the heading of a column links. A second click reverses the
+        order."""
         goes_down = column == self.column and not self.is_descending
         return f"{'-' if goes_down else ''}{column}"
 
@@ -75,10 +76,10 @@ class Sorting(msgspec.Struct, frozen=True, gc=False):
         return "descending" if self.is_descending else "ascending"
 
 
-def parse_sorting(given: str, offered: Collection[str], usual: str) -> Sorting:
-    """Parse the sorting. Return the usual one if it is not offered."""
-    word = given if given.removeprefix("-") in offered else usual
-    return Sorting(word.removeprefix("-"), word.startswith("-"), usual)
+def parse_sorting(given: str, offered: Collection[str], default: str) -> Sorting:
+    """Return the sorting that the URL names, or the default if it is not one of those offered."""
+    parameter = given if given.removeprefix("-") in offered else default
+    return Sorting(parameter.removeprefix("-"), parameter.startswith("-"), default)
 
 
 AssigneeChoice: TypeAlias = Literal["", "mine", "nobodys"]
@@ -102,7 +103,7 @@ async def list_assignable_users(work: Work, access: MerchantAccess) -> Sequence[
     work.require(Right.READ_CLAIMS)
     if not access.may(Right.ANSWER):
         return ()
-    return await list_colleagues(work.tx, work.merchant_id, of_all=not access.is_outsider)
+    return await list_colleagues(work.tx, work.merchant_id, of_all=not access.is_merchant_staff)
 
 
 def parse_assignee(fields: FormFields, name: str) -> UUID | None:

@@ -21,9 +21,9 @@ from dunwell.platform.errors import InvalidRequest, RateLimited, Unavailable
 from dunwell.platform.http.server import INPUT_ENDED
 from dunwell.platform.metrics import REGISTRY
 
-_Made = TypeVar("_Made")
+_Result = TypeVar("_Result")
 _RETRY_SECONDS = 5
-_ended = prometheus_client.Counter(
+_finished_previews = prometheus_client.Counter(
     "dunwell_portal_previews", "Pages with a rendered message, by how they ended.",
     ("outcome",), registry=REGISTRY,
 )  # fmt: skip
@@ -78,57 +78,60 @@ class PreviewTurns:
         )
 
     async def run(
-        self, request: Request, user_id: UUID, make: Callable[[], Awaitable[_Made]]
-    ) -> _Made:
-        """Return or raise what `make` does, when it is the user's turn. Raises PreviewBusy,
-        PreviewTooSlow, and InvalidRequest if the browser disconnected and `make` was cancelled."""
-        made = asyncio.ensure_future(self._run_in_turn(user_id, make))
-        gone = asyncio.ensure_future(_wait_until_gone(request))
+        self, request: Request, user_id: UUID, render: Callable[[], Awaitable[_Result]]
+    ) -> _Result:
+        """Return or raise what `render` does, when it is the user's turn. Raises PreviewBusy,
+        PreviewTooSlow, and InvalidRequest if the browser disconnected and `render` was
+        cancelled."""
+        rendering = asyncio.ensure_future(self._run_in_turn(user_id, render))
+        disconnect = asyncio.ensure_future(_wait_until_disconnected(request))
         try:
-            await asyncio.wait((made, gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((rendering, disconnect), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for each in (made, gone):
+            for each in (rendering, disconnect):
                 each.cancel()
-            await asyncio.wait((made, gone))
-            if not gone.cancelled():
-                gone.exception()  # A failed connection counts as disconnected.
-        if made.cancelled():
-            _ended.labels("gone").inc()
+            await asyncio.wait((rendering, disconnect))
+            if not disconnect.cancelled():
+                disconnect.exception()  # A failed connection counts as disconnected.
+        if rendering.cancelled():
+            _finished_previews.labels("gone").inc()
             raise InvalidRequest("The connection ended before the page was ready.")
-        return made.result()
+        return rendering.result()
 
-    async def _run_in_turn(self, user_id: UUID, make: Callable[[], Awaitable[_Made]]) -> _Made:
+    async def _run_in_turn(
+        self, user_id: UUID, render: Callable[[], Awaitable[_Result]]
+    ) -> _Result:
         try:
             async with self.turn(user_id):
-                return await self._render_in_time(make)
+                return await self._render_in_time(render)
         except PreviewBusy:
-            _ended.labels("busy").inc()
+            _finished_previews.labels("busy").inc()
             raise
 
-    async def _render_in_time(self, make: Callable[[], Awaitable[_Made]]) -> _Made:
+    async def _render_in_time(self, render: Callable[[], Awaitable[_Result]]) -> _Result:
         try:
             async with asyncio.timeout(self.limits.seconds) as limit:
-                made = await make()
+                result = await render()
         except TimeoutError:
             if not limit.expired():
                 raise
-            _ended.labels("slow").inc()
+            _finished_previews.labels("slow").inc()
             raise PreviewTooSlow(self.limits.seconds) from None
-        _ended.labels("made").inc()
-        return made
+        _finished_previews.labels("made").inc()
+        return result
 
     @asynccontextmanager
     async def turn(self, user_id: UUID) -> AsyncIterator[None]:
         """Wait for the user's turn and hold it. Raises PreviewBusy."""
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as stack:
             try:
-                await held.enter_async_context(self._queue.slot(user_id, 0))
+                await stack.enter_async_context(self._queue.slot(user_id, 0))
             except (RateLimited, Unavailable):
                 raise PreviewBusy from None
             yield
 
 
-async def _wait_until_gone(request: Request) -> None:
+async def _wait_until_disconnected(request: Request) -> None:
     """Return when the browser has disconnected. A browser that closes a connection ends its side
     first and sends nothing more until the response is written, so that counts as disconnected."""
     waiting = [asyncio.ensure_future(_wait_for_disconnect(request))]

@@ -177,7 +177,7 @@ class PortalSite(WebSite):
             form_token=person.csrf if person else "",
             rights=frozenset(str(each) for each in rights),
             today=today,
-            carried=request.carried,
+            kept_query=request.kept_query,
             done=request.get_parameter("done") if request.method in ("GET", "HEAD") else "",
             path=request.scope["path"],
         )
@@ -208,28 +208,32 @@ class PortalSite(WebSite):
         """Redirect to the sign-in page, which redirects back."""
         return build_redirect(build_address("sign_in", next=request.own_address))
 
-    def set_session_cookie(self, answer: Response, secret: str) -> None:
+    def set_session_cookie(self, response: Response, secret: str) -> None:
         """Set the session cookie. An empty secret deletes it."""
         cookie = render_cookie(SESSION_COOKIE, secret, is_secure=self.is_secure)
-        answer.headers.append("Set-Cookie", cookie)
+        response.headers.append("Set-Cookie", cookie)
 
-    def set_language_cookie(self, request: PortalRequest, answer: Response) -> None:
+    def set_language_cookie(self, request: PortalRequest, response: Response) -> None:
         """Keep the chosen language in a cookie."""
         chosen = request.chosen_language
         if chosen in self.pages.codes:
             cookie = f"{LANGUAGE_COOKIE}={chosen}; Path=/portal; HttpOnly; SameSite=Lax"
             secure = "; Secure" if self.is_secure else ""
-            answer.headers.append("Set-Cookie", f"{cookie}; Max-Age=31536000{secure}")
+            response.headers.append("Set-Cookie", f"{cookie}; Max-Age=31536000{secure}")
 
     def _choose_language(self, request: PortalRequest, person: SignedInUser | None) -> str:
-        known = self.pages.codes
+        codes = self.pages.codes
         chosen = next(
-            (each for each in (request.chosen_language, request.cookie_language) if each in known),
+            (each for each in (request.chosen_language, request.cookie_language) if each in codes),
             "",
         )
-        own = person.language if person else None
+        preferred = person.language if person else None
         return choose_language(
-            known, chosen or None, claims=own, accepted=request.accepted_languages, merchants=""
+            codes,
+            chosen or None,
+            preferred=preferred,
+            accepted=request.accepted_languages,
+            fallback="",
         )
 
 

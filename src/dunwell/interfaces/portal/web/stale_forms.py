@@ -36,10 +36,10 @@ class StalePage(Page, frozen=True):
 
 
 # Never shown and never stored, in any form.
-_SECRET = frozenset({"code", "answer", "authorization"})
+_SECRET_FIELDS = frozenset({"code", "answer", "authorization"})
 _SECRET_PREFIXES = ("password", "confirm_", "known_")
 # Hidden in every form.
-_HIDDEN = frozenset(
+_HIDDEN_FIELDS = frozenset(
     {
         "token", "do", "next", "username", "session", "factor", "place", "first", "form_id",
         "revision", "order_revision", "seen", "check", "step", "endpoint", "counterpart",
@@ -47,7 +47,7 @@ _HIDDEN = frozenset(
     }
 )  # fmt: skip
 # Hidden in these forms, and visible in others.
-_HIDDEN_ON: Mapping[str, frozenset[str]] = {
+_HIDDEN_FIELDS_OF_PAGE: Mapping[str, frozenset[str]] = {
     "bulk": frozenset({"action", "claim", "which"}),
     "unmatched_messages": frozenset({"key", "after"}),
     "workflow": frozenset({"name", "after", "show"}),
@@ -60,14 +60,18 @@ _HIDDEN_ON: Mapping[str, frozenset[str]] = {
 }
 # A merchant file may contain a webhook's authorization: it is shown to the user who sent it, and
 # not stored.
-_NOT_KEPT_ON: Mapping[str, frozenset[str]] = {"settings_changes": frozenset({"text"})}
+_NOT_STORED_FIELDS_OF_PAGE: Mapping[str, frozenset[str]] = {"settings_changes": frozenset({"text"})}
 _PAGES = {path: page for page, path in PATHS.items()}
 
 
 def is_typed(page: str, name: str) -> bool:
     """Return whether users enter this field of the page's forms, and it is not a secret."""
-    is_secret = name in _SECRET or name.startswith(_SECRET_PREFIXES)
-    return not is_secret and name not in _HIDDEN and name not in _HIDDEN_ON.get(page, ())
+    is_secret = name in _SECRET_FIELDS or name.startswith(_SECRET_PREFIXES)
+    return (
+        not is_secret
+        and name not in _HIDDEN_FIELDS
+        and name not in _HIDDEN_FIELDS_OF_PAGE.get(page, ())
+    )
 
 
 def list_typed(route: str, fields: FormFields) -> list[str]:
@@ -84,7 +88,7 @@ def choose_kept(route: str, fields: FormFields) -> dict[str, list[str]]:
 def is_restored(route: str, name: str) -> bool:
     """Return whether the field is stored and restored."""
     page = _PAGES.get(route, "")
-    return is_typed(page, name) and name not in _NOT_KEPT_ON.get(page, ())
+    return is_typed(page, name) and name not in _NOT_STORED_FIELDS_OF_PAGE.get(page, ())
 
 
 # Headers of the response that change when the values are restored.
@@ -108,32 +112,34 @@ async def render_stale_form_page(
 
 
 async def restore_typed(
-    site: PortalSite, request: PortalRequest, person: SignedInUser, answer: Response
+    site: PortalSite, request: PortalRequest, person: SignedInUser, response: Response
 ) -> Response:
     """Return the page with the values that the user had entered before the session ended, if they
     are stored."""
-    is_page = answer.headers.get("Content-Type", "").startswith("text/html")
+    is_page = response.headers.get("Content-Type", "").startswith("text/html")
     # A script that polls a page does not restore the form.
     is_opened = request.headers.get("sec-fetch-dest", "document") == "document"
-    if not (request.method == "GET" and answer.status_code == 200 and is_page and is_opened):
-        return answer
+    if not (request.method == "GET" and response.status_code == 200 and is_page and is_opened):
+        return response
     async with site.resources.database.transaction() as tx:
         values = await load_kept_form(tx, person.user_id, request.own_address, site.now())
     if values is None:
-        return answer
+        return response
     language = site.build_context(request).language
-    words = site.pages.read_words(language, "_restored.html", "restored")
+    notice_macro = site.pages.get_variable(language, "_restored.html", "restored")
     filled = fill_form(
-        bytes(answer.body).decode(),
+        bytes(response.body).decode(),
         request.scope["path"],
         values,
         is_filled=lambda name: is_restored(request.route, name),
-        notice=words,
+        notice=notice_macro,
     )
     if filled is None:
-        return answer
+        return response
     return Response(
-        filled, 200, {name: it for name, it in answer.headers.items() if name not in _REPLACED}
+        filled,
+        200,
+        {name: text for name, text in response.headers.items() if name not in _REPLACED},
     )
 
 
@@ -153,5 +159,5 @@ async def _find_owner(
         secret = site.get_session_secret(request)
         async with site.resources.database.connection() as connection:
             user_id = await find_session_user(connection, secret) if secret else None
-    is_theirs = user_id is not None and is_form_of_user(fields["token"], user_id)
-    return user_id if is_theirs else None
+    is_users_form = user_id is not None and is_form_of_user(fields["token"], user_id)
+    return user_id if is_users_form else None

@@ -50,33 +50,33 @@ class Upload:
     too_large: frozenset[str] = frozenset()
 
 
-FormHandler: TypeAlias = Callable[
+UploadHandler: TypeAlias = Callable[
     [PortalSite, PortalRequest, MerchantAccess, Upload], Awaitable[Response]
 ]
 
 
-def takes_upload_at_merchant(handler: FormHandler) -> RouteHandler:
+def takes_upload_at_merchant(handler: UploadHandler) -> RouteHandler:
     """Guard a handler like `takes_form_at_merchant`, for a form that may carry files."""
 
     @wraps(handler)
     async def run(site: PortalSite, request: PortalRequest) -> Response:
         async with open_form(
-            site, request, partial(_read, request), Upload(FormFields({}))
+            site, request, partial(_read_upload, request), Upload(FormFields({}))
         ) as upload:
             person = await site.find_person(request)
             if person is None or not person.is_form_token(upload.fields["token"]):
                 return await render_stale_form_page(site, request, upload.fields, person)
-            answer = await handler(
+            response = await handler(
                 site, request, await site.get_merchant_access(request, person), upload
             )
-            if person.has_kept_forms and answer.status_code == 303:
+            if person.has_kept_forms and response.status_code == 303:
                 await forget_typed(site, request, person)
-            return answer
+            return response
 
     return run
 
 
-async def _read(request: PortalRequest) -> Upload:
+async def _read_upload(request: PortalRequest) -> Upload:
     """Read the form. Raises ForeignForm, InvalidRequest and PayloadTooLarge."""
     if not request.headers.get("content-type", "").lower().startswith(MEDIA_TYPE):
         return Upload(await request.read_session_form())
@@ -92,8 +92,10 @@ async def _read(request: PortalRequest) -> Upload:
             # A file field without a chosen file sends an empty one.
             if content:
                 files[part.name] = content
-    plain = {name: [each.replace("\0", "") for each in texts] for name, texts in values.items()}
-    return Upload(FormFields(plain), files, frozenset(too_large))
+    cleaned_values = {
+        name: [each.replace("\0", "") for each in texts] for name, texts in values.items()
+    }
+    return Upload(FormFields(cleaned_values), files, frozenset(too_large))
 
 
 def _refuse_large_text(part: FormPart, limit: int) -> None:

@@ -49,12 +49,13 @@ class EndpointsPage(Page, frozen=True):
 
 class EndpointPage(Page, frozen=True):
     """One endpoint. `filters` are the filters of the log, as in the query. `since_error` is the
-    fault of the entered day. `again` is the number of deliveries that were just scheduled again."""
+    fault of the entered day. `replayed` is the number of deliveries that were just scheduled
+    again."""
 
     template: ClassVar[str] = "endpoint.html"
     area: ClassVar[str] = "endpoints"
 
-    known: EndpointWithHealth
+    endpoint_state: EndpointWithHealth
     gap_report: DeliveryGapReport
     first_number: int
     types: Sequence[str]
@@ -62,8 +63,8 @@ class EndpointPage(Page, frozen=True):
     deliveries: Sequence[LoggedDelivery]
     after: str
     next_cursor: str | None
-    done_here: str
-    again: int
+    result_code: str
+    replayed: int
     since_error: str = ""
     since_typed: str = ""
 
@@ -75,7 +76,7 @@ class DeliveryPage(Page, frozen=True):
     endpoint_id: UUID
     url: str
     view: DeliveryDetails
-    done_here: str
+    result_code: str
 
 
 class EndpointTestPage(Page, frozen=True):
@@ -94,15 +95,16 @@ class EndpointTestPage(Page, frozen=True):
 
 
 class EndpointSecretPage(Page, frozen=True):
-    """The page before and after a rotation. `until` is when the previous secret expires, while both
-    sign. `new_secret` is shown only in this response."""
+    """The page before and after a rotation. `secret_mark` identifies the current secret, so that
+    a form cannot rotate it twice. `until` is when the previous secret expires, while both sign.
+    `new_secret` is shown only in this response."""
 
     template: ClassVar[str] = "endpoint_secret.html"
     area: ClassVar[str] = "endpoints"
 
     endpoint_id: UUID
     url: str
-    seen: str
+    secret_mark: str
     until: datetime | None
     is_conflict: bool
     new_secret: NewEndpointSecret | None = None
@@ -144,7 +146,7 @@ async def render_endpoint_page(
     wanted = _parse_filter(request)
     first_number = parse_number(request.get_parameter("from")) or 1
     async with site.open_work(access) as work:
-        known = await get_endpoint(work, endpoint_id)
+        endpoint_state = await get_endpoint(work, endpoint_id)
         gap_report = await compute_delivery_gaps(work, endpoint_id, first_number)
         log = await load_page(
             lambda cursor: list_deliveries(
@@ -154,7 +156,7 @@ async def render_endpoint_page(
         )
     given = {"state": wanted.state, "type": wanted.type, "claim": wanted.claim_id}
     page = EndpointPage(
-        known=known,
+        endpoint_state=endpoint_state,
         gap_report=gap_report,
         first_number=first_number,
         types=EVENT_TYPES,
@@ -162,8 +164,8 @@ async def render_endpoint_page(
         deliveries=log.items,
         after=after,
         next_cursor=log.next_cursor,
-        done_here=request.get_parameter("done"),
-        again=parse_number(request.get_parameter("again")) or 0,
+        result_code=request.get_parameter("done"),
+        replayed=parse_number(request.get_parameter("again")) or 0,
         since_error=since_error,
         since_typed=since_typed,
     )
@@ -176,9 +178,11 @@ async def get_delivery_page(
 ) -> Response:
     endpoint_id, event_id = parse_delivery_ids(request)
     async with site.open_work(access) as work:
-        known = await get_endpoint(work, endpoint_id)
+        endpoint_state = await get_endpoint(work, endpoint_id)
         view = await get_delivery(work, endpoint_id, event_id)
-    page = DeliveryPage(endpoint_id, known.endpoint.url, view, request.get_parameter("done"))
+    page = DeliveryPage(
+        endpoint_id, endpoint_state.endpoint.url, view, request.get_parameter("done")
+    )
     return site.render_merchant_page(request, access, page)
 
 
@@ -263,10 +267,10 @@ async def submit_rotation(
             new_secret = await rotate_secret(
                 work, site.resources.keys, endpoint_id, fields["known_secret"]
             )
-            known = await get_endpoint(work, endpoint_id)
+            endpoint_state = await get_endpoint(work, endpoint_id)
     except InvalidState:
         return await _render_secret_page(site, request, access, is_conflict=True)
-    until = known.endpoint.previous_secret_until
+    until = endpoint_state.endpoint.previous_secret_until
     page = EndpointSecretPage(
         endpoint_id, new_secret.url, "", until, is_conflict=False, new_secret=new_secret
     )

@@ -48,7 +48,7 @@ _STEP_FIELDS: Mapping[str, tuple[Field, ...]] = {
 }
 STEP_KINDS = tuple(_STEP_FIELDS)
 # The values of a new step, by its kind.
-_EMPTY: Mapping[str, Mapping[str, Any]] = {
+_DEFAULT_VALUES: Mapping[str, Mapping[str, Any]] = {
     "COMMUNICATION": {
         "channel": "EMAIL", "template": "", "fallbacks": [], "send": "CONTACT_HOURS",
         "attachments": "NONE",
@@ -75,14 +75,16 @@ _SETTINGS_FIELDS = (
 def open_step_form(kind: str, step: Mapping[str, Any] | None, amounts: AmountFormat) -> Form:
     """Return the form of a step. `step` is its JSON form, with or without default values; None
     opens the form of a new step."""
-    flat = {**_EMPTY[kind], "offset": None, **(step or {})}
-    flat["fallbacks"] = {str(place): each for place, each in enumerate(flat.get("fallbacks", ()))}
-    is_business = flat.get("businessDays") is not None
-    flat["days"] = flat.get("businessDays" if is_business else "days")
-    flat["unit"] = "businessDays" if is_business else "days"
-    flat["when"] = flatten_condition(flat.get("when"))
+    values = {**_DEFAULT_VALUES[kind], "offset": None, **(step or {})}
+    values["fallbacks"] = {
+        str(place): each for place, each in enumerate(values.get("fallbacks", ()))
+    }
+    is_business = values.get("businessDays") is not None
+    values["days"] = values.get("businessDays" if is_business else "days")
+    values["unit"] = "businessDays" if is_business else "days"
+    values["when"] = flatten_condition(values.get("when"))
     fields = (Field("name"), *_STEP_FIELDS[kind], *CONDITION_FIELDS)
-    return build_form(fields, flat, amounts)
+    return build_form(fields, values, amounts)
 
 
 def build_step(
@@ -91,7 +93,7 @@ def build_step(
     """Return the step that a form describes, as JSON and without its id. `stored` is the step in
     the draft."""
     parts = content.parts
-    step = {"kind": kind, "name": "", **_EMPTY[kind], **parts}
+    step = {"kind": kind, "name": "", **_DEFAULT_VALUES[kind], **parts}
     if kind == "COMMUNICATION":
         step["fallbacks"] = [*parts.get("fallbacks", {}).values()]
     elif kind == "WAIT" and step.pop("unit", "") == "businessDays" and "days" in step:
@@ -104,8 +106,8 @@ def build_step(
 def open_settings_form(settings: Mapping[str, Any], amounts: AmountFormat) -> Form:
     """Return the form of the settings. `settings` is their JSON form, with or without default
     values."""
-    flat = {"processingStart": "CREATION", "feesNeedContact": True, **settings}
-    return build_form(_SETTINGS_FIELDS, flat, amounts)
+    values = {"processingStart": "CREATION", "feesNeedContact": True, **settings}
+    return build_form(_SETTINGS_FIELDS, values, amounts)
 
 
 def build_settings(content: FormContent) -> dict[str, Any]:
@@ -132,8 +134,8 @@ class PartOutcome:
     is_saved: bool
     problems: PlacedFaults = ()
     conflict: PartConflict | None = None
-    # The revision that the next save must match; "" for the revision that is stored now.
-    seen: str = ""
+    # The revision that the next save must match; "" means the one that is stored now.
+    revision: str = ""
 
 
 def get_amount_format(access: MerchantAccess, draft: DraftOverview, language: str) -> AmountFormat:
@@ -154,7 +156,7 @@ async def save_part(
         return PartOutcome(
             is_saved=False,
             conflict=build_part_conflict(conflict, edit.value),
-            seen=compute_revision(conflict.current),
+            revision=compute_revision(conflict.current),
         )
     except ValidationError:
         pass
@@ -168,16 +170,18 @@ async def check_part(
     work.require(Right.CONFIGURE)
     draft = await get_draft_overview(work, workflow_id, {edit.part: edit.value})
     problems = content.add(locate_part_faults(draft, edit.part, form))
-    return PartOutcome(is_saved=False, problems=problems, seen=edit.expected_revision)
+    return PartOutcome(is_saved=False, problems=problems, revision=edit.expected_revision)
 
 
 def build_part_conflict(conflict: EditConflict, typed: Any) -> PartConflict:
-    theirs = conflict.current
+    """Return the conflict: the last change, and the differences of the stored part from the
+    entered one."""
+    stored = conflict.current
     differences = None
-    if theirs is not None:
-        whole = {**dict.fromkeys(theirs), **typed}
-        differences = compare_part(conflict.part, theirs, whole)
-    return PartConflict(conflict.change, differences, theirs is None)
+    if stored is not None:
+        complete = {**dict.fromkeys(stored), **typed}
+        differences = compare_part(conflict.part, stored, complete)
+    return PartConflict(conflict.change, differences, stored is None)
 
 
 def locate_part_faults(draft: DraftOverview, part: str, form: Form) -> PlacedFaults:

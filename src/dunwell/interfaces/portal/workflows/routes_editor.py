@@ -131,7 +131,7 @@ async def _render_editor_page(
         faults=describe_faults(draft.definition, list_faults_of_no_step(draft)),
         order_revision=compute_revision(draft.parts.get(STEP_ORDER)),
         currency=get_amount_format(access, draft, "").currency,
-        done_here=notice.done,
+        result_code=notice.done,
         is_order_conflict=notice.is_order_conflict,
         conflict_step=notice.conflict_step,
     )
@@ -196,8 +196,8 @@ async def submit_step(
             outcome = await check_part(work, workflow_id, edit, form=form, content=content)
             draft = await get_draft_overview(work, workflow_id, {part: step})
     if outcome.is_saved:
-        to = {"workflow_id": workflow_id, "step_id": step_id}
-        return site.redirect(request, access, "workflow_step", **to, done="saved")
+        path_values = {"workflow_id": workflow_id, "step_id": step_id}
+        return site.redirect(request, access, "workflow_step", **path_values, done="saved")
     status = 409 if outcome.conflict else 422 if is_save else 200
     page = _build_step_page(request, draft, form, kind=kind, step_id=step_id, outcome=outcome)
     page = msgspec.structs.replace(page, extra_rows=count_extra_rows(fields["do"]))
@@ -242,8 +242,8 @@ async def submit_new_step(
                 work, workflow_id, step, parse_step_id(after) if after else None
             )
             if added is not None:
-                to = {"workflow_id": workflow_id, "step_id": added}
-                return site.redirect(request, access, "workflow_step", **to, done="added")
+                path_values = {"workflow_id": workflow_id, "step_id": added}
+                return site.redirect(request, access, "workflow_step", **path_values, done="added")
         edit = PartEdit(part, "", {**step, "id": _NEW_ID})
         outcome = await check_part(work, workflow_id, edit, form=form, content=content)
         draft = await get_draft_overview(work, workflow_id, {part: edit.value})
@@ -255,7 +255,7 @@ async def submit_new_step(
 async def _add_step(
     work: Work, workflow_id: UUID, step: Mapping[str, Any], after: int | None
 ) -> int | None:
-    """Add the step and return its id, or None if it has no valid structure."""
+    """Add the step and return its id, or None if its structure is not valid."""
     try:
         return await add_step(work, workflow_id, step, after=after)
     except ValidationError:
@@ -286,11 +286,11 @@ def _build_step_page(
         draft=draft,
         form=form,
         problems=outcome.problems,
-        seen=outcome.seen or compute_revision(stored),
+        revision=outcome.revision or compute_revision(stored),
         is_saved=outcome.is_saved,
         conflict=outcome.conflict,
         currency=form.amounts.currency,
-        done_here=request.get_parameter("done"),
+        result_code=request.get_parameter("done"),
         kind=kind,
         step_id=step_id,
         after=request.get_parameter("after"),
@@ -351,11 +351,11 @@ def _build_settings_page(
         draft=draft,
         form=form,
         problems=outcome.problems,
-        seen=outcome.seen or compute_revision(draft.parts[SETTINGS]),
+        revision=outcome.revision or compute_revision(draft.parts[SETTINGS]),
         is_saved=outcome.is_saved,
         conflict=outcome.conflict,
         currency=form.amounts.currency,
-        done_here=request.get_parameter("done"),
+        result_code=request.get_parameter("done"),
     )
 
 

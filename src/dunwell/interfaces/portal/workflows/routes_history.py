@@ -63,21 +63,21 @@ _DOWNLOAD_HEADERS = {
 
 
 def render_file(
-    workflow: WorkflowOverview, version: VersionDetails, form: str, content_type: str
+    workflow: WorkflowOverview, version: VersionDetails, file_format: str, content_type: str
 ) -> Response:
-    text = render_text(version.definition, form)
+    text = render_text(version.definition, file_format)
     name = _NOT_IN_FILE_NAMES.sub("-", f"{workflow.name}-{version.row.name}").strip("-")
     headers = {
         "Content-Type": f"{content_type}; charset=utf-8",
-        "Content-Disposition": render_disposition(f"{name}.{form}"),
+        "Content-Disposition": render_disposition(f"{name}.{file_format}"),
         **_DOWNLOAD_HEADERS,
     }
     return Response(text.encode(), 200, headers)
 
 
-def render_text(definition: Definition, form: str = "yaml") -> str:
+def render_text(definition: Definition, file_format: str = "yaml") -> str:
     document = render_document(definition)
-    if form == "yaml":
+    if file_format == "yaml":
         return render_yaml(document)
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
@@ -91,7 +91,7 @@ class WorkflowHistoryPage(Page, frozen=True):
     workflow: WorkflowOverview
     versions: Sequence[VersionRow]
     max_counted: int
-    done_here: str
+    result_code: str
 
 
 class WorkflowVersionPage(Page, frozen=True):
@@ -216,12 +216,12 @@ async def get_comparison_page(
         ]
         before = chosen[0] or names[max(0, len(names) - 2)]
         after = chosen[1] or names[-1]
-        one = await get_version_details(work, workflow_id, before)
-        other = await get_version_details(work, workflow_id, after)
-    found = compare_version_details(one, other)
+        before_version = await get_version_details(work, workflow_id, before)
+        after_version = await get_version_details(work, workflow_id, after)
+    found = compare_version_details(before_version, after_version)
     page = WorkflowComparisonPage(
         workflow=workflow, names=names, before=before, after=after, verdict=found.verdict,
-        differences=found.differences, currency=get_currency(access, other),
+        differences=found.differences, currency=get_currency(access, after_version),
     )  # fmt: skip
     return site.render_merchant_page(request, access, page)
 
@@ -232,13 +232,13 @@ async def send_version_file(
 ) -> Response:
     """Download the version in the format that `dunwell workflow show` prints and that can be
     imported."""
-    workflow_id, form = parse_path_id(request, "workflow_id"), request.path_params["form"]
-    if form not in _CONTENT_TYPES:
-        raise NotFound("There is no such form of a file.")
+    workflow_id, file_format = parse_path_id(request, "workflow_id"), request.path_params["form"]
+    if file_format not in _CONTENT_TYPES:
+        raise NotFound("There is no such file format.")
     async with site.open_work(access) as work:
         workflow = await get_workflow_overview(work, workflow_id)
         version = await get_version_details(work, workflow_id, request.path_params["version"])
-    return render_file(workflow, version, form, _CONTENT_TYPES[form])
+    return render_file(workflow, version, file_format, _CONTENT_TYPES[file_format])
 
 
 def find_newest_revision(workflow: WorkflowOverview) -> UUID | None:
@@ -274,51 +274,53 @@ async def submit_file(
     """Preview the import, or import the file as the draft. A draft that was changed in the meantime
     is not overwritten."""
     workflow_id = parse_path_id(request, "workflow_id")
-    read = await _read(site, access, fields.text("text"))
-    if read.definition is None or fields["do"] != "import":
+    parsed = await _parse_file(site, access, fields.text("text"))
+    if parsed.definition is None or fields["do"] != "import":
         return await _render_page(
-            site, request, access, read, status=200 if read.definition else 422
+            site, request, access, parsed, status=200 if parsed.definition else 422
         )
     known_id = parse_form_id(fields, "known_newest")
     try:
         async with site.open_work(access) as work:
-            await replace_draft(work, workflow_id, read.definition, expected_id=known_id)
+            await replace_draft(work, workflow_id, parsed.definition, expected_id=known_id)
     except InvalidState:
-        return await _render_page(site, request, access, read, is_conflict=True, status=409)
+        return await _render_page(site, request, access, parsed, is_conflict=True, status=409)
     return site.redirect(request, access, "workflow", workflow_id=workflow_id, done="imported")
 
 
 async def _render_page(
-    site: PortalSite, request: PortalRequest, access: MerchantAccess, read: _ParsedFile | None, *,
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, parsed: _ParsedFile | None, *,
     is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     workflow_id = parse_path_id(request, "workflow_id")
     async with site.open_work(access) as work:
         draft = await get_draft_overview(work, workflow_id)
         workflow = await get_workflow_overview(work, workflow_id)
-    given = read.definition if read else None
+    given = parsed.definition if parsed else None
     page = WorkflowFilePage(
         workflow=workflow,
-        text=read.text if read else render_text(draft.definition),
+        text=parsed.text if parsed else render_text(draft.definition),
         newest=find_newest_revision(workflow),
         is_checked=given is not None,
         is_conflict=is_conflict,
-        unreadable=read.unreadable if read else "",
-        faults=read.faults if read else (),
+        unreadable=parsed.unreadable if parsed else "",
+        faults=parsed.faults if parsed else (),
         differences=compare_parts(draft.parts, list_parts(given)) if given else (),
         currency=draft.definition.settings.currency or access.merchant.configuration.currency,
     )
     return site.render_merchant_page(request, access, page, status)
 
 
-async def _read(site: PortalSite, access: MerchantAccess, text: str) -> _ParsedFile:
+async def _parse_file(site: PortalSite, access: MerchantAccess, text: str) -> _ParsedFile:
     documents, key = site.services.documents, access.person.user_id
     try:
-        given, read = await documents.read(text, key, lambda value: _parse_definition(value, text))
-        if isinstance(read, Definition):
-            return _ParsedFile(text, read)
-        lines = await documents.list_lines(text, list_places(given, read), key)
-        return _ParsedFile(text, faults=sort_faults(read, lines))
+        given, parsed = await documents.read(
+            text, key, lambda value: _parse_definition(value, text)
+        )
+        if isinstance(parsed, Definition):
+            return _ParsedFile(text, parsed)
+        lines = await documents.list_lines(text, list_places(given, parsed), key)
+        return _ParsedFile(text, faults=sort_faults(parsed, lines))
     except InvalidDocument as error:
         return _ParsedFile(text, unreadable=build_unreadable_file("file", error).message)
 

@@ -99,7 +99,7 @@ class WorkflowsPage(Page, frozen=True):
     is_switched: bool
     # Claims are counted up to this number.
     max_counted: int
-    done_here: str
+    result_code: str
     name: str = ""
     copied_workflow: str = ""
     faults: Sequence[str] = ()
@@ -117,18 +117,18 @@ class WorkflowManagePage(Page, frozen=True):
     name: str
     faults: Sequence[str]
     refusal: str
-    done_here: str
+    result_code: str
 
 
 class WorkflowSwitchPage(Page, frozen=True):
-    """The preview of the switch. `seen` is the revision of the scenarios that the page shows, so
+    """The preview of the switch. `revision` is that of the scenarios that the page shows, so
     that a later change is detected."""
 
     template: ClassVar[str] = "switch.html"
     area: ClassVar[str] = "workflows"
 
     report: SwitchReport
-    seen: str
+    revision: str
     is_conflict: bool = False
     is_unticked: bool = False
 
@@ -171,7 +171,7 @@ async def _render_list_page(
     page = WorkflowsPage(
         workflows=workflows, scenarios=scenarios, is_switched=is_switched,
         max_counted=MAX_COUNTED_CLAIMS,
-        done_here=request.get_parameter("done"), name=name, copied_workflow=copied_workflow,
+        result_code=request.get_parameter("done"), name=name, copied_workflow=copied_workflow,
         faults=faults or (),
     )  # fmt: skip
     return site.render_merchant_page(request, access, page, 422 if faults else 200)
@@ -230,7 +230,7 @@ async def _render_manage_page(
     page = WorkflowManagePage(
         workflow=workflow, max_counted=MAX_COUNTED_CLAIMS, name=name or workflow.name,
         faults=faults or (),
-        refusal=refusal, done_here=request.get_parameter("done"),
+        refusal=refusal, result_code=request.get_parameter("done"),
     )  # fmt: skip
     return site.render_merchant_page(
         request, access, page, 422 if faults else 409 if refusal else 200
@@ -268,7 +268,9 @@ async def submit_switch(
 def _compute_switch_revision(report: SwitchReport) -> str:
     """Return the revision of the scenarios and their workflows. Claims do not count: their number
     changes all the time."""
-    shown = [(e.scenario_id, e.name, e.version_id, e.is_default) for e in report.scenarios]
+    shown = [
+        (each.scenario_id, each.name, each.version_id, each.is_default) for each in report.scenarios
+    ]
     return compute_revision(shown)
 
 

@@ -45,7 +45,7 @@ from dunwell.operations.jobs.jobs import TooManyJobs
 from dunwell.operations.jobs.previews.draft_previews import find_draft_preview, start_preview
 from dunwell.platform.errors import InvalidState, ValidationError
 
-# The worker counts the claims if there are more.
+# If more claims are affected, the worker computes their next contacts.
 _MAX_INLINE_CLAIMS = 200
 _MAX_LISTED_CLAIMS = 20
 
@@ -67,13 +67,15 @@ async def submit_publication(
         async with site.open_work(access) as work:
             work.require(Right.PUBLISH)
             draft = await get_draft_overview(work, workflow_id)
-            ticks = _parse_reviewed_changes(fields, draft.changes)
+            reviewed = _parse_reviewed_changes(fields, draft.changes)
             await publish_workflow(
                 work, workflow_id, comment or None,
-                expected_id=parse_form_id(fields, "known_draft"), ticks=ticks,
+                expected_id=parse_form_id(fields, "known_draft"), reviewed=reviewed,
             )  # fmt: skip
-    except ChangesNotReviewed as unseen:
-        return await _render_page(site, request, access, comment=comment, unseen=unseen, status=409)
+    except ChangesNotReviewed as refusal:
+        return await _render_page(
+            site, request, access, comment=comment, refusal=refusal, status=409
+        )
     except ValidationError as refusal:
         has_control_characters = any(fault.path == "/comment" for fault in refusal.faults)
         return await _render_page(
@@ -119,9 +121,9 @@ async def redirect_to_publication(
     return site.redirect(request, access, "workflow_publish", workflow_id=workflow_id)
 
 
-async def _render_page(  # noqa: PLR0913 - what became of the form, by name
+async def _render_page(  # noqa: PLR0913 - one parameter for each result of the form
     site: PortalSite, request: PortalRequest, access: MerchantAccess, *, comment: str = "",
-    unseen: ChangesNotReviewed | None = None, is_conflict: bool = False,
+    refusal: ChangesNotReviewed | None = None, is_conflict: bool = False,
     has_control_characters: bool = False,
     status: int = 200,
 ) -> Response:  # fmt: skip
@@ -134,12 +136,12 @@ async def _render_page(  # noqa: PLR0913 - what became of the form, by name
         next_contacts = None
         if 0 < affected_claims <= _MAX_INLINE_CLAIMS:
             next_contacts = await _load_next_contacts(site, work, draft, affected_claims)
-    came = [each.change_id for each in unseen.came] if unseen else []
-    unticked = [each.change_id for each in unseen.unticked] if unseen else []
+    new_changes = [each.change_id for each in refusal.new_changes] if refusal else []
+    unticked = [each.change_id for each in refusal.unapproved] if refusal else []
     page = PublishWorkflowPage(
         draft=draft,
         faults=describe_faults(draft.definition, draft.faults),
-        authors=group_changes(draft.changes, access.actor, new=came, unticked=unticked),
+        authors=group_changes(draft.changes, access.actor, new=new_changes, unticked=unticked),
         affected_claims=affected_claims,
         unaffected_claims=_count_claims(workflow) - affected_claims,
         max_counted=MAX_COUNTED_CLAIMS,
@@ -148,8 +150,8 @@ async def _render_page(  # noqa: PLR0913 - what became of the form, by name
         outlook=build_outlook_figures(preview.found) if preview else None,
         currency=get_amount_format(access, draft, "").currency,
         comment=comment,
-        is_conflict=is_conflict or bool(came),
-        is_unticked=bool(unticked) and not came,
+        is_conflict=is_conflict or bool(new_changes),
+        is_unticked=bool(unticked) and not new_changes,
         has_control_characters=has_control_characters,
     )
     return site.render_merchant_page(request, access, page, status)
@@ -161,8 +163,8 @@ async def _load_next_contacts(
     if draft.current is None:
         return None
     change = MinorVersionChange(draft.current, draft.definition, affected_claims)
-    asked = PreviewScope(0, _MAX_LISTED_CLAIMS)
-    return build_next_contacts_view(await preview_effects(work, site.resources.keys, change, asked))
+    scope = PreviewScope(0, _MAX_LISTED_CLAIMS)
+    return build_next_contacts_view(await preview_effects(work, site.resources.keys, change, scope))
 
 
 def _count_claims(workflow: WorkflowOverview) -> int:
@@ -195,10 +197,10 @@ async def submit_discard_form(
     )
     try:
         async with site.open_work(access) as work:
-            is_gone = await discard_draft_or_workflow(work, workflow_id, expected_id=known_id)
+            is_deleted = await discard_draft_or_workflow(work, workflow_id, expected_id=known_id)
     except InvalidState as refusal:
         return await _render_discard_page(site, request, access, refusal=refusal)
-    if is_gone:
+    if is_deleted:
         return site.redirect(request, access, "workflows", done="gone")
     return site.redirect(request, access, "workflow", workflow_id=workflow_id, done="discarded")
 

@@ -157,15 +157,16 @@ def group_changes(
     groups = [
         AuthorChanges(
             key=key,
-            kind=own[0].actor_kind,
-            name=own[0].name or own[0].actor_id or "",
-            is_own=own[0].is_of(actor.kind, actor.actor_id),
-            is_open=any(each.change_id in unticked for each in own),
+            kind=author_changes[0].actor_kind,
+            name=author_changes[0].name or author_changes[0].actor_id or "",
+            is_own=author_changes[0].is_of(actor.kind, actor.actor_id),
+            is_open=any(each.change_id in unticked for each in author_changes),
             changes=[
-                AuthorChange(each, _compare_change(each), each.change_id in new) for each in own
+                AuthorChange(each, _compare_change(each), each.change_id in new)
+                for each in author_changes
             ],
         )
-        for key, own in by_author.items()
+        for key, author_changes in by_author.items()
     ]
     return sorted(groups, key=lambda each: not each.is_own)
 
@@ -181,15 +182,16 @@ def _compare_change(change: DraftChange) -> PartDifference | None:
 
 
 class StepCard(msgspec.Struct, frozen=True, gc=False):
-    """One step in the editor. `day` is the calendar day of the process; `is_approximate` is true if
-    waits in business days, or after a letter, precede it. `seen` is the step's revision."""
+    """One step in the editor. `day` is the number of calendar days since the workflow started;
+    `is_approximate` is true if waits in business days, or after a letter, precede the step.
+    `revision` is that of the step."""
 
     step: Mapping[str, Any]
     day: int
     is_approximate: bool
     is_changed: bool
     faults: Sequence[Fault]
-    seen: str
+    revision: str
     is_first: bool
     is_last: bool
 
@@ -204,7 +206,7 @@ class WorkflowEditorPage(Page, frozen=True):
     faults: Sequence[DraftFault]
     order_revision: str
     currency: str
-    done_here: str
+    result_code: str
     is_order_conflict: bool = False
     conflict_step: str = ""
 
@@ -219,19 +221,19 @@ class PartConflict(msgspec.Struct, frozen=True, gc=False):
 
 
 class PartPage(Page, frozen=True):
-    """The form of a step or of the settings. `problems` are faults with their fields. `seen` is the
-    part's revision. `is_saved` is true if the draft contains what the form shows."""
+    """The form of a step or of the settings. `problems` are faults with their fields. `revision`
+    is that of the part. `is_saved` is true if the draft contains what the form shows."""
 
     area: ClassVar[str] = "workflows"
 
     draft: DraftOverview
     form: Form
     problems: PlacedFaults
-    seen: str
+    revision: str
     is_saved: bool
     conflict: PartConflict | None
     currency: str
-    done_here: str
+    result_code: str
 
 
 class WorkflowStepPage(PartPage, frozen=True, kw_only=True):
@@ -260,12 +262,12 @@ def build_step_cards(draft: DraftOverview, postal_days: int) -> list[StepCard]:
             day=day,
             is_approximate=is_approximate,
             is_changed=step.id in changed,
-            faults=[each for each in draft.faults if _is_fault_of_step(each, place)],
-            seen=compute_revision(draft.parts[name_step(step.id)]),
-            is_first=place == 0,
-            is_last=place == len(steps) - 1,
+            faults=[each for each in draft.faults if _is_fault_of_step(each, index)],
+            revision=compute_revision(draft.parts[name_step(step.id)]),
+            is_first=index == 0,
+            is_last=index == len(steps) - 1,
         )
-        for place, (step, (day, is_approximate)) in enumerate(
+        for index, (step, (day, is_approximate)) in enumerate(
             zip(steps, compute_step_days(steps, postal_days), strict=True)
         )
     ]
@@ -277,8 +279,8 @@ def list_faults_of_no_step(draft: DraftOverview) -> list[Fault]:
 
 
 def compute_step_days(steps: Sequence[Step], postal_days: int) -> Iterator[tuple[int, bool]]:
-    """Yield for each step the earliest day of the process on which it is due, counted from 0, and
-    whether this day is approximate.
+    """Yield for each step the earliest day on which it is due, counted from 0 at the start of the
+    workflow, and whether this day is approximate.
 
     It is approximate after a wait in business days, of which five count as a week, and after a
     letter: the wait after it begins when the letter should have arrived.
@@ -296,6 +298,6 @@ def compute_step_days(steps: Sequence[Step], postal_days: int) -> Iterator[tuple
             is_approximate = is_approximate or bool(business)
 
 
-def _is_fault_of_step(fault: Fault, place: int) -> bool:
-    root = f"/steps/{place}"
+def _is_fault_of_step(fault: Fault, index: int) -> bool:
+    root = f"/steps/{index}"
     return fault.path == root or fault.path.startswith(f"{root}/")

@@ -36,7 +36,7 @@ from dunwell.platform.text.translation import LazyText
 
 @dataclass(frozen=True, slots=True)
 class PreviewJobState:
-    """`found` is None until the job has ended."""
+    """A preview's job and its result. `found` is None until the job has ended."""
 
     job: BackgroundJob
     found: DraftEffectsView | None
@@ -47,8 +47,8 @@ class PreviewRunning(TooManyJobs):
 
 
 async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> BackgroundJob:
-    """Return the preview of the draft, which may exist already. Raises InvalidState if the draft
-    has changed, TooManyJobs and PreviewRunning."""
+    """Start a preview of the draft, or return the one that waits or runs. Raises InvalidState if
+    the draft has changed, TooManyJobs and PreviewRunning."""
     work.require(Right.CONFIGURE)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None or draft.version_id != draft_id:
@@ -71,7 +71,8 @@ async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> Backgr
 
 
 async def _find_running(work: Work, draft_id: UUID) -> BackgroundJob | None:
-    """Raises PreviewRunning."""
+    """Find the preview of this draft that waits or runs. Raises PreviewRunning: one of another
+    draft does."""
     live = await find_live_preview(work.tx, work.merchant_id)
     if live is None:
         return None
@@ -97,21 +98,22 @@ async def find_draft_preview(work: Work, draft_id: UUID) -> PreviewJobState | No
 
 _MAX_LISTED = 50
 _HEARTBEAT_SECONDS = 1.0
-_GIVEN_UP = (
+_GIVEN_UP_FAILURE = (
     "The claims could not be counted. Start again, and contact the operator if it fails again."
 )
-_RIGHT_LOST = "The user who started it no longer has permission to view drafts."
-_CHANGED = "The draft has been changed or published in the meantime. Load it again."
+_RIGHT_LOST_FAILURE = "The user who started it no longer has permission to view drafts."
+_CHANGED_FAILURE = "The draft has been changed or published in the meantime. Load it again."
 
 
 async def run_previews(resources: Resources) -> int:
-    """Run one preview to its end. Return the number of claims (at least 1), or 0 if none is due."""
+    """Run one preview to its end. Return the number of claims (at least 1), or 0 if no preview was
+    due."""
     kind = RunnableKind(
         [JobKind.PREVIEW],
         _run,
-        given_up=_GIVEN_UP,
-        right_lost=_RIGHT_LOST,
-        refused=_CHANGED,
+        given_up=_GIVEN_UP_FAILURE,
+        right_lost=_RIGHT_LOST_FAILURE,
+        refused=_CHANGED_FAILURE,
         heartbeat_seconds=_HEARTBEAT_SECONDS,
     )
     return await run_due_job(resources, kind)
@@ -129,15 +131,15 @@ async def _run(running: RunningJob) -> None:
 async def _compute(running: RunningJob) -> DraftEffectsView:
     resources = running.resources
 
-    def note(done: int, total: int) -> None:
+    def record_progress(done: int, total: int) -> None:
         running.done, running.total = done, total
 
     async with resources.database.connection() as connection, snapshot(connection):
         job = await running.load(connection)
         work = await running.open_work(connection, job)
         assert isinstance(job.task, PreviewDraft)
-        asked = PreviewScope(DEFAULT_PREVIEW_DAYS, _MAX_LISTED, note, costs=True)
-        preview = await preview_draft(work, resources.keys, job.task.workflow_id, asked)
+        scope = PreviewScope(DEFAULT_PREVIEW_DAYS, _MAX_LISTED, record_progress, costs=True)
+        preview = await preview_draft(work, resources.keys, job.task.workflow_id, scope)
         prepared = await prepare_costs(work, resources, preview)
     costs = None
     if prepared is not None:

@@ -1,4 +1,4 @@
-"""The SQL of previews: the draft that a job is about, and the result."""
+"""The SQL of previews: the draft that a job previews, and the result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

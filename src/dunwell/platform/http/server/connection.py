@@ -178,7 +178,7 @@ class HttpConnection(asyncio.Protocol):
             if self._reader.unread_bytes:
                 self._advance()
         if not self._has_ended:
-            self.choose_reading()
+            self.pause_or_resume_reading()
         elif self._exchange is not None and self._exchange.is_body_complete:
             self._exchange.note_input_ended()
         elif self._stage in (_Stage.WAITING, _Stage.HEAD, _Stage.EXCHANGE):
@@ -186,7 +186,7 @@ class HttpConnection(asyncio.Protocol):
 
     # Responses: the methods of `ExchangeConnection`
 
-    def choose_reading(self) -> None:
+    def pause_or_resume_reading(self) -> None:
         exchange = self._exchange
         is_enough = exchange is not None and (
             exchange.unread_bytes > self._limits.unread_bytes
@@ -194,7 +194,7 @@ class HttpConnection(asyncio.Protocol):
         )
         self._transport.set_paused(is_enough)
 
-    def can_outlive(self, exchange: Exchange) -> bool:
+    def can_continue_after(self, exchange: Exchange) -> bool:
         if self._is_draining or (self._has_ended and not self._reader.unread_bytes):
             return False
         if exchange.is_body_complete:
@@ -229,8 +229,10 @@ class HttpConnection(asyncio.Protocol):
             _refused.labels("ResponseNotRead").inc()
             self._transport.abort()  # A normal close would wait until the client has read the rest.
         elif self._body_pace.is_too_slow(now, received):
-            least = f"{self._limits.body_bytes} bytes in {self._limits.body_seconds:g} s"
-            self._refuse(TooSlow(f"The body arrived too slowly: less than {least}. Send it again."))
+            required = f"{self._limits.body_bytes} bytes in {self._limits.body_seconds:g} s"
+            self._refuse(
+                TooSlow(f"The body arrived too slowly: less than {required}. Send it again.")
+            )
         elif now - self._since >= _get_stage_timeout(self._stage, self._limits, self._is_draining):
             if self._stage is _Stage.HEAD:
                 self._refuse(

@@ -31,10 +31,10 @@ RawHeaders = Sequence[tuple[bytes, bytes]]
 class ExchangeConnection(Protocol):
     """What an exchange needs from its connection."""
 
-    def choose_reading(self) -> None:
+    def pause_or_resume_reading(self) -> None:
         """Stop or resume reading from the network after the application has received data."""
 
-    def can_outlive(self, exchange: "Exchange") -> bool:
+    def can_continue_after(self, exchange: "Exchange") -> bool:
         """Return whether another request can follow on this connection."""
 
     def finish(self, exchange: "Exchange") -> None:
@@ -50,7 +50,7 @@ class _Framing(Enum):
     NONE = auto()
     COUNTED = auto()
     CHUNKED = auto()
-    # by the end of the connection
+    # The body ends with the connection.
     CLOSED = auto()
 
 
@@ -124,7 +124,7 @@ class Exchange:
                 self._transport.write(_CONTINUE)
                 self.awaits_continue = False
             if self._transport.is_paused:
-                self._connection.choose_reading()
+                self._connection.pause_or_resume_reading()
             await self._changed.wait()
             self._changed.clear()
         if self._is_disconnected or self.is_complete:
@@ -154,7 +154,9 @@ class Exchange:
         if self._framing is _Framing.CHUNKED:
             lines.append((b"transfer-encoding", b"chunked"))
         closes = known[b"connection"].lower() == b"close"
-        self.keeps_alive = self.keeps_alive and not closes and self._connection.can_outlive(self)
+        self.keeps_alive = (
+            self.keeps_alive and not closes and self._connection.can_continue_after(self)
+        )
         if not self.keeps_alive and not closes:
             lines.append((b"connection", b"close"))
         self.is_started = True

@@ -30,7 +30,7 @@ class ServerLimits:
     # keeps an unused connection (5 s), so that the proxy closes it first and never sends a request
     # too late.
     drain_seconds: float = 6.0
-    # The minimum rate of a body. 400 bytes a second is slower than any network in use.
+    # The minimum rate of a body. At 400 bytes a second, it is slower than any network in use.
     body_bytes: int = 8 * 1024
     body_seconds: float = 20.0
     # All trailers and chunk extensions of a request. Both are ignored, so little is enough.

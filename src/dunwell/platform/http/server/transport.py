@@ -82,8 +82,8 @@ class ClientTransport:
 class TransferPace:
     """Checks that a count grows by a minimum in each period."""
 
-    def __init__(self, least: int, seconds: float) -> None:
-        self._least = least
+    def __init__(self, min_growth: int, seconds: float) -> None:
+        self._min_growth = min_growth
         self._seconds = seconds
         self._began: float | None = None
         self._count = 0
@@ -99,7 +99,7 @@ class TransferPace:
             return False
         grown = count - self._count
         self._began, self._count = now, count
-        return grown < self._least
+        return grown < self._min_growth
 
 
 def _find_address(transport: asyncio.BaseTransport, name: str) -> tuple[str, int] | None:

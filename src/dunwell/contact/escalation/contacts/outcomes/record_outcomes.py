@@ -46,7 +46,7 @@ from dunwell.platform.text.translation import LazyText
 # The reason stored with a retry that is cancelled.
 _CANCELLED = "The claim was paid, ended or reassigned while this was being sent."
 # States in which the debtor was not contacted, so that the days counted by the guards are freed.
-_NOBODY_CONTACTED = ("PLANNED", "CANCELLED", "FAILED")
+_STATES_WITHOUT_CONTACT = ("PLANNED", "CANCELLED", "FAILED")
 # Temporary failures and repeated calls add no ledger entry.
 _LEDGER_OUTCOMES = {"ACCEPTED": "ACCEPTED", "FAILED": "REFUSED", "UNKNOWN": "UNKNOWN"}
 
@@ -58,7 +58,7 @@ class AnsweredContact:
     workflow: PreparedWorkflow
     version_id: UUID
     # True if an operator resolved the contact, rather than its channel.
-    is_by_person: bool = False
+    is_by_operator: bool = False
 
 
 AnsweredPair = tuple[AnsweredContact, ContactClaim]
@@ -68,8 +68,8 @@ async def record_outcomes(work: Work, answered: Sequence[AnsweredContact], lease
     """Record outcomes and return their number. Contacts whose lease another worker has taken over
     are skipped."""
     settled = 0
-    for wave in _split_by_claim(answered):
-        settled += await _record_group(work, wave, lease_id)
+    for group in _split_by_claim(answered):
+        settled += await _record_group(work, group, lease_id)
     await save_audit(work, "contacts.settle", f"merchant:{work.merchant_id}", contacts=settled)
     return settled
 
@@ -77,14 +77,14 @@ async def record_outcomes(work: Work, answered: Sequence[AnsweredContact], lease
 def _split_by_claim(answered: Sequence[AnsweredContact]) -> list[list[AnsweredContact]]:
     """Split contacts into groups that contain each claim once. Two contacts of one claim (of two
     runs) both change the claim and are recorded one after the other. There is usually one group."""
-    waves: list[dict[int, AnsweredContact]] = []
+    groups: list[dict[int, AnsweredContact]] = []
     for each in answered:
         claim_id = each.contact.claim_id
-        wave = next((wave for wave in waves if claim_id not in wave), None)
-        if wave is None:
-            waves.append(wave := {})
-        wave[claim_id] = each
-    return [list(wave.values()) for wave in waves]
+        group = next((group for group in groups if claim_id not in group), None)
+        if group is None:
+            groups.append(group := {})
+        group[claim_id] = each
+    return [list(group.values()) for group in groups]
 
 
 async def _record_group(work: Work, answered: Sequence[AnsweredContact], lease_id: UUID) -> int:
@@ -106,12 +106,14 @@ async def record_answers(work: Work, pairs: Sequence[AnsweredPair]) -> None:
     contacts = [_contact_row(work, *pair) for pair in pairs]
     rows = OutcomeRows(
         contacts=contacts,
-        places=[row for pair in pairs for row in _position_rows(work, *pair)],
+        positions=[row for pair in pairs for row in _position_rows(work, *pair)],
         history=[row for pair in pairs for row in _history_rows(*pair)],
-        following=[row for pair in pairs for row in _fallback_rows(work, *pair)],
+        fallbacks=[row for pair in pairs for row in _fallback_rows(work, *pair)],
     )
     await save_outcomes(work.tx, work.merchant_id, work.now, rows)
-    not_made = [contact_id for contact_id, state, *_ in contacts if state in _NOBODY_CONTACTED]
+    not_made = [
+        contact_id for contact_id, state, *_ in contacts if state in _STATES_WITHOUT_CONTACT
+    ]
     await free_contact_days(work.tx, work.merchant_id, not_made)
     events = [event for pair in pairs for event in _compose_events(work, *pair)]
     await save_events(work.tx, work.merchant_id, events, work.real_now)
@@ -127,8 +129,8 @@ def _contact_row(work: Work, each: AnsweredContact, claim: ContactClaim) -> tupl
     answer = each.settlement.answer if isinstance(each.settlement, ContactAccepted) else None
     entry_id = work.ids.new(work.now)
     destination = find_destination(each.contact) if provider else None
-    left_by = (provider, answer, destination, not isinstance(each.settlement, UndoHandOver))
-    return (each.contact.communication_id, state, *rest, entry_id, outcome, *left_by)
+    delivery = (provider, answer, destination, not isinstance(each.settlement, UndoHandOver))
+    return (each.contact.communication_id, state, *rest, entry_id, outcome, *delivery)
 
 
 def _compute_state(
@@ -154,7 +156,7 @@ def _compute_state(
 
 def _ledger_outcome(each: AnsweredContact, state: str) -> str | None:
     """Return the outcome for the ledger, or None while the outcome of the hand-over is open."""
-    if each.is_by_person:
+    if each.is_by_operator:
         return (
             "SETTLED_SENT" if isinstance(each.settlement, ContactAccepted) else "SETTLED_NOT_SENT"
         )
@@ -168,8 +170,8 @@ def _position_rows(work: Work, each: AnsweredContact, claim: ContactClaim) -> li
     next_step_id, due_at = claim.next_step_id, claim.due_at
     if isinstance(each.settlement, ContactAccepted | FailContact) and _waits_for(each, claim):
         if next_step_id == each.contact.step_id:
-            following = each.workflow.index_of(each.contact.step_id) + 1
-            next_step_id = each.workflow.id_at(following)
+            next_index = each.workflow.index_of(each.contact.step_id) + 1
+            next_step_id = each.workflow.id_at(next_index)
         due_at = work.now if claim.status in ACTIVE else None
     elif not new_events:
         return []
@@ -205,11 +207,11 @@ def _fallback_rows(work: Work, each: AnsweredContact, claim: ContactClaim) -> li
     """Return the contact of the fallback channel, unless the claim no longer waits for it."""
     if not isinstance(each.settlement, UseFallback) or not _still_waits_for(each, claim):
         return []
-    contact, following = each.contact, each.settlement.following
+    contact, fallback = each.contact, each.settlement.following
     return [
         (
             work.ids.new(work.now), contact.claim_id, contact.run, contact.step_id,
-            following.place, following.channel,
+            fallback.place, fallback.channel,
         )
     ]  # fmt: skip
 
@@ -250,7 +252,7 @@ async def resolve_unknown_contact(work: Work, communication_id: UUID, *, was_sen
             ),
             state=locked.state,
         )
-    answered = await _answer_for_operator(work, locked, was_sent=was_sent)
+    answered = await _build_operator_answer(work, locked, was_sent=was_sent)
     await record_answers(work, [(answered, locked.claim)])
     outcome = "SENT" if was_sent else "NOT_SENT"
     await save_audit(
@@ -261,7 +263,7 @@ async def resolve_unknown_contact(work: Work, communication_id: UUID, *, was_sen
     return await get_contact_state(work.tx, work.merchant_id, communication_id)
 
 
-async def _answer_for_operator(
+async def _build_operator_answer(
     work: Work, locked: ContactWithClaim, *, was_sent: bool
 ) -> AnsweredContact:
     """Treat the decision like an answer of the channel: accepted, or to be sent again at once."""
@@ -270,4 +272,4 @@ async def _answer_for_operator(
     versions = await load_newest(work.tx, work.merchant_id, {key})
     workflow = get_prepared_workflow(versions[key], work.merchant.configuration)
     settlement = ContactAccepted() if was_sent else RetryContact(work.now)
-    return AnsweredContact(locked.contact, settlement, workflow, version_id, is_by_person=True)
+    return AnsweredContact(locked.contact, settlement, workflow, version_id, is_by_operator=True)

@@ -12,7 +12,7 @@ from dunwell.contact.escalation.schedule import (
     SkipReason,
     TriedChannels,
     WorkflowPosition,
-    find_channel,
+    find_next_contact,
 )
 from dunwell.contact.sending.channel import Accepted, ChannelAnswer, Temporary, Unanswered, Uncalled
 from dunwell.core.workflows.definition import ContactStep, WaitStep
@@ -104,7 +104,8 @@ ContactAnswer = ChannelAnswer | AttachmentMissing | ContactTooLate
 
 @dataclass(frozen=True, slots=True)
 class ContactAttempt:
-    """A contact and the answer's context; `tries` includes this attempt."""
+    """The facts about an attempt that decide what its answer means. `attempts` includes this
+    attempt."""
 
     # None if the step was removed from its scenario in the meantime.
     step: ContactStep | None
@@ -139,15 +140,15 @@ def decide_settlement(
         reason = answer.reason
     following = None
     if attempt.step is not None:
-        following = find_channel(attempt.step, attempt.usable_channels, attempt.tried)
+        following = find_next_contact(attempt.step, attempt.usable_channels, attempt.tried)
     return UseFallback(following, reason) if following else FailContact(reason)
 
 
-def _compute_delay(attempt: ContactAttempt, asked_seconds: float) -> timedelta:
+def _compute_delay(attempt: ContactAttempt, requested_seconds: float) -> timedelta:
     """Return the delay: doubling from 5 seconds to 6 hours, plus up to a quarter of it, or longer
     if the channel asks for it."""
-    pause = min(_FIRST_DELAY * float(2 ** (attempt.attempts - 1)), _MAX_DELAY)
-    return max(pause * (1 + attempt.spread * _MAX_SPREAD), timedelta(seconds=asked_seconds))
+    delay = min(_FIRST_DELAY * float(2 ** (attempt.attempts - 1)), _MAX_DELAY)
+    return max(delay * (1 + attempt.spread * _MAX_SPREAD), timedelta(seconds=requested_seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ def decide_late_failure(
     continues unchanged."""
     if position.due_at is None:
         return None
-    following = find_channel(failed, usable_channels, tried)
+    following = find_next_contact(failed, usable_channels, tried)
     if following is None:
         return None
     return LateFallback(

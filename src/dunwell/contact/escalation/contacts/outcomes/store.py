@@ -54,7 +54,7 @@ LEFT JOIN workflow_versions v ON v.merchant_id = $1 AND v.version_id = m.version
 WHERE m.merchant_id = $1 AND m.communication_id = $2
 FOR NO KEY UPDATE OF c, m
 """
-_READ_STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND communication_id = $2"
+_GET_STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND communication_id = $2"
 _MARK_FAILED = """
 WITH failed AS (
     UPDATE communications SET state = 'FAILED', failure = $3, settled_at = $4
@@ -69,7 +69,7 @@ SELECT $1, $5, communication_id, claim_id, run, step_id, place, channel, 'FAILED
        recipient_digest, content_digest
 FROM failed
 """
-_FALL_BACK = """
+_SAVE_FALLBACK = """
 WITH moved AS (
     UPDATE claims SET next_step_id = $4, due_at = NULL, updated_at = $3
     WHERE merchant_id = $1 AND claim_id = $2
@@ -107,7 +107,7 @@ class ContactWithClaim(msgspec.Struct, frozen=True, gc=False):
     claim: ContactClaim
 
     @property
-    def is_of_this_run(self) -> bool:
+    def is_of_current_run(self) -> bool:
         return self.contact.run == self.claim.run
 
 
@@ -115,9 +115,9 @@ class OutcomeRows(msgspec.Struct, frozen=True, gc=False):
     """The rows for record_outcomes.sql, in the order of its columns."""
 
     contacts: Sequence[tuple[Any, ...]]
-    places: Sequence[tuple[Any, ...]]
+    positions: Sequence[tuple[Any, ...]]
     history: Sequence[tuple[Any, ...]]
-    following: Sequence[tuple[Any, ...]]
+    fallbacks: Sequence[tuple[Any, ...]]
 
 
 async def lock_claims_of_contacts(
@@ -133,8 +133,8 @@ async def save_outcomes(tx: Connection, merchant_id: int, now: datetime, rows: O
     """Write all outcomes in one statement. Claims and contacts must be locked."""
     *contacts, providers, answers, destinations, called = transpose(rows.contacts, 12)
     await tx.execute(
-        _SAVE_OUTCOMES, merchant_id, now, *contacts, *transpose(rows.places, 4),
-        *transpose(rows.history, 6), *transpose(rows.following, 6), providers, answers,
+        _SAVE_OUTCOMES, merchant_id, now, *contacts, *transpose(rows.positions, 4),
+        *transpose(rows.history, 6), *transpose(rows.fallbacks, 6), providers, answers,
         destinations, called,
     )  # fmt: skip
 
@@ -150,7 +150,7 @@ async def lock_contact(
 
 
 async def get_contact_state(tx: Connection, merchant_id: int, communication_id: UUID) -> str:
-    state: str = await tx.fetchval(_READ_STATE, merchant_id, communication_id)
+    state: str = await tx.fetchval(_GET_STATE, merchant_id, communication_id)
     return state
 
 
@@ -169,7 +169,7 @@ async def save_fallback(
     """Plan the fallback contact and move the claim to the position at which it waits."""
     following = decision.following
     await tx.execute(
-        _FALL_BACK, merchant_id, failed.claim_id, now, decision.position.next_step_id,
+        _SAVE_FALLBACK, merchant_id, failed.claim_id, now, decision.position.next_step_id,
         communication_id, failed.run, following.step.id, following.place, following.channel,
     )  # fmt: skip
 

@@ -55,7 +55,7 @@ def parse_faces(file: ReadableBytes) -> list[FontFileFace]:
     try:
         return [_read_face(file, index, offset) for index, offset in enumerate(_list_offsets(file))]
     except (struct.error, UnicodeDecodeError, KeyError) as error:
-        raise ValueError("no font that can be read") from error
+        raise ValueError("The file is not a readable font.") from error
 
 
 def _list_offsets(file: ReadableBytes) -> Sequence[int]:

@@ -13,7 +13,7 @@ _LOAD_LOSS = "SELECT max(lost_until) AS until, max(resumed_at) AS resumed_at FRO
 # Uses letter_batch_items_waiting. Finds letters that were begun or planned before the end of the
 # lost time; `_LOCK_WAITING` in the store of batches skips the same letters. $2 to $4 are null if no
 # time was lost.
-_FIND = """
+_LIST_UNCERTAIN = """
 SELECT i.merchant_id, i.communication_id, i.files
 FROM letter_batch_items i
 WHERE i.provider = $1 AND i.state = 'WAITING' AND i.doubt IS NULL
@@ -66,14 +66,14 @@ FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
 WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
   AND i.state = 'WAITING' AND i.doubt IS NULL
 """
-_ASK = """
+_REQUEST_DECISION = """
 UPDATE letter_batch_items i SET doubt = $3
 FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
 WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
   AND i.state = 'WAITING'
 """
 # Uses letter_batch_items_doubted.
-_FIND_ASKED = """
+_LIST_UNDECIDED = """
 SELECT merchant_id, communication_id
 FROM letter_batch_items
 WHERE provider = $1 AND doubt IS NOT NULL
@@ -85,14 +85,14 @@ FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
 WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
   AND i.provider = $3 AND i.doubt IS NOT NULL
 """
-_MARK_GONE = """
+_MARK_MISSING = """
 UPDATE letter_batch_items i SET state = 'TAKEN_BACK', doubt = NULL
 FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
 WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
   AND i.provider = $3 AND i.doubt = 'MISSING'
 RETURNING i.merchant_id, i.communication_id, i.reference
 """
-_CLEAR_ASKED = """
+_CLEAR_DECIDED = """
 UPDATE letter_batch_items i SET cleared_at = $4, doubt = NULL
 FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
 WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
@@ -134,7 +134,9 @@ async def list_uncertain_letters(
     connection: Connection, provider: str, loss: LostTime, limit: int
 ) -> Sequence[UncertainLetter]:
     """List the letters that were not searched for since the restore and await no decision."""
-    rows = await connection.fetch(_FIND, provider, loss.until, loss.last_id, loss.resumed_at, limit)
+    rows = await connection.fetch(
+        _LIST_UNCERTAIN, provider, loss.until, loss.last_id, loss.resumed_at, limit
+    )
     return [
         UncertainLetter(
             (row["merchant_id"], row["communication_id"]), [each["name"] for each in row["files"]]
@@ -147,7 +149,7 @@ async def list_letters_to_decide(
     connection: Connection, provider: str, limit: int
 ) -> Sequence[Key]:
     """List the letters that await an operator's decision."""
-    rows = await connection.fetch(_FIND_ASKED, provider, limit)
+    rows = await connection.fetch(_LIST_UNDECIDED, provider, limit)
     return [(row["merchant_id"], row["communication_id"]) for row in rows]
 
 
@@ -156,9 +158,7 @@ async def list_known_batches(connection: Connection, batch_ids: Collection[UUID]
     return {row["batch_id"] for row in await connection.fetch(_FIND_KNOWN, list(batch_ids))}
 
 
-async def find_newest_revision(
-    connection: Connection, provider: str, before: datetime
-) -> UUID | None:
+async def find_newest_batch(connection: Connection, provider: str, before: datetime) -> UUID | None:
     """Return the last batch that was released before an instant, except batches found after a
     restore."""
     newest: UUID | None = await connection.fetchval(_FIND_NEWEST, provider, before)
@@ -200,7 +200,7 @@ async def request_decision(tx: Connection, keys: Sequence[Key], doubt: str) -> N
 
     doubt: UNCONFIRMED or MISSING.
     """
-    await tx.execute(_ASK, *_list_keys(keys), doubt)
+    await tx.execute(_REQUEST_DECISION, *_list_keys(keys), doubt)
 
 
 async def mark_decided_as_released(tx: Connection, provider: str, keys: Sequence[Key]) -> int:
@@ -212,15 +212,15 @@ async def mark_files_missing(
     tx: Connection, provider: str, keys: Sequence[Key]
 ) -> Sequence[tuple[int, UUID, str]]:
     """Mark letters whose files are missing as not printed and return their references."""
-    rows = await tx.fetch(_MARK_GONE, *_list_keys(keys), provider)
+    rows = await tx.fetch(_MARK_MISSING, *_list_keys(keys), provider)
     return [(row["merchant_id"], row["communication_id"], row["reference"]) for row in rows]
 
 
 async def clear_decided_letters(
     tx: Connection, provider: str, keys: Sequence[Key], real_now: datetime
 ) -> int:
-    """Allow letters whose files exist in the next batch and return their number."""
-    done = await tx.execute(_CLEAR_ASKED, *_list_keys(keys), provider, real_now)
+    """Allow letters whose files exist to be part of the next batch, and return their number."""
+    done = await tx.execute(_CLEAR_DECIDED, *_list_keys(keys), provider, real_now)
     return int(done.split()[-1])
 
 

@@ -16,7 +16,7 @@ from dunwell.contact.sending.batches.after_restore.store import (
     clear_decided_letters,
     clear_letters,
     find_lost_time,
-    find_newest_revision,
+    find_newest_batch,
     list_known_batches,
     list_letters_to_decide,
     list_uncertain_letters,
@@ -50,25 +50,25 @@ async def search_released(resources: Resources, provider: PrintProvider) -> None
         loss = await find_lost_time(connection)
         if loss is None:
             return
-        doubted = await list_uncertain_letters(connection, provider.name, loss, _SET_SIZE)
-        asked = await list_letters_to_decide(connection, provider.name, _SET_SIZE)
-    if doubted:
-        there = await provider.letter_folder.list()
-        tells_all = await _save_unknown_batches(resources, provider, loss)
-        here = [each.key for each in doubted if there.keys() >= set(each.files)]
-        gone = [each.key for each in doubted if not there.keys() >= set(each.files)]
-    keys = [*asked, *(each.key for each in doubted)]
+        uncertain = await list_uncertain_letters(connection, provider.name, loss, _SET_SIZE)
+        undecided = await list_letters_to_decide(connection, provider.name, _SET_SIZE)
+    if uncertain:
+        file_names = await provider.letter_folder.list()
+        is_complete = await _save_unknown_batches(resources, provider, loss)
+        present = [each.key for each in uncertain if file_names.keys() >= set(each.files)]
+        missing = [each.key for each in uncertain if not file_names.keys() >= set(each.files)]
+    keys = [*undecided, *(each.key for each in uncertain)]
     if not keys:
         return
     async with resources.database.transaction() as tx:
         await save_found_letters(tx, keys)
-        if not doubted:
+        if not uncertain:
             return
-        await request_decision(tx, gone, "MISSING")
-        if tells_all:
-            await clear_letters(tx, here, resources.clock.now())
+        await request_decision(tx, missing, "MISSING")
+        if is_complete:
+            await clear_letters(tx, present, resources.clock.now())
         else:
-            await request_decision(tx, here, "UNCONFIRMED")
+            await request_decision(tx, present, "UNCONFIRMED")
             log.error("letters may have been released before the restore", provider=provider.name)
 
 
@@ -83,11 +83,11 @@ async def _save_unknown_batches(
     }
     async with resources.database.connection() as connection:
         unknown = copies.keys() - await list_known_batches(connection, copies.keys())
-        newest = await find_newest_revision(connection, provider.name, loss.resumed_at)
-    tells_all = newest in copies
+        newest = await find_newest_batch(connection, provider.name, loss.resumed_at)
+    is_complete = newest in copies
     for batch_id in sorted(unknown):
-        tells_all &= await _save_unknown_batch(resources, provider, batch_id, copies[batch_id])
-    return tells_all
+        is_complete &= await _save_unknown_batch(resources, provider, batch_id, copies[batch_id])
+    return is_complete
 
 
 async def _save_unknown_batch(
@@ -97,7 +97,7 @@ async def _save_unknown_batch(
     try:
         manifest = parse_manifest(content, batch_id, provider.name)
     except ManifestBroken:
-        log.error("copy of manifest damaged", provider=provider.name, batch=str(batch_id))  # noqa: TRY400 - it says all there is
+        log.error("copy of manifest damaged", provider=provider.name, batch=str(batch_id))  # noqa: TRY400 - it says all
         return False
     named = [parse_reference(resources.keys, each.reference) for each in manifest.letters]
     letters = [(each.merchant_id, each.communication_id) for each in named if each is not None]
@@ -109,7 +109,7 @@ async def _save_unknown_batch(
     return len(letters) == len(named)
 
 
-GONE = "not printed: its files were missing after a restore"
+FILES_MISSING_REASON = "not printed: its files were missing after a restore"
 
 
 async def resolve_uncertain_letters(
@@ -123,7 +123,7 @@ async def resolve_uncertain_letters(
     if was_released:
         settled = await mark_decided_as_released(tx, provider, keys)
     else:
-        gone = await mark_files_missing(tx, provider, keys)
+        missing = await mark_files_missing(tx, provider, keys)
         reports = [
             Report(
                 provider=provider,
@@ -131,16 +131,16 @@ async def resolve_uncertain_letters(
                 state="FAILED",
                 happened_at=real_now,
                 reference=Reference(merchant_id, communication_id),
-                reason=GONE,
+                reason=FILES_MISSING_REASON,
                 cause="OTHER",
                 raw=b"",
             )
-            for merchant_id, communication_id, reference in gone
+            for merchant_id, communication_id, reference in missing
         ]
         await save_reports(tx, reports, real_now=real_now, ids=resources.ids)
-        settled = len(gone) + await clear_decided_letters(tx, provider, keys, real_now)
+        settled = len(missing) + await clear_decided_letters(tx, provider, keys, real_now)
     if settled:
-        act = InstallationAction(
+        action = InstallationAction(
             actor_kind=actor.kind,
             actor_id=actor.actor_id,
             action="letters.settle",
@@ -148,5 +148,5 @@ async def resolve_uncertain_letters(
             after={"released": was_released, "letters": settled},
             origin=None if actor.origin is None else actor.origin.as_json(),
         )
-        await save_installation_audit(tx, act, real_now, resources.ids)
+        await save_installation_audit(tx, action, real_now, resources.ids)
     return settled

@@ -10,8 +10,8 @@ from prometheus_client import Counter, Gauge
 from dunwell.core.events.webhooks.endpoint import UndeliveredEvents
 from dunwell.platform.metrics import REGISTRY
 
-# Endpoints with a label of their own. All others share one, because Prometheus keeps a time series
-# for each value that ever existed.
+# The largest number of endpoints with separate labels. All other endpoints share one label, because
+# Prometheus keeps a time series for each value that ever existed.
 MAX_LABELS = 50
 OTHERS = "other"
 

@@ -177,7 +177,7 @@ FROM marked e
 )
 # Uses webhook_endpoints_failing. Merchants without a contact address are excluded, because they
 # would use up the limit for ever.
-_MARK_FAILURES_TOLD = compose(
+_MARK_FAILURES_NOTIFIED = compose(
     """
 WITH marked AS (
     UPDATE webhook_endpoints e SET failure_reported_at = $1
@@ -201,7 +201,7 @@ ORDER BY e.merchant_id, e.first_failure_at, e.endpoint_id
 )
 # Uses webhook_endpoints_failure_reported, then delivery_attempts_by_time. An endpoint that was
 # enabled by hand counts as recovered only after a successful attempt.
-_MARK_RECOVERIES_TOLD = compose(
+_MARK_RECOVERIES_NOTIFIED = compose(
     """
 WITH marked AS (
     UPDATE webhook_endpoints e SET failure_reported_at = NULL
@@ -272,19 +272,21 @@ async def mark_failures_notified(
     """Mark the endpoints that have been failing since then, and whose merchants were not notified,
     as notified, and return them by merchant. Sandboxes and merchants without a contact address are
     left out."""
-    return _build_failing_endpoints(await tx.fetch(_MARK_FAILURES_TOLD, now, failing_since, limit))
+    return _build_failing_endpoints(
+        await tx.fetch(_MARK_FAILURES_NOTIFIED, now, failing_since, limit)
+    )
 
 
 async def mark_recoveries_notified(tx: Connection, limit: int) -> Sequence[FailingEndpoint]:
     """Return the endpoints that work again and whose merchants were notified of the failure, by
     merchant. The next failure is notified again."""
-    return _build_failing_endpoints(await tx.fetch(_MARK_RECOVERIES_TOLD, limit))
+    return _build_failing_endpoints(await tx.fetch(_MARK_RECOVERIES_NOTIFIED, limit))
 
 
-async def count_undelivered(connection: Connection, most: int) -> Sequence[UndeliveredEvents]:
+async def count_undelivered(connection: Connection, limit: int) -> Sequence[UndeliveredEvents]:
     """Return the undelivered events of each endpoint, the one with the oldest event first. At most
-    `most` events of an endpoint are read."""
-    rows = await connection.fetch(_COUNT_UNDELIVERED, most)
+    `limit` events of an endpoint are read."""
+    rows = await connection.fetch(_COUNT_UNDELIVERED, limit)
     return [UndeliveredEvents(*row) for row in rows]
 
 

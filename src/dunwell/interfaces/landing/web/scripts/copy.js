@@ -1,4 +1,4 @@
-// Puts a button beside everything that is to be copied ([data-copy]). Its words come with the page:
+// Adds a copy button to everything that can be copied ([data-copy]). The texts come from the page:
 // [data-copied], a status line that says what was copied.
 const status = document.querySelector("[data-copied]");
 

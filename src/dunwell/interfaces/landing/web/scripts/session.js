@@ -1,5 +1,5 @@
-// Says five minutes before the session ends that it does, and offers to go on. It never takes the
-// focus. The times come with the page: [data-minutes] of the footer, rounded up.
+// Warns five minutes before the session ends, and offers to extend it. It never takes the focus.
+// The time comes from the page: [data-minutes] of the footer, rounded up.
 const session = document.querySelector("[data-minutes]");
 const warning = document.querySelector("[data-warning]");
 

@@ -1,5 +1,5 @@
-// Ticks all boxes of a form, or none, where the server would show the page anew to do it:
-// a button named "tick", of the value "all" or "none".
+// Selects or clears all checkboxes of a form. Without this script, the server renders the page
+// again to do so. The button is named "tick" and has the value "all" or "none".
 for (const button of document.querySelectorAll("[name=tick]")) {
   button.addEventListener("click", (event) => {
     event.preventDefault();

@@ -1,7 +1,8 @@
-// A form that checks itself while somebody types ([data-auto]), and saves itself where that says
-// "save". The server answers with the page; of it the faults, the draft's state and what somebody
-// else has changed are put in place, and nothing that is being typed. Without this, its button does
-// both. A form that was conflict waits for the button.
+// Checks a form ([data-auto]) while the user types, and also saves it if the attribute is "save".
+// The server responds with the whole page. The faults, the state of the draft and the changes of
+// other users are copied from it; fields that the user edits are not touched. Without this script,
+// the form's button checks and saves. After an edit conflict, the form is saved only by its
+// button.
 const form = document.querySelector("form[data-auto]");
 const state = form.querySelector("[data-state]");
 const words = form.querySelector("template[data-words]").content;
@@ -74,7 +75,7 @@ const run = async () => {
   run();
 };
 
-// Nothing of its own overtakes a form that is sent.
+// Send nothing automatically after the user has submitted the form.
 const send = (button) => {
   clearTimeout(timer);
   [pressed, isStopped] = [null, true];

@@ -1,6 +1,6 @@
-// Checks a form ([data-check]) while it is written: what its "check" button would answer is fetched,
-// and the part that says what is wrong ([data-checked], with an id) is put in place. The fields stay
-// as they are.
+// Checks a form ([data-check]) while the user types: fetches the response of its "check" button
+// and replaces the part that shows the faults ([data-checked], with an id). The fields are not
+// touched.
 const policy = globalThis.trustedTypes?.createPolicy("dunwell", { createHTML: (text) => text });
 const parse = (text) =>
   new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");

@@ -1,5 +1,5 @@
-// Makes [data-copy] buttons copy what they hold; they are hidden without this. Their words come with
-// the page: [data-copied].
+// Makes [data-copy] buttons copy the text in that attribute. They are hidden without this script.
+// The message comes from the page: [data-copied].
 for (const button of document.querySelectorAll("button[data-copy]")) {
   if (!navigator.clipboard) break;
   button.hidden = false;

@@ -1,4 +1,5 @@
-// Asks before a page is left whose form ([data-dirty]) holds something that was not sent.
+// Asks for confirmation before the user leaves a page whose form ([data-dirty]) has unsaved
+// entries.
 const forms = [...document.querySelectorAll("form[data-dirty]")];
 const read = (form) => new URLSearchParams(new FormData(form)).toString();
 const before = new Map(forms.map((form) => [form, read(form)]));

@@ -1,5 +1,5 @@
-// Moves the steps of a list ([data-drag]) by dragging; the buttons of each do the same. What was
-// dropped is sent by the form [data-move], and the server puts it in place.
+// Lets users move the steps of a list ([data-drag]) by dragging; the buttons of each step do the
+// same. The form [data-move] sends the new position, and the server moves the step.
 let dragged = null;
 
 const stepOf = (target) => target instanceof Element && target.closest("[data-drag] > [data-step]");

@@ -1,4 +1,5 @@
-// Puts a file of this device into the text that [data-into] names; the choice is hidden without this.
+// Reads a local file into the text field that [data-into] names. The file field is hidden without
+// this script.
 for (const input of document.querySelectorAll("input[type=file][data-into]")) {
   const text = document.getElementById(input.dataset.into);
   input.closest("[hidden]").hidden = false;

@@ -1,5 +1,6 @@
-// "/" goes to the search, "g" and then a letter to a part of the portal ([data-key]), "?" shows the
-// list of keys. Nothing happens while somebody types, and the list has a box that turns keys off.
+// Keyboard shortcuts: "/" focuses the search, "g" and a letter open an area of the portal ([data-
+// key]), "?" shows the list of shortcuts. They are ignored while the user types. A checkbox in the
+// list turns them off.
 const OFF = "dunwell-keys-off";
 const list = document.querySelector("dialog[data-keys]");
 const off = list?.querySelector("input");

@@ -1,6 +1,6 @@
-// Fetches a page anew while one of its parts ([data-live], with an id) is to be kept fresh, every so
-// many seconds ([data-every]), and puts the part in place. What has not changed is answered by its
-// ETag. It ends when the part that comes asks for no more, and rests while nobody looks.
+// Fetches the page repeatedly, every [data-every] seconds, while one of its parts ([data-live],
+// with an id) needs updates, and replaces that part. An unchanged page is answered by its ETag.
+// Updates end when the new part has no [data-live], and pause while the page is hidden.
 const policy = globalThis.trustedTypes?.createPolicy("dunwell", { createHTML: (text) => text });
 const parse = (text) =>
   new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");

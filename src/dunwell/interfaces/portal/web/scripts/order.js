@@ -1,5 +1,5 @@
-// Lets rows of a list ([data-order]) be dragged to another place: what is dropped sends its own form,
-// as the buttons beside it do. Without this the buttons do all of it.
+// Lets users drag the rows of a list ([data-order]). Dropping a row sends its form, as its buttons
+// do. Without this script, the buttons do the same.
 for (const list of document.querySelectorAll("[data-order]")) {
   let dragged = null;
   const rows = [...list.children];

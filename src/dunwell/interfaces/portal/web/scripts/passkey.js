@@ -1,6 +1,6 @@
-// Asks the browser for a passkey, or makes one (form[data-passkey]: "get" or "create"), and sends
-// the form with its answer. What to ask comes from the form's data-ask, which is sent all its fields
-// or, with data-send, those that are named there alone.
+// Asks the browser for a passkey, or creates one (form[data-passkey]: "get" or "create"), and
+// submits the form with the result. The options come from the URL in data-ask. All fields of the
+// form are sent there, or only those that data-send names.
 const decode = (text) =>
   Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (each) => each.charCodeAt(0));
 const encode = (buffer) =>

@@ -1,4 +1,5 @@
-// Says how many rows of a list are ticked, and ticks all of a page by the box in its head.
+// Shows how many rows of a list are selected. The checkbox in the table's head selects all rows of
+// the page.
 const all = document.querySelector("[data-pick-all]");
 
 if (all) {

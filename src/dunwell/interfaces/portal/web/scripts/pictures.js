@@ -1,5 +1,5 @@
-// Turns the pages of a file by the arrow keys ([data-turn] names the key), and says in words where a
-// picture ([data-picture]) could not be made: what stands behind it is hidden without this.
+// Turns the pages of a file with the arrow keys ([data-turn] names the key), and shows the hidden
+// text after a picture ([data-picture]) that could not be loaded.
 const isOff = () => localStorage.getItem("dunwell-keys-off") === "yes";
 const isElsewhere = (target) =>
   target.closest("input, textarea, select, dialog, summary") ||

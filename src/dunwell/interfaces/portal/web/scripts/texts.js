@@ -1,6 +1,6 @@
-// A text that is being written ([data-text]): placeholders ([data-insert]) are put where the cursor
-// stands, and what is to be said of the text ([data-checked]) is asked anew while somebody types: one
-// question at a time, the next with what was typed meanwhile.
+// The editor of a template ([data-text]): inserts placeholders ([data-insert]) at the cursor, and
+// updates the review of the text ([data-checked]) while the user types, with one request at a
+// time.
 const policy = globalThis.trustedTypes?.createPolicy("dunwell", { createHTML: (text) => text });
 const parse = (text) =>
   new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");

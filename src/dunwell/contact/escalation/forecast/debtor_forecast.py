@@ -25,11 +25,11 @@ from dunwell.platform.database.database import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastedClaim:
-    """An active claim with a workflow, as the debtor's page has loaded it."""
+class ForecastRequest:
+    """What a debtor's page has loaded of an active claim with a workflow, for its forecast."""
 
     person: DebtorPerson
-    reachable: HasAddresses
+    addresses: HasAddresses
     # The id of the workflow and its major version.
     workflow_key: tuple[UUID, int]
     is_held: bool
@@ -38,7 +38,7 @@ class ForecastedClaim:
 
 
 async def forecast_for_debtor(
-    tx: Connection, keys: KeyRing, merchant: Merchant, claim: ForecastedClaim, now: datetime
+    tx: Connection, keys: KeyRing, merchant: Merchant, claim: ForecastRequest, now: datetime
 ) -> list[Announcement]:
     """List what the debtor is shown about the steps that follow if nothing is paid."""
     merchant_id, claim_id = merchant.merchant_id, claim.person.claim_id
@@ -46,13 +46,13 @@ async def forecast_for_debtor(
     digests = {
         channel: digest_address(keys, merchant_id, channel, address)
         for channel in get_args(Channel)
-        if (address := find_address(claim.reachable, channel))
+        if (address := find_address(claim.addresses, channel))
     }
     known = find_cached_version(merchant_id, claim.workflow_key)
-    asked = [digest for each in digests.values() for digest in each]
+    all_digests = [digest for each in digests.values() for digest in each]
     known_id = known.version_id if known else None
     found = await load_forecast_facts(
-        tx, merchant_id, claim_id, known_id=known_id, identities=identities, addresses=asked
+        tx, merchant_id, claim_id, known_id=known_id, identities=identities, addresses=all_digests
     )
     if found is None:
         return []
