@@ -34,6 +34,7 @@ class WrittenAmount:
 def parse_unsigned_amount(written: WrittenAmount, place: FilePlace) -> int:
     """Return the minor units of an amount of an XML file or of MT940 with a point: "1234.50".
 
+    Some banks write five decimals everywhere. Zeros after the currency's decimals change nothing.
     Raises BankFileRefused if it is no such amount, or has more decimals than its currency.
     """
     text = (written.text or "").strip()
@@ -44,7 +45,10 @@ def parse_unsigned_amount(written: WrittenAmount, place: FilePlace) -> int:
             "An amount has digits, no minus sign, and a point before the decimals. "
             f"{_ASK_THE_BANK}",
         )  # fmt: skip
-    return _join_digits(found["whole"], found["minor"] or "", written, place)
+    digits = count_minor_digits(written.currency or "")
+    minor = found["minor"] or ""
+    minor = minor[:digits] + minor[digits:].rstrip("0")
+    return _join_digits(found["whole"], minor, written, place)
 
 
 def parse_signed_amount(written: WrittenAmount, place: FilePlace, *, decimal_comma: bool) -> int:

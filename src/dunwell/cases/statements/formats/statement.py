@@ -2,6 +2,7 @@
 entries. Amounts are integer minor units, positive for money that arrives. Pure.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -11,6 +12,10 @@ from dunwell.platform.errors import InvalidRequest
 from dunwell.platform.text.shape import shorten
 
 _NO_REFERENCE = frozenset({"", "NONREF", "NOREF", "NOTPROVIDED", "NOT PROVIDED", "N/A"})
+
+# A shorter number could be the end of several IBANs.
+_MIN_ACCOUNT_DIGITS = 7
+_NATIONAL_NUMBER = re.compile(r"(?:(?P<bank>[0-9]{8})/)?0*(?P<account>[0-9]{1,10})(?:[A-Z]{3})?")
 
 
 class BankFileRefused(InvalidRequest):
@@ -170,6 +175,22 @@ class BankStatement:
     def account(self) -> str:
         """The account as the bank names it."""
         return self.iban or self.account_number or ""
+
+
+def is_statement_of(statement: BankStatement, iban: str) -> bool:
+    """Return whether a statement is of the account with this IBAN.
+
+    MT940 often has the national number instead: the German bank code and account number as
+    "50080000/1234567", or the account number alone. An IBAN ends with it.
+    """
+    if statement.iban is not None:
+        return statement.iban == iban
+    found = _NATIONAL_NUMBER.fullmatch((statement.account_number or "").replace(".", ""))
+    if found is None:
+        return False
+    if found["bank"] is None:
+        return len(found["account"]) >= _MIN_ACCOUNT_DIGITS and iban.endswith(found["account"])
+    return iban[4:] == found["bank"] + found["account"].rjust(10, "0")
 
 
 def normalize_iban(text: str | None) -> str | None:
