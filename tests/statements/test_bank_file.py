@@ -89,6 +89,13 @@ def test_an_archive_is_read_file_by_file() -> None:
     assert files[1].refusal.message.startswith("november.zip/b/readme.txt: ")
 
 
+def test_names_of_files_have_no_control_characters() -> None:
+    (file,) = parse_bank_file("a\n\x1b[1m.zip", build_zip({"b\r\nc\x1b" + "d" * 300: b"hello"}))
+    assert file.name == "a [1m.zip/b c" + "d" * 197 + "…"
+    (file,) = parse_bank_file("", b"hello")
+    assert file.name == "?"
+
+
 def test_an_archive_in_an_archive_is_read_but_no_deeper() -> None:
     once = build_zip({"a.xml": CAMT})
     twice = build_zip({"once.zip": once, "b.xml": CAMT})

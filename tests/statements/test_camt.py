@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.cases.statements.formats.bank_file import parse_bank_file
 from dunwell.cases.statements.formats.invariants import find_broken_invariants
-from dunwell.cases.statements.formats.statement import EntryStatus, StatementKind
+from dunwell.cases.statements.formats.statement import NO_BALANCE, EntryStatus, StatementKind
 from tests.support.bank_files import (
     IBAN,
     build_balance,
@@ -204,7 +204,16 @@ def test_available_and_foreign_balances_are_not_taken() -> None:
     balances = build_balance("CLAV", "x") + build_balance("CLBD", "5.00", currency="USD")
     statement = parse_one_statement(build_camt(balances=balances))
     assert (statement.opening_cents, statement.closing_cents) == (None, None)
-    assert statement.problems == ("The balance CLBD is not in the account's currency.",)
+    assert statement.problems == (
+        "The balance CLBD is not in the account's currency.",
+        NO_BALANCE,
+    )
+
+
+@pytest.mark.parametrize("message", ["052", "053", "054"])
+def test_only_a_statement_has_to_have_balances(message: str) -> None:
+    statement = parse_one_statement(build_camt(build_entry(), message=message, balances=" "))
+    assert statement.problems == ((NO_BALANCE,) if message == "053" else ())
 
 
 def test_each_statement_of_a_file_is_read_by_itself() -> None:
@@ -246,6 +255,13 @@ def test_what_does_not_validate_is_reported_and_read() -> None:
         "The summary counts 2 entries; there are 1.",
     )
     assert len(statement.entries) == 1
+
+
+def test_control_characters_are_removed_and_long_texts_cut() -> None:
+    text = "a\x85\u0080b &#xD; c" + "x" * 2_000
+    statement = parse_one_statement(build_camt(build_entry(details=build_detail(text=text))))
+    (line,) = statement.entries[0].details[0].remittance_lines
+    assert line == ("a b c" + "x" * 2_000)[:1_000]
 
 
 def test_texts_in_another_encoding_than_declared_are_read_and_reported() -> None:

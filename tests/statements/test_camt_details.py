@@ -179,7 +179,7 @@ def test_charges_that_are_booked_separately_are_no_part_of_the_entry() -> None:
 def test_the_batch_of_our_own_order_is_named() -> None:
     batch = "<Btch><PmtInfId>P-9</PmtInfId><NbOfTxs>2</NbOfTxs></Btch>"
     details = batch + build_detail("100.00") + build_detail("19.00")
-    statement = parse_one_statement(build_camt(build_entry(details=details), balances=" "))
+    statement = parse_one_statement(build_camt(build_entry(details=details)))
     (entry,) = statement.entries
     assert entry.payment_information_id == "P-9"
     assert [detail.payment_information_id for detail in entry.details] == ["P-9", "P-9"]

@@ -7,7 +7,12 @@ import pytest
 
 from dunwell.cases.statements.formats.bank_file import BankFileFormat, parse_bank_file
 from dunwell.cases.statements.formats.invariants import find_broken_invariants
-from dunwell.cases.statements.formats.statement import BankEntry, EntryDetail, StatementKind
+from dunwell.cases.statements.formats.statement import (
+    NO_BALANCE,
+    BankEntry,
+    EntryDetail,
+    StatementKind,
+)
 from tests.support.bank_files import PAYER_IBAN, find_refusal, parse_one_statement
 
 STATEMENT = """:20:STARTUMSE
@@ -109,6 +114,22 @@ def test_the_envelope_of_swift_is_removed() -> None:
 def test_lines_that_the_bank_wrapped_are_joined() -> None:
     text = STATEMENT.replace("0101CR119", "0101CR\n119").replace(":86:159", ":\n86:159")
     assert parse_one_statement(text.encode()) == parse_one_statement(STATEMENT.encode())
+
+
+def test_control_characters_are_removed_and_long_texts_cut() -> None:
+    text = STATEMENT.replace("Free text", "Free\0\x1b text" + "x" * 2_000)
+    (line, _) = parse_entries(text)[2].details[0].remittance_lines
+    assert line == ("Free text" + "x" * 2_000)[:1_000]
+    text = STATEMENT.replace("//2611020001", "//26\x00110").replace("STARTUMSE", "A\0B" * 400)
+    statement = parse_one_statement(text.encode())
+    assert statement.entries[0].bank_reference == "26110"
+    assert statement.statement_id.startswith("ABABAB")
+    assert "\0" not in statement.statement_id
+
+
+def test_a_missing_closing_balance_is_reported() -> None:
+    text = STATEMENT.replace(":62F:C270102EUR1055,50\n", "")
+    assert parse_one_statement(text.encode()).problems == (NO_BALANCE,)
 
 
 def test_windows_line_ends_and_encoding_are_read() -> None:

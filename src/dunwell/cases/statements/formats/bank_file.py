@@ -19,7 +19,12 @@ from dunwell.cases.statements.formats.payment_status import (
     list_status_messages,
     parse_status_reports,
 )
-from dunwell.cases.statements.formats.statement import BankFileRefused, BankStatement, FilePlace
+from dunwell.cases.statements.formats.statement import (
+    BankFileRefused,
+    BankStatement,
+    FilePlace,
+    clean_text,
+)
 from dunwell.cases.statements.formats.swift_mt940 import is_mt940, parse_mt940
 from dunwell.cases.statements.formats.xml_document import (
     XmlElement,
@@ -90,7 +95,7 @@ def parse_bank_file(
 
     `mapping` is the one of the account for which the file is imported; without it, CSV is refused.
     """
-    return tuple(_parse(FilePlace(shorten(name, 200)), content, mapping, (_Budget(), 1)))
+    return tuple(_parse(FilePlace(_name(name)), content, mapping, (_Budget(), 1)))
 
 
 def _parse(
@@ -187,7 +192,7 @@ def _parse_archive(
         if not members:
             raise place.refuse("The archive is empty. Fetch it from the bank again.")
         for member in members:
-            here = FilePlace(f"{place.file}/{shorten(member.filename, 200)}")
+            here = FilePlace(f"{place.file}/{_name(member.filename)}")
             yield from _parse_member(here, archive, member, mapping, limits=limits)
 
 
@@ -224,6 +229,10 @@ def _unpack(
         )
     budget.bytes -= len(content)
     return content
+
+
+def _name(name: str) -> str:
+    return shorten(clean_text(name) or "?", 200)
 
 
 def _is_ignored(member: zipfile.ZipInfo) -> bool:

@@ -23,6 +23,7 @@ from dunwell.cases.statements.formats.camt_details import (
     parse_detail,
 )
 from dunwell.cases.statements.formats.statement import (
+    NO_BALANCE,
     BankEntry,
     BankStatement,
     EntryDetail,
@@ -124,6 +125,8 @@ def _parse_statement(
     if counted is not None and counted.lstrip("0") != str(len(entries) or ""):
         found.append(f"The summary counts {shorten(counted)} entries; there are {len(entries)}.")
     opening, closing = _parse_balances(element, facts)
+    if kind is StatementKind.STATEMENT and None in (opening, closing):
+        found.append(NO_BALANCE)
     return BankStatement(
         kind=kind,
         statement_id=place.statement or "",

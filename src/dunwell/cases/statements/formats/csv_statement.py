@@ -16,6 +16,7 @@ from dunwell.cases.statements.formats.statement import (
     EntryStatus,
     FilePlace,
     StatementKind,
+    clean_text,
     normalize_bank_reference,
     normalize_iban,
 )
@@ -41,7 +42,7 @@ class _Row:
     place: FilePlace
 
     def find(self, name: str) -> str | None:
-        return " ".join(self.texts.get(name, "").split()) or None
+        return clean_text(self.texts.get(name))
 
     def name_column(self, name: str) -> str:
         column = self.columns[name]

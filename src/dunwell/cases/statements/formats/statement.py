@@ -10,11 +10,15 @@ from enum import StrEnum
 
 from dunwell.platform.errors import InvalidRequest
 from dunwell.platform.text.shape import shorten
+from dunwell.platform.text.wire import UNPRINTABLE
 
 _NO_REFERENCE = frozenset({"", "NONREF", "NOREF", "NOTPROVIDED", "NOT PROVIDED", "N/A"})
 
 # A shorter number could be the end of several IBANs.
 _MIN_ACCOUNT_DIGITS = 7
+_MAX_TEXT = 1_000
+# What a statement of booked entries reports if its sum cannot be checked.
+NO_BALANCE = "The opening or closing balance is missing, so the sum of the entries was not checked."
 _NATIONAL_NUMBER = re.compile(r"(?:(?P<bank>[0-9]{8})/)?0*(?P<account>[0-9]{1,10})(?:[A-Z]{3})?")
 
 
@@ -34,7 +38,7 @@ class FilePlace:
     entry: str | None = None
 
     def __str__(self) -> str:
-        statement = None if self.statement is None else f"statement {self.statement}"
+        statement = None if self.statement is None else f"statement {shorten(self.statement)}"
         entry = None if self.entry is None else f"entry {self.entry}"
         return ", ".join(filter(None, [self.file, statement, entry]))
 
@@ -191,6 +195,15 @@ def is_statement_of(statement: BankStatement, iban: str) -> bool:
     if found["bank"] is None:
         return len(found["account"]) >= _MIN_ACCOUNT_DIGITS and iban.endswith(found["account"])
     return iban[4:] == found["bank"] + found["account"].rjust(10, "0")
+
+
+def clean_text(text: str | None) -> str | None:
+    """Return a text with single spaces, without control characters, and not longer than 1,000
+    characters, None if nothing is left. No field of a bank's message is meant to be longer."""
+    cleaned = " ".join((text or "").split())
+    if not cleaned.isprintable():
+        cleaned = UNPRINTABLE.sub("", cleaned)
+    return cleaned[:_MAX_TEXT] or None
 
 
 def normalize_iban(text: str | None) -> str | None:

@@ -22,6 +22,7 @@ from dunwell.cases.statements.formats.amounts import (
     parse_unsigned_amount,
 )
 from dunwell.cases.statements.formats.statement import (
+    NO_BALANCE,
     BankEntry,
     BankFileRefused,
     BankStatement,
@@ -29,6 +30,7 @@ from dunwell.cases.statements.formats.statement import (
     EntryStatus,
     FilePlace,
     StatementKind,
+    clean_text,
     normalize_bank_reference,
     normalize_iban,
 )
@@ -87,7 +89,7 @@ def parse_mt940(text: str, place: FilePlace) -> tuple[BankStatement, ...]:
 
 
 def _parse_block(block: str, place: FilePlace) -> BankStatement:
-    place = replace(place, statement=block.partition("\n")[0].removeprefix(":20:").strip())
+    place = replace(place, statement=clean_text(block.partition("\n")[0][4:]))
     block = _STATEMENT_TEXT.sub(r"\1", block)
     _check_amounts(block, place)
     try:
@@ -154,7 +156,7 @@ def _build_statement(
     currency = check_currency(":60F:", parsed.currency, place)
     opening, opened_on = _find_balance(parsed.data, _OPENINGS, currency, place)
     closing, closed_on = _find_balance(parsed.data, _CLOSINGS, currency, place)
-    account = account.replace(" ", "")
+    account = (clean_text(account) or "").replace(" ", "")
     if not account:
         raise place.refuse_value(
             ":25:", None, f"A statement has to name its account. {_ASK_THE_BANK}"
@@ -176,6 +178,7 @@ def _build_statement(
         period_to=closed_on,
         opening_cents=opening,
         closing_cents=closing,
+        problems=(NO_BALANCE,) if opening is not None and closing is None else (),
     )
 
 
@@ -206,10 +209,10 @@ def _build_entry(data: Mapping[str, Any], currency: str, place: FilePlace) -> Ba
         status=EntryStatus.BOOK,
         booked_on=_plain(data.get("entry_date") or data["date"]),
         value_on=_plain(data["date"]),
-        bank_reference=normalize_bank_reference((data.get("bank_reference") or "").strip()),
+        bank_reference=normalize_bank_reference(_find(data, "bank_reference")),
         is_reversal=(data.get("status") or "").upper().startswith("R"),
         charges_cents=charges,
-        transaction_code=data.get("transaction_code") or data.get("id"),
+        transaction_code=_find(data, "transaction_code") or _find(data, "id"),
         additional_text=_find(data, "extra_details"),
         details=(detail,),
     )
@@ -231,13 +234,13 @@ def _build_detail(
         amount_cents=original,
         end_to_end_id=normalize_bank_reference(_find(data, "end_to_end_reference")),
         mandate_id=_find(data, "additional_position_reference"),
-        instruction_id=normalize_bank_reference(customer_reference[-1].strip()),
-        remittance_lines=tuple(text.strip() for text in texts if text.strip()),
+        instruction_id=normalize_bank_reference(clean_text(customer_reference[-1])),
+        remittance_lines=tuple(filter(None, map(clean_text, texts))),
         additional_text=_find(data, "posting_text"),
         counterparty_name=_find(data, "applicant_name"),
         counterparty_iban=iban if iban and is_iban(iban) else None,
         return_reason=reason if is_return and reason != _NO_REASON else None,
-        transaction_code=data.get("transaction_code"),
+        transaction_code=_find(data, "transaction_code"),
     )
     return detail, amount - original
 
@@ -263,7 +266,7 @@ def _find_original(data: Mapping[str, Any], amount: int, currency: str, place: F
 
 
 def _find(data: Mapping[str, Any], name: str) -> str | None:
-    return " ".join((data.get(name) or "").split()) or None
+    return clean_text(data.get(name))
 
 
 def _convert(element: str, amount: Decimal, currency: str, place: FilePlace) -> int:

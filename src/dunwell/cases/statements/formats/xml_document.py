@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from lxml import etree
 
-from dunwell.cases.statements.formats.statement import FilePlace
+from dunwell.cases.statements.formats.statement import FilePlace, clean_text
 
 # lxml has no type hints, and gives the class no other name.
 XmlElement: TypeAlias = etree._Element  # noqa: SLF001
@@ -29,7 +29,6 @@ _ENCODINGS = frozenset(
 _BYTE_ORDER_MARKS = {
     b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
 }  # fmt: skip
-_BLANKS = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def parse_xml(content: bytes, place: FilePlace) -> XmlDocument:
     try:
         root = etree.fromstring(_DECLARATION.sub("", text, count=1).encode(), parser)
     except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
-        why = _BLANKS.sub(" ", error.msg or "") if isinstance(error, SyntaxError) else "text"
+        why = clean_text(error.msg if isinstance(error, SyntaxError) else error.reason)
         raise place.refuse(f"The XML is damaged ({why}). Ask the bank for it again.") from None
     return XmlDocument(root, problems)
 
@@ -87,19 +86,19 @@ def list_children(element: XmlElement | None, path: str) -> Iterator[XmlElement]
 
 
 def find_text(element: XmlElement | None, *paths: str) -> str | None:
-    """Return the text at the first of these paths that has one, with single spaces."""
+    """Return the text at the first of these paths that has one, cleaned."""
     for path in paths:
         for child in list_children(element, path):
-            text = _BLANKS.sub(" ", child.text or "").strip()
-            if text:
+            text = clean_text(child.text)
+            if text is not None:
                 return text
     return None
 
 
 def list_texts(element: XmlElement | None, path: str) -> tuple[str, ...]:
-    """Return all texts at a path that are not empty, with single spaces."""
-    texts = (_BLANKS.sub(" ", child.text or "").strip() for child in list_children(element, path))
-    return tuple(text for text in texts if text)
+    """Return all texts at a path that are not empty, cleaned."""
+    texts = (clean_text(child.text) for child in list_children(element, path))
+    return tuple(text for text in texts if text is not None)
 
 
 def _decode(content: bytes, place: FilePlace) -> tuple[str, tuple[str, ...]]:
