@@ -34,7 +34,7 @@ source_paths = ["src"]
 only_mutate = {paths!r}
 also_copy = {beside!r}
 pytest_add_cli_args = ["-x", "-p", "no:schemathesis", "--ignore=tests/domain/test_fault_codes.py"]
-pytest_add_cli_args_test_selection = ["tests/domain"]
+pytest_add_cli_args_test_selection = ["tests/domain", "tests/statements/formats"]
 """
 
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from dunwell.cases.statements.formats.bank_file import parse_bank_file
 from dunwell.cases.statements.formats.entry_keys import compute_entry_keys
 from dunwell.cases.statements.formats.invariants import find_broken_invariants
-from tests.statements.test_camt_details import FULL, RETURN
-from tests.statements.test_csv import FILE, GERMAN
-from tests.statements.test_mt940 import STATEMENT
-from tests.statements.test_payment_status import TRANSACTION, build, build_batch
+from tests.statements.formats.test_camt_details import FULL, RETURN
+from tests.statements.formats.test_csv import FILE, GERMAN
+from tests.statements.formats.test_mt940 import STATEMENT
+from tests.statements.formats.test_payment_status import TRANSACTION, build, build_batch
 from tests.support.bank_files import build_balance, build_camt, build_detail, build_entry, build_zip
 
 CAMT = build_camt(

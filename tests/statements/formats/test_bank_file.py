@@ -10,7 +10,7 @@ import pytest
 from dunwell.cases.statements.formats import bank_file
 from dunwell.cases.statements.formats.bank_file import BankFileFormat, parse_bank_file
 from dunwell.cases.statements.formats.statement import BankFileRefused, FilePlace
-from tests.statements.test_mt940 import STATEMENT
+from tests.statements.formats.test_mt940 import STATEMENT
 from tests.support.bank_files import build_camt, build_entry, build_zip, find_refusal
 
 CAMT = build_camt(build_entry())
