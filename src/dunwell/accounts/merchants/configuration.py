@@ -157,10 +157,18 @@ class BankAccount(_Settings, frozen=True):
     bic: ShortText | None = None
 
 
-class PaymentMethod(_Settings, frozen=True):
-    """A way to pay on the debtor's page, by the name of the payment provider's adapter."""
+# The means of payment of a provider's checkout. CARD includes the wallets that the provider offers.
+PaymentMeans = Literal[
+    "CARD", "PAYPAL", "IDEAL", "KLARNA", "PAY_BY_BANK", "SEPA_DEBIT", "BANK_TRANSFER"
+]
+
+
+class PaymentMethod(_Settings, frozen=True, omit_defaults=True):
+    """A way to pay on the debtor's page: a payment provider's account of the installation file, or
+    `sandbox`, and the means of payment. Without means, the provider's page asks for it."""
 
     provider: ShortText
+    means: PaymentMeans | None = None
 
 
 class PartialPaymentSettings(_Settings, frozen=True):

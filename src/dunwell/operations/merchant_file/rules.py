@@ -322,7 +322,8 @@ def find_method_faults(
             nearest = suggest_known(method.provider, sorted(available_providers))
             message = f'There is no payment provider "{method.provider}". {nearest}'
             yield Fault(f"/payment/methods/{index}/provider", message, "UNKNOWN_PROVIDER")
-    for fault in find_repeat_faults([method.provider for method in methods], "/payment/methods"):
+    named = [" ".join(filter(None, (each.provider, each.means))) for each in methods]
+    for fault in find_repeat_faults(named, "/payment/methods"):
         yield Fault(f"{fault.path}/provider", fault.message, fault.code)
 
 

@@ -81,7 +81,7 @@ async def start_payment(
     ValidationError: another amount is due now (AMOUNT_CHANGED); PaymentProviderUnavailable: the
     call can be repeated without loss."""
     check_right(actor, Right.CHANGE_CLAIMS)
-    provider = _choose_provider(resources, providers, merchant, intent.provider)
+    provider = _choose_provider(resources, providers, merchant, intent)
     attempt = PaymentAttempt(
         resources=resources,
         providers=providers,
@@ -124,11 +124,11 @@ async def _cancel_checkouts_elsewhere(attempt: PaymentAttempt) -> None:
 
 
 def _choose_provider(
-    resources: Resources, providers: PaymentProviders, merchant: Merchant, name: str
+    resources: Resources, providers: PaymentProviders, merchant: Merchant, intent: PaymentIntent
 ) -> PaymentProvider:
-    offered = {method.provider for method in merchant.configuration.payment.methods}
-    provider = providers.get(name)
-    if provider is None or name not in offered:
+    offered = {(each.provider, each.means) for each in merchant.configuration.payment.methods}
+    provider = providers.get(intent.provider)
+    if provider is None or (intent.provider, intent.method) not in offered:
         message = "This way to pay is not offered. Choose another."
         raise ValidationError([Fault("/provider", message, "NOT_ALLOWED")])
     if provider.moves_money and merchant.is_sandbox:

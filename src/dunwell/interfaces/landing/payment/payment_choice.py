@@ -157,21 +157,34 @@ def _parse_numbers(texts: Sequence[str]) -> list[int]:
     return [int(text) for text in texts]
 
 
+# These providers show the wallets of the debtor's device beside the card's fields.
+_KINDS_WITH_WALLETS = frozenset({"STRIPE"})
+
+
 class ShownMethod(msgspec.Struct, frozen=True, gc=False):
     """A payment method as the pages offer it."""
 
-    # The provider's name in the configuration.
+    # The name of the provider's account in the configuration.
     name: str
-    # The name that pages show.
+    # The provider as pages show it.
     label: str
+    # The means of payment. None: the provider's page asks for it.
+    means: str | None = None
+    # Whether the provider offers Apple Pay and Google Pay with a card.
+    has_wallets: bool = False
 
 
 def list_methods(providers: PaymentProviders, merchant: Merchant) -> list[ShownMethod]:
     """List the merchant's payment providers that are installed, in the merchant's order."""
     return [
-        ShownMethod(each.provider, render_provider_name(each.provider))
+        ShownMethod(
+            each.provider,
+            render_provider_name(provider.kind),
+            means=each.means,
+            has_wallets=each.means == "CARD" and provider.kind in _KINDS_WITH_WALLETS,
+        )
         for each in merchant.configuration.payment.methods
-        if each.provider in providers
+        if (provider := providers.get(each.provider)) is not None
     ]
 
 

@@ -83,6 +83,7 @@ async def hand_off(
     return_path = context.address("return", request_id=REQUEST_ID_PLACEHOLDER)
     intent = PaymentIntent(
         provider=form.get("provider", ""),
+        method=form.get("means") or None,
         amount_cents=choice.cents,
         return_url=site.resources.settings.public_url + return_path,
         language=context.language,

@@ -1,15 +1,16 @@
 """The sections of the settings and the reasons to dispute as form fields, mapped to the keys of the
 merchant file. Pure."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from dunwell.accounts.merchants.configuration import (
     CHANNELS,
     PAGE_FEATURES,
     PAGE_LANGUAGES,
     VERIFICATION_METHODS,
+    PaymentMeans,
 )
 from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, RESERVED_NAMES
 from dunwell.interfaces.web.forms import Field, FieldKind, Typed
@@ -174,7 +175,7 @@ def _require_stored(field: Field, document: Mapping[str, Any]) -> Field:
 
 def _add_options(field: Field, choices: AvailableChoices) -> Field:
     if field.name == "payment.methods":
-        return replace(field, options=tuple(sorted(choices.providers)))
+        return replace(field, options=tuple(_list_method_options(choices.providers)))
     if field.name.startswith("channels.") and field.name.endswith(".by"):
         adapters = [f"{_ADAPTER}{each}" for each in sorted(choices.adapters.get(field.group, ()))]
         delivery_providers = [
@@ -184,12 +185,29 @@ def _add_options(field: Field, choices: AvailableChoices) -> Field:
     return field
 
 
+def _list_method_options(providers: Collection[str]) -> Iterator[str]:
+    """Yield each provider, and each with every means of payment. The sandbox provider asks for
+    none."""
+    for provider in sorted(providers):
+        yield provider
+        if provider != "sandbox":
+            yield from (f"{provider} {means}" for means in get_args(PaymentMeans))
+
+
+def _split_method(option: str) -> dict[str, str]:
+    provider, _, means = option.partition(" ")
+    return {"provider": provider, "means": means} if means else {"provider": provider}
+
+
 def flatten_section(name: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the document with the structure of the section's fields: one value where the file has
     a list, or one of two keys."""
     given = document.get(SECTIONS[name].keys[0], {})
     if name == "payment":
-        methods = [each["provider"] for each in given.get("methods", ())]
+        methods = [
+            " ".join(filter(None, (each["provider"], each.get("means"))))
+            for each in given.get("methods", ())
+        ]
         return {"payment": {**given, "methods": methods}}
     if name == "channels":
         return {"channels": {channel: _flatten_channel(each) for channel, each in given.items()}}
@@ -207,7 +225,7 @@ def unflatten_section(name: str, parts: dict[str, Any]) -> dict[str, Any]:
     are complete."""
     if name == "payment":
         payment = parts["payment"]
-        methods = [{"provider": each} for each in payment["methods"]]
+        methods = [_split_method(each) for each in payment["methods"]]
         return {"payment": {"partial": None, **payment, "methods": methods}}
     if name == "channels":
         channels = parts.get("channels", {})
