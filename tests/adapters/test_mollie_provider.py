@@ -67,7 +67,7 @@ class TestMollie(ApiProviderContract):
 
 
 async def test_the_request_follows_the_api(account: AccountUnderTest) -> None:
-    request = replace(REQUEST, request_id=uuid4(), method="card", amount_cents=7)
+    request = replace(REQUEST, request_id=uuid4(), means="CARD", amount_cents=7)
     await account.adapter.open_checkout(request)
     [sent] = account.fake.take_requests()
     assert (sent["method"], sent["path"]) == ("POST", "/v2/payments")
@@ -85,7 +85,7 @@ async def test_the_request_follows_the_api(account: AccountUnderTest) -> None:
 async def test_the_means_of_payment_is_masked(account: AccountUnderTest) -> None:
     _, paid = await account.open_paid()
     assert paid.method == "Visa •••• 4242"
-    _, paid = await account.open_paid(method="ideal")
+    _, paid = await account.open_paid(means="IDEAL")
     assert paid.method == "Ideal"
 
 
@@ -107,7 +107,7 @@ async def test_every_end_is_distinguished(
 
 
 async def test_some_means_of_payment_cannot_be_cancelled(account: AccountUnderTest) -> None:
-    checkout_id = await account.open(method="ideal")
+    checkout_id = await account.open(means="IDEAL")
     assert await account.adapter.cancel_checkout(checkout_id) is CheckoutCancellation.CANNOT_CANCEL
     assert (await account.adapter.fetch_checkout(checkout_id)).status is CheckoutStatus.OPEN
 

@@ -12,12 +12,14 @@ from uuid import uuid4
 import pytest
 
 from dunwell.accounts.installation.payment_providers import StripeAccount
+from dunwell.adapters.payments.stripe.objects import build_session_form
 from dunwell.adapters.payments.stripe.provider import API_VERSION, StripeProvider
 from dunwell.cases.payments.provider import (
     CheckoutStatus,
     MoneyMovement,
     MovementKind,
     NotificationRejected,
+    PaymentProviderRefused,
     PaymentProviderUnavailable,
 )
 from dunwell.platform.clock import MovableClock
@@ -91,7 +93,7 @@ def list_kinds(movements: Any) -> list[tuple[str, int]]:
 async def test_the_request_follows_the_api(
     adapter: StripeProvider, fake: FakeProviderProcess
 ) -> None:
-    request = replace(REQUEST, request_id=uuid4(), method="sepa")
+    request = replace(REQUEST, request_id=uuid4(), means="SEPA_DEBIT")
     checkout = await adapter.open_checkout(request)
     assert checkout.url == f"{fake.origin}/pay/{checkout.checkout_id}"
     assert checkout.ends_at is not None
@@ -282,3 +284,8 @@ async def test_a_list_of_several_pages_is_read_to_its_end(
     movements = (await adapter.fetch_checkout(checkout_id)).movements
     assert len({each.movement_id for each in movements}) == 106
     assert isinstance(paid, MoneyMovement)
+
+
+def test_means_that_a_provider_does_not_offer_are_refused_with_those_it_offers() -> None:
+    with pytest.raises(PaymentProviderRefused, match="It offers CARD, PAYPAL"):
+        build_session_form(replace(REQUEST, means="PAY_BY_BANK"))

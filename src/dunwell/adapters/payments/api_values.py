@@ -4,12 +4,13 @@ Pure."""
 
 import hmac
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
 from msgspec import Meta
 
+from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.cases.payments.provider import PaymentProviderRefused, PaymentProviderUnavailable
 
 # Their minor unit is a hundredth, here and at all providers.
@@ -45,6 +46,17 @@ def check_currency(currency: str) -> None:
             f"Payments in {currency} are not supported through this provider. Use another way to "
             "pay."
         )
+
+
+def find_means(known: Mapping[PaymentMeans, str], means: PaymentMeans) -> str:
+    """Return the means of payment in the provider's words. Raises PaymentProviderRefused if the
+    provider does not offer it."""
+    name = known.get(means)
+    if name is None:
+        raise PaymentProviderRefused(
+            f"This provider does not offer {means}. It offers {', '.join(known)}."
+        )
+    return name
 
 
 def is_authentic(secret: bytes, message: bytes, signatures: Sequence[str]) -> bool:

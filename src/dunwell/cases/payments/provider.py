@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Protocol, TypeAlias
 from uuid import UUID
 
+from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.platform.errors import InvalidRequest, Unavailable
 
 
@@ -101,8 +102,8 @@ class CheckoutRequest:
     return_url: str
     notification_url: str
     language: str
-    # The means of payment that the debtor chose, such as "card"; None lets the provider ask.
-    method: str | None = None
+    # The means of payment that the debtor chose; None lets the provider ask.
+    means: PaymentMeans | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ ALTER TABLE payments
     ADD COLUMN returned_cents bigint NOT NULL DEFAULT 0,
     ADD CONSTRAINT payments_returned CHECK (returned_cents BETWEEN 0 AND amount_cents) NOT VALID;
 
--- The kind of provider, as in events. `provider` is the name of the account. `method` is the means
+-- The kind of provider, as in events. `provider` is the name of the account. `means` is the means
 -- of payment that the debtor chose; null lets the provider ask.
 ALTER TABLE payment_requests
-    ADD COLUMN provider_name text NOT NULL DEFAULT 'sandbox', ADD COLUMN method text;
+    ADD COLUMN provider_name text NOT NULL DEFAULT 'sandbox', ADD COLUMN means text;
 ALTER TABLE payment_requests ALTER COLUMN provider_name DROP DEFAULT;
 
 -- The movements of money that changed what was paid, each once: those that a provider lists for a

@@ -4,7 +4,7 @@ A PAID movement has the id of the payment, a refund and a chargeback have their 
 paid after it was charged back. Pure.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import parse_qs
@@ -12,7 +12,8 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec import Meta
 
-from dunwell.adapters.payments.api_values import Id, PageUrl, clean_text, is_id
+from dunwell.accounts.merchants.configuration import PaymentMeans
+from dunwell.adapters.payments.api_values import Id, PageUrl, clean_text, find_means, is_id
 from dunwell.cases.payments.provider import (
     CheckoutRequest,
     CheckoutStatus,
@@ -23,8 +24,14 @@ from dunwell.cases.payments.provider import (
 
 _MAX_DESCRIPTION = 255
 _MAX_METHOD = 60
-# Our names of means of payment where Mollie's differ.
-_METHODS = {"card": "creditcard", "bank-transfer": "banktransfer", "sepa": "directdebit"}
+# Our means of payment in Mollie's words.
+_METHODS: Mapping[PaymentMeans, str] = {
+    "CARD": "creditcard",
+    "PAYPAL": "paypal",
+    "IDEAL": "ideal",
+    "KLARNA": "klarna",
+    "BANK_TRANSFER": "banktransfer",
+}
 _LOCALES = {
     "da": "da_DK", "de": "de_DE", "en": "en_GB", "es": "es_ES", "fi": "fi_FI", "fr": "fr_FR",
     "it": "it_IT", "nl": "nl_NL", "pl": "pl_PL", "pt": "pt_PT", "sv": "sv_SE",
@@ -165,8 +172,8 @@ def build_payment_document(request: CheckoutRequest) -> dict[str, Any]:
     }  # fmt: skip
     if request.language in _LOCALES:
         document["locale"] = _LOCALES[request.language]
-    if request.method is not None:
-        document["method"] = _METHODS.get(request.method, request.method)
+    if request.means is not None:
+        document["method"] = find_means(_METHODS, request.means)
     return document
 
 

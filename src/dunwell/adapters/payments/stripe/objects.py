@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.adapters.payments.api_values import (
     Cents,
     Id,
@@ -16,6 +17,7 @@ from dunwell.adapters.payments.api_values import (
     SignedCents,
     Timestamp,
     clean_text,
+    find_means,
     from_timestamp,
     is_id,
 )
@@ -30,8 +32,14 @@ from dunwell.cases.payments.provider import (
 
 _MAX_DESCRIPTION = 250
 _MAX_METHOD = 60
-# Our names of means of payment where Stripe's differ.
-_METHODS = {"sepa": "sepa_debit"}
+# Our means of payment in Stripe's words.
+_METHODS: Mapping[PaymentMeans, str] = {
+    "CARD": "card",
+    "PAYPAL": "paypal",
+    "IDEAL": "ideal",
+    "KLARNA": "klarna",
+    "SEPA_DEBIT": "sepa_debit",
+}
 
 
 class StripeBalanceTransaction(msgspec.Struct, frozen=True):
@@ -148,8 +156,8 @@ def build_session_form(request: CheckoutRequest) -> dict[str, Any]:
         "metadata": names,
         "payment_intent_data": {"description": description, "metadata": names},
     }
-    if request.method is not None:
-        form["payment_method_types"] = [_METHODS.get(request.method, request.method)]
+    if request.means is not None:
+        form["payment_method_types"] = [find_means(_METHODS, request.means)]
     return form
 
 

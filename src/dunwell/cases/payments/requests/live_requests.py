@@ -12,6 +12,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.modalities.modality import find_open_instalment
@@ -127,7 +128,7 @@ class PaymentIntent:
     kind: PaymentChoiceKind = PaymentChoiceKind.WHOLE
     item_ids: tuple[int, ...] = ()
     # The means of payment that the debtor chose; None lets the provider ask.
-    method: str | None = None
+    means: PaymentMeans | None = None
 
     @property
     def choice(self) -> PaymentChoice:
@@ -188,8 +189,8 @@ def is_same_payment(request: StoredPaymentRequest, attempt: PaymentAttempt) -> b
     """Return whether the request is for the same amount, the same items and the same means of
     payment."""
     intent = attempt.intent
-    return (request.amount_cents, tuple(request.item_ids), request.method) == (
-        intent.amount_cents, intent.item_ids, intent.method,
+    return (request.amount_cents, tuple(request.item_ids), request.means) == (
+        intent.amount_cents, intent.item_ids, intent.means,
     )  # fmt: skip
 
 
@@ -247,7 +248,7 @@ async def _insert_request(
         settled_at=None,
         checks=0,
         item_ids=attempt.intent.item_ids,
-        method=attempt.intent.method,
+        means=attempt.intent.means,
     )
     await insert_request(work.tx, work.merchant_id, request, decide_next_check(now, 0, now))
     await audit_request(work, "create", request)

@@ -128,7 +128,7 @@ def _choose_provider(
 ) -> PaymentProvider:
     offered = {(each.provider, each.means) for each in merchant.configuration.payment.methods}
     provider = providers.get(intent.provider)
-    if provider is None or (intent.provider, intent.method) not in offered:
+    if provider is None or (intent.provider, intent.means) not in offered:
         message = "This way to pay is not offered. Choose another."
         raise ValidationError([Fault("/provider", message, "NOT_ALLOWED")])
     if provider.moves_money and merchant.is_sandbox:
@@ -157,7 +157,7 @@ def _build_checkout_request(
         return_url=return_url,
         notification_url=f"{public_url}/callbacks/payments/{request.provider}",
         language=attempt.intent.language or merchant.configuration.language,
-        method=request.method,
+        means=request.means,
     )
 
 

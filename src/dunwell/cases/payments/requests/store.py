@@ -7,6 +7,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.states import HoldKind
@@ -39,7 +40,7 @@ class StoredPaymentRequest:
     # When the debtor sent an announced bank transfer.
     sent_on: date | None = None
     # The means of payment that the debtor chose; None lets the provider ask.
-    method: str | None = None
+    means: PaymentMeans | None = None
 
 
 _COLUMNS = ", ".join(each.name for each in fields(StoredPaymentRequest))
@@ -76,7 +77,7 @@ WHERE provider = $1 AND provider_id = ANY($2::text[])
 _INSERT = """
 INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, provider_name,
                               amount_cents, currency, reference, state, created_at, next_check_at,
-                              item_ids, sent_on, method)
+                              item_ids, sent_on, means)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 """
 # Of several callers that asked the provider at once, only the first stores its answer.
@@ -193,7 +194,7 @@ async def insert_request(
         _INSERT, merchant_id, request.request_id, request.claim_id, request.provider,
         request.provider_name, request.amount_cents, request.currency, request.reference,
         request.state, request.created_at, next_check_at, list(request.item_ids), request.sent_on,
-        request.method,
+        request.means,
     )  # fmt: skip
 
 

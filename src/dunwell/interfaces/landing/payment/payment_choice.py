@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import get_args
 
 import msgspec
 
-from dunwell.accounts.merchants.configuration import PartialPaymentSettings
+from dunwell.accounts.merchants.configuration import PartialPaymentSettings, PaymentMeans
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.payments.choice import (
     PartBounds,
@@ -169,9 +170,15 @@ class ShownMethod(msgspec.Struct, frozen=True, gc=False):
     # The provider as pages show it.
     label: str
     # The means of payment. None: the provider's page asks for it.
-    means: str | None = None
+    means: PaymentMeans | None = None
     # Whether the provider offers Apple Pay and Google Pay with a card.
     has_wallets: bool = False
+
+
+def parse_means(text: str) -> PaymentMeans | None:
+    """Parse the means of payment in a form. None if it is missing or unknown; what the merchant
+    does not offer is refused later."""
+    return next((each for each in get_args(PaymentMeans) if each == text), None)
 
 
 def list_methods(providers: PaymentProviders, merchant: Merchant) -> list[ShownMethod]:

@@ -26,6 +26,7 @@ from dunwell.interfaces.landing.payment.payment_choice import (
     get_options,
     list_methods,
     parse_choice,
+    parse_means,
     parse_submitted_choice,
     render_choice,
 )
@@ -83,7 +84,7 @@ async def hand_off(
     return_path = context.address("return", request_id=REQUEST_ID_PLACEHOLDER)
     intent = PaymentIntent(
         provider=form.get("provider", ""),
-        method=form.get("means") or None,
+        means=parse_means(form.get("means", "")),
         amount_cents=choice.cents,
         return_url=site.resources.settings.public_url + return_path,
         language=context.language,
