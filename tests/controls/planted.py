@@ -76,6 +76,16 @@ FAULTS = (
         ["tests/life/test_downtime_life.py"],
     ),
     Fault(
+        15, "the decimals of an amount are cut off", "cases/statements/formats/amounts.py",
+        "    if len(minor) > digits:\n", "    if len(minor := minor[:digits]) > digits:\n",
+        ["tests/statements/formats/test_amounts.py"],
+    ),
+    Fault(
+        15, "two equal payments of a day are one", "cases/statements/formats/entry_keys.py",
+        "        seen[identity] += 1\n", "",
+        ["tests/statements/formats/test_entry_keys.py"],
+    ),
+    Fault(
         16, "one check of the merchant is missing", "cases/disputes/store.py",
         "WHERE merchant_id = $1 AND", "WHERE $1::integer > 0 AND",
         ["tests/api/test_api_isolation.py", "tests/store/test_two_merchants.py"],

@@ -63,8 +63,10 @@ def test_entities_and_document_types_are_refused() -> None:
 
 def test_depth_elements_and_size_are_limited() -> None:
     assert "Excessive depth" in find_refusal(b"<a>" * 300 + b"</a>" * 300).message
-    assert "too many elements" in find_refusal(b"<a>" + b"<" * 8_000_001).message
-    assert "at most 50,000,000 bytes" in find_refusal(b"<a>" + b" " * 50_000_000).message
+    assert "too many elements" in find_refusal(b"<a>" + b"<a/>" * 1_500_000 + b"</a>").message
+    attributes = b" ".join(b"a%d=''" % number for number in range(1_000_001))
+    assert "too many elements" in find_refusal(b"<a " + attributes + b"/>").message
+    assert "at most 25,000,000 bytes" in find_refusal(b"<a>" + b" " * 25_000_000).message
 
 
 def test_comments_and_instructions_do_not_divide_a_value() -> None:

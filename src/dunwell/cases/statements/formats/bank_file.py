@@ -33,9 +33,9 @@ from dunwell.cases.statements.formats.xml_document import (
 )
 from dunwell.platform.text.shape import shorten
 
-MAX_FILE_BYTES = 50_000_000
+MAX_FILE_BYTES = 25_000_000
 _MAX_MEMBERS = 200
-_MAX_UNPACKED_BYTES = 200_000_000
+_MAX_UNPACKED_BYTES = 100_000_000
 # A file that says the same thing 5,000 times is packed to about a fiftieth.
 _MAX_RATIO = 250
 _MAX_ARCHIVE_DEPTH = 2
