@@ -36,6 +36,12 @@ alert_notifications           ! alert_id number; ! alert_id
 alert_checks              ! watch
 alerts                   ! alert_id; ! kind subject
 allocations              claim_id payment_id item_id
+bank_accounts            account; iban
+bank_entries             entry_id; account entry_key
+bank_files               file_id
+bank_matches             match_id; undoes
+bank_statements          account statement_hash
+bank_transactions        entry_id number
 response_drafts            dispute_id
 response_templates         template_id; name
 link_requests              ! link_request_id
@@ -110,6 +116,8 @@ payment_modalities       modality_id; claim_id
 payment_movements        provider movement_id kind
 payment_refunds          refund_id; provider provider_refund_id
 payment_requests         request_id; claim_id provider; ! provider provider_reference
+payer_accounts           payer_digest claim_id
+payouts                  provider payout_id
 payments                 payment_id; claim_id transaction_id; request_id
 pending_sign_ins           ! sign_in_hash
 portal_sessions          ! session_hash; ! session_id

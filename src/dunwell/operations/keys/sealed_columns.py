@@ -16,6 +16,7 @@ import structlog
 from dunwell.accounts.installation import store as secrets
 from dunwell.accounts.users.factors import totp
 from dunwell.cases.replies import reply
+from dunwell.cases.statements import imported_file
 from dunwell.core.events.webhooks import endpoint_secrets
 from dunwell.platform.crypto import DecryptionFailed, KeyRing, parse_key_version
 from dunwell.platform.database.database import Connection, Database
@@ -209,5 +210,16 @@ SEALED_COLUMNS = (
         bind=reply.build_seal_context,
         # Each value may have several megabytes.
         rows_at_once=20,
+    ),
+    SealedColumn(
+        name="bank files that are being imported",
+        table="bank_files",
+        keys=(_MERCHANT, _build_uuid_column("file_id")),
+        column="content_sealed",
+        purpose=imported_file.SEAL_PURPOSE,
+        bound_by=("merchant_id", "file_id"),
+        bind=imported_file.build_seal_context,
+        # A value may have 50 megabytes.
+        rows_at_once=1,
     ),
 )

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import phonenumbers
 
+from dunwell.core.claims.reference_forms import normalize_reference
+
 # Longer words are cut. Further words of a search are ignored.
 MAX_TERM_LENGTH = 40
 MAX_WORDS = 5
@@ -49,6 +51,8 @@ def parse_search(text: str) -> list[str]:
 
 def _list_words(claim: SearchableClaim) -> Iterator[str]:
     yield str(claim.claim_id)
+    # By which a damaged reference on a bank statement is found.
+    yield normalize_reference(claim.reference_number)
     for text in (
         claim.reference_number, claim.customer_number, claim.contract_number, claim.email,
     ):  # fmt: skip

@@ -1,0 +1,74 @@
+"""Find sets of amounts with an exact sum: several claims that one payment covers, or several
+payments that cover one claim. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+MAX_SETS = 10
+_MAX_AMOUNTS = 40
+_MAX_PARTS = 12
+_MAX_STEPS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class CoveringSets:
+    """Sets of ids whose amounts make the sum, the smallest sets first."""
+
+    sets: tuple[frozenset[int], ...]
+    # False if the search was broken off, so that there may be more sets.
+    is_complete: bool
+
+    @property
+    def is_unique(self) -> bool:
+        return self.is_complete and len(self.sets) == 1
+
+
+def find_covering_sets(total: int, amounts: Mapping[int, int], tolerance: int = 0) -> CoveringSets:
+    """Return the sets of at least two amounts (id -> cents, all positive) whose sum differs from
+    `total` by at most `tolerance`. The search is bounded, and says whether it was complete."""
+    usable = sorted(
+        ((cents, each) for each, cents in amounts.items() if 0 < cents <= total + tolerance),
+        reverse=True,
+    )
+    search = _Search(tuple(usable[:_MAX_AMOUNTS]), total, tolerance)
+    search.is_complete = len(usable) <= _MAX_AMOUNTS
+    search.run()
+    sets = sorted(search.found, key=lambda each: (len(each), sorted(each)))
+    return CoveringSets(tuple(sets), search.is_complete)
+
+
+class _Search:
+    """A depth-first search over the amounts, largest first."""
+
+    def __init__(self, amounts: tuple[tuple[int, int], ...], total: int, tolerance: int) -> None:
+        self._amounts = amounts
+        self._total, self._tolerance = total, tolerance
+        # What is left from each place on, by which a branch that stays too small is cut off.
+        self._left = [0] * (len(amounts) + 1)
+        for place in range(len(amounts) - 1, -1, -1):
+            self._left[place] = self._left[place + 1] + amounts[place][0]
+        self._steps = 0
+        self.found: list[frozenset[int]] = []
+        self.is_complete = True
+
+    def run(self) -> None:
+        self._extend(0, 0, ())
+
+    def _extend(self, place: int, made: int, chosen: tuple[int, ...]) -> None:
+        if abs(self._total - made) <= self._tolerance and len(chosen) > 1:
+            self.found.append(frozenset(chosen))
+        for at in range(place, len(self._amounts)):
+            self._steps += 1
+            if self._steps > _MAX_STEPS or len(self.found) >= MAX_SETS:
+                self.is_complete = False
+                return
+            if made + self._left[at] < self._total - self._tolerance:
+                return
+            cents, each = self._amounts[at]
+            if made + cents > self._total + self._tolerance:
+                continue
+            if len(chosen) == _MAX_PARTS:
+                self.is_complete = False
+                return
+            self._extend(at + 1, made + cents, (*chosen, each))

@@ -1,0 +1,61 @@
+"""A bank file that was given to be imported, and how its content is sealed until the import is
+over."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from dunwell.platform.crypto import KeyRing
+
+SEAL_PURPOSE = "bank file"
+
+
+class FileState(StrEnum):
+    WAITING = "WAITING"
+    RUNNING = "RUNNING"
+    DONE = "DONE"
+    CANCELLED = "CANCELLED"
+    # Nothing in it could be read.
+    REFUSED = "REFUSED"
+
+
+ENDED = frozenset({FileState.DONE, FileState.CANCELLED, FileState.REFUSED})
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """A file with the progress of its import."""
+
+    file_id: UUID
+    account: str
+    name: str
+    size_bytes: int
+    state: FileState
+    # Entries in the file, those that were read, those among them that were not known before, and
+    # payments that were matched at once.
+    entry_count: int
+    read_count: int
+    new_count: int
+    matched_count: int
+    # Sentences about what is wrong with the file.
+    problems: tuple[str, ...]
+    actor_kind: str
+    actor_id: str | None
+    created_at: datetime
+    cancelled_at: datetime | None
+    finished_at: datetime | None
+
+
+def seal_file(keys: KeyRing, merchant_id: int, file_id: UUID, content: bytes) -> bytes:
+    return keys.seal(SEAL_PURPOSE, content, build_seal_context(merchant_id, file_id))
+
+
+def open_file(keys: KeyRing, merchant_id: int, file_id: UUID, sealed: bytes) -> bytes:
+    """Raises DecryptionFailed."""
+    return keys.open(SEAL_PURPOSE, sealed, build_seal_context(merchant_id, file_id))
+
+
+def build_seal_context(merchant_id: int, file_id: UUID) -> str:
+    """Return the context that binds the sealed content to its merchant and file."""
+    return f"{merchant_id}:{file_id}"

@@ -1,0 +1,301 @@
+"""Decide which claims a payment on a bank statement belongs to.
+
+The rules are tried in a fixed order, and each decision says which rule made it. A rule that is not
+certain makes a proposal, which a person accepts or not. A name never decides anything. Pure.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dunwell.cases.statements.covering_sets import find_covering_sets
+from dunwell.cases.statements.formats.amounts import render_plain_amount
+from dunwell.core.claims.reference_forms import (
+    WrittenReferences,
+    is_short,
+    normalize_reference,
+)
+from dunwell.core.claims.states import ACTIVE, Status
+
+
+class MatchRule(StrEnum):
+    # In the order in which they are tried.
+    CHECKED_REFERENCE = "CHECKED_REFERENCE"
+    REFERENCE = "REFERENCE"
+    MANDATE = "MANDATE"
+    DAMAGED_REFERENCE = "DAMAGED_REFERENCE"
+    COVERING_SET = "COVERING_SET"
+    # Proposals only.
+    SHORT_NUMBER = "SHORT_NUMBER"
+    PAYER_ACCOUNT = "PAYER_ACCOUNT"
+    # What is no payment of a debtor, and what a person decides.
+    PAYOUT = "PAYOUT"
+    RETURN = "RETURN"
+    BY_HAND = "BY_HAND"
+    WITHOUT_CLAIM = "WITHOUT_CLAIM"
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateClaim:
+    """A claim that a payment may belong to."""
+
+    claim_id: int
+    reference_number: str
+    currency: str
+    status: Status
+    # What is owed at this point, after the payments that were matched before.
+    outstanding_cents: int
+    customer_number: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivedMoney:
+    """A payment that arrived."""
+
+    amount_cents: int
+    currency: str
+    written: WrittenReferences
+    # The end-to-end id of the transfer or collection.
+    end_to_end_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchCandidates:
+    """What is known about claims that a payment may belong to."""
+
+    # Claims whose reference number, in any form, is in the text.
+    by_reference: Sequence[CandidateClaim] = ()
+    # End-to-end ids of collections by direct debit -> their claims.
+    by_end_to_end_id: Mapping[str, CandidateClaim] | None = None
+    # Claims that were paid from the same account before.
+    by_payer: Sequence[CandidateClaim] = ()
+    # Further claims of the customers whose claims were found.
+    of_customer: Sequence[CandidateClaim] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPart:
+    claim_id: int
+    cents: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSuggestion:
+    """Claims that a payment may belong to, with the cents for each, and why."""
+
+    parts: tuple[MatchPart, ...]
+    rule: MatchRule
+    # A sentence for staff.
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatchDecision:
+    """`match` is booked at once. Without it, a person decides, and `proposals` are suggested."""
+
+    match: MatchSuggestion | None
+    proposals: tuple[MatchSuggestion, ...] = ()
+
+
+def decide_match(
+    money: ArrivedMoney, candidates: MatchCandidates, tolerance_cents: int = 0
+) -> MatchDecision:
+    """Return what the payment belongs to, or what is suggested to a person."""
+    matcher = _Matcher(money, candidates, tolerance_cents)
+    groups = [
+        list(matcher.list_checked()), list(matcher.list_whole()), list(matcher.list_mandate()),
+        list(matcher.list_damaged()),
+    ]  # fmt: skip
+    certain = [each for group in groups for each in group]
+    first = next(filter(None, groups), [])
+    sets = matcher.list_named_sets(first) or matcher.list_named_sets(certain)
+    if len({each.parts for each in first}) == 1 and matcher.is_automatic(first[0]):
+        return MatchDecision(first[0])
+    if sets:
+        return MatchDecision(sets[0])
+    proposals = [
+        *certain, *matcher.list_short(), *matcher.list_payer(), *matcher.list_customer_sets(),
+    ]  # fmt: skip
+    return MatchDecision(None, tuple(_drop_repeated(proposals)))
+
+
+class _Matcher:
+    def __init__(
+        self, money: ArrivedMoney, candidates: MatchCandidates, tolerance_cents: int
+    ) -> None:
+        self._money = money
+        self._candidates = candidates
+        self._tolerance = tolerance_cents
+        self._claims = {
+            each.claim_id: each
+            for each in (*candidates.of_customer, *candidates.by_payer, *candidates.by_reference)
+            if each.currency == money.currency
+        }
+
+    def list_checked(self) -> Iterator[MatchSuggestion]:
+        for claim, normal in self._list_named():
+            written = self._money.written.checked.get(normal)
+            if written is not None and self._is_exact(claim):
+                text = f'"{written}" names the claim, its check digits are right'
+                yield self._suggest(claim, MatchRule.CHECKED_REFERENCE, text)
+
+    def list_whole(self) -> Iterator[MatchSuggestion]:
+        for claim, normal in self._list_named():
+            number = claim.reference_number
+            is_checked = normal in self._money.written.checked
+            if is_checked or (number in self._money.written.whole and not is_short(normal)):
+                yield self._suggest(claim, MatchRule.REFERENCE, f'The text has "{number}"')
+
+    def list_mandate(self) -> Iterator[MatchSuggestion]:
+        number = self._money.end_to_end_id
+        claim = (self._candidates.by_end_to_end_id or {}).get(number or "")
+        if claim is not None and claim.currency == self._money.currency:
+            text = f'The end-to-end id "{number}" is that of a collection'
+            yield self._suggest(claim, MatchRule.MANDATE, text)
+
+    def list_damaged(self) -> Iterator[MatchSuggestion]:
+        for claim, normal in self._list_named():
+            written = self._money.written.normal.get(normal)
+            is_whole = claim.reference_number in self._money.written.whole
+            if written is not None and not is_whole and not is_short(normal):
+                text = f'The text has "{written}" for "{claim.reference_number}"'
+                yield self._suggest(claim, MatchRule.DAMAGED_REFERENCE, text)
+
+    def list_short(self) -> Iterator[MatchSuggestion]:
+        for claim, normal in self._list_named():
+            if is_short(normal) and normal not in self._money.written.checked:
+                text = f'"{claim.reference_number}" is too short to be certain'
+                yield self._suggest(claim, MatchRule.SHORT_NUMBER, text)
+
+    def list_payer(self) -> Iterator[MatchSuggestion]:
+        for claim in self._candidates.by_payer:
+            if claim.currency == self._money.currency and self._is_exact(claim):
+                text = "An earlier payment came from the same account"
+                yield self._suggest(claim, MatchRule.PAYER_ACCOUNT, text)
+
+    def list_named_sets(self, found: Sequence[MatchSuggestion]) -> list[MatchSuggestion]:
+        """Return the set of all claims that were found, if they are exactly paid."""
+        named = {each.parts[0].claim_id for each in found}
+        claims = [self._claims[each] for each in sorted(named) if each in self._claims]
+        total = sum(claim.outstanding_cents for claim in claims)
+        are_open = all(each.status in ACTIVE and each.outstanding_cents > 0 for each in claims)
+        if len(claims) < 2 or not are_open or total != self._money.amount_cents:
+            return []
+        return [self._suggest_set(claims, "The text names these claims, and they are paid exactly")]
+
+    def list_customer_sets(self) -> list[MatchSuggestion]:
+        owed = {
+            each.claim_id: each.outstanding_cents
+            for each in self._claims.values()
+            if each.status in ACTIVE
+        }
+        found = find_covering_sets(self._money.amount_cents, owed, self._tolerance)
+        text = "The amounts of these claims of the same debtor make the payment"
+        return [
+            self._suggest_set([self._claims[each] for each in sorted(chosen)], text)
+            for chosen in found.sets
+        ]
+
+    def is_automatic(self, suggestion: MatchSuggestion) -> bool:
+        """Return whether the payment is booked without a person. What names the claim exactly is
+        also booked if it is more than what is owed: the surplus is shown."""
+        claim = self._find_claim(suggestion.parts[0].claim_id)
+        if claim is None or claim.status not in (*ACTIVE, Status.COLLECTED):
+            return False
+        is_surplus = self._money.amount_cents > claim.outstanding_cents + self._tolerance
+        return not is_surplus or suggestion.rule is not MatchRule.DAMAGED_REFERENCE
+
+    def _find_claim(self, claim_id: int) -> CandidateClaim | None:
+        collected = (self._candidates.by_end_to_end_id or {}).values()
+        return self._claims.get(claim_id) or next(
+            (each for each in collected if each.claim_id == claim_id), None
+        )
+
+    def _list_named(self) -> Iterator[tuple[CandidateClaim, str]]:
+        """Yield the claims that the text may name, with the normal form of their numbers."""
+        for claim in self._candidates.by_reference:
+            if claim.currency != self._money.currency:
+                continue
+            normal = normalize_reference(claim.reference_number)
+            written = self._money.written
+            if normal in written.normal or normal in written.checked:
+                yield claim, normal
+
+    def _is_exact(self, claim: CandidateClaim) -> bool:
+        difference = abs(self._money.amount_cents - claim.outstanding_cents)
+        return claim.outstanding_cents > 0 and difference <= self._tolerance
+
+    def _suggest(self, claim: CandidateClaim, rule: MatchRule, reason: str) -> MatchSuggestion:
+        amount = self._describe_amount(claim)
+        part = MatchPart(claim.claim_id, self._money.amount_cents)
+        return MatchSuggestion((part,), rule, f"{reason}; {amount}.")
+
+    def _suggest_set(self, claims: Sequence[CandidateClaim], reason: str) -> MatchSuggestion:
+        """Share the payment among the claims. What the tolerance allows is left to the last."""
+        parts, left = [], self._money.amount_cents
+        for claim in claims[:-1]:
+            parts.append(MatchPart(claim.claim_id, min(claim.outstanding_cents, left)))
+            left -= parts[-1].cents
+        parts.append(MatchPart(claims[-1].claim_id, left))
+        numbers = ", ".join(each.reference_number for each in claims)
+        return MatchSuggestion(tuple(parts), MatchRule.COVERING_SET, f"{reason}: {numbers}.")
+
+    def _describe_amount(self, claim: CandidateClaim) -> str:
+        owed, paid = claim.outstanding_cents, self._money.amount_cents
+        shown = render_plain_amount(owed, self._money.currency)
+        if paid == owed:
+            return f"the amount is what is owed ({shown})"
+        if self._is_exact(claim):
+            return f"the amount differs from what is owed ({shown}) by no more than is tolerated"
+        if paid < owed:
+            return f"it pays a part of what is owed ({shown})"
+        return f"it is more than what is owed ({shown}); the rest is a surplus"
+
+
+def _drop_repeated(found: Sequence[MatchSuggestion]) -> Iterator[MatchSuggestion]:
+    """Yield each suggestion of claims once, with the first rule that made it."""
+    seen = set()
+    for each in found:
+        if each.parts not in seen:
+            seen.add(each.parts)
+            yield each
+
+
+# Reasons for which a payment or a collection comes back (external code set of ISO 20022).
+RETURN_REASONS: Mapping[str, str] = {
+    "AC01": "the account number is wrong",
+    "AC04": "the account is closed",
+    "AC06": "the account is blocked",
+    "AC13": "the account cannot be debited",
+    "AG01": "the account does not allow this transaction",
+    "AG02": "the transaction is not allowed",
+    "AM04": "the account was not covered",
+    "AM05": "it was collected twice",
+    "ARDT": "it was returned already",
+    "BE04": "the payer's address is missing",
+    "BE05": "the creditor is unknown",
+    "CNOR": "the creditor's bank is not registered",
+    "CURR": "the currency is wrong",
+    "DNOR": "the payer's bank is not registered",
+    "FOCR": "it was returned after a recall",
+    "MD01": "there is no valid mandate",
+    "MD02": "data of the mandate are missing",
+    "MD06": "the payer asked for the money back",
+    "MD07": "the payer has died",
+    "MS02": "the payer refused it",
+    "MS03": "the bank gives no reason",
+    "RC01": "the bank is unknown",
+    "RR01": "the payer's account is missing",
+    "RR02": "the payer's name or address is missing",
+    "RR03": "the creditor's name or address is missing",
+    "RR04": "for regulatory reasons",
+    "SL01": "a service of the payer's bank refused it",
+    "TM01": "it came too late",
+}
+# Files of returns can contain transactions that succeeded.
+SUCCESS_CODES = frozenset({"0000", "000", "00"})
+
+
+def is_known_return(reason: str | None) -> bool:
+    """Return whether the reason is one for which a payment is reversed."""
+    return reason is not None and reason not in SUCCESS_CODES and reason in RETURN_REASONS

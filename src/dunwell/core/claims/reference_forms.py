@@ -1,0 +1,104 @@
+"""The forms in which a claim's reference number is recognised in the text of a bank transfer: as it
+is written, with check digits (ISO 11649), and in one normal form that survives usual damage. Pure.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+# Letters that people and forms confuse with digits.
+_CONFUSED = str.maketrans("oil", "011")
+_NO_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
+_WORD = re.compile(r"\S+")
+_DIGIT = re.compile(r"\d")
+_AROUND = ".,;:!?()[]{}\"'*#"
+# A reference may be broken into at most this many words.
+_MAX_WORDS = 5
+_MAX_LENGTH = 40
+_MAX_CANDIDATES = 80
+# Fewer digits alone, or fewer characters, are as likely a customer number, a date or an amount.
+_MIN_DIGITS, _MIN_CHARACTERS = 8, 5
+_CHECKED = re.compile(r"RF\d{2}[A-Z0-9]{1,21}")
+_GROUP_LENGTH = 4
+_MAX_GROUPS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenReferences:
+    """What in a text may be the reference number of a claim."""
+
+    # As it is written.
+    whole: frozenset[str]
+    # In the normal form -> as it is written.
+    normal: dict[str, str]
+    # In the normal form, of references whose check digits are valid -> as it is written.
+    checked: dict[str, str]
+
+
+def normalize_reference(text: str) -> str:
+    """Return the letters and digits in lower case, with letters that look like digits replaced."""
+    return _NO_LETTER_OR_DIGIT.sub("", text).lower().translate(_CONFUSED)
+
+
+def is_short(normal_form: str) -> bool:
+    """Return whether a reference is too short to be relied on."""
+    least = _MIN_DIGITS if normal_form.isdecimal() else _MIN_CHARACTERS
+    return len(normal_form) < least
+
+
+def has_valid_check_digits(reference: str) -> bool:
+    """Return whether this is a creditor reference (ISO 11649), in upper case without spaces."""
+    if _CHECKED.fullmatch(reference) is None:
+        return False
+    digits = "".join(str(int(each, 36)) for each in reference[4:] + reference[:4])
+    return int(digits) % 97 == 1
+
+
+def list_written_references(structured: Sequence[str], lines: Sequence[str]) -> WrittenReferences:
+    """Return everything in the structured references and in the free lines of a transfer that may
+    be a reference number. A reference may be broken over several words and lines."""
+    checked: dict[str, str] = {}
+    whole: set[str] = set()
+    normal: dict[str, str] = {}
+    for reference in [*structured, *_list_grouped(lines)]:
+        compact = reference.replace(" ", "").upper()
+        if has_valid_check_digits(compact):
+            checked[normalize_reference(compact[4:])] = reference
+    words = [word.strip(_AROUND) for line in [*structured, *lines] for word in _WORD.findall(line)]
+    words = [word for word in words if word]
+    for run in _list_runs(words):
+        if len(normal) >= _MAX_CANDIDATES:
+            break
+        if _DIGIT.search(run) is None or len(run) > _MAX_LENGTH + _MAX_WORDS:
+            continue
+        whole.add(run)
+        normal.setdefault(normalize_reference(run), run)
+    normal.pop("", None)
+    return WrittenReferences(frozenset(whole), normal, checked)
+
+
+def _list_runs(words: Sequence[str]) -> Iterator[str]:
+    """Yield single words first, then what several words next to each other make. A word is also
+    read without what stands before a colon or an equals sign."""
+    for word in words:
+        yield word
+        for mark in (":", "=", "/"):
+            before, found, after = word.partition(mark)
+            if found and after:
+                yield from (each.strip(_AROUND) for each in (before, after))
+    for length in range(2, _MAX_WORDS + 1):
+        for start in range(len(words) - length + 1):
+            yield " ".join(words[start : start + length])
+
+
+def _list_grouped(lines: Iterable[str]) -> Iterator[str]:
+    """Yield what begins like a creditor reference: one word, or groups of four characters."""
+    words = [word.strip(_AROUND).upper() for line in lines for word in _WORD.findall(line)]
+    for start, word in enumerate(words):
+        if not word.startswith("RF"):
+            continue
+        yield word
+        for end in range(start + 1, min(start + _MAX_GROUPS, len(words))):
+            if len(words[end - 1]) != _GROUP_LENGTH:
+                break
+            yield " ".join(words[start : end + 1])
