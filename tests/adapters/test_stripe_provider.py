@@ -114,7 +114,7 @@ async def test_the_request_follows_the_api(
         "mode": "payment", "locale": "de", "client_reference_id": str(request.request_id),
         "success_url": REQUEST.return_url, "cancel_url": REQUEST.return_url,
         "line_items": {"0": {"quantity": "1", "price_data": price}},
-        "payment_method_types": {"0": "sepa_debit"},
+        "allowed_payment_method_types": {"0": "sepa_debit"},
         "metadata": names,
         "payment_intent_data": {
             "description": "Nordwind Schuhe GmbH, INV-1001", "metadata": names,

@@ -22,6 +22,7 @@ class MollieMoney(FakeProvider):
     """What debtors, banks and Mollie do: payments, refunds, chargebacks, settlements."""
 
     name = "Mollie"
+    media_type = "application/hal+json"
 
     def _links(self, path: str) -> Object:
         documentation = {"href": "https://docs.mollie.com", "type": "text/html"}

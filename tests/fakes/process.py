@@ -75,6 +75,7 @@ class FakeProvider(ABC):
     a file for it."""
 
     name: str
+    media_type = "application/json"
 
     def __init__(self, origin: str, secret: str, file: Path | None = None) -> None:
         self.origin = origin
@@ -190,11 +191,19 @@ class FakeProvider(ABC):
                 return JSONResponse({"error": {}}, 503 if mode == "DOWN" else 429, advice)
             if mode == "SLOW":
                 await asyncio.sleep(self.fault.seconds)
-            response = await _run(run, request, status)
+            response = await self._run(run, request, status)
             self.save()
             return _spoil(mode, response)
 
         return Route(path, answer, methods=[method])
+
+    async def _run(
+        self, run: Callable[[Request], Awaitable[Object]], request: Request, status: int
+    ) -> Response:
+        try:
+            return JSONResponse(await run(request), status, media_type=self.media_type)
+        except Refused as error:
+            return JSONResponse(error.body, error.status, media_type=self.media_type)
 
     def build_app(self) -> Starlette:
         async def page(request: Request) -> Response:
@@ -251,15 +260,6 @@ class FakeProvider(ABC):
     @abstractmethod
     def build_notification(self, object_id: str) -> Object:
         """Return headers and body of a notification about an object, without sending it."""
-
-
-async def _run(
-    run: Callable[[Request], Awaitable[Object]], request: Request, status: int
-) -> Response:
-    try:
-        return JSONResponse(await run(request), status)
-    except Refused as error:
-        return JSONResponse(error.body, error.status)
 
 
 def _spoil(mode: str, response: Response) -> Response:

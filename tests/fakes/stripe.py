@@ -23,6 +23,11 @@ _OBJECTS = {
     "payouts": ("po_", "Payouts"),
 }  # fmt: skip
 _FILTERS = ("charge", "payment_intent", "payout", "status")
+# The parameters that this fake knows. The official client checks ours (`make servers`).
+_SESSION_PARAMETERS = {
+    "allowed_payment_method_types", "cancel_url", "client_reference_id", "expires_at", "line_items",
+    "locale", "metadata", "mode", "payment_intent_data", "success_url",
+}  # fmt: skip
 _DAY = 24 * 60 * 60
 
 
@@ -371,8 +376,9 @@ class FakeStripe(StripeMoney):
         items = [*form.get("line_items", {}).values()]
         if form.get("mode") != "payment" or len(items) != 1 or "success_url" not in form:
             raise _refuse(400, "Missing required param: line_items.")
-        if "ui_mode" in form:
-            raise _refuse(400, "Received unknown parameter: ui_mode")
+        unknown = sorted(form.keys() - _SESSION_PARAMETERS)
+        if unknown:
+            raise _refuse(400, f"Received unknown parameter: {unknown[0]}")
         price = items[0]["price_data"]
         amount = int(items[0]["quantity"]) * int(price["unit_amount"])
         now, session_id = int(time.time()), self.new_id("cs_")
@@ -384,7 +390,9 @@ class FakeStripe(StripeMoney):
             "expires_at": int(form.get("expires_at", now + _DAY)), "livemode": True,
             "locale": form.get("locale"), "metadata": form.get("metadata", {}), "mode": "payment",
             "payment_intent": None, "payment_status": "unpaid", "status": "open",
-            "payment_method_types": [*form.get("payment_method_types", {"0": "card"}).values()],
+            "payment_method_types": [
+                *form.get("allowed_payment_method_types", {"0": "card"}).values()
+            ],
             "ui_mode": "hosted_page", "url": f"{self.origin}/pay/{session_id}",
             "_intent": form.get("payment_intent_data", {}).get("metadata", {}),
         }  # fmt: skip

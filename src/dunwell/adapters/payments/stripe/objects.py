@@ -157,7 +157,7 @@ def build_session_form(request: CheckoutRequest) -> dict[str, Any]:
         "payment_intent_data": {"description": description, "metadata": names},
     }
     if request.means is not None:
-        form["payment_method_types"] = [find_means(_METHODS, request.means)]
+        form["allowed_payment_method_types"] = [find_means(_METHODS, request.means)]
     return form
 
 
