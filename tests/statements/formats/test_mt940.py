@@ -98,6 +98,18 @@ def test_a_text_after_the_closing_balance_is_not_part_of_the_last_entry() -> Non
     assert parse_entries(STATEMENT)[2].details[0].remittance_lines == ("Free text", "in two lines")
 
 
+def test_a_line_after_the_text_of_the_statement_is_not_lost() -> None:
+    text = STATEMENT.removesuffix("-\n") + ":61:2701020102C7,00NTRFNONREF\n"
+    assert [entry.amount_cents for entry in parse_entries(text)] == [11900, -5350, -1000, 700]
+    statement = parse_one_statement(text.encode())
+    assert len(find_broken_invariants(statement)) == 1
+
+
+def test_a_line_before_the_first_statement_stops_the_file() -> None:
+    text = ":61:2701020102C7,00NTRFNONREF\n" + STATEMENT
+    assert "before the first statement (:20:)" in find_refusal(text.encode()).message
+
+
 def test_each_statement_of_a_file_is_read_by_itself() -> None:
     second = STATEMENT.replace("50080000/1234567", "COBADEFFXXX/DE89370400440532013000EUR")
     (file,) = parse_bank_file("bank.txt", (STATEMENT + second).encode())

@@ -46,7 +46,9 @@ _SHOWS_FORMAT = re.compile(r"^:(?:25[A-Z]?|28C?|60[FM]|61):", re.MULTILINE)
 # The end of a SWIFT envelope, "-}{5:...}".
 _TRAILER = re.compile(r"^-\}.*$", re.MULTILINE)
 # A field 86 after the closing balance is about the statement, not about its last entry.
-_STATEMENT_TEXT = re.compile(r"(^:62[FM]?:[^\n]*\n)(?:^:6[45]:[^\n]*\n)*^:86:[\s\S]*", re.MULTILINE)
+_STATEMENT_TEXT = re.compile(
+    r"(^:62[FM]?:[^\n]*\n(?:^:6[45]:[^\n]*\n)*)^:86:[\s\S]*?(?=^:[0-9]{2}[A-Z]?:|\Z)", re.MULTILINE
+)
 # At most 15 characters; the library would cut off the rest.
 _AMOUNT = re.compile(r"(?=.{1,15}$)[0-9]+(?:,[0-9]*)?", re.ASCII)
 # Some banks wrap lines inside a tag and before the amount.
@@ -84,12 +86,17 @@ def parse_mt940(text: str, place: FilePlace) -> tuple[BankStatement, ...]:
     text = _TRAILER.sub("-", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = _WRAPPED_AMOUNT.sub(r"\1", _WRAPPED_TAG.sub(":", text))
     starts = [found.start() for found in _START.finditer(text)]
+    if _LINES.search(text[: starts[0]]):
+        raise place.refuse(
+            f"There are statement lines (:61:) before the first statement (:20:). {_ASK_THE_BANK}"
+        )
     blocks = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
     return tuple(_parse_block(block, place) for block in blocks)
 
 
 def _parse_block(block: str, place: FilePlace) -> BankStatement:
     place = replace(place, statement=clean_text(block.partition("\n")[0][4:]))
+    count = len(_LINES.findall(block))
     block = _STATEMENT_TEXT.sub(r"\1", block)
     _check_amounts(block, place)
     try:
@@ -104,9 +111,9 @@ def _parse_block(block: str, place: FilePlace) -> BankStatement:
         raise _explain_unreadable_field(error, place) from None
     except (ArithmeticError, ValueError, TypeError, KeyError, AttributeError):
         raise place.refuse(f"A field of MT940 cannot be read. {_ASK_THE_BANK}") from None
-    if len(parsed) != len(_LINES.findall(block)):
+    if len(parsed) != count:
         raise place.refuse(
-            f"There are {len(_LINES.findall(block))} statement lines (:61:), of which only "
+            f"There are {count} statement lines (:61:), of which only "
             f"{len(parsed)} can be read. {_ASK_THE_BANK}"
         )
     account = _ACCOUNT.search(block)
