@@ -51,9 +51,10 @@ async def make_payment(api: Api, claim_id: int) -> None:
 
 async def make_request(api: Api, claim_id: int) -> None:
     await api.harness.rows(
-        "INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents,"
-        " currency, reference, state, created_at, settled_at) VALUES ($1, gen_random_uuid(), $2,"
-        " 'sandbox', 1, 'EUR', 'x', 'FAILED', $3, $3) RETURNING 1",
+        "INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, provider_name,"
+        " amount_cents, currency, reference, state, created_at, settled_at)"
+        " VALUES ($1, gen_random_uuid(), $2, 'sandbox', 'sandbox', 1, 'EUR', 'x', 'FAILED', $3, $3)"
+        " RETURNING 1",
         claim_id, api.harness.clock.now(),
     )  # fmt: skip
 

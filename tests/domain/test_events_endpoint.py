@@ -53,6 +53,9 @@ def test_the_development_profile_accepts_loopback_without_tls() -> None:
     [
         ((), ["/events"]),
         (("*", "ESCALATED"), ["/events"]),
+        (("*", "PAYMENT_REFUNDED", "MANDATE_CHANGED"), []),
+        (("PAYMENT_REVERSED", "ARCHIVED"), []),
+        (("*", "PAYMENT_REFUNDED", "ESCALATED"), ["/events"]),
         (("ESCALATED", "escalated"), ["/events/1"]),
         (("PAID",), ["/events/0"]),
     ],
@@ -76,6 +79,7 @@ def test_every_fault_is_reported_at_once() -> None:
 
 def test_event_types_are_stored_once_each_in_the_documented_order() -> None:
     assert sort_types(["ARCHIVED", "ESCALATED", "ARCHIVED"]) == ("ESCALATED", "ARCHIVED")
+    assert sort_types(["PAYMENT_REFUNDED", "*"]) == ("*", "PAYMENT_REFUNDED")
 
 
 @pytest.mark.parametrize(

@@ -12,23 +12,46 @@ from dunwell.core.events.payloads import (
     Event,
     EventFeeData,
     EventHead,
+    EventMandateData,
     EventPaymentData,
+    EventReturnData,
     archived,
     checkpoint_reached,
     details_accessed,
     disputed,
     escalated,
     fee_added,
+    mandate_changed,
     payment_completed,
     payment_in_progress,
     payment_modality_state_change,
+    payment_refunded,
+    payment_reversed,
 )
 
 EVENT_ID = UUID("0195f3a0-0000-7000-8000-000000000001")
 REFERENCE = UUID("0195f3a0-0000-7000-8000-000000000002")
 AT = datetime(2026, 3, 2, 9, 30, 15, 999999, tzinfo=UTC)
 HEAD = EventHead(EVENT_ID, 7, 41, 3, AT, "INV-2026-1")
+ADDITION = EventHead(EVENT_ID, 7, 41, None, AT, "INV-2026-1")
 STEP = EventActionStep(5, "Erste Mahnung")
+RETURNED = EventReturnData(
+    payment_id=REFERENCE,
+    provider_name="MOLLIE",
+    transaction_id="tr_1",
+    request_id=None,
+    movement_id="re_1",
+    amount_cents=240,
+    currency="EUR",
+)
+RETURNED_BODY = {
+    "paymentId": "0195f3a0-0000-7000-8000-000000000002",
+    "providerName": "MOLLIE",
+    "transactionId": "tr_1",
+    "movementId": "re_1",
+    "amount": 240,
+    "currency": "EUR",
+}
 PAYMENT = EventPaymentData("sandbox", 10240, "EUR", REFERENCE)
 SESSION_ID = UUID("0195f3a0-0000-7000-8000-000000000003")
 
@@ -139,6 +162,43 @@ def test_a_dispute_with_the_reason_other_has_its_message() -> None:
     }
     event = disputed(HEAD, "OTHER", REFERENCE, "ten too much")
     assert json.loads(event.body) == without_source(a_body("DISPUTED", disputeReason=reason))
+
+
+def test_a_reversed_payment_has_its_movement_and_status() -> None:
+    event = payment_reversed(ADDITION, RETURNED, "CHARGEBACK_REVERSED")
+    assert json.loads(event.body) == without_source(
+        a_body("PAYMENT_REVERSED", reversal={**RETURNED_BODY, "status": "CHARGEBACK_REVERSED"})
+    )
+
+
+def test_a_refunded_payment_names_the_refund_that_was_ordered() -> None:
+    event = payment_refunded(ADDITION, RETURNED, "REFUND_FAILED", (REFERENCE, "REOPEN"))
+    payment = {
+        **RETURNED_BODY, "status": "REFUND_FAILED", "refundId": str(REFERENCE), "effect": "REOPEN",
+    }  # fmt: skip
+    assert json.loads(event.body) == without_source(a_body("PAYMENT_REFUNDED", refund=payment))
+    elsewhere = payment_refunded(ADDITION, RETURNED, "REFUNDED", None)
+    assert json.loads(elsewhere.body)["claim"]["refund"] == {
+        **RETURNED_BODY, "status": "REFUNDED",
+    }  # fmt: skip
+
+
+def test_a_changed_mandate_has_its_reference_and_state() -> None:
+    data = EventMandateData(mandate_id=REFERENCE, reference="M-1", provider_name="DIRECT_DEBIT")
+    mandate = {
+        "mandateId": str(REFERENCE), "reference": "M-1", "providerName": "DIRECT_DEBIT",
+        "state": "ACTIVE",
+    }  # fmt: skip
+    event = mandate_changed(ADDITION, data, "ACTIVE")
+    assert json.loads(event.body) == without_source(a_body("MANDATE_CHANGED", mandate=mandate))
+    assert (event.type, event.sequence) == ("MANDATE_CHANGED", None)
+
+
+def test_only_additional_types_have_no_number() -> None:
+    with pytest.raises(AssertionError):
+        payment_reversed(HEAD, RETURNED, "REVERSED")
+    with pytest.raises(AssertionError):
+        archived(ADDITION)
 
 
 def test_the_customer_number_is_included_only_when_it_was_given() -> None:

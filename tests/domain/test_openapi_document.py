@@ -9,21 +9,26 @@ import jsonschema
 import msgspec
 import pytest
 
-from dunwell.core.events.body import EVENT_TYPES, EventActionStep
+from dunwell.core.events.body import KNOWN_EVENT_TYPES, EventActionStep
 from dunwell.core.events.payloads import (
     Event,
     EventFeeData,
     EventHead,
+    EventMandateData,
     EventPaymentData,
+    EventReturnData,
     archived,
     checkpoint_reached,
     details_accessed,
     disputed,
     escalated,
     fee_added,
+    mandate_changed,
     payment_completed,
     payment_in_progress,
     payment_modality_state_change,
+    payment_refunded,
+    payment_reversed,
 )
 from dunwell.interfaces.api.reference.document import build_document
 from dunwell.interfaces.api.reference.fields import list_fields
@@ -34,6 +39,19 @@ DOCUMENT = build_document()
 SCHEMAS: Schema = DOCUMENT["components"]["schemas"]
 REFERENCE = UUID("0195f3a0-0000-7000-8000-000000000002")
 HEAD = EventHead(REFERENCE, 7, 41, 3, datetime(2026, 3, 2, tzinfo=UTC), "INV-1", "C-1")
+ADDITION = msgspec.structs.replace(HEAD, sequence=None)
+RETURNED = EventReturnData(
+    payment_id=REFERENCE,
+    provider_name="MOLLIE",
+    transaction_id="tr_1",
+    request_id=REFERENCE,
+    movement_id="re_1",
+    amount_cents=240,
+    currency="EUR",
+)
+MANDATE = EventMandateData(
+    mandate_id=REFERENCE, reference="M-1", provider_name="DIRECT_DEBIT", modality_id=REFERENCE
+)
 STEP = EventActionStep(5, "First reminder")
 PAYMENT = EventPaymentData("sandbox", 10240, "EUR", REFERENCE)
 EVENTS = [
@@ -48,6 +66,10 @@ EVENTS = [
     disputed(HEAD, "OTHER", REFERENCE, "It is not mine."),
     disputed(HEAD, "DEBTOR_ALREADY_PAID", REFERENCE),
     payment_modality_state_change(HEAD, "PAYMENT_PLAN", "APPROVED", REFERENCE),
+    payment_reversed(ADDITION, RETURNED, "CHARGED_BACK"),
+    payment_refunded(ADDITION, RETURNED, "REFUNDED", (REFERENCE, "SURPLUS")),
+    payment_refunded(ADDITION, RETURNED, "REFUND_FAILED", None),
+    mandate_changed(ADDITION, MANDATE, "ACTIVE"),
 ]
 
 
@@ -123,8 +145,8 @@ def test_every_union_has_a_constant_discriminator_in_each_branch(name: str) -> N
 
 
 def test_the_unions_are_events_and_errors() -> None:
-    assert set(SCHEMAS["Event"]["discriminator"]["mapping"]) == set(EVENT_TYPES)
-    assert {each.type for each in EVENTS} == set(EVENT_TYPES)
+    assert set(SCHEMAS["Event"]["discriminator"]["mapping"]) == set(KNOWN_EVENT_TYPES)
+    assert {each.type for each in EVENTS} == set(KNOWN_EVENT_TYPES)
     assert SCHEMAS["EventList"]["properties"]["items"]["items"] == {
         "$ref": "#/components/schemas/Event"
     }
@@ -174,11 +196,14 @@ def test_each_operation_has_its_own_name_and_description() -> None:
 
 
 def test_the_reference_says_which_types_of_events_have_a_field() -> None:
-    fields = {(each.depth, each.name): each for each in list_fields(SCHEMAS["Event"], SCHEMAS)}
+    # The first field with a name, where several have it.
+    listed = reversed(list(list_fields(SCHEMAS["Event"], SCHEMAS)))
+    fields = {(each.depth, each.name): each for each in listed}
     assert fields[0, "type"].description.startswith("One of `ESCALATED`, ")
     assert fields[0, "eventId"].is_required
     assert fields[1, "fee"].description == "Only for `FEE_ADDED`."
     assert not fields[1, "fee"].is_required
+    assert fields[1, "refund"].description == "Only for `PAYMENT_REFUNDED`."
     assert fields[2, "transactionId"].description == (
         "Only for `PAYMENT_COMPLETED`. The provider's transaction id."
     )

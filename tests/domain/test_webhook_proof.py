@@ -37,6 +37,14 @@ def test_the_proof_lists_the_unacknowledged_events() -> None:
     ]
 
 
+def test_the_proof_names_an_addition_without_a_number() -> None:
+    gap = DeliveryGap(7, UUID(int=7), "PAYMENT_REFUNDED", 41, None, "GIVEN_UP", 10)
+
+    proof = build_gap_report(DeliveryCounts(numbered=7, asked_from=1, last_sent=7, open=1), [gap])
+
+    assert list(render_gap_report(proof))[1] == "  7  PAYMENT_REFUNDED of claim 41: given up"
+
+
 def test_the_proof_of_an_endpoint_without_deliveries_claims_nothing() -> None:
     proof = build_gap_report(DeliveryCounts(numbered=2, asked_from=1, last_sent=0, open=0), [])
 

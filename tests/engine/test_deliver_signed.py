@@ -56,6 +56,20 @@ async def test_the_body_arrives_unchanged_with_its_headers(
     assert await outbox.deliveries() == [(event.event_id, "DELIVERED", 1)]
 
 
+async def test_an_addition_is_sent_without_a_number(
+    today: Resources, sender: WebhookSender
+) -> None:
+    outbox = await an_outbox(today)
+    async with a_receiver(answers(204)) as receiver:
+        new = await outbox.add_endpoint(receiver.url, ("PAYMENT_REFUNDED",))
+        event = await outbox.raise_addition()
+        assert await WebhookDispatcher(today, sender).run_once() == 1
+    [received] = receiver.received
+    assert "dunwell-sequence" not in received.headers
+    assert received.body == event.body.encode()
+    assert is_accepted(new.secret, received)
+
+
 async def test_the_standard_library_verifies_a_delivery_and_refuses_a_changed_one(
     today: Resources, sender: WebhookSender
 ) -> None:

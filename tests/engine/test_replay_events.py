@@ -76,6 +76,20 @@ async def test_a_replayed_event_that_was_given_up_gets_the_whole_retry_schedule(
     assert [row["attempt"] for row in attempts] == list(range(1, 21))
 
 
+async def test_an_addition_is_replayed_only_to_endpoints_that_name_its_type(
+    outbox: Outbox, dispatcher: WebhookDispatcher
+) -> None:
+    async with a_receiver(answers(204)) as receiver:
+        event = await outbox.raise_addition()
+        await outbox.add_endpoint(receiver.url)
+        assert await replay(outbox) == 0
+        # The events that were missed before the type was named are sent.
+        await outbox.add_endpoint(receiver.url + "?named", ("*", "PAYMENT_REFUNDED"))
+        assert await replay(outbox) == 1
+        assert await dispatcher.run_once() == 1
+    assert receiver.event_ids == [str(event.event_id)]
+
+
 async def test_live_deliveries_go_first(
     outbox: Outbox, dispatcher: WebhookDispatcher, clock: MovableClock
 ) -> None:

@@ -28,6 +28,34 @@ async def test_events_and_their_deliveries_are_written_together(resources: Resou
     ]
 
 
+async def test_an_addition_is_sent_only_to_endpoints_that_name_its_type(
+    resources: Resources,
+) -> None:
+    outbox = await an_outbox(resources)
+    await outbox.add_endpoint("http://127.0.0.1:1/all")
+    await outbox.add_endpoint("http://127.0.0.1:1/both", ("*", "PAYMENT_REFUNDED"))
+    await outbox.add_endpoint("http://127.0.0.1:1/one", ("PAYMENT_REFUNDED",))
+    await outbox.add_endpoint("http://127.0.0.1:1/other", ("*", "PAYMENT_REVERSED"))
+    await outbox.raise_events()
+    await outbox.raise_addition()
+    due = await outbox.rows(
+        "SELECT url, array_agg(e.type ORDER BY event_id)::text[] AS types FROM deliveries"
+        " JOIN webhook_endpoints w USING (merchant_id, endpoint_id)"
+        " JOIN events e USING (merchant_id, event_id)"
+        " WHERE merchant_id = $1 GROUP BY url ORDER BY url"
+    )
+    assert [(row["url"].rpartition("/")[2], row["types"]) for row in due] == [
+        ("all", ["CHECKPOINT_REACHED"]),
+        ("both", ["CHECKPOINT_REACHED", "PAYMENT_REFUNDED"]),
+        ("one", ["PAYMENT_REFUNDED"]),
+        ("other", ["CHECKPOINT_REACHED"]),
+    ]
+    [row] = await outbox.rows(
+        "SELECT sequence FROM events WHERE merchant_id = $1 AND type = 'PAYMENT_REFUNDED'"
+    )
+    assert row["sequence"] is None
+
+
 async def test_an_empty_set_writes_nothing(resources: Resources) -> None:
     outbox = await an_outbox(resources)
     async with resources.database.transaction() as tx:

@@ -47,7 +47,7 @@ ROW_STATES: Mapping[str, Mapping[str, Any]] = {
     "over": {
         "status": "COLLECTED", "status_before_collected": "IN_PROCESS", "state": "UNKNOWN",
         "outcome": "UNKNOWN", "settled_at": NOW, "level": "CODE", "answered_at": NOW,
-        "seal": (1, 2), "digest": "\\x01",
+        "seal": (1, 2), "digest": "\\x01", "sequence": (1, 2),
     },
     "of letters": {"state": "TAKING_BACK"},
     "of scenarios": {**_IN_PROCESS, "state": "SCENARIO", "major": 1, "minor": 0},

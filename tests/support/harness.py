@@ -177,9 +177,19 @@ class Harness:
             return await record_payment(work, claim_id, payment)
 
     async def events(self, claim_id: int) -> list[dict[str, Any]]:
-        """Return the bodies of the claim's events in order."""
+        """Return the bodies of the claim's events in order, without additional types."""
         rows = await self.rows(
-            "SELECT body FROM events WHERE merchant_id = $1 AND claim_id = $2 ORDER BY sequence",
+            "SELECT body FROM events WHERE merchant_id = $1 AND claim_id = $2"
+            " AND sequence IS NOT NULL ORDER BY sequence",
+            claim_id,
+        )
+        return [msgspec.json.decode(row["body"]) for row in rows]
+
+    async def additions(self, claim_id: int) -> list[dict[str, Any]]:
+        """Return the bodies of the claim's events of additional types in order."""
+        rows = await self.rows(
+            "SELECT body FROM events WHERE merchant_id = $1 AND claim_id = $2"
+            " AND sequence IS NULL ORDER BY event_id",
             claim_id,
         )
         return [msgspec.json.decode(row["body"]) for row in rows]

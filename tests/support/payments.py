@@ -42,7 +42,9 @@ PAYING = msgspec.structs.replace(
 )
 RETURN_URL = "http://127.0.0.1:8000/claim/pay/{request_id}"
 _STATES = "SELECT state FROM payment_requests WHERE merchant_id = $1 ORDER BY request_id"
-_EVENTS = "SELECT type FROM events WHERE merchant_id = $1 ORDER BY claim_id, sequence"
+_EVENTS = """
+SELECT type FROM events WHERE merchant_id = $1 AND sequence IS NOT NULL ORDER BY claim_id, sequence
+"""
 
 
 class ProcessDied(BaseException):

@@ -32,7 +32,7 @@ SELECT communication_id, claim_id, run, step_id, state, channel, handed_over_at,
 FROM communications JOIN debtors USING (merchant_id, claim_id) WHERE merchant_id = $1
 """
 _EVENTS = """
-SELECT claim_id, sequence, type, body FROM events WHERE merchant_id = $1
+SELECT claim_id, sequence, type, body FROM events WHERE merchant_id = $1 AND sequence IS NOT NULL
 ORDER BY claim_id, sequence
 """
 _LEDGER = """

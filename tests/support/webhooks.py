@@ -10,7 +10,13 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.core.events.body import EventActionStep
 from dunwell.core.events.event_log import save_events
-from dunwell.core.events.payloads import Event, EventHead, checkpoint_reached
+from dunwell.core.events.payloads import (
+    Event,
+    EventHead,
+    EventReturnData,
+    checkpoint_reached,
+    payment_refunded,
+)
 from dunwell.core.events.webhooks.endpoints import NewEndpoint, NewEndpointSecret, add_endpoint
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.resources import Resources
@@ -21,6 +27,15 @@ INSERT INTO claims (merchant_id, reference_number, currency, created_at, updated
 VALUES ($1, $2, 'EUR', $3, $3)
 RETURNING claim_id
 """
+A_RETURN = EventReturnData(
+    payment_id=UUID(int=5),
+    provider_name="sandbox",
+    transaction_id="tx-1",
+    request_id=None,
+    movement_id="re-1",
+    amount_cents=240,
+    currency="EUR",
+)
 
 
 @dataclass
@@ -51,6 +66,20 @@ class Outbox:
                 checkpoint_reached(head, EventActionStep(4, "Ask the ERP"), 14, "Grüße, €")
             )
         return events
+
+    def build_addition(self) -> Event:
+        """Return an event of an additional type."""
+        head = EventHead(
+            self.resources.ids.new(self.now), self.merchant.merchant_id, self.claim_id, None,
+            self.now, "INV-1001",
+        )  # fmt: skip
+        return payment_refunded(head, A_RETURN, "REFUNDED", None)
+
+    async def raise_addition(self) -> Event:
+        event = self.build_addition()
+        async with self.resources.database.transaction() as tx:
+            await save_events(tx, self.merchant.merchant_id, [event], self.now)
+        return event
 
     async def raise_events(self, count: int = 1) -> list[Event]:
         events = self.build(count)

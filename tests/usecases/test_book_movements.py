@@ -61,6 +61,11 @@ async def test_a_chargeback_reopens_the_claim_and_its_reversal_collects_it_again
     assert await payments.count("payment_movements") == 3
     occasions = [row["occasion"] for row in await payments.harness.rows(_OCCASIONS)]
     assert occasions == ["payment_return", "payment_return", "receipt"]
+    published = await payments.harness.additions(payments.claim_id)
+    assert [(each["type"], each["claim"]["reversal"]["status"]) for each in published] == [
+        ("PAYMENT_REVERSED", "CHARGED_BACK"), ("PAYMENT_REVERSED", "CHARGEBACK_REVERSED"),
+    ]  # fmt: skip
+    assert [each["claim"]["reversal"]["movementId"] for each in published] == ["cb-1", "cb-1"]
 
 
 async def test_a_refund_in_part_leaves_the_rest_paid(payments: PaymentHarness) -> None:
@@ -68,6 +73,10 @@ async def test_a_refund_in_part_leaves_the_rest_paid(payments: PaymentHarness) -
     payments.moves(_move(payments, "re-1", MovementKind.REFUNDED, 240))
     await payments.settle(request_id)
     assert await _read_balance(payments) == (Status.CREATED, 240, 0)
+    [published] = await payments.harness.additions(payments.claim_id)
+    assert published["type"] == "PAYMENT_REFUNDED"
+    # It was not ordered here.
+    assert not {"refundId", "effect"} & published["claim"]["refund"].keys()
     payments.moves(_move(payments, "re-2", MovementKind.REFUNDED, 10000))
     await payments.settle(request_id)
     assert await _read_balance(payments) == (Status.CREATED, 10240, 0)

@@ -115,6 +115,32 @@ async def test_a_given_up_amount_is_owed_again_when_the_refund_fails(
     assert (await payments.harness.read(payments.claim_id)).balance.total_cents == 10240
 
 
+async def test_a_refund_and_its_failure_are_published(payments: PaymentHarness) -> None:
+    payment_id = await _pay(payments)
+    refund = await _order(payments, payment_id, amount_cents=240, effect=RefundEffect.REOPEN)
+    await _send(payments)
+    assert await payments.harness.additions(payments.claim_id) == []
+    for kind in (MovementKind.REFUNDED, MovementKind.REFUND_FAILED):
+        await _book(payments, refund, kind)
+    bodies = await payments.harness.additions(payments.claim_id)
+    assert [body["type"] for body in bodies] == ["PAYMENT_REFUNDED"] * 2
+    assert [body["claim"]["refund"] for body in bodies] == [
+        {
+            "paymentId": str(payment_id),
+            "providerName": "sandbox",
+            "transactionId": "psp-1",
+            "paymentRequestId": str(refund.request_id),
+            "movementId": f"refund-{refund.refund_id}",
+            "amount": 240,
+            "currency": "EUR",
+            "status": status,
+            "refundId": str(refund.refund_id),
+            "effect": "REOPEN",
+        }
+        for status in ("REFUNDED", "REFUND_FAILED")
+    ]
+
+
 async def test_a_reopened_amount_is_owed_again(payments: PaymentHarness) -> None:
     payment_id = await _pay(payments)
     refund = await _order(payments, payment_id, amount_cents=240, effect=RefundEffect.REOPEN)

@@ -13,6 +13,9 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.payments import PaymentHarness, a_payment_harness
 
+_SEQUENCE = "SELECT event_sequence FROM claims WHERE merchant_id = $1"
+_MOVEMENTS = "SELECT movement_id FROM payment_movements WHERE merchant_id = $1"
+
 
 @pytest.fixture
 async def payments(resources: Resources, clock: MovableClock) -> PaymentHarness:
@@ -41,6 +44,26 @@ async def test_a_collected_claim_returns_to_its_previous_status_and_continues(
     assert await balance_of(payments) == (10240, 0)
     claim = await payments.harness.read(payments.claim_id)
     assert (claim.status, claim.next_step_at) == (Status.CREATED, clock.now())
+
+
+async def test_a_reversal_is_published_without_a_number(payments: PaymentHarness) -> None:
+    paid = await payments.harness.pay(payments.claim_id, 4000)
+    before = await payments.harness.rows(_SEQUENCE)
+    for _ in range(2):
+        await reverse(payments, paid)
+    [body] = await payments.harness.additions(payments.claim_id)
+    [movement] = await payments.harness.rows(_MOVEMENTS)
+    assert body["type"] == "PAYMENT_REVERSED"
+    assert body["claim"]["reversal"] == {
+        "paymentId": str(paid.payment.payment_id),
+        "providerName": None,
+        "transactionId": "tx-1",
+        "movementId": movement["movement_id"],
+        "amount": 4000,
+        "currency": "EUR",
+        "status": "REVERSED",
+    }
+    assert await payments.harness.rows(_SEQUENCE) == before
 
 
 async def test_reversing_a_payment_again_returns_the_same_result(

@@ -20,15 +20,14 @@ from dunwell.cases.payments.movements import (
 from dunwell.cases.payments.provider import MoneyMovement, MovementKind
 from dunwell.cases.payments.record_payment import NewPayment, book_payment
 from dunwell.cases.payments.refunds.store import (
-    RefundEffect,
     RefundState,
-    find_refund_id,
+    find_refund,
     find_refund_of_movement,
     save_refund_state,
     undo_reductions,
 )
 from dunwell.cases.payments.requests.store import StoredPaymentRequest
-from dunwell.cases.payments.reversals import restore_money, return_money
+from dunwell.cases.payments.reversals import MoneyChange, restore_money, return_money
 from dunwell.cases.payments.store import (
     StoredPayment,
     find_payment,
@@ -204,12 +203,8 @@ async def _return(
             request_id=request.request_id, movement_id=movement.movement_id,
             amount_cents=movement.amount_cents,
         )  # fmt: skip
-    given_up = None
-    if refund is not None and refund.effect is RefundEffect.REDUCE_CLAIM:
-        given_up = refund.refund_id
-    status, _ = await return_money(
-        work, claim, payment, cents=cents, kind=movement.kind, given_up=given_up
-    )
+    change = MoneyChange(cents, movement.kind, movement.movement_id, refund)
+    status, _ = await return_money(work, claim, payment, change)
     if refund is not None:
         await save_refund_state(
             work.tx,
@@ -228,13 +223,15 @@ async def _restore(
     """Give the money back to the payment. What the merchant gave up with a refund that failed is
     owed again, and is paid by it."""
     work, request = settlement.work, settlement.request
+    refund = None
     if movement.kind is MovementKind.REFUND_FAILED:
-        refund_id = await find_refund_id(
+        refund = await find_refund(
             work.tx, work.merchant_id, request.provider, movement.movement_id
         )
-        if refund_id is not None:
-            await undo_reductions(work.tx, work.merchant_id, refund_id)
-    status, _ = await restore_money(work, claim, payment, cents=cents, kind=movement.kind)
+        if refund is not None:
+            await undo_reductions(work.tx, work.merchant_id, refund.refund_id)
+    change = MoneyChange(cents, movement.kind, movement.movement_id, refund)
+    status, _ = await restore_money(work, claim, payment, change)
     return status
 
 

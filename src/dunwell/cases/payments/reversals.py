@@ -1,7 +1,8 @@
 """Money of a payment that goes back to the debtor, and that may come back to the merchant.
 
 The payment's allocations shrink to what is left of it. A collected claim that owes again returns to
-the status that it left, and continues at its next step. The debtor is notified each time.
+the status that it left, and continues at its next step. The debtor is notified each time, and an
+additional event is published.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,13 +15,14 @@ from dunwell.accounts.merchants.configuration import Allocation
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.modalities.store import schedule_check_now
 from dunwell.cases.payments.movements import REVERSED, PaymentMovement
+from dunwell.cases.payments.provider import MovementKind
 from dunwell.cases.payments.record_payment import (
     RecordedPayment,
     allocate_surplus,
     collect_if_paid,
     load_balance,
 )
-from dunwell.cases.payments.refunds.store import reduce_items
+from dunwell.cases.payments.refunds.store import RefundEffect, StoredRefund, reduce_items
 from dunwell.cases.payments.store import (
     StoredPayment,
     find_payment,
@@ -34,24 +36,48 @@ from dunwell.contact.notices.occasions.facts import ReturnFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import check_claim_exists, lock_claim_of_merchant
 from dunwell.core.claims.balance import Balance, OwedItem, order_for_payment
+from dunwell.core.claims.publish_event import publish_addition
 from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.core.claims.store import LockedClaim, load_claim, load_items
+from dunwell.core.events.body import RefundStatus, ReversalStatus
+from dunwell.core.events.payloads import EventReturnData, payment_refunded, payment_reversed
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.text.texts import is_line
 
+_REFUND_STATUSES: Mapping[str, RefundStatus] = {
+    MovementKind.REFUNDED: "REFUNDED", MovementKind.REFUND_FAILED: "REFUND_FAILED",
+}  # fmt: skip
+_REVERSAL_STATUSES: Mapping[str, ReversalStatus] = {
+    REVERSED: "REVERSED",
+    MovementKind.CHARGED_BACK: "CHARGED_BACK",
+    MovementKind.CHARGEBACK_REVERSED: "CHARGEBACK_REVERSED",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MoneyChange:
+    """Money of a payment that goes back to the debtor, or comes back after that."""
+
+    cents: int
+    # A MovementKind other than PAID, or REVERSED.
+    kind: str
+    # The id of the movement.
+    movement_id: str
+    # The refund that was ordered here, if it is one.
+    refund: StoredRefund | None = None
+
 
 async def return_money(
-    work: Work, claim: LockedClaim, payment: StoredPayment, *, cents: int, kind: str,
-    given_up: UUID | None = None,
-) -> tuple[Status, Balance]:  # fmt: skip
-    """Take `cents` off a payment of the locked claim. Return the claim's status and balance.
+    work: Work, claim: LockedClaim, payment: StoredPayment, change: MoneyChange
+) -> tuple[Status, Balance]:
+    """Take money off a payment of the locked claim. Return the claim's status and balance.
 
-    `kind` is REFUNDED, CHARGED_BACK or REVERSED. The payment must have that much left. `given_up`
-    is the refund with which the merchant gives up what would be owed again: the items that lose
-    their payment are worth less.
+    The kind is REFUNDED, CHARGED_BACK or REVERSED. The payment must have that much left. What the
+    merchant gives up with a refund is not owed again: the items that lose their payment are worth
+    less.
     """
-    returned_cents = payment.returned_cents + cents
+    returned_cents = payment.returned_cents + change.cents
     shares = await load_allocations(work.tx, work.merchant_id, claim.claim_id, payment.payment_id)
     items = await load_items(work.tx, work.merchant_id, claim.claim_id)
     order = work.merchant.configuration.payment.allocation
@@ -60,12 +86,12 @@ async def return_money(
         work.tx, work.merchant_id, claim.claim_id, payment_id=payment.payment_id,
         returned_cents=returned_cents, shares=left, now=work.now,
     )  # fmt: skip
-    if given_up is not None:
+    if change.refund is not None and change.refund.effect is RefundEffect.REDUCE_CLAIM:
         overpaid = (await load_balance(work, claim.claim_id)).overpaid_cents
         reductions = compute_reductions(shares, left, overpaid)
         await reduce_items(
-            work.tx, work.merchant_id, claim.claim_id, refund_id=given_up, reductions=reductions,
-            now=work.now,
+            work.tx, work.merchant_id, claim.claim_id, refund_id=change.refund.refund_id,
+            reductions=reductions, now=work.now,
         )  # fmt: skip
     await allocate_surplus(work, claim.claim_id)
     balance = await load_balance(work, claim.claim_id)
@@ -74,22 +100,22 @@ async def return_money(
         status = await reopen_claim(work.tx, work.merchant_id, claim.claim_id, work.now)
     else:
         await touch_claim(work.tx, work.merchant_id, claim.claim_id, work.now)
-    await _finish_change(work, claim, payment, (status, balance), kind=kind, cents=cents)
+    await _finish_change(work, claim, payment, change, after=(status, balance))
     return status, balance
 
 
 async def restore_money(
-    work: Work, claim: LockedClaim, payment: StoredPayment, *, cents: int, kind: str
+    work: Work, claim: LockedClaim, payment: StoredPayment, change: MoneyChange
 ) -> tuple[Status, Balance]:
-    """Give `cents` back to a payment of which at least that much was returned. Return the claim's
+    """Give money back to a payment of which at least that much was returned. Return the claim's
     status and balance.
 
-    `kind` is REFUND_FAILED or CHARGEBACK_REVERSED.
+    The kind is REFUND_FAILED or CHARGEBACK_REVERSED.
     """
     shares = await load_allocations(work.tx, work.merchant_id, claim.claim_id, payment.payment_id)
     await save_returned(
         work.tx, work.merchant_id, claim.claim_id, payment_id=payment.payment_id,
-        returned_cents=payment.returned_cents - cents, shares=shares, now=work.now,
+        returned_cents=payment.returned_cents - change.cents, shares=shares, now=work.now,
     )  # fmt: skip
     await allocate_surplus(work, claim.claim_id)
     balance = await load_balance(work, claim.claim_id)
@@ -97,29 +123,31 @@ async def restore_money(
     if status in ACTIVE:
         status = await collect_if_paid(work, claim, balance)
     await touch_claim(work.tx, work.merchant_id, claim.claim_id, work.now)
-    await _finish_change(work, claim, payment, (status, balance), kind=kind, cents=cents)
+    await _finish_change(work, claim, payment, change, after=(status, balance))
     return status, balance
 
 
 async def _finish_change(
-    work: Work, claim: LockedClaim, payment: StoredPayment, after: tuple[Status, Balance], *,
-    kind: str, cents: int,
+    work: Work, claim: LockedClaim, payment: StoredPayment, change: MoneyChange,
+    after: tuple[Status, Balance],
 ) -> None:  # fmt: skip
-    """Check the claim's payment plan, notify the debtor, and write the audit log."""
-    status, balance = after
+    """Check the claim's payment plan, notify the debtor, publish the event, and write the audit
+    log."""
+    (status, balance), kind = after, change.kind
     await schedule_check_now(work.tx, work.merchant_id, claim.claim_id, work.now)
     is_closed = status in (Status.ARCHIVED, Status.WITHDRAWN)
     facts = ReturnFacts(
         reference_number=claim.reference_number,
         currency=payment.currency,
         cause=kind,
-        amount_cents=cents,
+        amount_cents=change.cents,
         paid_at=payment.paid_at,
         number=payment.transaction_id,
         outstanding_cents=None if is_closed else balance.outstanding_cents,
     )
     subject = f"{payment.payment_id}:{kind}:{payment.returned_cents}"
     await notify_debtor(work, claim.claim_id, subject, facts)
+    await _publish_change(work, payment, change)
     action = "payment.reverse" if kind == REVERSED else "payment.return"
     await save_audit(
         work, action, f"claim:{claim.claim_id}",
@@ -127,6 +155,30 @@ async def _finish_change(
         after={"status": status, "outstanding": balance.outstanding_cents, "kind": kind},
         paymentId=str(payment.payment_id), kind=kind,
     )  # fmt: skip
+
+
+async def _publish_change(work: Work, payment: StoredPayment, change: MoneyChange) -> None:
+    returned = EventReturnData(
+        payment_id=payment.payment_id,
+        provider_name=payment.provider_name,
+        transaction_id=payment.transaction_id,
+        request_id=payment.request_id,
+        movement_id=change.movement_id,
+        amount_cents=change.cents,
+        currency=payment.currency,
+    )
+    refund = change.refund
+    order = None if refund is None else (refund.refund_id, refund.effect.value)
+    refunded = _REFUND_STATUSES.get(change.kind)
+    if refunded is not None:
+        await publish_addition(
+            work, payment.claim_id, lambda head: payment_refunded(head, returned, refunded, order)
+        )
+    else:
+        reversed_ = _REVERSAL_STATUSES[change.kind]
+        await publish_addition(
+            work, payment.claim_id, lambda head: payment_reversed(head, returned, reversed_)
+        )
 
 
 def shrink_allocations(
@@ -176,8 +228,10 @@ async def reverse_payment(
         balance = await load_balance(work, claim_id)
         return RecordedPayment(payment, claim.status, balance, is_new=False)
     cents = payment.amount_cents - payment.returned_cents
-    await insert_movement(work.tx, work.merchant_id, _build_reversal(work, payment, cents), reason)
-    status, balance = await return_money(work, claim, payment, cents=cents, kind=REVERSED)
+    reversal = _build_reversal(work, payment, cents)
+    await insert_movement(work.tx, work.merchant_id, reversal, reason)
+    change = MoneyChange(cents, REVERSED, reversal.movement_id)
+    status, balance = await return_money(work, claim, payment, change)
     return RecordedPayment(
         await _get_payment(work, claim_id, payment_id), status, balance, is_new=True
     )

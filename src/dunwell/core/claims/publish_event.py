@@ -4,7 +4,11 @@ The escalation engine publishes its events in batches."""
 from collections.abc import Callable
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.core.claims.store import increment_event_sequence
+from dunwell.core.claims.store import (
+    EventNumbers,
+    find_event_numbers,
+    increment_event_sequence,
+)
 from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import Event, EventHead
 from dunwell.platform.errors import NotFound
@@ -16,6 +20,24 @@ async def publish_event(
     """Publish the event that `build_event` builds. Deliveries are due from `work.real_now`. Raises
     NotFound."""
     numbers = await increment_event_sequence(work.tx, work.merchant_id, claim_id)
+    return await _publish(work, claim_id, numbers, build_event)
+
+
+async def publish_addition(
+    work: Work, claim_id: int, build_event: Callable[[EventHead], Event]
+) -> Event:
+    """Publish an event of an additional type, which gets no sequence. Only endpoints that name the
+    type are sent it. Raises NotFound."""
+    numbers = await find_event_numbers(work.tx, work.merchant_id, claim_id)
+    return await _publish(work, claim_id, numbers, build_event)
+
+
+async def _publish(
+    work: Work,
+    claim_id: int,
+    numbers: EventNumbers | None,
+    build_event: Callable[[EventHead], Event],
+) -> Event:
     if numbers is None:
         raise NotFound(f"There is no claim {claim_id}.")
     head = EventHead(

@@ -64,6 +64,14 @@ WHERE c.merchant_id = $1 AND c.claim_id = $2 AND d.merchant_id = $1 AND d.claim_
 RETURNING c.event_sequence, c.reference_number, d.customer_number
 """
 
+# Uses primary keys.
+_FIND_EVENT_NUMBERS = """
+SELECT NULL::integer AS event_sequence, c.reference_number, d.customer_number
+FROM claims c
+JOIN debtors d USING (merchant_id, claim_id)
+WHERE c.merchant_id = $1 AND c.claim_id = $2
+"""
+
 # Uses the primary key.
 _HAS_CLAIM = "SELECT EXISTS (SELECT FROM claims WHERE merchant_id = $1 AND claim_id = $2)"
 
@@ -329,10 +337,10 @@ async def lift_ended_holds(
 
 
 class EventNumbers(NamedTuple):
-    """The sequence of a new event within its claim, and the reference and customer number of the
-    claim."""
+    """The sequence of a new event within its claim, None for an additional type, and the reference
+    and customer number of the claim."""
 
-    sequence: int
+    sequence: int | None
     reference_number: str
     customer_number: str | None
 
@@ -342,4 +350,12 @@ async def increment_event_sequence(
 ) -> EventNumbers | None:
     """Reserve the next position for an event of the claim. Return None if there is no claim."""
     row = await tx.fetchrow(_INCREMENT_EVENT_SEQUENCE, merchant_id, claim_id)
+    return None if row is None else EventNumbers(*row)
+
+
+async def find_event_numbers(
+    tx: Connection, merchant_id: int, claim_id: int
+) -> EventNumbers | None:
+    """Return the claim's numbers for an event without a sequence, or None if there is no claim."""
+    row = await tx.fetchrow(_FIND_EVENT_NUMBERS, merchant_id, claim_id)
     return None if row is None else EventNumbers(*row)

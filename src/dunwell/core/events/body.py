@@ -1,5 +1,9 @@
 """The bodies of events, with the fields in the order of the contract (spec, Events; CONTRACT 9),
-and an example. Each type has its own shape, identified by `type`. Pure."""
+and an example. Each type has its own shape, identified by `type`.
+
+Additional types are not part of the contract. Only who names them is sent them, and they have no
+number among the events of their claim. Pure.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -19,9 +23,15 @@ EVENT_TYPES = (
     "CHECKPOINT_REACHED",
     "ARCHIVED",
 )
-EventType: Any = Literal[EVENT_TYPES]
+ADDITIONAL_EVENT_TYPES = ("PAYMENT_REVERSED", "PAYMENT_REFUNDED", "MANDATE_CHANGED")
+KNOWN_EVENT_TYPES = EVENT_TYPES + ADDITIONAL_EVENT_TYPES
+EventType: Any = Literal[KNOWN_EVENT_TYPES]
 ModalityType = Literal["PAYMENT_PLAN", "PAYMENT_DEFEREMENT"]
 ModalityState = Literal["REQUESTED", "APPROVED", "REJECTED"]
+ReversalStatus = Literal["REVERSED", "CHARGED_BACK", "CHARGEBACK_REVERSED"]
+RefundStatus = Literal["REFUNDED", "REFUND_FAILED"]
+RefundEffectName = Literal["SURPLUS", "REDUCE_CLAIM", "REOPEN"]
+MandateState = Literal["REQUESTED", "ACTIVE", "REVOKED", "FAILED", "EXPIRED"]
 _EventInstant = Annotated[
     str,
     Meta(
@@ -114,6 +124,65 @@ class EventPaymentModality(Wire, frozen=True, gc=False):
     modality_id: Uuid
 
 
+class _ReturnedPayment(Wire, frozen=True, gc=False, kw_only=True):
+    """A payment whose money was returned to the debtor, or came back after that."""
+
+    payment_id: Uuid
+    provider_name: str | None
+    transaction_id: Annotated[str, Meta(description="The payment's.")]
+    payment_request_id: Annotated[
+        Uuid | UnsetType, Meta(description="Only for a payment on the debtor's page.")
+    ] = UNSET
+    movement_id: Annotated[
+        str, Meta(description="The movement of money, in the list of the claim's movements.")
+    ]
+    amount: Annotated[
+        int, Meta(description="How much was returned or came back: minor units, an integer.")
+    ]
+    currency: str
+
+
+class ReversedPayment(_ReturnedPayment, frozen=True, gc=False, kw_only=True):
+    """The payment that was reversed, or whose reversal was undone."""
+
+    status: Annotated[
+        ReversalStatus,
+        Meta(
+            description=(
+                "REVERSED: by the merchant. CHARGED_BACK: the debtor or the bank took the money "
+                "back. CHARGEBACK_REVERSED: the merchant has the money again."
+            )
+        ),
+    ]
+
+
+class RefundedPayment(_ReturnedPayment, frozen=True, gc=False, kw_only=True):
+    """The payment that was refunded, or whose refund failed."""
+
+    status: Annotated[
+        RefundStatus,
+        Meta(description="REFUND_FAILED: the refund did not arrive; the merchant has the money."),
+    ]
+    refund_id: Annotated[
+        Uuid | UnsetType, Meta(description="Only for a refund that was ordered here.")
+    ] = UNSET
+    effect: Annotated[
+        RefundEffectName | UnsetType, Meta(description="Only for a refund that was ordered here.")
+    ] = UNSET
+
+
+class EventMandate(Wire, frozen=True, gc=False, kw_only=True):
+    """A debtor's mandate for direct debits."""
+
+    mandate_id: Uuid
+    reference: Annotated[str, Meta(description="The mandate's reference, as the debtor knows it.")]
+    provider_name: Annotated[str, Meta(description="DIRECT_DEBIT, or the kind of provider.")]
+    state: MandateState
+    modality_id: Annotated[
+        Uuid | UnsetType, Meta(description="The payment plan that it pays, if there is one.")
+    ] = UNSET
+
+
 class EventClaim(Wire, frozen=True, gc=False):
     """The claim the event is about."""
 
@@ -180,6 +249,24 @@ class DisputedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
     """The claim, and why it is disputed."""
 
     dispute_reason: EventDisputeReason
+
+
+class PaymentReversedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
+    """The claim, and the payment that was reversed."""
+
+    reversal: ReversedPayment
+
+
+class PaymentRefundedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
+    """The claim, and the payment that was refunded."""
+
+    refund: RefundedPayment
+
+
+class MandateClaim(EventClaim, frozen=True, gc=False, kw_only=True):
+    """The claim, and the mandate whose state changed."""
+
+    mandate: EventMandate
 
 
 class _EventFrame(Wire, frozen=True, gc=False, kw_only=True, tag_field="type"):
@@ -257,6 +344,28 @@ class DisputedEvent(_EventFrame, frozen=True, gc=False, kw_only=True, tag="DISPU
     claim: DisputedClaim
 
 
+class PaymentReversedEvent(
+    _EventFrame, frozen=True, gc=False, kw_only=True, tag="PAYMENT_REVERSED"
+):
+    """A payment was reversed, or came back after that. An additional type."""
+
+    claim: PaymentReversedClaim
+
+
+class PaymentRefundedEvent(
+    _EventFrame, frozen=True, gc=False, kw_only=True, tag="PAYMENT_REFUNDED"
+):
+    """A payment was refunded, or its refund failed. An additional type."""
+
+    claim: PaymentRefundedClaim
+
+
+class MandateChangedEvent(_EventFrame, frozen=True, gc=False, kw_only=True, tag="MANDATE_CHANGED"):
+    """A debtor's mandate for direct debits has another state. An additional type."""
+
+    claim: MandateClaim
+
+
 # An event exactly as its webhook carries it.
 Event = (
     EscalatedEvent
@@ -268,6 +377,9 @@ Event = (
     | DetailsAccessedEvent
     | PaymentModalityStateChangeEvent
     | DisputedEvent
+    | PaymentReversedEvent
+    | PaymentRefundedEvent
+    | MandateChangedEvent
 )
 
 EXAMPLE = EscalatedEvent(

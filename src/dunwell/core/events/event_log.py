@@ -9,8 +9,9 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.events.body import ADDITIONAL_EVENT_TYPES
 from dunwell.core.events.payloads import Event
-from dunwell.core.events.store import EventPosition, find_event_range
+from dunwell.core.events.store import EventPosition, find_event_range, render_is_wanted
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import SETTLED_BEFORE, WRITTEN_BY
 from dunwell.platform.database.listed_table import CursorFormat, ListPage
@@ -26,7 +27,7 @@ WITH written AS (
         written_by)
     SELECT $1, *, {written_by}
     FROM UNNEST($2::uuid[], $3::bigint[], $4::integer[], $5::text[], $6::timestamptz[], $7::text[])
-    RETURNING event_id, type
+    RETURNING event_id, type, sequence
 )
 INSERT INTO deliveries (merchant_id, endpoint_id, event_id, due_at)
 SELECT $1, endpoint.endpoint_id, written.event_id, $8
@@ -34,8 +35,9 @@ FROM written
 JOIN webhook_endpoints endpoint
     ON endpoint.merchant_id = $1
     AND endpoint.removed_at IS NULL
-    AND endpoint.types && ARRAY[written.type, '*']
+    AND {is_wanted}
 """,
+    is_wanted=render_is_wanted("endpoint", "written"),
     written_by=WRITTEN_BY,
 )
 
@@ -107,12 +109,14 @@ EVENT_CURSORS = CursorFormat("events", owner=(int,), place=(int, UUID))
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events to list, by the event's date: `since` inclusive, `until` exclusive."""
+    """Which events to list, by the event's date: `since` inclusive, `until` exclusive. Additional
+    types are listed if `type` names one, or with `has_additions`."""
 
     since: datetime | None = None
     until: datetime | None = None
     type: str | None = None
     claim_id: int | None = None
+    has_additions: bool = False
 
     @property
     def is_timed(self) -> bool:
@@ -183,6 +187,8 @@ async def _load_rows(
     ):
         if value is not None:
             conditions.add(test, value)
+    if wanted.type is None and not wanted.has_additions:
+        conditions.add("type <> ALL ({}::text[])", list(ADDITIONAL_EVENT_TYPES))
     filters = conditions.render()
     statement = compose(statement, filters=filters, settled_before=SETTLED_BEFORE)
     rows: Sequence[Row] = await tx.fetch(statement, *conditions.values)

@@ -2,7 +2,7 @@
 serialised again. Pure."""
 
 from datetime import UTC, datetime
-from typing import TypedDict
+from typing import Any, TypedDict
 from uuid import UUID
 
 import msgspec
@@ -10,18 +10,27 @@ from msgspec import UNSET, UnsetType
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.core.events import body
-from dunwell.core.events.body import EventActionStep, ModalityState, ModalityType
+from dunwell.core.events.body import (
+    ADDITIONAL_EVENT_TYPES,
+    EventActionStep,
+    MandateState,
+    ModalityState,
+    ModalityType,
+    RefundStatus,
+    ReversalStatus,
+)
 
 _ESCALATION = "ESCALATION"
 
 
 class EventHead(msgspec.Struct, frozen=True, gc=False):
-    """The data of every event of a claim. `sequence` numbers the claim's events from 1."""
+    """The data of every event of a claim. `sequence` numbers the claim's events from 1; None for an
+    additional type."""
 
     event_id: UUID
     merchant_id: int
     claim_id: int
-    sequence: int
+    sequence: int | None
     occurred_at: datetime
     reference_number: str
     customer_number: str | None = None
@@ -33,7 +42,8 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     event_id: UUID
     merchant_id: int
     claim_id: int
-    sequence: int
+    # None for an additional type.
+    sequence: int | None
     type: str
     occurred_at: datetime
     body: str
@@ -55,6 +65,30 @@ class EventPaymentData(msgspec.Struct, frozen=True, gc=False):
     amount_cents: int
     currency: str
     request_id: UUID
+
+
+class EventReturnData(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Money of a payment that was returned to the debtor, or that came back after that."""
+
+    payment_id: UUID
+    provider_name: str | None
+    transaction_id: str
+    # None for a payment that was made elsewhere.
+    request_id: UUID | None
+    movement_id: str
+    amount_cents: int
+    currency: str
+
+
+class EventMandateData(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A debtor's mandate for direct debits."""
+
+    mandate_id: UUID
+    reference: str
+    # DIRECT_DEBIT, or the kind of provider.
+    provider_name: str
+    # The payment plan that it pays.
+    modality_id: UUID | None = None
 
 
 class _EventFields(TypedDict):
@@ -83,6 +117,18 @@ class _PaymentFields(TypedDict):
     amount: int
     currency: str
     payment_request_id: str
+
+
+class _ReturnFields(TypedDict):
+    """The fields of a payment whose money was returned or came back."""
+
+    payment_id: str
+    provider_name: str | None
+    transaction_id: str
+    payment_request_id: str | UnsetType
+    movement_id: str
+    amount: int
+    currency: str
 
 
 def escalated(head: EventHead, step: EventActionStep, channel: Channel, reference: UUID) -> Event:
@@ -165,6 +211,44 @@ def payment_modality_state_change(
     )
 
 
+def payment_reversed(head: EventHead, returned: EventReturnData, status: ReversalStatus) -> Event:
+    """A payment was reversed, or came back after that."""
+    payment = body.ReversedPayment(**_return_fields(returned), status=status)
+    claim = body.PaymentReversedClaim(**_claim_fields(head, "PAYMENT_REVERSED"), reversal=payment)
+    return _event(head, body.PaymentReversedEvent(**_event_fields(head, None), claim=claim))
+
+
+def payment_refunded(
+    head: EventHead, returned: EventReturnData, status: RefundStatus,
+    order: tuple[UUID, str] | None,
+) -> Event:  # fmt: skip
+    """A payment was refunded, or its refund failed. `order`: the refund's id and effect; None if it
+    was not ordered here."""
+    refund_id: str | UnsetType = UNSET
+    effect: Any = UNSET
+    if order is not None:
+        refund_id, effect = str(order[0]), order[1]
+    payment = body.RefundedPayment(
+        **_return_fields(returned), status=status, refund_id=refund_id, effect=effect
+    )
+    claim = body.PaymentRefundedClaim(**_claim_fields(head, "PAYMENT_REFUNDED"), refund=payment)
+    return _event(head, body.PaymentRefundedEvent(**_event_fields(head, None), claim=claim))
+
+
+def mandate_changed(head: EventHead, mandate: EventMandateData, state: MandateState) -> Event:
+    """A mandate has another state."""
+    modality_id = UNSET if mandate.modality_id is None else str(mandate.modality_id)
+    changed = body.EventMandate(
+        mandate_id=str(mandate.mandate_id),
+        reference=mandate.reference,
+        provider_name=mandate.provider_name,
+        state=state,
+        modality_id=modality_id,
+    )
+    claim = body.MandateClaim(**_claim_fields(head, "MANDATE_CHANGED"), mandate=changed)
+    return _event(head, body.MandateChangedEvent(**_event_fields(head, None), claim=claim))
+
+
 def render_instant(instant: datetime) -> str:
     """Return the event's date in whole seconds, UTC, with a Z."""
     return f"{instant.astimezone(UTC).isoformat()[:19]}Z"
@@ -196,7 +280,21 @@ def _payment_fields(payment: EventPaymentData) -> _PaymentFields:
     )
 
 
+def _return_fields(returned: EventReturnData) -> _ReturnFields:
+    return _ReturnFields(
+        payment_id=str(returned.payment_id),
+        provider_name=returned.provider_name,
+        transaction_id=returned.transaction_id,
+        payment_request_id=UNSET if returned.request_id is None else str(returned.request_id),
+        movement_id=returned.movement_id,
+        amount=returned.amount_cents,
+        currency=returned.currency,
+    )
+
+
 def _event(head: EventHead, event_body: body.Event) -> Event:
+    is_additional = event_body.claim.action in ADDITIONAL_EVENT_TYPES
+    assert is_additional == (head.sequence is None), "additional types have no number"
     return Event(
         event_id=head.event_id,
         merchant_id=head.merchant_id,

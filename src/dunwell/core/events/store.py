@@ -1,5 +1,6 @@
-"""The SQL of spans of the event log. A span is a group of consecutive events with their earliest
-and latest date, so that events of a time range can be found."""
+"""The SQL of spans of the event log, and of which events an endpoint is sent. A span is a group of
+consecutive events with their earliest and latest date, so that events of a time range can be
+found."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -112,6 +113,15 @@ class EventRange:
     first: EventPosition
     last: EventPosition
     rest: EventPosition
+
+
+def render_is_wanted(endpoint: str, event: str) -> str:
+    """Return the condition that an endpoint is sent an event. `*` means the types of the contract,
+    whose events are numbered."""
+    return (
+        f"({event}.type = ANY ({endpoint}.types)"
+        f" OR {event}.sequence IS NOT NULL AND '*' = ANY ({endpoint}.types))"
+    )
 
 
 async def save_spans(tx: Connection, span_events: int = _SPAN_EVENTS) -> int:

@@ -6,7 +6,7 @@ from uuid import UUID
 import click
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.core.events.body import EVENT_TYPES
+from dunwell.core.events.body import KNOWN_EVENT_TYPES
 from dunwell.core.events.deliveries.delivery_log import compute_delivery_gaps
 from dunwell.core.events.deliveries.proof import DeliveryGapReport, render_gap_report
 from dunwell.core.events.deliveries.replay import ReplayFilter, replay_events
@@ -145,7 +145,7 @@ def switch_on(data_dir: str | None, merchant: str, url: str) -> None:
 @click.option("--since", type=_INSTANT, required=True, help="Events at or after this time, UTC.")
 @click.option("--until", type=_INSTANT, help="Only events before this time, UTC.")
 @click.option(
-    "--type", "types", type=click.Choice(EVENT_TYPES), multiple=True, help="Can be repeated."
+    "--type", "types", type=click.Choice(KNOWN_EVENT_TYPES), multiple=True, help="Can be repeated."
 )
 @click.option("--endpoint", "endpoint_id", type=click.UUID, help="Only to this endpoint.")
 def replay(

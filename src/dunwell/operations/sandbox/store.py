@@ -46,7 +46,7 @@ WHERE merchant_id = $1 AND audit_id >= $2 AND action = 'escalation.run'
 # Uses the same key, and events_list.
 _COUNT = """
 SELECT coalesce(sum((details->>'steps')::integer), 0) - $3 AS steps,
-       (SELECT count(*) FROM events
+       (SELECT count(sequence) FROM events
         WHERE merchant_id = $1 AND written_by > $4::text::xid8) AS events
 FROM audit_log
 WHERE merchant_id = $1 AND audit_id >= $2 AND action = 'escalation.run'

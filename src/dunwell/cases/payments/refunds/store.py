@@ -148,11 +148,14 @@ WHERE merchant_id = $1 AND claim_id = $2
 ORDER BY recorded_at, item_id
 """
 # Uses the index payment_refunds_provider.
-_FIND_BY_PROVIDER_ID = """
-SELECT refund_id
+_FIND_BY_PROVIDER_ID = compose(
+    """
+SELECT {columns}
 FROM payment_refunds
 WHERE merchant_id = $1 AND provider = $2 AND provider_refund_id = $3
-"""
+""",
+    columns=_COLUMNS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +189,11 @@ async def find_refund_of_movement(  # noqa: PLR0913 - what identifies it
     return None if row is None else _build_refund(row)
 
 
-async def find_refund_id(
+async def find_refund(
     tx: Connection, merchant_id: int, provider: str, provider_refund_id: str
-) -> UUID | None:
-    found: UUID | None = await tx.fetchval(
-        _FIND_BY_PROVIDER_ID, merchant_id, provider, provider_refund_id
-    )
-    return found
+) -> StoredRefund | None:
+    row = await tx.fetchrow(_FIND_BY_PROVIDER_ID, merchant_id, provider, provider_refund_id)
+    return None if row is None else _build_refund(row)
 
 
 async def save_refund_state(

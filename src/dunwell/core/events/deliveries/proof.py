@@ -34,6 +34,11 @@ _WORDS = {
 }
 
 
+def render_event_title(event_type: str, sequence: int | None) -> str:
+    """Return the type, and the event's number among those of its claim, if it has one."""
+    return event_type if sequence is None else f"{event_type} {sequence}"
+
+
 @dataclass(frozen=True, slots=True)
 class DeliveryGap:
     """A delivery that is not acknowledged, by its number."""
@@ -42,10 +47,14 @@ class DeliveryGap:
     event_id: UUID
     type: str
     claim_id: int
-    # The event's sequence within its claim, as in Dunwell-Sequence.
-    sequence: int
+    # The event's sequence within its claim, as in Dunwell-Sequence. None for an additional type.
+    sequence: int | None
     state: str
     attempts: int
+
+    @property
+    def title(self) -> str:
+        return render_event_title(self.type, self.sequence)
 
     @property
     def kind(self) -> GapKind:
@@ -115,7 +124,7 @@ def render_gap_report(report: DeliveryGapReport) -> Iterator[str]:
         yield f"Sent {report.first:,} to {report.last:,}, acknowledged {missing}."
     for gap in report.gaps:
         words = _WORDS[gap.kind]
-        yield f"  {gap.number:,}  {gap.type} {gap.sequence} of claim {gap.claim_id}: {words}"
+        yield f"  {gap.number:,}  {gap.title} of claim {gap.claim_id}: {words}"
     if report.open > len(report.gaps):
         yield f"  and {report.open - len(report.gaps):,} more"
     if report.behind:

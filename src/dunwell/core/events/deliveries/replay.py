@@ -10,6 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.deliveries.store import load_deliveries
+from dunwell.core.events.store import render_is_wanted
 from dunwell.core.events.webhooks.endpoint import ALL_TYPES
 from dunwell.core.events.webhooks.store import load_endpoints, lock_endpoint
 from dunwell.platform.database.database import Connection
@@ -23,13 +24,14 @@ MAX_DELIVERIES = 50_000
 # Uses events_by_time, then the primary keys of endpoints and deliveries. Deliveries that are due or
 # leased are skipped. A delivery that waits for its next attempt becomes due now. An endpoint that
 # was added after the event, or subscribed to its type after it, gets the event for the first time.
-_WANTED = """
+_WANTED = compose(
+    """
 SELECT endpoint.endpoint_id, event.event_id
 FROM events event
 JOIN webhook_endpoints endpoint
     ON endpoint.merchant_id = $1
     AND endpoint.removed_at IS NULL
-    AND endpoint.types && ARRAY[event.type, '*']
+    AND {is_wanted}
 LEFT JOIN deliveries delivery
     ON delivery.merchant_id = $1
     AND delivery.endpoint_id = endpoint.endpoint_id
@@ -41,7 +43,9 @@ WHERE event.merchant_id = $1
     AND ($5::uuid IS NULL OR endpoint.endpoint_id = $5)
     AND (delivery.state IS DISTINCT FROM 'PENDING'
         OR delivery.lease_id IS NULL AND delivery.due_at > $6)
-"""
+""",
+    is_wanted=render_is_wanted("endpoint", "event"),
+)
 _COUNT = compose(
     "SELECT count(*) FROM ({wanted} LIMIT $7) found",
     wanted=_WANTED,

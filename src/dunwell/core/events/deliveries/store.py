@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.core.events.deliveries.proof import render_event_title
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
@@ -54,7 +55,8 @@ class LoggedDelivery:
     event_id: UUID
     type: str
     claim_id: int
-    sequence: int
+    # None for an additional type.
+    sequence: int | None
     occurred_at: datetime
     reference_number: str
     state: str
@@ -68,6 +70,10 @@ class LoggedDelivery:
     tried_at: datetime | None
     status: int | None
     error: str | None
+
+    @property
+    def title(self) -> str:
+        return render_event_title(self.type, self.sequence)
 
     @property
     def state_mark(self) -> str:

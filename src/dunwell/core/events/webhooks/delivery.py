@@ -74,13 +74,15 @@ class WebhookRequestSigner:
         until = self._previous_until
         if self._previous is not None and until is not None and now < until:
             signature += " " + self._previous.sign(event_id, now, delivery.body)
-        return {
+        headers = {
             **self._fixed,
             "webhook-id": event_id,
             "webhook-timestamp": str(int(now.timestamp())),
             "webhook-signature": signature,
-            "Dunwell-Sequence": str(delivery.sequence),
         }
+        if delivery.sequence is not None:
+            headers["Dunwell-Sequence"] = str(delivery.sequence)
+        return headers
 
 
 OpenPrivate: TypeAlias = Callable[[tuple[Network, ...]], AbstractAsyncContextManager[HttpClient]]

@@ -11,11 +11,12 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from dunwell.accounts.installation.installation_file import WebhookReach
-from dunwell.core.events.body import EVENT_TYPES
+from dunwell.core.events.body import ADDITIONAL_EVENT_TYPES, EVENT_TYPES, KNOWN_EVENT_TYPES
 from dunwell.core.events.webhooks.retry import FailureHistory
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.http.addresses import is_forbidden, is_within
 
+# The types of the contract, without the additional ones.
 ALL_TYPES = "*"
 _MAX_URL_LENGTH = 2000
 _MAX_AUTHORIZATION_LENGTH = 1000
@@ -23,8 +24,8 @@ _MAX_AUTHORIZATION_LENGTH = 1000
 
 @dataclass(frozen=True, slots=True)
 class NewEndpoint:
-    """A new endpoint as requested. `types` holds event types, or only "*"; `authorization` is the
-    complete value of an Authorization header."""
+    """A new endpoint as requested. `types` holds event types, or "*" and additional types;
+    `authorization` is the complete value of an Authorization header."""
 
     url: str
     types: tuple[str, ...]
@@ -145,11 +146,15 @@ def _find_url_faults(url: str) -> Iterator[Fault]:
 def _find_type_faults(types: Sequence[str]) -> Iterator[Fault]:
     if not types:
         yield Fault("/events", 'Name at least one event type, or "*" for all.', "TOO_FEW")
-    if ALL_TYPES in types and len(types) > 1:
-        yield Fault("/events", '"*" means every type and must be the only entry.', "NOT_ALLOWED")
+    if ALL_TYPES in types and any(name in EVENT_TYPES for name in types):
+        message = (
+            '"*" means every type except for the additional ones. Beside it, name only additional '
+            f"types: {', '.join(ADDITIONAL_EVENT_TYPES)}."
+        )
+        yield Fault("/events", message, "NOT_ALLOWED")
     for place, name in enumerate(types):
-        if name != ALL_TYPES and name not in EVENT_TYPES:
-            message = f"This is not an event type. Known: {', '.join(EVENT_TYPES)}."
+        if name != ALL_TYPES and name not in KNOWN_EVENT_TYPES:
+            message = f"This is not an event type. Known: {', '.join(KNOWN_EVENT_TYPES)}."
             yield Fault(f"/events/{place}", message, "NOT_ALLOWED")
 
 
@@ -173,8 +178,8 @@ def _is_literal(host: str) -> bool:
 
 
 def sort_types(types: Collection[str]) -> tuple[str, ...]:
-    """Return the types once each, in the contract's order."""
-    return tuple(name for name in (ALL_TYPES, *EVENT_TYPES) if name in types)
+    """Return the types once each, in the contract's order, and then the additional ones."""
+    return tuple(name for name in (ALL_TYPES, *KNOWN_EVENT_TYPES) if name in types)
 
 
 # Waiting deliveries and consecutive failures are counted up to this limit.

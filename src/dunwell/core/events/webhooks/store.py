@@ -313,7 +313,8 @@ class LeasedDelivery:
     `attempts_before`: those made before a replay."""
 
     event_id: UUID
-    sequence: int
+    # None for an additional type.
+    sequence: int | None
     body: str
     attempts: int
     lease: Lease

@@ -21,10 +21,13 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "EventType": (
         "DISPUTED", "ESCALATED", "FEE_ADDED", "PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED",
         "DETAILS_ACCESSED", "PAYMENT_MODALITY_STATE_CHANGE", "CHECKPOINT_REACHED", "ARCHIVED",
+        "PAYMENT_REVERSED", "PAYMENT_REFUNDED", "MANDATE_CHANGED",
     ),
+    "EventInclusion": ("additions",),
     "FeeType": ("COLLECTION_FEE", "DUNNING_FEE"),
     "HoldKind": ("DISPUTE", "PAUSE", "MODALITY_REQUESTED", "MODALITY_ACTIVE", "PAYMENT_PENDING"),
     "ItemType": ("PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"),
+    "MandateState": ("REQUESTED", "ACTIVE", "REVOKED", "FAILED", "EXPIRED"),
     "ModalityEnd": ("WITHDRAWN", "BROKEN", "FULFILLED", "PASSED", "REJECTED", "CLAIM_ENDED"),
     "ModalityState": ("REQUESTED", "APPROVED", "REJECTED"),
     "ModalityType": ("PAYMENT_PLAN", "PAYMENT_DEFEREMENT"),
@@ -34,6 +37,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     ),
     "PendingContactState": ("PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "UNKNOWN"),
     "ProcessStepKind": ("COMMUNICATION", "WAIT", "FEE", "CHECKPOINT", "ARCHIVE"),
+    "RefundEffect": ("SURPLUS", "REDUCE_CLAIM", "REOPEN"),
+    "RefundStatus": ("REFUNDED", "REFUND_FAILED"),
+    "ReversalStatus": ("REVERSED", "CHARGED_BACK", "CHARGEBACK_REVERSED"),
     "RuleOutcome": (
         "MATCHED", "INACTIVE", "UNMET", "SKIPPED_DEACTIVATED", "SKIPPED_DELETED",
         "SKIPPED_UNPUBLISHED", "SKIPPED_CURRENCY", "NOT_REACHED",

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.events.body import EVENT_TYPES, EXAMPLE, Event
+from dunwell.core.events.body import EXAMPLE, KNOWN_EVENT_TYPES, Event
 from dunwell.core.events.deliveries.replay import (
     MAX_DELIVERIES,
     ReplayFilter,
@@ -50,6 +50,7 @@ from dunwell.interfaces.api.schemas.events import (
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
 from dunwell.platform.text.wire import convert_to_json, render_instant
 
+_INCLUDED = ("additions",)
 _INSTANT = {"type": "string", "format": "date-time"}
 
 LIST_EVENTS = Operation(
@@ -61,7 +62,9 @@ LIST_EVENTS = Operation(
     description=(
         "The merchant's events of at least the last 30 days, oldest first, with the bodies of "
         "the webhooks, including types for which no webhook is set up. No event is ever added "
-        "after a cursor that was returned, so continuing from the last cursor misses nothing."
+        "after a cursor that was returned, so continuing from the last cursor misses nothing.\n\n"
+        "Additional types, such as PAYMENT_REFUNDED, are listed only with `include=additions`, or "
+        "if `type` names one."
     ),
     parameters=(
         MERCHANT_ID,
@@ -76,8 +79,14 @@ LIST_EVENTS = Operation(
             description="Only events before this time.",
         ),
         Parameter(
-            name="type", place="query", schema={"type": "string", "enum": list(EVENT_TYPES)},
+            name="type", place="query",
+            schema={"type": "string", "enum": list(KNOWN_EVENT_TYPES)},
             description="Only events of this type.", example="ESCALATED",
+        ),
+        Parameter(
+            name="include", place="query",
+            schema={"type": "string", "enum": list(_INCLUDED)},
+            description="Also events of additional types.", example="additions",
         ),
         Parameter(
             name="claimId", place="query", schema={"type": "integer", "minimum": 1},
@@ -144,8 +153,9 @@ async def _list(call: ApiCall) -> EncodedEventList:
     wanted = EventFilter(
         since=query.instant("since"),
         until=query.instant("until"),
-        type=query.choice("type", EVENT_TYPES),
+        type=query.choice("type", KNOWN_EVENT_TYPES),
         claim_id=query.integer("claimId"),
+        has_additions=query.choice("include", _INCLUDED) is not None,
     )
     query.check()
     page = await list_events(call.work, limit=limit, cursor=cursor, wanted=wanted)

@@ -38,7 +38,7 @@ class ReplayRequest(WireInput, frozen=True):
     ] = None
     types: Annotated[
         Annotated[list[EventType], Meta(min_length=1, max_length=20)] | None,
-        Meta(description="Only events of these types. Default: all."),
+        Meta(description="Only events of these types. Default: all that an endpoint is sent."),
     ] = None
     endpoint_id: Annotated[
         Uuid | None, Meta(description="Only to this endpoint. Default: all endpoints for the type.")
@@ -55,7 +55,13 @@ class FoundEndpoint(Wire, frozen=True):
     id: Uuid
     url: str
     events: Annotated[
-        list[str], Meta(description='The event types that it is sent; `["*"]` means all.')
+        list[str],
+        Meta(
+            description=(
+                "The event types that it is sent; `*` means all except for the additional ones, "
+                "which are named beside it."
+            )
+        ),
     ]
     state: Annotated[
         Literal["WORKING", "FAILING", "SWITCHED_OFF"],

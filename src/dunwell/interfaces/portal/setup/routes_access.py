@@ -22,7 +22,7 @@ from dunwell.accounts.merchants.credentials.tokens import (
     SECRET_RANDOM_BYTES,
 )
 from dunwell.accounts.merchants.rights import Scope
-from dunwell.core.events.body import EVENT_TYPES
+from dunwell.core.events.body import KNOWN_EVENT_TYPES
 from dunwell.core.events.webhooks.endpoint import ALL_TYPES, NewEndpoint, NewEndpointSecret
 from dunwell.core.events.webhooks.endpoints import add_endpoint, list_endpoints, remove_endpoint
 from dunwell.interfaces.portal.setup.views import (
@@ -227,7 +227,7 @@ async def _render_page(
     async with site.open_work(access) as work:
         found = await list_endpoints(work, limit=PAGE_SIZE)
     page = WebhookSettingsPage(
-        found.items, EVENT_TYPES, typed=typed, faults=faults, created=created
+        found.items, KNOWN_EVENT_TYPES, typed=typed, faults=faults, created=created
     )
     return site.render_merchant_page(request, access, page, 422 if faults else 200)
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.events.body import EVENT_TYPES
+from dunwell.core.events.body import KNOWN_EVENT_TYPES
 from dunwell.core.events.deliveries.delivery_log import (
     DeliveryDetails,
     EndpointWithHealth,
@@ -159,7 +159,7 @@ async def render_endpoint_page(
         endpoint_state=endpoint_state,
         gap_report=gap_report,
         first_number=first_number,
-        types=EVENT_TYPES,
+        types=KNOWN_EVENT_TYPES,
         filters={name: str(value) for name, value in given.items() if value},
         deliveries=log.items,
         after=after,
@@ -201,7 +201,7 @@ def _parse_filter(request: PortalRequest) -> DeliveryFilter:
     state, kind = request.get_parameter("state"), request.get_parameter("type")
     return DeliveryFilter(
         state=next((each for each in _STATES if each == state), None),
-        type=next((each for each in EVENT_TYPES if each == kind), None),
+        type=next((each for each in KNOWN_EVENT_TYPES if each == kind), None),
         claim_id=parse_number(request.get_parameter("claim")),
     )
 
