@@ -223,6 +223,7 @@ NOT_ONE_MERCHANTS = _name({
         secrets._SAVE_SECRETS,
         installation_store._LIST_MERCHANTS_BY_PROVIDER,
         installation_store._LIST_MERCHANTS_BY_ACCOUNT,
+        installation_store._LIST_MERCHANTS_BY_BANK,
         installation_store._LIST_PROVIDERS_WITH_LETTERS,
         sending_store._COUNT_UNMATCHED,
         sending_store._LOCK_SEND_RATE, sending_store._SAVE_USED_RATE,

@@ -16,6 +16,7 @@ from tests.support.definitions import a_document
 from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS
 
 IBAN = "DE02120300000000202051"
+DEBIT = "/payment/directDebit"
 
 
 def write(folder: Path, document: object) -> Path:
@@ -56,6 +57,21 @@ def account(**changes: Any) -> dict[str, Any]:
     return {"payment": {"bankAccount": {"iban": IBAN, "holder": "Nordwind", **changes}}}
 
 
+def debit(
+    creditorId: str = "DE98 ZZZ 09999999999",  # noqa: N803 - the file's key
+    leadDays: int = 2, preNotificationDays: int = 14, **changes: Any,  # noqa: N803
+) -> dict[str, Any]:  # fmt: skip
+    return {
+        "payment": {
+            "directDebit": {
+                "creditorId": creditorId, "leadDays": leadDays,
+                "preNotificationDays": preNotificationDays,
+                "account": {"iban": IBAN, "holder": "Nordwind", **changes},
+            }
+        }
+    }  # fmt: skip
+
+
 def email(**changes: Any) -> dict[str, Any]:
     return {"channels": {"EMAIL": {"adapter": "outbox", "from": "a@b.example", **changes}}}
 
@@ -83,6 +99,14 @@ def methods(*providers: str) -> dict[str, Any]:
         ({"payment": {"partial": {}}}, "/payment/partial/min", "REQUIRED"),
         (methods("sandbx"), "/payment/methods/0/provider", "UNKNOWN_PROVIDER"),
         (methods("sandbox", "sandbox"), "/payment/methods/1/provider", "REPEATED"),
+        (debit(creditorId="DE97ZZZ09999999999"), f"{DEBIT}/creditorId", "WRONG_CREDITOR_ID"),
+        (debit(creditorId="DE98"), f"{DEBIT}/creditorId", "WRONG_CREDITOR_ID"),
+        (debit(iban="CH9300762011623852957"), f"{DEBIT}/account/iban", "WRONG_IBAN"),
+        (debit(bic="X"), f"{DEBIT}/account/bic", "WRONG_BIC"),
+        (debit(holder="東京"), f"{DEBIT}/account/holder", "WRONG_FORMAT"),
+        (debit(preNotificationDays=0), f"{DEBIT}/preNotificationDays", "TOO_SMALL"),
+        (debit(leadDays=3, preNotificationDays=3), f"{DEBIT}/preNotificationDays", "TOO_SMALL"),
+        ({"currency": "USD", **debit()}, DEBIT, "OTHER_CURRENCY"),
         ({"brand": {"color": "teal"}}, "/brand/color", "WRONG_FORMAT"),
         ({"brand": {"logo": 5}}, "/brand/logo", "WRONG_TYPE"),
         ({"brand": {"font": "Arial"}}, "/brand/font", "UNKNOWN_FIELD"),

@@ -1,4 +1,4 @@
-"""How long a bank transfer takes until the merchant has recorded it, in banking days.
+"""Banking days, and how long a bank transfer takes until the merchant has recorded it.
 
 A transfer in euros takes one banking day, or two if it was ordered on paper (Directive (EU)
 2015/2366, article 83), and the merchant needs one more day to record it. Banking days are those of
@@ -20,9 +20,23 @@ def compute_recorded_on(sent_on: date) -> date:
     """Return the banking day by the end of which a transfer sent on this day has been recorded."""
     day = sent_on
     for _ in range(_BANKING_DAYS):
+        day = find_banking_day(day + _ONE_DAY)
+    return day
+
+
+def find_banking_day(day: date) -> date:
+    """Return the day if it is a banking day, or the next one."""
+    while not _is_banking_day(day):
         day += _ONE_DAY
-        while day.weekday() not in _WEEKDAYS or day in _list_closing_days():
-            day += _ONE_DAY
+    return day
+
+
+def subtract_banking_days(day: date, count: int) -> date:
+    """Return the banking day that is `count` banking days before a day."""
+    for _ in range(count):
+        day -= _ONE_DAY
+        while not _is_banking_day(day):
+            day -= _ONE_DAY
     return day
 
 
@@ -32,6 +46,10 @@ def compute_last_transfer_day(before: date) -> date:
     while compute_recorded_on(day) >= before:
         day -= _ONE_DAY
     return day
+
+
+def _is_banking_day(day: date) -> bool:
+    return day.weekday() in _WEEKDAYS and day not in _list_closing_days()
 
 
 @lru_cache(maxsize=1)

@@ -25,6 +25,7 @@ from dunwell.accounts.installation.store import (
     InstallationRevision,
     delete_other_secrets,
     list_merchants_by_account,
+    list_merchants_by_bank,
     list_merchants_by_provider,
     list_providers_with_letters,
     load_installation,
@@ -161,6 +162,7 @@ async def _check_used_providers(tx: Connection, before: Installation, after: Ins
     ]
     faults += find_alert_provider_faults(after.alerts, providers)
     faults += await _find_used_account_faults(tx, before, after)
+    faults += await _find_used_bank_faults(tx, before, after)
     if faults:
         raise ValidationError(faults)
 
@@ -196,6 +198,25 @@ def _build_used_account_fault(account: str, merchant_keys: Sequence[str]) -> Fau
         "first, and apply their files."
     )
     return Fault(render_pointer(["paymentProviders", account]), message, "IN_USE")
+
+
+async def _find_used_bank_faults(
+    tx: Connection, before: Installation, after: Installation
+) -> list[Fault]:
+    """Return a fault for each connection to a bank that merchants use and that would be removed."""
+    kept = after.bank_connections or {}
+    gone = [name for name in before.bank_connections or {} if name not in kept]
+    used = await list_merchants_by_bank(tx, gone) if gone else {}
+    return [_build_used_bank_fault(name, keys) for name, keys in sorted(used.items())]
+
+
+def _build_used_bank_fault(bank: str, merchant_keys: Sequence[str]) -> Fault:
+    merchants = ", ".join(merchant_keys[:_MAX_NAMED_MERCHANTS])
+    message = (
+        f"The direct debits of these merchants are delivered by it: {merchants}. Change their "
+        '"deliverTo" first, and apply their files.'
+    )
+    return Fault(render_pointer(["bankConnections", bank]), message, "IN_USE")
 
 
 def _has_moved(provider: DeliveryProvider, after: DeliveryProvider | None) -> bool:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import structlog
 
+from dunwell.accounts.installation.bank_connections import BankConnection
 from dunwell.accounts.installation.delivery_providers import DeliveryProvider
 from dunwell.accounts.installation.installation_file import Operator
 from dunwell.accounts.installation.payment_providers import PaymentAccount
@@ -37,10 +38,11 @@ class CurrentInstallation:
         self.proxies = Proxies(())
         # The operator that debtors are shown. None if the file names none.
         self.operator: Operator | None = None
-        # The delivery providers and the accounts at payment providers by name, and the decrypted
-        # secrets of the file by name.
+        # The delivery providers, the accounts at payment providers and the connections to banks by
+        # name, and the decrypted secrets of the file by name.
         self.delivery_providers: Mapping[str, DeliveryProvider] = {}
         self.payment_providers: Mapping[str, PaymentAccount] = {}
+        self.bank_connections: Mapping[str, BankConnection] = {}
         self.secrets: Mapping[str, bytes] = {}
         self.sign_in = SignInSettings()
 
@@ -88,6 +90,7 @@ class CurrentInstallation:
             self.operator = revision.installation.operator
             self.delivery_providers = revision.installation.delivery_providers or {}
             self.payment_providers = revision.installation.payment_providers or {}
+            self.bank_connections = revision.installation.bank_connections or {}
             self.sign_in = revision.installation.sign_in or SignInSettings()
             # Log proxies that are still untrusted once more for the new revision.
             self._logged_proxies.clear()

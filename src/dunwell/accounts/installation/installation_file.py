@@ -10,6 +10,11 @@ import msgspec
 from msgspec import Meta
 
 from dunwell.accounts.installation.alerts.alert import AlertSettings, find_alert_settings_faults
+from dunwell.accounts.installation.bank_connections import (
+    BankConnection,
+    find_bank_connection_faults,
+    list_bank_secrets,
+)
 from dunwell.accounts.installation.delivery_providers import (
     DeliveryProvider,
     DeliveryProviderName,
@@ -160,8 +165,8 @@ _RENAMED_KEYS = {"/lines": "deliveryProviders", "/alarms": "alerts", "/alerts/li
 # Top-level keys that only an installation file has. The old names are included so that a file with
 # one of them is not mistaken for a merchant file.
 _KEYS = (
-    "operator", "trustedProxies", "deliveryProviders", "paymentProviders", "signIn", "alerts",
-    "webhookNetworks", "lines", "alarms",
+    "operator", "trustedProxies", "deliveryProviders", "paymentProviders", "bankConnections",
+    "signIn", "alerts", "webhookNetworks", "lines", "alarms",
 )  # fmt: skip
 
 
@@ -176,6 +181,8 @@ class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     delivery_providers: dict[DeliveryProviderName, DeliveryProvider] | None = None
     # The accounts at payment providers by name.
     payment_providers: dict[DeliveryProviderName, PaymentAccount] | None = None
+    # The connections to banks by name.
+    bank_connections: dict[DeliveryProviderName, BankConnection] | None = None
     # How users sign in. None: with Dunwell's own passwords and passkeys.
     sign_in: SignInSettings | None = None
     # Who is notified of alerts. By default, alerts are only shown in the portal.
@@ -203,6 +210,7 @@ def check_installation(document: Any) -> Installation:
     installation = msgspec.convert(document, Installation)
     faults = list(find_delivery_provider_faults(installation.delivery_providers or {}))
     faults += find_payment_account_faults(installation.payment_providers or {})
+    faults += find_bank_connection_faults(installation.bank_connections or {})
     if installation.sign_in is not None:
         faults += find_sign_in_faults(installation.sign_in)
     if installation.alerts is not None:
@@ -255,6 +263,7 @@ def list_secret_files(installation: Installation) -> dict[str, str]:
     return {
         **list_provider_secrets(installation.delivery_providers or {}),
         **list_payment_secrets(installation.payment_providers or {}),
+        **list_bank_secrets(installation.bank_connections or {}),
         **{each.secret_name: each.client_secret_file for each in identity_providers},
     }
 

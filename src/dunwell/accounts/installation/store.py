@@ -53,6 +53,15 @@ CROSS JOIN LATERAL (SELECT named.account #>> '{}' AS account) used
 WHERE used.account = ANY($1::text[])
 GROUP BY used.account
 """
+# Reads all merchants, once per applied file that removes a connection.
+_LIST_MERCHANTS_BY_BANK = """
+SELECT used.bank, array_agg(m.key ORDER BY m.key) AS keys
+FROM merchants m
+CROSS JOIN LATERAL (
+    SELECT m.configuration::jsonb #>> '{payment,directDebit,deliverTo}' AS bank) used
+WHERE used.bank = ANY($1::text[])
+GROUP BY used.bank
+"""
 # Uses letter_batch_items_waiting, letter_batch_items_open and letter_batches_open.
 _LIST_PROVIDERS_WITH_LETTERS = """
 SELECT provider FROM letter_batch_items WHERE state = 'WAITING' AND provider = ANY($1::text[])
@@ -121,6 +130,15 @@ async def list_merchants_by_account(
     Unused accounts are left out."""
     rows = await connection.fetch(_LIST_MERCHANTS_BY_ACCOUNT, list(accounts))
     return {row["account"]: row["keys"] for row in rows}
+
+
+async def list_merchants_by_bank(
+    connection: Connection, banks: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return the keys of the merchants whose direct debits are delivered by each connection to a
+    bank. Unused connections are left out."""
+    rows = await connection.fetch(_LIST_MERCHANTS_BY_BANK, list(banks))
+    return {row["bank"]: row["keys"] for row in rows}
 
 
 async def list_providers_with_letters(

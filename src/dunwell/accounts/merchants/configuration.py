@@ -184,6 +184,23 @@ class PartialPaymentSettings(_Settings, frozen=True):
         return None if self.min_amount is None else int(self.min_amount)
 
 
+class DirectDebitSettings(_Settings, frozen=True):
+    """SEPA direct debits for the instalments of payment plans."""
+
+    # The creditor identifier, such as "DE98ZZZ09999999999".
+    creditor_id: ShortText
+    # The account that receives the money. The holder is the name that the bank knows.
+    account: BankAccount
+    # How many days before a debit the debtor is notified of it.
+    pre_notification_days: Annotated[int, Meta(ge=1, le=60)] = 14
+    # How many banking days before a debit the bank needs the file.
+    lead_days: Annotated[int, Meta(ge=1, le=10)] = 2
+    # A bank connection of the installation file. None: users download the files.
+    deliver_to: ShortText | None = None
+    # True if a second user releases each file.
+    second_release: bool = False
+
+
 class PaymentSettings(_Settings, frozen=True):
     # In the order in which they are offered.
     methods: tuple[PaymentMethod, ...] = ()
@@ -192,6 +209,8 @@ class PaymentSettings(_Settings, frozen=True):
     allocation: Allocation = "COSTS_FIRST"
     # None: only the whole amount can be paid.
     partial: PartialPaymentSettings | None = None
+    # None: no direct debits.
+    direct_debit: DirectDebitSettings | None = None
 
 
 class ChannelSetup(_Settings, frozen=True, omit_defaults=True):

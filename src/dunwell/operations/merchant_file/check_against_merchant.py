@@ -20,6 +20,7 @@ from dunwell.operations.merchant_file.merchant_state import MerchantState
 from dunwell.operations.merchant_file.rules import find_webhook_reach_faults, locate_fault
 from dunwell.operations.merchant_file.settings import merge_configuration
 from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import suggest_known
 
 _SANDBOX_ADAPTERS = ("outbox", "sandbox")
 _SANDBOX_PROVIDER = "sandbox"
@@ -43,6 +44,7 @@ def find_state_faults(
                 f"/channels/{name}/provider", _describe_providers(name, state), "UNKNOWN_LINE"
             )
     yield from _find_method_faults(file, is_sandbox=is_sandbox, is_development=is_development)
+    yield from _find_bank_faults(file, state, is_sandbox=is_sandbox)
     webhooks = () if file.webhooks is UNSET else file.webhooks
     yield from find_webhook_reach_faults(webhooks, state.reach, is_development=is_development)
     yield from _find_kind_faults(file, state)
@@ -88,6 +90,23 @@ def _find_method_faults(
         if not is_sandbox and method.provider == _SANDBOX_PROVIDER and not is_development:
             message = "The sandbox provider moves no money; use another for a live merchant."
             yield Fault(path, message, "SANDBOX_ONLY")
+
+
+def _find_bank_faults(
+    file: MerchantFile, state: MerchantState, *, is_sandbox: bool
+) -> Iterator[Fault]:
+    settings = None if file.payment is UNSET else file.payment.direct_debit
+    name = None if settings is None else settings.deliver_to
+    if name is None:
+        return
+    path = "/payment/directDebit/deliverTo"
+    if is_sandbox:
+        message = "A sandbox merchant moves no money; remove it, and download the files."
+        yield Fault(path, message, "NOT_IN_SANDBOX")
+    elif name not in state.banks:
+        nearest = suggest_known(name, sorted(state.banks))
+        message = f'The installation file has no bank connection "{name}". {nearest}'
+        yield Fault(path, message, "UNKNOWN_BANK")
 
 
 def _find_fixed_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fault]:

@@ -13,6 +13,7 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Logo
 from dunwell.core.workflows.definition import Definition
+from dunwell.operations.merchant_file.direct_debit_rules import find_direct_debit_faults
 from dunwell.operations.merchant_file.file import (
     NOT_AVAILABLE,
     RENAMED_KEYS,
@@ -87,6 +88,7 @@ def _find_faults(source: MerchantFileSource, limits: InstallationLimits) -> Iter
     yield from find_page_faults(document)
     yield from find_method_faults(document, limits.available_providers)
     yield from find_partial_faults(document)
+    yield from find_direct_debit_faults(document)
     yield from find_guard_faults(document, source.definitions)
     yield from find_modality_faults(document)
     yield from find_dispute_faults(document)

@@ -39,10 +39,11 @@ async def load_merchant_state(
     provider_channels = {
         name: provider.channel for name, provider in (installation.delivery_providers or {}).items()
     }
+    banks = frozenset(installation.bank_connections or ())
     reach = find_reach(installation.webhook_networks, key)
     merchant_id = await find_merchant_id_by_key(tx, key)
     if merchant_id is None:
-        return MerchantState(provider_channels=provider_channels, reach=reach)
+        return MerchantState(provider_channels=provider_channels, banks=banks, reach=reach)
     if lock:
         await lock_merchant(tx, merchant_id)
     workflows = await load_workflows(tx, merchant_id)
@@ -65,6 +66,7 @@ async def load_merchant_state(
         rules_version=0 if published is None else published.version,
         rules_draft=None if draft is None else build_document(draft.rules, names),
         provider_channels=provider_channels,
+        banks=banks,
         reach=reach,
     )
 

@@ -64,6 +64,8 @@ class MerchantState:
     rules_draft: RulesDocument | None = None
     # The channel of each delivery provider of the installation file.
     provider_channels: Mapping[str, Channel] = field(default_factory=dict)
+    # The connections to banks of the installation file.
+    banks: frozenset[str] = frozenset()
     # Where the installation file allows the merchant's webhooks to be sent.
     reach: WebhookReach = PUBLIC_REACH
 

@@ -15,6 +15,7 @@ from dunwell.accounts.merchants.legal_gaps import list_legal_gaps
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.assignment.rules import render_document
 from dunwell.operations.merchant_file.check_file import CheckedFile
+from dunwell.operations.merchant_file.direct_debit_rules import normalize_code
 from dunwell.operations.merchant_file.logo_image import render_data_address
 from dunwell.operations.merchant_file.merchant_state import MerchantState
 from dunwell.platform.text.differences import compute_revision
@@ -43,6 +44,14 @@ def _normalize(configuration: Configuration) -> Configuration:
     brand, page = configuration.brand, configuration.landing_page
     if payment.bank_account is not None:
         payment = structs.replace(payment, bank_account=_normalize_account(payment.bank_account))
+    if payment.direct_debit is not None:
+        debit = payment.direct_debit
+        debit = structs.replace(
+            debit,
+            creditor_id=normalize_code(debit.creditor_id),
+            account=_normalize_account(debit.account),
+        )
+        payment = structs.replace(payment, direct_debit=debit)
     if plan is not None:
         plan = structs.replace(plan, counts=tuple(sorted(plan.counts or ())))
     if brand.color is not None:
@@ -97,6 +106,7 @@ def render_settings(merchant: Merchant) -> dict[str, Any]:
         document["brand"]["logo"] = render_data_address(logo)
     # In a file, null removes the setting and an absent key keeps it.
     document["payment"].setdefault("partial", None)
+    document["payment"].setdefault("directDebit", None)
     return document
 
 
@@ -180,9 +190,12 @@ def build_counterpart_settings(merchant: Merchant) -> dict[str, Any]:
     payment, channels = settings["payment"], settings["channels"]
     if merchant.is_sandbox:
         payment["methods"] = []
+        payment["directDebit"] = None
         del settings["channels"]
         return settings
     payment["methods"] = [{"provider": "sandbox"}] if payment["methods"] else []
+    if payment["directDebit"] is not None:
+        payment["directDebit"].pop("deliverTo", None)
     settings["channels"] = {
         name: {key: value for key, value in each.items() if key == "from"} | {"adapter": "outbox"}
         for name, each in channels.items()

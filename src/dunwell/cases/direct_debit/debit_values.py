@@ -1,0 +1,225 @@
+"""Mandates and collections as values, and the rules for them: accounts that can be debited, days,
+sequence types, and the reasons of returns. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from dunwell.platform.banking_days import find_banking_day, subtract_banking_days
+
+# The providerName of payments that were collected.
+DIRECT_DEBIT: Final = "DIRECT_DEBIT"
+# A mandate ends if it was not used for 36 months (SEPA core rulebook 4.1).
+_UNUSED_MONTHS = 36
+# The members of the European Economic Area. Debits elsewhere in SEPA need the debtor's address.
+_COUNTRIES = frozenset({
+    "AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU", "IE",
+    "IS", "IT", "LI", "LT", "LU", "LV", "MT", "NL", "NO", "PL", "PT", "RO", "SE", "SI", "SK",
+})  # fmt: skip
+# How long a plan waits for the result of a debit that the bank has.
+RESULT_WITHIN = timedelta(days=14)
+_ONE_DAY = timedelta(days=1)
+
+
+class SequenceType(StrEnum):
+    FIRST = "FRST"
+    RECURRENT = "RCUR"
+    FINAL = "FNAL"
+    ONE_OFF = "OOFF"
+
+
+class MandateState(StrEnum):
+    ACTIVE = "ACTIVE"
+    REVOKED = "REVOKED"
+    EXPIRED = "EXPIRED"
+
+
+class MandateEndReason(StrEnum):
+    # By the debtor, or by the merchant for the debtor.
+    REVOKED = "REVOKED"
+    # The bank returned a debit with a reason that holds for every further one.
+    RETURNED = "RETURNED"
+    UNUSED = "UNUSED"
+    PLAN_ENDED = "PLAN_ENDED"
+
+
+class CollectionState(StrEnum):
+    # The plan has the instalment; the debtor has not been notified yet.
+    PLANNED = "PLANNED"
+    PRENOTIFIED = "PRENOTIFIED"
+    # A user has released it; its file is not with the bank yet.
+    RELEASED = "RELEASED"
+    DELIVERED = "DELIVERED"
+    COLLECTED = "COLLECTED"
+    RETURNED = "RETURNED"
+    CANCELLED = "CANCELLED"
+
+
+# State -> possible next states. A file can be rejected before the money is collected, and a debit
+# can be returned for months after it.
+TRANSITIONS: Mapping[CollectionState, frozenset[CollectionState]] = {
+    CollectionState.PLANNED: frozenset({CollectionState.PRENOTIFIED, CollectionState.CANCELLED}),
+    CollectionState.PRENOTIFIED: frozenset({CollectionState.RELEASED, CollectionState.CANCELLED}),
+    CollectionState.RELEASED: frozenset({CollectionState.DELIVERED}),
+    CollectionState.DELIVERED: frozenset({CollectionState.COLLECTED, CollectionState.RETURNED}),
+    CollectionState.COLLECTED: frozenset({CollectionState.RETURNED}),
+    CollectionState.RETURNED: frozenset(),
+    CollectionState.CANCELLED: frozenset(),
+}
+
+
+class CancelReason(StrEnum):
+    """Why an instalment is not collected."""
+
+    MANDATE_ENDED = "MANDATE_ENDED"
+    PLAN_ENDED = "PLAN_ENDED"
+    PAID = "PAID"
+    # No channel reached the debtor with the pre-notification, or too late.
+    NOT_NOTIFIED = "NOT_NOTIFIED"
+    # Nobody released it in time for the bank.
+    NOT_RELEASED = "NOT_RELEASED"
+    DISPUTED = "DISPUTED"
+
+
+class DebitAccount(msgspec.Struct, frozen=True, gc=False):
+    """The debtor's account, as it is stored encrypted."""
+
+    holder: str
+    iban: str
+    bic: str | None = None
+
+    @property
+    def masked(self) -> str:
+        """The account as messages show it: country and last four digits."""
+        return f"{self.iban[:2]} •••• {self.iban[-4:]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mandate:
+    mandate_id: UUID
+    claim_id: int
+    # The payment plan that it was given for.
+    modality_id: UUID
+    creditor_id: str
+    # The unique mandate reference.
+    reference: str
+    account_sealed: bytes
+    # The account as messages show it.
+    account_shown: str
+    # What the debtor read and accepted, and its language.
+    text: str
+    language: str
+    # The merchant's time.
+    signed_at: datetime
+    signed_on: date
+    # Who signed; for a debtor, the session of the claim's page.
+    actor_kind: str
+    actor_id: str | None
+    state: MandateState
+    # The day after which it ends if it is not used.
+    expires_on: date
+    ended_at: datetime | None = None
+    ended_reason: MandateEndReason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """The collection of one instalment."""
+
+    collection_id: UUID
+    mandate_id: UUID
+    claim_id: int
+    modality_id: UUID
+    instalment: int
+    # The instalment's day.
+    due_on: date
+    # The banking day on which the account is debited.
+    collected_on: date
+    amount_cents: int
+    currency: str
+    state: CollectionState
+    end_to_end_id: str
+    sequence_type: SequenceType | None = None
+    file_id: UUID | None = None
+    batch_id: str | None = None
+    payment_id: UUID | None = None
+    # The bank's code.
+    return_reason: str | None = None
+    cancel_reason: CancelReason | None = None
+    notified_at: datetime | None = None
+
+
+def is_debit_country(iban: str) -> bool:
+    """Return whether accounts of the IBAN's country can be debited without an address."""
+    return iban[:2].upper() in _COUNTRIES
+
+
+def build_reference(claim_id: int, mandate_id: UUID) -> str:
+    """Return the mandate reference: the claim's id and random digits, at most 35 characters."""
+    return f"{claim_id}-{mandate_id.hex[-12:].upper()}"
+
+
+def build_end_to_end_id(collection_id: UUID) -> str:
+    return collection_id.hex.upper()
+
+
+def compute_expiry(used_on: date) -> date:
+    """Return the last day of a mandate that was last used, or signed, on a day."""
+    year = used_on.year + _UNUSED_MONTHS // 12
+    is_leap_day = (used_on.month, used_on.day) == (2, 29)
+    return date(year, 2, 28) if is_leap_day else used_on.replace(year=year)
+
+
+def compute_collection_day(due_on: date, notified_on: date, notice_days: int) -> date:
+    """Return the banking day on which an instalment is collected: its due date or, if that leaves
+    the debtor too little notice, the first day that does not."""
+    return find_banking_day(max(due_on, notified_on + timedelta(days=notice_days)))
+
+
+def compute_notice_day(due_on: date, notice_days: int) -> date:
+    """Return the day on which the debtor is notified: one day more than promised, for a message
+    that is not sent at once."""
+    return due_on - timedelta(days=notice_days) - _ONE_DAY
+
+
+def compute_last_release_day(collected_on: date, lead_days: int) -> date:
+    """Return the last day on which the file can be delivered. `lead_days` are banking days."""
+    return subtract_banking_days(collected_on, lead_days)
+
+
+def decide_sequence_type(*, was_used: bool, is_last: bool) -> SequenceType:
+    """Return the sequence type of a debit. `was_used`: an earlier debit of the mandate was not
+    rejected before its settlement. `is_last`: no further debit follows."""
+    if was_used:
+        return SequenceType.FINAL if is_last else SequenceType.RECURRENT
+    return SequenceType.ONE_OFF if is_last else SequenceType.FIRST
+
+
+# The reasons for which banks return or reject debits (ISO external codes, EPC 173-14).
+_RETURN_REASONS = frozenset({
+    "AC01", "AC04", "AC06", "AC13", "AG01", "AG02", "AM01", "AM02", "AM03", "AM04", "AM05",
+    "AM09", "BE01", "BE05", "BE06", "BE07", "CNOR", "CURR", "DNOR", "DT01", "ED05", "FF01",
+    "FF05", "FOCR", "MD01", "MD02", "MD05", "MD06", "MD07", "MS02", "MS03", "NARR", "RC01",
+    "RR01", "RR02", "RR03", "RR04", "SL01", "SL11", "SL12", "SL13", "SL14", "TM01", "UPAY",
+})  # fmt: skip
+# Reasons that hold for every further debit of the mandate.
+_FINAL_REASONS = frozenset({
+    "AC01", "AC04", "AC06", "AC13", "AG01", "MD01", "MD02", "MD07", "MS02", "RR01", "SL01",
+    "SL11", "SL12",
+})  # fmt: skip
+
+
+def is_return_reason(code: str | None) -> bool:
+    """Return whether the code is one for which a bank returns a debit. A file of returns may also
+    contain successes (0000)."""
+    return code in _RETURN_REASONS
+
+
+def is_final_reason(code: str) -> bool:
+    """Return whether further debits of the mandate would be returned as well."""
+    return code in _FINAL_REASONS
