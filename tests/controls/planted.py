@@ -68,6 +68,12 @@ FAULTS = (
         ["tests/store/test_unique_keys.py"],
     ),
     Fault(
+        12, "a movement is booked again", "cases/payments/book_movements.py",
+        "        if (movement.movement_id, movement.kind) not in stored:\n",
+        "        if movement is not None:\n",
+        ["tests/usecases/test_book_movements.py"],
+    ),
+    Fault(
         13, "timers that a standstill forgets", "contact/escalation/schedule.py",
         "        return FeeAdded(step)\n",
         "        if (now - due_at).days > 1:\n"

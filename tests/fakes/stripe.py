@@ -109,8 +109,8 @@ class StripeMoney(StripeBalance):
             raise _refuse(404, "No such charge")
         left = charge["amount"] - charge["amount_refunded"]
         amount = int(form.get("amount", left))
-        if left == 0:
-            raise _refuse(400, f"Charge {charge['id']} has already been refunded.")
+        if charge["disputed"] or left == 0:
+            raise _refuse(400, f"Charge {charge['id']} was charged back or refunded before.")
         if not 0 < amount <= left:
             raise _refuse(400, f"Refund amount is greater than unrefunded amount on {charge['id']}")
         is_debit = charge["payment_method_details"]["type"] == "sepa_debit"
@@ -147,9 +147,11 @@ class StripeMoney(StripeBalance):
                 assert session["status"] == "open", "the session is closed"
                 self._complete(session, is_later=action == "later")
             case "settle":
+                _check_pending(self._find_charge(session))
                 self._succeed(session)
                 self._tell("checkout.session.async_payment_succeeded", session)
             case "bounce":
+                _check_pending(self._find_charge(session))
                 self._fail(session)
                 self._tell("checkout.session.async_payment_failed", session)
             case "fail":
@@ -221,11 +223,12 @@ class StripeMoney(StripeBalance):
 
     def _dispute(self, session: Object, details: Mapping[str, Any]) -> None:
         charge = self._find_charge(session)
-        amount = details.get("amount", charge["amount"])
+        amount = details.get("amount", charge["amount"] - charge["amount_refunded"])
+        _check_disputable(charge, amount)
         dispute_id = self.new_id("du_")
         is_inquiry = details.get("inquiry", False)
         moved = [] if is_inquiry else [self._move(-amount, 1500, "adjustment", dispute_id)]
-        charge["disputed"] = True
+        charge["disputed"] = not is_inquiry
         dispute = {
             "id": dispute_id, "object": "dispute", "amount": amount, "charge": charge["id"],
             "currency": charge["currency"], "created": int(time.time()), "metadata": {},
@@ -410,6 +413,16 @@ class FakeStripe(StripeMoney):
 
     async def _create_refund(self, request: Request) -> Object:
         return await self._create(request, "Charges and Refunds", self._build_refund)
+
+
+def _check_pending(charge: Object) -> None:
+    assert charge["status"] == "pending", "the payment has ended"
+
+
+def _check_disputable(charge: Object, amount: int) -> None:
+    assert charge["paid"], "it was not paid"
+    assert not charge["disputed"], "it is disputed"
+    assert amount > 0, "nothing is left of it"
 
 
 def _refuse(status: int, message: str, kind: str = "invalid_request_error") -> Refused:
