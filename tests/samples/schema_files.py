@@ -13,6 +13,7 @@ _USUAL = frozenset({
     "Stmt", "Ntfctn", "Rpt", "Ntry", "NtryDtls", "TxDtls", "Amt", "CdtDbtInd", "AmtDtls", "TxAmt",
     "InstdAmt", "Refs", "RltdPties", "Dbtr", "Cdtr", "DbtrAcct", "CdtrAcct", "Chrgs", "Rcrd",
     "RmtInf", "RtrInf", "AcctSvcrRef", "BookgDt", "ValDt", "Bal", "Ccy", "Id", "FrToDt",
+    "OrgnlPmtInfAndSts", "TxInfAndSts", "StsRsnInf", "OrgnlTxRef", "OrgnlEndToEndId",
 })  # fmt: skip
 # A text for each pattern of these schemas.
 _PATTERNS = {
@@ -32,7 +33,8 @@ _PATTERNS = {
     "[A-Z0-9]{18,18}[0-9]{2,2}": "5299000J2N45DDNE4Y28", "[A-Z0-9]{12,12}": "5299000J2N45",
     "[A-Z0-9]{18}[0-9]{2}[A-Z0-9]{0,32}": "5299000J2N45DDNE4Y28",
     "[A-Z]{2,2}[B-DF-HJ-NP-TV-XZ0-9]{7,7}[0-9]{1,1}": "DE12345678", "[0-9]{9,9}": "123456789",
-    "[0-9]{8,17}": "12345678", "[0-9]{13,13}": "1234567890123", "CH[0-9]{6,6}": "CH123456",
+    "[0-9]{8,17}": "12345678", "[0-9]{2}": "12", "[0-9]{13,13}": "1234567890123",
+    "CH[0-9]{6,6}": "CH123456",
 }  # fmt: skip
 _BUILT_IN = {
     "xs:date": ("2026-11-27", "2026-11-27Z"),

