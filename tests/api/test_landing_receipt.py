@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dunwell.cases.payments.provider import MoneyMovement, MovementKind
 from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.contact.notices.notice import REPEATED_WITHIN
 from dunwell.platform.clock import MovableClock
@@ -115,6 +116,24 @@ async def test_a_providers_name_of_the_method_is_escaped_on_one_line(
     assert (await _read_pdf(pdf.content, tmp_path)).count("Bezahlt mit Sandbox, ") == 1
 
 
+async def test_a_refund_in_part_is_shown_on_page_and_paper(
+    landing: LandingHarness, tmp_path: Path
+) -> None:
+    path = await _pay(landing)
+    now = landing.payments.now
+    landing.payments.moves(MoneyMovement("re-1", MovementKind.REFUNDED, 240, "EUR", now))
+    [asked] = landing.payments.provider.started
+    await landing.payments.settle(asked.request_id)
+
+    back = await landing.browser.get(path.replace("receipt", "return"))
+    page = await landing.browser.get(f"{path}?lang=en")
+    pdf = await landing.browser.get(f"{path}/pdf?lang=en")
+
+    assert (back.status_code, back.headers["Location"]) == (303, path)
+    assert "€2.40 of this payment were returned." in _read_text(page.text)
+    assert "€2.40 of this payment were returned." in await _read_pdf(pdf.content, tmp_path)
+
+
 @pytest.mark.parametrize("status", ["WITHDRAWN", "ARCHIVED"])
 async def test_the_receipt_of_a_closed_claim_shows_no_outstanding_amount(
     landing: LandingHarness, status: str, tmp_path: Path
@@ -129,18 +148,17 @@ async def test_the_receipt_of_a_closed_claim_shows_no_outstanding_amount(
 
     page = _read_text((await landing.browser.get(f"{path}?lang=en")).text)
     pdf = await landing.browser.get(f"{path}/pdf?lang=en")
-    back = await landing.browser.get(path.replace("receipt", "return") + "?lang=en")
     await landing.browser.get(f"{path}?lang=en")
     await landing.browser.submit(f"{path}/email?lang=en")
 
     [notice] = await landing.payments.harness.rows(_NOTICES)
     paper = await _read_pdf(pdf.content, tmp_path)
-    for text in (page, paper, _read_text(back.text), notice["body_text"]):
+    for text in (page, paper, notice["body_text"]):
         assert "€102.40" in text
         for left in ("Still to pay", "the rest", "Nothing is left", "open again"):
             assert left not in text
-    assert "This payment was returned." in page
-    assert "This payment was returned." in paper
+    assert "This payment was returned completely." in page
+    assert "This payment was returned completely." in paper
 
 
 async def test_a_link_alone_sees_no_method_and_sends_no_copy(

@@ -29,7 +29,6 @@ from dunwell.interfaces.landing.payment.views import (
     find_copy_address,
 )
 from dunwell.interfaces.landing.session.details import KEY, Detail
-from dunwell.interfaces.landing.session.facts import PageClaim
 from dunwell.interfaces.landing.session.states import is_closed
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.in_session import (
@@ -62,7 +61,7 @@ def compose_receipt(
     timezone = opened.merchant.configuration.timezone
     body = PaperBody(
         title=translate("Receipt"),
-        lead=[_describe_reversal(translate, facts)] if payment.reversed_at else [],
+        lead=_describe_return(translate, payment, money(payment.returned_cents)),
         rows=[
             (translate("Paid"), money(payment.amount_cents)),
             (translate("To"), creditor.legal_name),
@@ -82,10 +81,14 @@ def compose_receipt(
     return build_paper(brand, creditor, language.code, body)
 
 
-def _describe_reversal(translate: Callable[[str], str], facts: PageClaim) -> str:
-    if is_closed(facts):
-        return translate("This payment was returned.")
-    return translate("This payment was returned. The amount is open again.")
+def _describe_return(
+    translate: Callable[[str], str], payment: ReceiptPayment, returned: str
+) -> list[str]:
+    if payment.returned_cents == payment.amount_cents:
+        return [translate("This payment was returned completely.")]
+    if payment.returned_cents:
+        return [translate("%(amount)s of this payment were returned.") % {"amount": returned}]
+    return []
 
 
 def _describe_rest(translate: Callable[[str], str], outstanding_cents: int) -> str:
@@ -113,6 +116,10 @@ async def get_payment_return_page(
         await _refresh_state(site, opened, receipt.request_id)
         opened = await site.find_opened(request, RECEIPT) or opened
         receipt = RECEIPT.read(opened.detail)
+    if receipt.payment is not None and receipt.payment.returned_cents:
+        # The receipt says how much of the payment is left.
+        context = site.build_claim_context(request, opened)
+        return site.redirect(context, "receipt", request_id=receipt.request_id)
     page = describe_return(opened, receipt, can_pay=can_pay(site, opened))
     return site.render_page(site.build_claim_context(request, opened), page)
 
