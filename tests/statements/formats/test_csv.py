@@ -100,7 +100,9 @@ def test_rows_before_and_after_the_entries_are_skipped() -> None:
     ("date_format", "text"),
     [
         ("DD.MM.YYYY", "27.11.2026"), ("DD.MM.YY", "27.11.26"), ("YYYY-MM-DD", "2026-11-27"),
-        ("MM/DD/YYYY", "11/27/2026"), ("YYYYMMDD", "20261127"), ("DD-MM-YYYY", "27-11-2026"),
+        ("MM/DD/YYYY", "11/27/2026"), ("YYYYMMDD", "20261127"),
+        ("YYYY-MM-DD", "2026-11-27T08:15:00Z"), ("DD.MM.YYYY", "27.11.2026 08:15"),
+        ("DD MM YYYY", "27 11 2026"), ("DD-MM-YYYY", "27-11-2026"),
     ],
 )  # fmt: skip
 def test_dates_follow_the_mapping(date_format: str, text: str) -> None:
@@ -208,8 +210,8 @@ def test_csv_is_read_only_with_a_mapping() -> None:
         ),
         ({"status": "Status"}, "/bookedWord", "REQUIRED"),
         ({"value_on": "Buchungstag"}, "/amount", "NOT_UNIQUE"),
-        ({"value_on": 0}, "/value_on", "NOT_ALLOWED"),
-        ({"value_on": " "}, "/value_on", "NOT_ALLOWED"),
+        ({"value_on": 0}, "/valueOn", "NOT_ALLOWED"),
+        ({"value_on": " "}, "/valueOn", "NOT_ALLOWED"),
     ],
 )  # fmt: skip
 def test_a_mapping_is_checked_before_it_is_saved(

@@ -140,11 +140,17 @@ def _check_columns(mapping: CsvMapping) -> Sequence[Fault]:
     for name, column in columns.items():
         if isinstance(column, int) and not 1 <= column <= 200:
             faults.append(
-                Fault(f"/{name}", "A column's number is between 1 and 200.", "NOT_ALLOWED")
+                Fault(_render_path(name), "A column's number is between 1 and 200.", "NOT_ALLOWED")
             )
         if isinstance(column, str) and not (mapping.has_header and column.strip()):
             message = "Name the column by its number: the file has no header."
-            faults.append(Fault(f"/{name}", message, "NOT_ALLOWED"))
+            faults.append(Fault(_render_path(name), message, "NOT_ALLOWED"))
     if len(set(columns.values())) != len(columns):
         faults.append(Fault("/amount", "Two fields use the same column.", "NOT_UNIQUE"))
     return faults
+
+
+def _render_path(name: str) -> str:
+    """Return the path of a field as documents write it: "/valueOn"."""
+    first, *others = name.split("_")
+    return "/" + first + "".join(each.capitalize() for each in others)

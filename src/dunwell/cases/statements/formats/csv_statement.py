@@ -2,8 +2,10 @@
 is guessed. Pure.
 """
 
+import contextlib
 import csv
 import io
+import re
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -24,11 +26,12 @@ from dunwell.platform.text.codes import is_currency, is_iban
 from dunwell.platform.text.shape import shorten
 
 _MAX_ROWS = 200_000
-# Of the words "D" and "S" (Soll), "C" and "H" (Haben) and the like.
+# Words for money that leaves or arrives: debit or Soll, credit or Haben.
 _DIRECTIONS = {
     "D": -1, "S": -1, "DBIT": -1, "DEBIT": -1, "SOLL": -1, "-": -1,
     "C": 1, "H": 1, "CRDT": 1, "CREDIT": 1, "HABEN": 1, "+": 1,
 }  # fmt: skip
+_TIME = re.compile(r"[T ][0-9]{1,2}:[0-9]{2}.*")
 _BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
@@ -181,11 +184,13 @@ def _parse_cents(row: _Row, name: str, currency: str, mapping: CsvMapping) -> in
 
 def _parse_day(row: _Row, name: str, mapping: CsvMapping, *, is_required: bool) -> date | None:
     text = row.find(name)
-    try:
-        return datetime.strptime(text or "", build_date_format(mapping.date_format)).date()  # noqa: DTZ007
-    except ValueError:
-        if not is_required:
-            return None
+    date_format = build_date_format(mapping.date_format)
+    # Some banks add the time of day.
+    for written in (text or "", _TIME.sub("", text or "")):
+        with contextlib.suppress(ValueError):
+            return datetime.strptime(written, date_format).date()  # noqa: DTZ007
+    if not is_required:
+        return None
     raise row.place.refuse_value(
         row.name_column(name), text,
         f"The mapping expects a date as {mapping.date_format}. Correct the mapping or the file.",
