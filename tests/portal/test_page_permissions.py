@@ -55,7 +55,7 @@ _GROUPS = (
         ("dispute dispute_preview dispute_assign dispute_right_person plan plan_assign payment"
         " payment_request answer_text_end bulk"),
     ),
-    (_STAFF, _STAFF, "answer_texts claim_act"),
+    (_STAFF, _STAFF, "answer_texts claim_act payment_refund"),
     (_STAFF, _NONE, "payment_find"),
     (_AUDITORS, _NONE, "audit"),
     (_ALL, _AUDITORS, "audit_export"),

@@ -1,15 +1,19 @@
 """List payments and payment requests, newest first: all of a merchant's, or those of one claim."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.payments.movements import PaymentMovement
+from dunwell.cases.payments.refunds.store import StoredRefund, list_claim_refunds
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.store import (
     ListedPayment,
     ListedPaymentRequest,
+    list_payment_movements,
     load_listed_payments,
     load_listed_requests,
 )
@@ -168,6 +172,25 @@ async def get_payment(
     if found is None or claim_id not in (None, found.payment.claim_id):
         raise NotFound(f"There is no payment {payment_id}.")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentHistory:
+    """The movements of one payment, and the refunds of it that were ordered, both in their
+    order."""
+
+    movements: Sequence[PaymentMovement]
+    refunds: Sequence[StoredRefund]
+
+
+async def get_payment_history(work: Work, payment_id: UUID) -> PaymentHistory:
+    """Raises NotFound."""
+    work.require(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        payment = (await get_payment(work, payment_id)).payment
+        movements = await list_payment_movements(work.tx, work.merchant_id, payment)
+        refunds = await list_claim_refunds(work.tx, work.merchant_id, payment.claim_id)
+    return PaymentHistory(movements, [each for each in refunds if each.payment_id == payment_id])
 
 
 async def get_payment_request(

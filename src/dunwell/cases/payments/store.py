@@ -125,6 +125,18 @@ ORDER BY recorded_at, movement_id
 """,
     columns=_MOVEMENT_COLUMNS,
 )
+# Uses the index payment_movements_claim. $4 is the payment's request; a movement of it that could
+# not be booked has no payment.
+_LIST_PAYMENT_MOVEMENTS = compose(
+    """
+SELECT {columns}
+FROM payment_movements
+WHERE merchant_id = $1 AND claim_id = $2
+  AND (payment_id = $3 OR (payment_id IS NULL AND request_id = $4))
+ORDER BY recorded_at, moved_at, movement_id
+""",
+    columns=_MOVEMENT_COLUMNS,
+)
 _INSERT_MOVEMENT = compose(
     """
 WITH explained AS (
@@ -242,6 +254,21 @@ async def list_request_movements(
 ) -> list[PaymentMovement]:
     """Return the stored movements of a payment request, the first booked first."""
     rows = await tx.fetch(_LIST_REQUEST_MOVEMENTS, merchant_id, request_id)
+    return [_build_movement(row) for row in rows]
+
+
+async def list_payment_movements(
+    tx: Connection, merchant_id: int, payment: StoredPayment
+) -> list[PaymentMovement]:
+    """Return the movements that made or changed a payment, and those of its request that could not
+    be booked, the first booked first."""
+    rows = await tx.fetch(
+        _LIST_PAYMENT_MOVEMENTS,
+        merchant_id,
+        payment.claim_id,
+        payment.payment_id,
+        payment.request_id,
+    )
     return [_build_movement(row) for row in rows]
 
 

@@ -33,6 +33,7 @@ from dunwell.cases.payments.refunds.store import (
     lease_due_refunds,
     list_claim_refunds,
     list_merchants_with_due_refunds,
+    list_refunds_of_claims,
     save_refund_state,
 )
 from dunwell.cases.payments.requests.provider_calls import (
@@ -40,8 +41,13 @@ from dunwell.cases.payments.requests.provider_calls import (
     report_provider_failures,
 )
 from dunwell.cases.payments.requests.store import find_request, make_requests_due
+from dunwell.cases.payments.reversals import compute_balance_after_return
 from dunwell.cases.payments.store import StoredPayment, find_payment, list_request_movements
 from dunwell.core.claims.access import check_claim_exists, lock_claim_of_merchant
+from dunwell.core.claims.balance import Balance
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store import load_claim
+from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import Fault, InvalidState, NotFound, Refusal, ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import is_line
@@ -110,8 +116,7 @@ async def order_refund(
 async def _load_refundable(work: Work, payment: StoredPayment) -> tuple[int, int]:
     """Return what is left of the payment, and the claim's surplus, without what pending refunds
     will take."""
-    refunds = await list_claim_refunds(work.tx, work.merchant_id, payment.claim_id)
-    pending = [each for each in refunds if each.state in _PENDING]
+    pending = await _list_pending_refunds(work, payment.claim_id)
     balance = await load_balance(work, payment.claim_id)
     left_cents = payment.amount_cents - payment.returned_cents
     left_cents -= sum(
@@ -121,6 +126,86 @@ async def _load_refundable(work: Work, payment: StoredPayment) -> tuple[int, int
         each.amount_cents for each in pending if each.effect is RefundEffect.SURPLUS
     )
     return left_cents, max(0, surplus_cents)
+
+
+async def _list_pending_refunds(work: Work, claim_id: int) -> list[StoredRefund]:
+    refunds = await list_claim_refunds(work.tx, work.merchant_id, claim_id)
+    return [each for each in refunds if each.state in _PENDING]
+
+
+@dataclass(frozen=True, slots=True)
+class RefundableAmounts:
+    """What can be refunded of a payment, without what pending refunds will take."""
+
+    left_cents: int
+    # The part of `left_cents` that was paid beyond what is owed.
+    surplus_cents: int
+
+
+async def find_refundable_amounts(
+    work: Work, claim_id: int, payment_id: UUID
+) -> RefundableAmounts | None:
+    """Return None if the payment was not made through a provider. Raises NotFound."""
+    work.require(Right.READ_CLAIMS)
+    payment = await find_payment(work.tx, work.merchant_id, claim_id, payment_id)
+    if payment is None:
+        raise NotFound(f"There is no payment {payment_id}.")
+    if await _find_paid_movement(work, payment) is None:
+        return None
+    left_cents, surplus_cents = await _load_refundable(work, payment)
+    return RefundableAmounts(left_cents, min(left_cents, surplus_cents))
+
+
+@dataclass(frozen=True, slots=True)
+class RefundPreview:
+    """The balance before a refund, and after it and all pending refunds. `reopens` is True if a
+    collected claim would become active again."""
+
+    amount_cents: int
+    effect: RefundEffect
+    before: Balance
+    after: Balance
+    reopens: bool
+
+
+async def preview_refund(
+    work: Work, claim_id: int, payment_id: UUID, order: RefundOrder
+) -> RefundPreview:
+    """Return what the refund would change. Raises what `order_refund` raises."""
+    work.require(Right.READ_CLAIMS)
+    _check_reason(order.reason)
+    async with snapshot(work.tx):
+        claim = await load_claim(work.tx, work.merchant_id, claim_id)
+        payment = await find_payment(work.tx, work.merchant_id, claim_id, payment_id)
+        if claim is None or payment is None:
+            raise NotFound(f"There is no payment {payment_id}.")
+        await _get_paid_movement(work, payment)
+        cents, effect = decide_refund(order, *await _load_refundable(work, payment))
+        before = after = await load_balance(work, claim_id)
+        pending = await _list_pending_refunds(work, claim_id)
+    for each in pending:
+        after = compute_balance_after_refund(after, each.amount_cents, each.effect)
+    after = compute_balance_after_refund(after, cents, effect)
+    reopens = claim.status is Status.COLLECTED and after.outstanding_cents > 0
+    return RefundPreview(cents, effect, before=before, after=after, reopens=reopens)
+
+
+def compute_balance_after_refund(balance: Balance, cents: int, effect: RefundEffect) -> Balance:
+    """Return the balance when `cents` were refunded. The overpaid amount is reduced first."""
+    after = compute_balance_after_return(balance, cents)
+    if effect is not RefundEffect.REDUCE_CLAIM:
+        return after
+    given_up_cents = after.outstanding_cents - balance.outstanding_cents
+    return Balance(
+        balance.total_cents - given_up_cents, balance.outstanding_cents, after.overpaid_cents
+    )
+
+
+async def list_pending_refunds(work: Work, claim_ids: Sequence[int]) -> Sequence[StoredRefund]:
+    """Return the refunds of these claims that the provider has not booked or refused."""
+    work.require(Right.READ_CLAIMS)
+    found = await list_refunds_of_claims(work.tx, work.merchant_id, claim_ids)
+    return [each for each in found if each.state in _PENDING]
 
 
 def decide_refund(
@@ -171,8 +256,8 @@ class _PaidMovement:
     movement: MoneyMovement
 
 
-async def _get_paid_movement(work: Work, payment: StoredPayment) -> _PaidMovement:
-    """Raises InvalidState if the payment was not made through a provider."""
+async def _find_paid_movement(work: Work, payment: StoredPayment) -> _PaidMovement | None:
+    """Return None if the payment was not made through a provider."""
     found: Sequence[PaymentMovement] = ()
     if payment.request_id is not None:
         found = await list_request_movements(work.tx, work.merchant_id, payment.request_id)
@@ -187,6 +272,14 @@ async def _get_paid_movement(work: Work, payment: StoredPayment) -> _PaidMovemen
                 moved_at=each.moved_at,
             )
             return _PaidMovement(each.provider, payment.request_id, movement)
+    return None
+
+
+async def _get_paid_movement(work: Work, payment: StoredPayment) -> _PaidMovement:
+    """Raises InvalidState if the payment was not made through a provider."""
+    found = await _find_paid_movement(work, payment)
+    if found is not None:
+        return found
     message = (
         "This payment was not made through a payment provider. Transfer the money yourself, and "
         "reverse the payment."

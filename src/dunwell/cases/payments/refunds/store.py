@@ -72,6 +72,16 @@ ORDER BY created_at, refund_id
 """,
     columns=_COLUMNS,
 )
+# Uses the index payment_refunds_claim.
+_LIST_OF_CLAIMS = compose(
+    """
+SELECT {columns}
+FROM payment_refunds
+WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
+ORDER BY created_at, refund_id
+""",
+    columns=_COLUMNS,
+)
 # The refund of a movement. Until the provider's answer is stored, a refund is found by its amount.
 _FIND_OF_MOVEMENT = compose(
     """
@@ -175,6 +185,14 @@ async def insert_refund(
 async def list_claim_refunds(tx: Connection, merchant_id: int, claim_id: int) -> list[StoredRefund]:
     """Return the refunds of a claim's payments, the first ordered first."""
     return [_build_refund(row) for row in await tx.fetch(_LIST, merchant_id, claim_id)]
+
+
+async def list_refunds_of_claims(
+    tx: Connection, merchant_id: int, claim_ids: Sequence[int]
+) -> list[StoredRefund]:
+    """Return the refunds of these claims' payments, the first ordered first."""
+    rows = await tx.fetch(_LIST_OF_CLAIMS, merchant_id, list(claim_ids))
+    return [_build_refund(row) for row in rows]
 
 
 async def find_refund_of_movement(  # noqa: PLR0913 - what identifies it

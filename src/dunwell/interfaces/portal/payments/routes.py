@@ -1,21 +1,30 @@
 """Payments over all claims: received, started by debtors, recorded, reversed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import ClassVar
+from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.list_payments import (
     PaymentFilter,
+    PaymentHistory,
     PaymentRequestFilter,
     get_payment,
+    get_payment_history,
     get_payment_request,
     list_payment_requests,
     list_payments,
 )
 from dunwell.cases.payments.provider import PaymentProviderUnavailable
+from dunwell.cases.payments.refunds.refund_payment import (
+    RefundableAmounts,
+    find_refundable_amounts,
+    list_pending_refunds,
+)
 from dunwell.cases.payments.requests.live_requests import cancel_request, is_cancellable
 from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
@@ -55,7 +64,8 @@ class PaymentsPage(Page, frozen=True):
     """The list of payments.
 
     `kind` is payments, unmatched or requests. `state` is the filter of requests, "" for all.
-    `typed` is the text for which no claim was found when recording a payment.
+    `typed` is the text for which no claim was found when recording a payment. `surplus` has what a
+    provider can refund of each overpaid payment, 0 while a refund of it is pending.
     """
 
     template: ClassVar[str] = "payments.html"
@@ -70,16 +80,21 @@ class PaymentsPage(Page, frozen=True):
     next_cursor: str | None
     state: str = ""
     typed: str = ""
+    surplus: Mapping[UUID, int] = {}
+    result_code: str = ""
 
 
 class PaymentPage(Page, frozen=True):
-    """One payment and the form that reverses it. `revision` is that of the claim. `error` is the
-    fault of the form."""
+    """One payment, its movements and refunds, and the form that reverses it. `revision` is that of
+    the claim. `error` is the fault of the form. `refundable` is None for a payment that was not
+    made through a provider."""
 
     template: ClassVar[str] = "payment.html"
     area: ClassVar[str] = "payments"
 
     listed: ListedPayment
+    history: PaymentHistory
+    refundable: RefundableAmounts | None
     reversal_preview: ReversalPreview
     revision: str
     reason: str
@@ -122,6 +137,7 @@ async def get_payments_page(
             ),
             after,
         )
+        surplus = await _find_surplus(work, found.items) if kind == "unmatched" else {}
     typed = request.get_parameter("typed")[:_MAX_TYPED]
     page = PaymentsPage(
         kind,
@@ -132,8 +148,26 @@ async def get_payments_page(
         after=after,
         next_cursor=found.next_cursor,
         typed=typed,
+        surplus=surplus,
+        result_code=request.get_parameter("done"),
     )
     return site.render_merchant_page(request, access, page)
+
+
+async def _find_surplus(work: Work, listed: Sequence[ListedPayment]) -> Mapping[UUID, int]:
+    """Return what a provider can refund of each overpaid payment, 0 while a refund is pending."""
+    paid = [
+        each
+        for each in listed
+        if each.left_cents and each.payment.request_id and each.payment.reversed_at is None
+        and each.payment.provider_name != BANK_TRANSFER
+    ]  # fmt: skip
+    pending = await list_pending_refunds(work, [each.payment.claim_id for each in paid])
+    pending_ids = {each.payment_id for each in pending}
+    return {
+        each.payment.payment_id: 0 if each.payment.payment_id in pending_ids else each.left_cents
+        for each in paid
+    }
 
 
 async def _render_requests_page(
@@ -222,9 +256,13 @@ async def _render_payment_page(
         claim_id = (await get_payment(work, payment_id)).payment.claim_id
         revision = await load_claim_revision(work, claim_id)
         listed = await get_payment(work, payment_id)
+        history = await get_payment_history(work, payment_id)
+        refundable = await find_refundable_amounts(work, claim_id, payment_id)
         reversal_preview = await preview_reversal(work, claim_id, payment_id)
     page = PaymentPage(
         listed=listed,
+        history=history,
+        refundable=refundable,
         reversal_preview=reversal_preview,
         revision=revision,
         reason=reason,

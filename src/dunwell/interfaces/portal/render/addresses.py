@@ -111,6 +111,7 @@ PATHS: Mapping[str, str] = {
     "payment_find": f"{_MERCHANT}/payments/record",
     "payment_request": f"{_MERCHANT}/payments/requests/{{request_id}}",
     "payment": f"{_MERCHANT}/payments/{{payment_id}}",
+    "payment_refund": f"{_MERCHANT}/payments/{{payment_id}}/refund",
     "messages": f"{_MERCHANT}/messages",
     "settle": f"{_MERCHANT}/messages/{{message_id}}/settle",
     "replies": f"{_MERCHANT}/replies",

@@ -106,6 +106,29 @@ PAYMENT_REQUESTS: ColoredLabels = {
 }
 PAYMENT_PROVIDERS: Labels = {
     "BANK_TRANSFER": LazyText("Bank transfer"),
+    "DIRECT_DEBIT": LazyText("Direct debit"),
+    "STRIPE": LazyText("Stripe"),
+    "MOLLIE": LazyText("Mollie"),
+    "GOCARDLESS": LazyText("GoCardless"),
+}
+MOVEMENT_KINDS: ColoredLabels = {
+    "PAID": (LazyText("Received"), "good"),
+    "REFUNDED": (LazyText("Refunded"), "warn"),
+    "REFUND_FAILED": (LazyText("Refund failed, money is back"), "bad"),
+    "CHARGED_BACK": (LazyText("Charged back"), "bad"),
+    "CHARGEBACK_REVERSED": (LazyText("Chargeback reversed, money is back"), "good"),
+    "REVERSED": (LazyText("Reversed by us"), "warn"),
+}
+REFUND_STATES: ColoredLabels = {
+    "CREATED": (LazyText("being sent to the provider"), "info"),
+    "ACCEPTED": (LazyText("accepted by the provider"), "info"),
+    "BOOKED": (LazyText("refunded"), "good"),
+    "REFUSED": (LazyText("rejected by the provider"), "bad"),
+}
+REFUND_EFFECTS: Labels = {
+    "SURPLUS": LazyText("It was paid too much"),
+    "REDUCE_CLAIM": LazyText("We give the amount up"),
+    "REOPEN": LazyText("It is owed again"),
 }
 SUPPRESSION_REASONS: Labels = {
     "BOUNCE": LazyText("Bounced"),
@@ -329,6 +352,9 @@ def translate_labels(language: Language) -> dict[str, dict[str, object]]:
         "ACTORS": ACTORS,
         "PAYMENT_REQUESTS": PAYMENT_REQUESTS,
         "PAYMENT_PROVIDERS": PAYMENT_PROVIDERS,
+        "MOVEMENT_KINDS": MOVEMENT_KINDS,
+        "REFUND_STATES": REFUND_STATES,
+        "REFUND_EFFECTS": REFUND_EFFECTS,
         "SUPPRESSION_REASONS": SUPPRESSION_REASONS,
         "LETTER_BATCHES": LETTER_BATCHES,
         "LETTER_STATES": LETTER_STATES,
