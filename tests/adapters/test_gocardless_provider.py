@@ -11,7 +11,11 @@ import pytest
 
 from dunwell.accounts.installation.payment_providers import GoCardlessAccount
 from dunwell.adapters.payments.gocardless.provider import GoCardlessProvider
-from dunwell.cases.payments.provider import CheckoutStatus, NotificationRejected
+from dunwell.cases.payments.provider import (
+    CheckoutStatus,
+    NotificationRejected,
+    PaymentProviderRefused,
+)
 from tests.adapters.api_provider_contract import (
     REQUEST,
     AccountUnderTest,
@@ -166,3 +170,11 @@ async def test_a_notification_that_is_not_signed_is_rejected(account: AccountUnd
     ):  # fmt: skip
         with pytest.raises(NotificationRejected):
             account.adapter.parse_notification(given, content)
+
+
+async def test_another_means_of_payment_is_refused(account: AccountUnderTest) -> None:
+    await account.open(means="PAY_BY_BANK")
+    account.fake.take_requests()
+    with pytest.raises(PaymentProviderRefused, match="CARD"):
+        await account.open(means="CARD")
+    assert account.fake.take_requests() == []

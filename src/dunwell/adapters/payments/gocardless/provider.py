@@ -13,8 +13,9 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.installation.payment_providers import GoCardlessAccount, find_secret
+from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.adapters.payments.api_client import AccessProbe, ApiClient, PaymentProviderUnusable
-from dunwell.adapters.payments.api_values import check_id, is_authentic
+from dunwell.adapters.payments.api_values import check_id, find_means, is_authentic
 from dunwell.adapters.payments.gocardless.objects import (
     BillingRequestAnswer,
     BillingRequestFlowAnswer,
@@ -52,6 +53,8 @@ KIND = "GOCARDLESS"
 _API_VERSION = "2015-07-06"
 # Instant bank payments exist in these.
 _CURRENCIES = ("EUR", "GBP")
+# A billing request has no other means of payment, so that no name is sent.
+_MEANS: Mapping[PaymentMeans, str] = {"PAY_BY_BANK": ""}
 _JSON = {"Content-Type": "application/json"}
 _PROBES = (
     *(
@@ -104,6 +107,8 @@ class GoCardlessProvider:
                 f"Payments in {request.currency} are not supported through this provider. Use "
                 "another way to pay."
             )
+        if request.means is not None:
+            find_means(_MEANS, request.means)
         document = build_billing_request(request)
         response = await self._post("/billing_requests", document, request.request_id)
         billing_request_id = parse_error(response.start).conflicting_id

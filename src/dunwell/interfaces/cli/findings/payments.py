@@ -62,7 +62,7 @@ async def check_payment_provider(
         return [
             DoctorFinding(
                 subject, f"{words}, but it is a test key that moves no money",
-                "Only sandbox merchants can use it. Replace it by a live key for others.",
+                "Debtors can pay with it in the development profile only. Use a live key.",
                 is_note=True,
             )
         ]  # fmt: skip
