@@ -108,7 +108,9 @@ async def test_every_end_is_distinguished(
 
 async def test_some_means_of_payment_cannot_be_cancelled(account: AccountUnderTest) -> None:
     checkout_id = await account.open(means="IDEAL")
+    account.fake.take_requests()
     assert await account.adapter.cancel_checkout(checkout_id) is CheckoutCancellation.CANNOT_CANCEL
+    assert [each["method"] for each in account.fake.take_requests()] == ["GET"]
     assert (await account.adapter.fetch_checkout(checkout_id)).status is CheckoutStatus.OPEN
 
 
