@@ -22,6 +22,7 @@ from tests.support.payments import DEBTOR, PaymentHarness, a_payment_harness
 from tests.support.sandbox_provider import a_notice, decide
 
 _REFERENCE = "SELECT provider_reference FROM payment_requests WHERE merchant_id = $1"
+_NEXT_CHECK = "SELECT next_check_at FROM payment_requests WHERE merchant_id = $1"
 _ENVELOPE = {"error": None, "result": None}
 
 
@@ -86,6 +87,24 @@ async def test_a_notification_changes_nothing_unless_the_provider_confirms_it(
 ) -> None:
     assert (await checkout.notify()).status_code == 200
     assert not await checkout.has_changed()
+
+
+async def test_after_ten_notifications_in_a_minute_the_periodic_check_asks_the_provider(
+    checkout: OpenCheckout, clock: MovableClock
+) -> None:
+    for _ in range(10):
+        await checkout.notify()
+    await decide(checkout.payments.resources, checkout.reference, "pay")
+    assert (await checkout.notify()).status_code == 200
+    assert not await checkout.has_changed()
+    [row] = await checkout.payments.harness.rows(_NEXT_CHECK)
+    assert row["next_check_at"] == clock.now()
+    clock.advance(timedelta(minutes=1) - timedelta(microseconds=1))
+    await checkout.notify()
+    assert not await checkout.has_changed()
+    clock.advance(timedelta(microseconds=1))
+    await checkout.notify()
+    assert await checkout.payments.states() == ["COMPLETED"]
 
 
 async def test_a_forged_notification_changes_nothing(

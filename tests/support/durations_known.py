@@ -342,6 +342,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_delays_between_checks_grow_from_a_minute_to_a_day_with_one_at_expiry"
         ),
     ),
+    "adapters/payments/callbacks.py _CHECK_PERIOD": (
+        (
+            "tests/adapters/test_payment_callbacks.py"
+            "::test_after_ten_notifications_in_a_minute_the_periodic_check_asks_the_provider"
+        ),
+    ),
     "cases/payments/refunds/refund_payment.py _REPEAT_AFTER": (
         (
             "tests/usecases/test_refund_payment.py"

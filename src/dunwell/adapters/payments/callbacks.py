@@ -7,6 +7,8 @@ notification later.
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +20,7 @@ from dunwell.cases.payments.requests.store import (
     list_requests_of_provider_ids,
     make_requests_due,
 )
+from dunwell.platform.database.attempts import count_attempt, load_attempts
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import read_body, request_id_of
 from dunwell.platform.resources import Resources
@@ -26,6 +29,10 @@ from dunwell.platform.security_events import log_security_event
 _MAX_BYTES = 256 * 1024
 # More checkouts are left to the periodic check, because the provider waits for the answer.
 _MAX_SETTLED_AT_ONCE = 3
+# How often notifications may make us check one request. Later ones wait for the periodic check.
+_MAX_CHECKS = 10
+_CHECK_PERIOD = timedelta(minutes=1)
+_PURPOSE = "notifications of payments"
 _DONE = b'{"error":null,"result":null}'
 
 
@@ -37,14 +44,34 @@ def callback_routes(resources: Resources, providers: PaymentProviders) -> list[R
         ids = await _parse_notification(request, resources, providers, name)
         async with resources.database.connection() as connection:
             found = await list_requests_of_provider_ids(connection, name, ids)
-            if len(found) > _MAX_SETTLED_AT_ONCE:
+        if len(found) > _MAX_SETTLED_AT_ONCE or not await _count_checks(resources, found):
+            async with resources.database.connection() as connection:
                 await make_requests_due(connection, found, resources.clock.now())
-        if len(found) <= _MAX_SETTLED_AT_ONCE:
+        else:
             for merchant_id, request_id in found:
                 await settle_payment(resources, providers, merchant_id, request_id)
         return Response(_DONE, media_type="application/json")
 
     return [Route("/callbacks/payments/{provider}", receive_notification, methods=["POST"])]
+
+
+async def _count_checks(resources: Resources, found: Sequence[tuple[int, UUID]]) -> bool:
+    """Count a check of each request. Return False if one was checked too often in this minute.
+
+    Some providers do not sign their notifications, so whoever knows the id of a checkout could make
+    us ask the provider without end.
+    """
+    now = resources.clock.now()
+    for _, request_id in found:
+        subject = resources.keys.digest(_PURPOSE, request_id.bytes)
+        async with resources.database.transaction() as tx:
+            earlier = await load_attempts(tx, subject)
+            if earlier is not None and now >= earlier.first_at + _CHECK_PERIOD:
+                earlier = None
+            if earlier is not None and earlier.count >= _MAX_CHECKS:
+                return False
+            await count_attempt(tx, subject, earlier, now)
+    return True
 
 
 async def _parse_notification(
