@@ -84,6 +84,8 @@ def test_the_original_amount_is_also_read_from_the_texts() -> None:
     text = STATEMENT.replace("/OCMT/EUR50,00//CHGS/EUR3,50/\n", "")
     text = text.replace("?22SVWZ+RETURN", "?22SVWZ+RETURN?23OAMT+50,00?24COAM+3,50")
     assert parse_entries(text)[1].details[0].amount_cents == -5000
+    larger = parse_entries(text.replace("OAMT+50,00", "OAMT+60,00"))[1]
+    assert (larger.details[0].amount_cents, larger.charges_cents) == (-5350, 0)
     refusal = find_refusal(text.replace("OAMT+50,00", "OAMT+50.00").encode())
     assert refusal.details["element"] == ":86: OAMT"
 
@@ -125,6 +127,7 @@ def test_the_envelope_of_swift_is_removed() -> None:
 
 def test_lines_that_the_bank_wrapped_are_joined() -> None:
     text = STATEMENT.replace("0101CR119", "0101CR\n119").replace(":86:159", ":\n86:159")
+    text = text.replace(":61:2701020102DR", ":\n61:2701020102DR")
     assert parse_one_statement(text.encode()) == parse_one_statement(STATEMENT.encode())
 
 
