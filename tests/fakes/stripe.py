@@ -146,20 +146,19 @@ class StripeMoney(StripeBalance):
             case "pay" | "later":
                 assert session["status"] == "open", "the session is closed"
                 self._complete(session, is_later=action == "later")
-            case "settle":
+            case "settle" | "bounce":
                 _check_pending(self._find_charge(session))
-                self._succeed(session)
-                self._tell("checkout.session.async_payment_succeeded", session)
-            case "bounce":
-                _check_pending(self._find_charge(session))
-                self._fail(session)
-                self._tell("checkout.session.async_payment_failed", session)
+                end = self._succeed if action == "settle" else self._fail
+                end(session)
+                outcome = "succeeded" if action == "settle" else "failed"
+                self._tell(f"checkout.session.async_payment_{outcome}", session)
             case "fail":
                 # The card is declined; the debtor can try another one.
                 self._begin(session, "card")
                 self._fail(session)
             case "expire" | "cancel":
-                # To go back is no end for Stripe; the caller closes the session.
+                # Going back ends nothing at Stripe; the caller closes the session.
+                assert session["status"] == "open", "the session is closed"
                 session["status"], session["url"] = "expired", None
                 self._tell("checkout.session.expired", session)
             case "dispute":

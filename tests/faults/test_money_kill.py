@@ -32,7 +32,7 @@ from tests.support.payments import PAYING
 from tests.support.payments_process import ACCOUNT, build_stripe, run_worker
 from tests.support.processes import a_process
 
-# `make faults` kills 200 times.
+# `make faults FAULTS=long` kills 200 times.
 _KILLS = int(os.environ.get("FAULT_KILLS", "12"))
 _CLAIMS = 20
 _BOOKED = """

@@ -83,7 +83,8 @@ async def run_worker(resources: Resources, provider: StripeProvider, merchant_id
         await connection.execute(_MAKE_DUE, merchant_id, datetime.now(UTC) - timedelta(seconds=1))
     providers = {provider.name: provider}
     await send_refunds(resources, providers)
-    await sweep_requests(resources, providers)
+    while await sweep_requests(resources, providers):
+        pass
 
 
 async def _main(role: str, merchant_id: int, origin: str, seed: str) -> None:
