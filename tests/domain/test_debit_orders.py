@@ -140,9 +140,9 @@ def test_only_accounts_of_the_european_economic_area_are_debited() -> None:
 
 
 def test_a_mandate_reference_fits_into_the_order() -> None:
-    mandate_id = UUID(int=0xABC)
-    assert build_reference(12, mandate_id) == "12-000000000ABC"
-    assert len(build_reference(2**62, mandate_id)) <= 35
+    modality_id = UUID(int=0xABC)
+    assert build_reference(12, modality_id, 1) == "12-00000ABC-1"
+    assert len(build_reference(2**62, modality_id, 99_999)) <= 35
 
 
 def test_an_order_has_the_local_time() -> None:

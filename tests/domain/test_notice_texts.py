@@ -19,6 +19,7 @@ from dunwell.contact.notices.occasions.facts import (
     ChangeNoticeFacts,
     CodeFacts,
     ContactChangeFacts,
+    DebitFacts,
     DeferralFacts,
     DisputeAnswerFacts,
     DisputeReceivedFacts,
@@ -26,6 +27,7 @@ from dunwell.contact.notices.occasions.facts import (
     InstalmentDueFacts,
     InstalmentMissedFacts,
     LinkFacts,
+    MandateFacts,
     OverdueFacts,
     PauseFacts,
     PlanBrokenFacts,
@@ -38,6 +40,7 @@ from dunwell.contact.notices.occasions.facts import (
 )
 from dunwell.interfaces.landing.notifications.writer import NOTICE_TEMPLATES, NoticeWriter
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
+from tests.support.direct_debits import CREDITOR_ID
 from tests.support.merchants import CONFIGURATION
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -66,6 +69,14 @@ ALL: list[Facts] = [
     InstalmentDueFacts("INV-1001", "EUR", 3414, APRIL),
     InstalmentMissedFacts("INV-1001", "EUR", 3414, APRIL, MAY),
     PlanBrokenFacts("INV-1001", "EUR", 3414, APRIL),
+    DebitFacts("INV-1001", "EUR", 3414, APRIL, "12-00000ABC-1", CREDITOR_ID, "DE •••• 2051"),
+    *(
+        MandateFacts(
+            "INV-1001", "12-00000ABC-1", CREDITOR_ID, "DE •••• 2051", "I authorise.", APRIL, 14,
+            is_active=each,
+        )
+        for each in (True, False)
+    ),
     *(
         ReturnFacts("INV-1001", "EUR", cause, 10240, AT, "tx_1_2", left)
         for cause, left in (
@@ -85,7 +96,7 @@ HOSTILE = (
 )
 _LINKED = (
     LinkFacts, DisputeAnswerFacts, RejectionFacts, InstalmentDueFacts, InstalmentMissedFacts,
-    PlanFacts,
+    PlanFacts, DebitFacts, MandateFacts,
     DeferralFacts, TransferFacts, PauseFacts, DisputeReceivedFacts,
     PlanBrokenFacts, PlanFulfilledFacts, ReturnFacts,
 )  # fmt: skip

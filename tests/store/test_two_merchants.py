@@ -50,6 +50,13 @@ ROW_STATES: Mapping[str, Mapping[str, Any]] = {
         "seal": (1, 2), "digest": "\\x01", "sequence": (1, 2),
     },
     "of letters": {"state": "TAKING_BACK"},
+    "of debits planned": {"state": "PLANNED"},
+    "of debits announced": {"state": "PRENOTIFIED", "next_attempt_at": NOW, "check_at": NOW},
+    "of debits proposed": {"state": "PRENOTIFIED", "file_id": (UUID(int=1), UUID(int=2))},
+    "of debits released": {"state": "RELEASED", "file_id": (UUID(int=1), UUID(int=2))},
+    "of mandates": {"state": "ACTIVE"},
+    "of accepted notices": {"state": "ACCEPTED", "notice_id": (UUID(int=1), UUID(int=2))},
+    "of debit files": {"state": "PROPOSED"},
     "of scenarios": {**_IN_PROCESS, "state": "SCENARIO", "major": 1, "minor": 0},
     "of staff": {
         "list": "CLAIMS", "is_shared": True, "subject": "claim:1", "state": "OPEN",

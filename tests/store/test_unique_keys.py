@@ -66,6 +66,8 @@ credential_secrets       credential_id secret_hash
 credentials              credential_id; ! client_id; name
 letter_codes             code_digest; ! code_digest
 pending_contact_changes   claim_id
+debit_collections        collection_id; end_to_end_id; modality_id instalment
+debit_files              file_id; message_id
 debtor_draft_files       session_id subject ticket_id
 debtor_drafts            session_id subject
 verification_failures        claim_id
@@ -109,6 +111,7 @@ recovered_letters            communication_id
 provider_ids             provider provider_id
 provider_rate_limits               ! provider
 mailbox_positions           ! provider
+mandates                 mandate_id; modality_id; ! creditor_id reference
 memberships              user_id
 merchants                -; ! key
 passkey_challenges       ! challenge
@@ -160,6 +163,10 @@ PARTIAL_KEYS: Mapping[tuple[str, str], tuple[Mapping[str, Any], Mapping[str, Any
     ("authentication_factors", "! user_id, confirmed"): (
         {"kind": "TOTP", "confirmed_at": NOW}, {"kind": "TOTP", "confirmed_at": None},
     ),
+    ("debit_collections", "modality_id instalment"): (
+        {"state": "DELIVERED"}, {"state": "CANCELLED"},
+    ),
+    ("mandates", "modality_id"): ({"state": "ACTIVE"}, {"state": "REVOKED"}),
     ("jobs", "live_slot"): ({"due_at": NOW}, {"due_at": None}),
     ("jobs", "preview_slot"): ({"due_at": NOW}, {"due_at": None}),
     ("payment_modalities", "claim_id"): ({}, {"ended_at": NOW}),

@@ -12,6 +12,8 @@ from dunwell.accounts.users.sessions import store as sessions_store
 from dunwell.accounts.users.sign_in import store as sign_in_store
 from dunwell.accounts.users.single_sign_on import store as single_sign_on_store
 from dunwell.adapters.payments.sandbox import store as sandbox_store
+from dunwell.cases.direct_debit import store as debits_store
+from dunwell.cases.direct_debit.files import store as debit_files_store
 from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.modalities import store as modalities_store
 from dunwell.cases.payments.refunds import store as refunds_store
@@ -245,7 +247,41 @@ _PLAN_ENDED = {
     "not due": f"UPDATE payment_modalities SET check_at = {JUST_LATER}",
     "ended": _ENDED,
 }
+_MANDATE: Rows = {"claims": _CLAIM, "mandates": {"check_at": NOW}}
+_MANDATE_ENDED = {
+    "not due": f"UPDATE mandates SET check_at = {JUST_LATER}",
+    "ended": "UPDATE mandates SET check_at = NULL",
+}
+_DEBIT_FILE: Rows = {"debit_files": {"next_attempt_at": NOW}}
+_DEBIT_FILE_DONE = {
+    "not due": f"UPDATE debit_files SET next_attempt_at = {JUST_LATER}",
+    "delivered": "UPDATE debit_files SET next_attempt_at = NULL",
+}
+_DEBITS = [
+    MovingStatement(
+        debits_store._LOCK_DUE_CLAIMS, (FIRST, NOW, 10), _MANDATE, "mandates", "claim_id",
+        _MANDATE_ENDED, answers="claim_id", passes_by="claims",
+    ),
+    MovingStatement(
+        debits_store._LIST_DUE_MANDATES, (FIRST, IDS, NOW), _MANDATE, "mandates", "claim_id",
+        _MANDATE_ENDED, answers="claim_id",
+    ),
+    MovingStatement(
+        debits_store._LIST_MERCHANTS, (NOW,), _MANDATE, "mandates", "claim_id",
+        {**_MANDATE_ENDED, **_LATER_CLOCK}, answers="merchant_id", whose="MERCHANTS",
+    ),
+    MovingStatement(
+        debit_files_store._LIST_MERCHANTS, (NOW, 10), _DEBIT_FILE, "debit_files", "file_id",
+        _DEBIT_FILE_DONE, answers="merchant_id", whose="MERCHANTS",
+    ),
+    MovingStatement(
+        debit_files_store._LEASE, (FIRST, NOW, UNTIL),
+        {"debit_files": {"next_attempt_at": [UNTIL, NOW]}}, "debit_files", "file_id",
+        _DEBIT_FILE_DONE, answers="file_id", whose="SECOND", passes_by="debit_files",
+    ),
+]  # fmt: skip
 _MONEY = [
+    *_DEBITS,
     MovingStatement(
         requests_store._LOCK_DUE, (FIRST, NOW, 10), _REQUEST, "payment_requests",
         "claim_id", _NOT_TO_BE_CHECKED, answers="claim_id", passes_by="payment_requests",

@@ -16,6 +16,8 @@ from dunwell.accounts.users.sign_in import store as sign_in_store
 from dunwell.accounts.users.single_sign_on import store as single_sign_on_store
 from dunwell.adapters.mail import store as mail_store
 from dunwell.adapters.payments.sandbox import store as sandbox_store
+from dunwell.cases.direct_debit import store as debits_store
+from dunwell.cases.direct_debit.files import store as debit_files_store
 from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.intake import create_claims
 from dunwell.cases.modalities import store as modalities_store
@@ -151,6 +153,8 @@ NOT_ONE_MERCHANTS = _name({
         notices_store._LEASE,
         occasions_store._ERASE, occasions_store._FIND_DUE,
         requests_store._LIST_MERCHANTS,
+        debits_store._LIST_MERCHANTS,
+        debit_files_store._LIST_MERCHANTS,
     ),
     "a sweep removes what is old of all merchants": (
         sending_store._SWEEP_INCOMING,
@@ -393,6 +397,9 @@ NOT_ONE_MERCHANTS = _name({
 })  # fmt: skip
 
 QUIET = _name({
+    "saves a later day: tests.usecases.test_direct_debits tries it at two": (
+        debits_store._SAVE_USED,
+    ),
     "makes or writes the only row of a merchant: tests.usecases.test_storage_use tries it at two": (
         files_store._INSERT_USE, files_store._SAVE_USE,
     ),
@@ -433,9 +440,8 @@ QUIET = _name({
         guards_store._FREE_DAYS, guards_store._LOAD_COUNTED,
         occasions_store._SAVE_MANY,
         payments_store._LOAD_SURPLUS, payments_store._LIST_REQUEST_MOVEMENTS,
-        payments_store._LIST_STATEMENT_RETURNS,
-        refunds_store._FIND_OF_MOVEMENT, refunds_store._FIND_BY_PROVIDER_ID,
-        refunds_store._SAVE_STATE,
+        payments_store._LIST_PAYMENT_MOVEMENTS, payments_store._LIST_STATEMENT_RETURNS,
+        refunds_store._FIND_BY_PROVIDER_ID,
         sandbox_store._FIND_REFUND, sandbox_store._LOCK_PAID, sandbox_store._SAVE_RETURN,
         operations_sandbox_store._MOVE_CLOCK,
         drafts_store._INSERT,

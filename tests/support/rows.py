@@ -45,6 +45,12 @@ _USUAL: dict[str, Values] = {
     "deliveries": {"due_at": NOW},
     "payment_modalities": {"type": "PAYMENT_PLAN"},
     "payment_requests": {"state": "OPEN"},
+    "mandates": {"state": "ACTIVE"},
+    "debit_collections": {"currency": "EUR", "state": "PLANNED"},
+    "debit_files": {
+        "state": "RELEASED", "deliver_to": "bank", "content_sealed": "\\x01",
+        "content_digest": "\\x02", "released_at": NOW,
+    },
     "sandbox_checkouts": {"state": "OPEN"},
 }  # fmt: skip
 

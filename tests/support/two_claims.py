@@ -103,7 +103,11 @@ async def _insert(tx: Connection, table: str, merchant_id: int, number: int, giv
     own = {"merchant_id": merchant_id} | dict(given)
     if table in ("claims", "items"):
         own |= {"claim_id": number} if table == "claims" else {"item_id": number}
-    unique = {"access_tokens": "token_hash", "debtor_sessions": "session_hash"}.get(table)
+    unique = {
+        "access_tokens": "token_hash",
+        "debtor_sessions": "session_hash",
+        "mandates": "reference",
+    }.get(table)
     if unique:
         own[unique] = f"\\x{merchant_id:02x}{number:02x}"
     await insert_row(tx, table, number, **own)

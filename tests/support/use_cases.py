@@ -15,6 +15,7 @@ from dunwell.accounts.merchants import audit_log
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.users import passwords
 from dunwell.cases.assignment import assign_claims
+from dunwell.cases.direct_debit import mandates, plan_collections
 from dunwell.cases.disputes import answer_dispute, wrong_person
 from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.intake import create_claims, starts
@@ -165,6 +166,7 @@ ASK_NOTHING = name_reasons({
         send_notice.find_repeated_notice, send_notice.send_notice,
         notify_debtor.notify_debtor,
         record_payment.collect_if_paid, record_payment.load_balance,
+        mandates.close_mandate,
         record_payment.allocate_surplus, live_requests.check_choice,
         reversals.return_money, reversals.restore_money,
         live_requests.complete_transfer,
@@ -188,6 +190,7 @@ ASK_NOTHING = name_reasons({
         record_outcomes.record_answers,
         record_outcomes.record_outcomes,
         sweep_modalities.begin_quiet_period,
+        plan_collections.cancel_collection,
         sweep_modalities.set_hold_after_break,
         sweep_modalities.notify_of_progress, notice_outcomes.report_notice_failure,
     ),

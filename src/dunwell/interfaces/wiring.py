@@ -15,6 +15,7 @@ from dunwell.accounts.installation.current_installation import (
     CurrentInstallation,
     open_current_installation,
 )
+from dunwell.adapters.bank_connections import BankConnectionAdapters, open_bank_connections
 from dunwell.adapters.channels.callbacks import channel_callback_routes
 from dunwell.adapters.channels.outbox.channel import report_late_failures
 from dunwell.adapters.channels.outbox.pages import outbox_routes
@@ -27,7 +28,10 @@ from dunwell.adapters.payment_providers import open_payment_providers
 from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.notice_sender import NOTICE_SECONDS, open_notice_sender
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
+from dunwell.cases.direct_debit.files.deliver_files import DELIVER_SECONDS, deliver_debit_files
+from dunwell.cases.direct_debit.plan_collections import PLAN_SECONDS, plan_collections
 from dunwell.cases.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
+from dunwell.cases.payments.provider import PaymentProviders
 from dunwell.cases.payments.refunds.refund_payment import REFUND_SECONDS, send_refunds
 from dunwell.cases.payments.requests.settle_payment import SWEEP_SECONDS, sweep_requests
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
@@ -196,6 +200,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         providers = await enter(open_payment_providers(resources, installation))
         delivery_providers = await enter(open_delivery_providers(resources, installation))
         channels = choose_channels(settings)
+        banks = await enter(open_bank_connections(installation))
         messages = MessageDispatcher(resources, channels, find_provider=delivery_providers.find)
         notices = NoticeSender(resources, channels, find_provider=delivery_providers.find)
         writer = NoticeWriter(
@@ -215,12 +220,8 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             Loop("modalities", lambda: sweep_modalities(resources), idle_seconds=MODALITY_SECONDS),
             *_list_notification_loops(resources, writer),
             *_list_job_loops(resources, storage),
-            Loop(
-                "payments", lambda: sweep_requests(resources, providers), idle_seconds=SWEEP_SECONDS
-            ),
-            Loop(
-                "refunds", lambda: send_refunds(resources, providers), idle_seconds=REFUND_SECONDS
-            ),
+            *_list_payment_loops(resources, providers),
+            *_list_debit_loops(resources, banks),
             Loop("sandbox notices", provider_notices.run_once, idle_seconds=NOTICE_SECONDS),
             Loop("sealed values", resealer.run_once, idle_seconds=RESEAL_IDLE_SECONDS),
             *_list_ledger_loops(resources),
@@ -251,6 +252,26 @@ def _list_report_loops(resources: Resources, adapters: Adapters) -> Sequence[Loo
         ),
         Loop(
             "old incoming SMS", lambda: sweep_old_sms(resources), idle_seconds=HOUSEKEEPING_SECONDS
+        ),
+    ]
+
+
+def _list_payment_loops(resources: Resources, providers: PaymentProviders) -> Sequence[Loop]:
+    """Return the loops that check payments and send refunds."""
+    return [
+        Loop("payments", lambda: sweep_requests(resources, providers), idle_seconds=SWEEP_SECONDS),
+        Loop("refunds", lambda: send_refunds(resources, providers), idle_seconds=REFUND_SECONDS),
+    ]
+
+
+def _list_debit_loops(resources: Resources, banks: BankConnectionAdapters) -> Sequence[Loop]:
+    """Return the loops that plan direct debits and deliver their files to banks."""
+    return [
+        Loop("debits", lambda: plan_collections(resources), idle_seconds=PLAN_SECONDS),
+        Loop(
+            "debit files",
+            lambda: deliver_debit_files(resources, banks.find),
+            idle_seconds=DELIVER_SECONDS,
         ),
     ]
 

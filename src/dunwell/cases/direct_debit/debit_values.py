@@ -159,9 +159,10 @@ def is_debit_country(iban: str) -> bool:
     return iban[:2].upper() in _COUNTRIES
 
 
-def build_reference(claim_id: int, mandate_id: UUID) -> str:
-    """Return the mandate reference: the claim's id and random digits, at most 35 characters."""
-    return f"{claim_id}-{mandate_id.hex[-12:].upper()}"
+def build_reference(claim_id: int, modality_id: UUID, number: int) -> str:
+    """Return the mandate reference: the claim's id, digits of the plan's id, and the number of the
+    mandate in its plan. It is known before the mandate is signed."""
+    return f"{claim_id}-{modality_id.hex[-8:].upper()}-{number}"
 
 
 def build_end_to_end_id(collection_id: UUID) -> str:

@@ -15,12 +15,22 @@ _DAYS_OF_EVERY_MONTH = 28
 
 
 class Instalment(msgspec.Struct, frozen=True, gc=False):
-    """An instalment of a schedule, and what has been paid of it. `number` counts from 1."""
+    """An instalment of a schedule, and what has been paid of it. `number` counts from 1.
+
+    `awaited_on` is set for an instalment that is collected by direct debit: until this day it is
+    not missed. After a return or a cancellation it is that day.
+    """
 
     number: int
     due_on: date
     amount_cents: int
     paid_cents: int = 0
+    awaited_on: date | None = None
+
+    @property
+    def missed_after(self) -> date:
+        """The day after which the instalment is missed if it is not paid."""
+        return self.due_on if self.awaited_on is None else max(self.due_on, self.awaited_on)
 
     @property
     def left_cents(self) -> int:

@@ -69,7 +69,7 @@ def local_date(instant: datetime, timezone: str) -> date:
 def _day_after(modality_type: ModalityType, awaited: Instalment) -> date:
     """Return the first day on which a payment of this instalment is too late."""
     grace = GRACE if modality_type is ModalityType.PAYMENT_PLAN else timedelta(0)
-    return awaited.due_on + grace + _ONE_DAY
+    return awaited.missed_after + grace + _ONE_DAY
 
 
 _REMINDER_LEAD = timedelta(days=3)
@@ -116,7 +116,7 @@ def compute_morning(day: date, timezone: str) -> datetime:
 
 def compute_last_pay_day(instalment: Instalment) -> date:
     """Return the last day on which the instalment can be paid without breaking the plan."""
-    return instalment.due_on + GRACE
+    return instalment.missed_after + GRACE
 
 
 def _list_windows(modality: Modality, timezone: str) -> Iterator[_NoticeWindow]:
@@ -130,8 +130,9 @@ def _list_windows(modality: Modality, timezone: str) -> Iterator[_NoticeWindow]:
         if instalment.is_paid:
             continue
         reminded_at = compute_morning(instalment.due_on - _REMINDER_LEAD, timezone)
-        missed_on = instalment.due_on + _MISSED_AFTER
-        if reminded_at > agreed_at:
+        missed_on = instalment.missed_after + _MISSED_AFTER
+        # The debtor of a direct debit is notified of that.
+        if reminded_at > agreed_at and instalment.awaited_on is None:
             due = InstalmentNotice(InstalmentNoticeKind.DUE, instalment)
             yield _NoticeWindow(due, reminded_at, calendar.start_of(missed_on))
         missed = InstalmentNotice(InstalmentNoticeKind.MISSED, instalment)

@@ -39,12 +39,14 @@ _SELECT = """
 SELECT p.modality_id, p.claim_id, p.type, p.state, p.amount_cents, p.deferred_until,
        p.requested_at, p.actor_kind, p.answered_at, p.reason, p.ended_at, p.ended_reason,
        c.currency, c.status AS claim_status, c.reference_number, r.due_ons, r.amounts_cents,
+       r.awaited_ons,
        y.received_cents - z.returned_cents - p.paid_before_cents + z.undone_cents AS paid_cents
 FROM payment_modalities p
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = p.claim_id
 CROSS JOIN LATERAL (
     SELECT array_agg(due_on ORDER BY number) AS due_ons,
-           array_agg(amount_cents ORDER BY number) AS amounts_cents
+           array_agg(amount_cents ORDER BY number) AS amounts_cents,
+           array_agg(awaited_on ORDER BY number) AS awaited_ons
     FROM instalments
     WHERE merchant_id = $1 AND modality_id = p.modality_id) r
 CROSS JOIN LATERAL (
@@ -149,6 +151,8 @@ class ModalityRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     # The plan's instalments, earliest first.
     due_ons: list[date] | None
     amounts_cents: list[int] | None
+    # Until when each is awaited, if it is collected by direct debit.
+    awaited_ons: list[date | None] | None
     paid_cents: int
 
 
@@ -270,8 +274,11 @@ def _build_from_row(row: Row) -> Modality:
 def _build_schedule_from_row(row: ModalityRow) -> list[Instalment]:
     if row.deferred_until is not None:
         return [Instalment(1, row.deferred_until, row.amount_cents)]
-    pairs = zip(row.due_ons or (), row.amounts_cents or (), strict=True)
-    return [Instalment(number, day, cents) for number, (day, cents) in enumerate(pairs, start=1)]
+    rows = zip(row.due_ons or (), row.amounts_cents or (), row.awaited_ons or (), strict=True)
+    return [
+        Instalment(number, day, cents, awaited_on=awaited_on)
+        for number, (day, cents, awaited_on) in enumerate(rows, start=1)
+    ]
 
 
 # Uses the primary key.
@@ -345,6 +352,35 @@ UPDATE payment_modalities
 SET check_at = least(check_at, $3)
 WHERE merchant_id = $1 AND claim_id = $2 AND ended_at IS NULL
 """
+# Uses the primary key.
+_SAVE_AWAITED = """
+UPDATE instalments
+SET awaited_on = $4
+WHERE merchant_id = $1 AND modality_id = $2 AND number = $3
+"""
+# Payments are applied to the earliest instalments, so what is returned of one may be missing of a
+# later one. Uses the primary key.
+_SAVE_RETURN_DAY = """
+UPDATE instalments
+SET awaited_on = $4
+WHERE merchant_id = $1 AND modality_id = $2
+  AND (number = $3 OR greatest(due_on, awaited_on) < $4)
+"""
+
+
+async def save_awaited_day(
+    tx: Connection, merchant_id: int, modality_id: UUID, number: int, awaited_on: date | None
+) -> None:
+    """Save until when an instalment is awaited. The claim must be locked."""
+    await tx.execute(_SAVE_AWAITED, merchant_id, modality_id, number, awaited_on)
+
+
+async def save_return_day(
+    tx: Connection, merchant_id: int, modality_id: UUID, number: int, returned_on: date
+) -> None:
+    """Let the grace period of an instalment, and of each earlier one, begin on the day on which
+    its debit was returned. The claim must be locked."""
+    await tx.execute(_SAVE_RETURN_DAY, merchant_id, modality_id, number, returned_on)
 
 
 async def list_merchants_to_check(

@@ -15,6 +15,8 @@ import structlog
 
 from dunwell.accounts.installation import store as secrets
 from dunwell.accounts.users.factors import totp
+from dunwell.cases.direct_debit import mandates
+from dunwell.cases.direct_debit.files import release_debits
 from dunwell.cases.replies import reply
 from dunwell.cases.statements import imported_file
 from dunwell.core.events.webhooks import endpoint_secrets
@@ -209,6 +211,26 @@ SEALED_COLUMNS = (
         bound_by=("merchant_id", "reply_id"),
         bind=reply.build_seal_context,
         # Each value may have several megabytes.
+        rows_at_once=20,
+    ),
+    SealedColumn(
+        name="accounts of direct debits",
+        table="mandates",
+        keys=(_MERCHANT, _build_uuid_column("mandate_id")),
+        column="account_sealed",
+        purpose=mandates.SEAL_PURPOSE,
+        bound_by=("merchant_id", "mandate_id"),
+        bind=mandates.build_seal_context,
+    ),
+    SealedColumn(
+        name="files of direct debits",
+        table="debit_files",
+        keys=(_MERCHANT, _build_uuid_column("file_id")),
+        column="content_sealed",
+        purpose=release_debits.FILE_SEAL_PURPOSE,
+        bound_by=("merchant_id", "file_id"),
+        bind=release_debits.build_file_context,
+        # A file may have a megabyte.
         rows_at_once=20,
     ),
     SealedColumn(

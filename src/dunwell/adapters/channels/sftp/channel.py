@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import asyncssh
 from asyncssh import SSHClientConnection
 
+from dunwell.accounts.installation.bank_connections import BankServer
 from dunwell.accounts.installation.delivery_providers import SftpProvider
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.contact.sending.batches.letter_folder import PART_SUFFIX, HostKeyRefused, LoginRefused
@@ -30,7 +31,7 @@ class SftpLetterFolder:
     PEM or OpenSSH format, without a passphrase."""
 
     def __init__(
-        self, provider: SftpProvider, *, password: bytes | None, key: bytes | None,
+        self, provider: SftpProvider | BankServer, *, password: bytes | None, key: bytes | None,
         answer_timeout_seconds: float = _ANSWER_SECONDS,
     ) -> None:  # fmt: skip
         """Raises ValueError if the key or the host key cannot be read."""

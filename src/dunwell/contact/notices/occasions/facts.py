@@ -154,6 +154,41 @@ class InstalmentMissedFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class MandateFacts:
+    """A direct debit mandate that the debtor has given or revoked."""
+
+    kind: ClassVar = NoticeKind.CONFIRMATION
+    template: ClassVar = "mandate"
+    reference_number: str
+    mandate_reference: str
+    creditor_id: str
+    # The debtor's account, masked.
+    account: str
+    # What the debtor accepted.
+    text: str
+    signed_on: date
+    # How many days before a debit the debtor is notified of it.
+    notice_days: int
+    is_active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DebitFacts:
+    """A direct debit that will be made: the pre-notification."""
+
+    kind: ClassVar = NoticeKind.ANSWER
+    template: ClassVar = "debit"
+    reference_number: str
+    currency: str
+    amount_cents: int
+    collected_on: date
+    mandate_reference: str
+    creditor_id: str
+    # The debtor's account, masked.
+    account: str
+
+
+@dataclass(frozen=True, slots=True)
 class PlanBrokenFacts:
     """A plan that has ended because an instalment was not paid within its grace period."""
 
@@ -284,6 +319,8 @@ OccasionFacts = (
     | RejectionFacts
     | InstalmentDueFacts
     | InstalmentMissedFacts
+    | MandateFacts
+    | DebitFacts
     | PlanBrokenFacts
     | PlanFulfilledFacts
     | TransferFacts
@@ -301,6 +338,7 @@ LetterFacts = (
     | PlanFacts
     | DeferralFacts
     | InstalmentMissedFacts
+    | DebitFacts
     | PlanBrokenFacts
 )
 # Keyed by the name of the template, which is also the name of the occasion.
@@ -326,6 +364,6 @@ def find_amount_due(facts: LetterFacts, outstanding_cents: int) -> int:
         return min(facts.rows[0][1], outstanding_cents)
     if isinstance(facts, InstalmentMissedFacts):
         return min(facts.left_cents, outstanding_cents)
-    if isinstance(facts, DisputeAnswerFacts) and facts.is_closed:
+    if isinstance(facts, DebitFacts) or (isinstance(facts, DisputeAnswerFacts) and facts.is_closed):
         return 0
     return max(0, outstanding_cents)

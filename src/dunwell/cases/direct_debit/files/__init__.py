@@ -1,0 +1,1 @@
+"""Files with orders for the bank: releasing collections in them, and delivering them."""

@@ -1,0 +1,405 @@
+"""Release collections to the bank: a user chooses them, and the order is written and stored in the
+transaction that marks them as released, so each is in exactly one file. If the merchant wants it,
+a second user releases each file."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.configuration import DirectDebitSettings
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.direct_debit.debit_values import (
+    CancelReason,
+    Collection,
+    CollectionState,
+    Mandate,
+    MandateState,
+    SequenceType,
+    compute_expiry,
+    compute_last_release_day,
+    decide_sequence_type,
+)
+from dunwell.cases.direct_debit.files.store import (
+    DebitFile,
+    DebitFileState,
+    OrderedCollection,
+    delete_proposed_file,
+    find_file,
+    insert_file,
+    list_file_collections,
+    load_content,
+    lock_file,
+    put_into_file,
+    save_delivered,
+    save_ordered,
+    save_released_file,
+)
+from dunwell.cases.direct_debit.mandates import open_account
+from dunwell.cases.direct_debit.order import (
+    DebitOrder,
+    OrderAccount,
+    OrderBatch,
+    OrderedDebit,
+    render_order,
+)
+from dunwell.cases.direct_debit.store import (
+    list_mandate_collections,
+    list_notified,
+    list_releasable,
+    load_collections,
+    load_mandates,
+    save_used,
+)
+from dunwell.cases.modalities.modality import Modality, ModalityState
+from dunwell.cases.modalities.progress import local_date
+from dunwell.cases.modalities.store import list_live_modalities
+from dunwell.contact.notices.occasions.facts import DebitFacts
+from dunwell.core.claims.access import lock_claim_of_merchant
+from dunwell.core.claims.states import ACTIVE, HoldKind
+from dunwell.core.claims.store import load_holds
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+
+FILE_SEAL_PURPOSE = "debit file"
+# Debits in one file.
+MAX_DEBITS = 1_000
+
+
+async def list_releasable_debits(work: Work, *, limit: int = MAX_DEBITS) -> list[Collection]:
+    """Return the collections that wait for their release, earliest first."""
+    work.require(Right.READ_CLAIMS)
+    return await list_releasable(work.tx, work.merchant_id, limit)
+
+
+async def release_debits(work: Work, keys: KeyRing, collection_ids: Sequence[UUID]) -> DebitFile:
+    """Release collections in a new file. If the merchant wants a second user, the file is only
+    proposed.
+
+    Raises NotFound; InvalidState without settings; ValidationError: too many, or a fault for each
+    that cannot be released, with its CancelReason or state as code. Then nothing is released.
+    """
+    work.require(Right.RECORD_MONEY)
+    settings = _get_settings(work)
+    if not 0 < len(set(collection_ids)) <= MAX_DEBITS:
+        message = f"Choose between 1 and {MAX_DEBITS} debits."
+        raise ValidationError([Fault("/collectionIds", message, "TOO_MANY")])
+    collections = await _lock_collections(work, collection_ids)
+    await _check_releasable(work, collections, settings)
+    file_id = work.ids.new(work.now)
+    file = DebitFile(
+        file_id=file_id,
+        message_id=f"DD{file_id.hex[-24:].upper()}",
+        state=DebitFileState.PROPOSED,
+        debits=len(collections),
+        amount_cents=sum(each.amount_cents for each in collections),
+        created_at=work.now,
+        created_by=_name_actor(work),
+    )
+    if settings.second_release:
+        await insert_file(work.tx, work.merchant_id, file, None, next_attempt_at=None)
+        await put_into_file(work.tx, work.merchant_id, file_id, collections, now=work.now)
+    else:
+        file = _mark_released(work, file, settings)
+        ordered = await _order(work, file, collections)
+        content = await _write(work, keys, file, ordered, settings=settings)
+        next_attempt_at = None if file.deliver_to is None else work.real_now
+        await insert_file(work.tx, work.merchant_id, file, content, next_attempt_at=next_attempt_at)
+        await _save_ordered(work, file, ordered)
+    await _audit(work, "debitFile.create", None, file)
+    return file
+
+
+async def confirm_debit_file(work: Work, keys: KeyRing, file_id: UUID) -> DebitFile:
+    """Release a proposed file as a second user.
+
+    Raises NotFound; InvalidState: it is no proposal, or the same user proposed it; ValidationError
+    as `release_debits`.
+    """
+    work.require(Right.RECORD_MONEY)
+    settings = _get_settings(work)
+    collections = await _lock_file_collections(work, file_id)
+    file = await _lock_proposed(work, file_id)
+    if file.created_by == _name_actor(work):
+        raise InvalidState("Another user has to release this file.", state="SECOND_USER")
+    await _check_releasable(work, collections, settings, file_id)
+    released = _mark_released(work, file, settings)
+    ordered = await _order(work, released, collections)
+    released = replace(
+        released, debits=len(ordered), amount_cents=sum(each.amount_cents for each in collections)
+    )
+    content = await _write(work, keys, released, ordered, settings=settings)
+    next_attempt_at = None if released.deliver_to is None else work.real_now
+    await save_released_file(
+        work.tx, work.merchant_id, released, content, next_attempt_at=next_attempt_at
+    )
+    await _save_ordered(work, released, ordered)
+    await _audit(work, "debitFile.release", file, released)
+    return released
+
+
+async def dissolve_debit_file(work: Work, file_id: UUID) -> None:
+    """Delete a proposed file; its collections wait for their release again. Raises NotFound and
+    InvalidState."""
+    work.require(Right.RECORD_MONEY)
+    await _lock_file_collections(work, file_id)
+    file = await _lock_proposed(work, file_id)
+    await delete_proposed_file(work.tx, work.merchant_id, file_id)
+    await _audit(work, "debitFile.dissolve", file, None)
+
+
+async def download_debit_file(work: Work, keys: KeyRing, file_id: UUID) -> tuple[DebitFile, bytes]:
+    """Return a released file and its content. A file that is not delivered by a bank connection
+    counts as delivered from the first download on. Raises NotFound and InvalidState."""
+    work.require(Right.RECORD_MONEY)
+    file = await lock_file(work.tx, work.merchant_id, file_id)
+    if file is None:
+        raise _build_not_found(file_id)
+    sealed = await load_content(work.tx, work.merchant_id, file_id)
+    if sealed is None:
+        raise InvalidState("A second user has not released this file yet.", state=str(file.state))
+    content = keys.open(FILE_SEAL_PURPOSE, sealed, build_file_context(work.merchant_id, file_id))
+    after = file
+    if file.deliver_to is None and file.state is DebitFileState.RELEASED:
+        await save_delivered(
+            work.tx, work.merchant_id, file_id, now=work.now, real_now=work.real_now
+        )
+        after = replace(file, state=DebitFileState.DELIVERED, delivered_at=work.real_now)
+    await _audit(work, "debitFile.download", file, after)
+    return after, content
+
+
+def build_file_context(merchant_id: int, file_id: UUID) -> str:
+    """Return the context that binds the sealed file to its merchant and id."""
+    return f"{merchant_id}:{file_id}"
+
+
+def build_batches(
+    collections: Sequence[tuple[Collection, SequenceType]], message_id: str
+) -> list[OrderedCollection]:
+    """Give each collection its batch: one for each day and sequence type."""
+    kinds = sorted({(each.collected_on, kind) for each, kind in collections})
+    return [
+        OrderedCollection(each, kind, f"{message_id}-{kinds.index((each.collected_on, kind)) + 1}")
+        for each, kind in collections
+    ]
+
+
+def find_obstacle(
+    collection: Collection, mandate: Mandate, modality: Modality | None,
+    settings: DirectDebitSettings, today: date,
+) -> CancelReason | None:  # fmt: skip
+    """Return why a collection cannot be released on a day, or None. `modality` is None for a plan
+    that has ended."""
+    is_usable = mandate.state is MandateState.ACTIVE and mandate.creditor_id == settings.creditor_id
+    if not is_usable or mandate.expires_on < collection.collected_on:
+        return CancelReason.MANDATE_ENDED
+    if modality is None or modality.state is not ModalityState.APPROVED:
+        return CancelReason.PLAN_ENDED
+    instalment = modality.schedule[collection.instalment - 1]
+    if instalment.left_cents < collection.amount_cents:
+        return CancelReason.PAID
+    if today > compute_last_release_day(collection.collected_on, settings.lead_days):
+        return CancelReason.NOT_RELEASED
+    return None
+
+
+def _get_settings(work: Work) -> DirectDebitSettings:
+    settings = work.merchant.configuration.payment.direct_debit
+    if settings is None:
+        raise InvalidState("This merchant has no direct debits.", state="NOT_AVAILABLE")
+    return settings
+
+
+def _name_actor(work: Work) -> str:
+    return f"{work.actor.kind}:{work.actor.actor_id}"
+
+
+def _mark_released(work: Work, file: DebitFile, settings: DirectDebitSettings) -> DebitFile:
+    # A sandbox moves no money.
+    deliver_to = None if work.merchant.is_sandbox else settings.deliver_to
+    return replace(
+        file, state=DebitFileState.RELEASED, released_at=work.now, released_by=_name_actor(work),
+        deliver_to=deliver_to,
+    )  # fmt: skip
+
+
+async def _lock_collections(work: Work, collection_ids: Sequence[UUID]) -> list[Collection]:
+    """Lock the claims of the collections, and return these. Raises NotFound."""
+    found = await load_collections(work.tx, work.merchant_id, collection_ids)
+    missing = set(collection_ids) - {each.collection_id for each in found}
+    if missing:
+        raise NotFound(f"There is no debit {min(missing)}.")
+    for claim_id in sorted({each.claim_id for each in found}):
+        await lock_claim_of_merchant(work, claim_id)
+    return await load_collections(work.tx, work.merchant_id, collection_ids)
+
+
+async def _lock_file_collections(work: Work, file_id: UUID) -> list[Collection]:
+    """Lock the claims of a file's collections, and return these. Raises NotFound."""
+    if await find_file(work.tx, work.merchant_id, file_id) is None:
+        raise _build_not_found(file_id)
+    found = await list_file_collections(work.tx, work.merchant_id, file_id)
+    for claim_id in sorted({each.claim_id for each in found}):
+        await lock_claim_of_merchant(work, claim_id)
+    return await list_file_collections(work.tx, work.merchant_id, file_id)
+
+
+async def _lock_proposed(work: Work, file_id: UUID) -> DebitFile:
+    file = await lock_file(work.tx, work.merchant_id, file_id)
+    if file is None:
+        raise _build_not_found(file_id)
+    if file.state is not DebitFileState.PROPOSED:
+        raise InvalidState("This file has been released already.", state=str(file.state))
+    return file
+
+
+async def _check_releasable(
+    work: Work, collections: Sequence[Collection], settings: DirectDebitSettings,
+    file_id: UUID | None = None,
+) -> None:  # fmt: skip
+    """Raises ValidationError with a fault for each collection that cannot be released."""
+    if not collections:
+        raise InvalidState("None of these debits can be released any more.", state="EMPTY")
+    mandates = await load_mandates(
+        work.tx, work.merchant_id, {each.mandate_id for each in collections}
+    )
+    claim_ids = list({each.claim_id for each in collections})
+    live = await list_live_modalities(work.tx, work.merchant_id, claim_ids)
+    modalities = {m.modality_id: m for m, _, status in live if status in ACTIVE}
+    notified = await list_notified(work.tx, work.merchant_id, collections, DebitFacts.template)
+    disputed = {each for each in claim_ids if await _is_disputed(work, each)}
+    today = local_date(work.now, work.merchant.configuration.timezone)
+    faults = []
+    for index, each in enumerate(collections):
+        if each.state is not CollectionState.PRENOTIFIED or each.file_id != file_id:
+            code: str | None = str(each.state)
+        elif each.claim_id in disputed:
+            code = CancelReason.DISPUTED
+        elif each.collection_id not in notified:
+            code = CancelReason.NOT_NOTIFIED
+        else:
+            modality = modalities.get(each.modality_id)
+            code = find_obstacle(each, mandates[each.mandate_id], modality, settings, today=today)
+        if code is not None:
+            message = f"This debit cannot be released: {code}."
+            faults.append(Fault(f"/collectionIds/{index}", message, code))
+    if faults:
+        raise ValidationError(faults)
+
+
+async def _is_disputed(work: Work, claim_id: int) -> bool:
+    holds = await load_holds(work.tx, work.merchant_id, claim_id)
+    return any(each.kind is HoldKind.DISPUTE and each.is_active(work.now) for each in holds)
+
+
+async def _order(
+    work: Work, file: DebitFile, collections: Sequence[Collection]
+) -> list[OrderedCollection]:
+    """Decide the sequence type of each collection, and its batch."""
+    mandate_ids = {each.mandate_id for each in collections}
+    all_of_mandates = await list_mandate_collections(work.tx, work.merchant_id, mandate_ids)
+    used = {each.mandate_id for each in all_of_mandates if _was_settled(each)}
+    last: dict[UUID, int] = {}
+    for each in all_of_mandates:
+        if each.state is not CollectionState.CANCELLED:
+            last[each.mandate_id] = max(last.get(each.mandate_id, 0), each.instalment)
+    kinds = []
+    for each in sorted(collections, key=lambda one: (one.collected_on, one.instalment)):
+        is_last = each.instalment == last[each.mandate_id]
+        kind = decide_sequence_type(was_used=each.mandate_id in used, is_last=is_last)
+        kinds.append((each, kind))
+        used.add(each.mandate_id)
+    return build_batches(kinds, file.message_id)
+
+
+def _was_settled(collection: Collection) -> bool:
+    """Return whether the bank has taken the debit, as far as is known: one that was rejected before
+    its settlement does not count."""
+    return collection.payment_id is not None or collection.state in (
+        CollectionState.RELEASED, CollectionState.DELIVERED, CollectionState.COLLECTED,
+    )  # fmt: skip
+
+
+async def _write(
+    work: Work, keys: KeyRing, file: DebitFile, ordered: Sequence[OrderedCollection],
+    settings: DirectDebitSettings,
+) -> tuple[bytes, bytes]:  # fmt: skip
+    """Return the encrypted order and its digest."""
+    mandate_ids = {each.collection.mandate_id for each in ordered}
+    mandates = await load_mandates(work.tx, work.merchant_id, mandate_ids)
+    claim_ids = list({each.collection.claim_id for each in ordered})
+    live = await list_live_modalities(work.tx, work.merchant_id, claim_ids)
+    references = {modality.modality_id: reference for modality, reference, _ in live}
+    batches: dict[str, list[OrderedCollection]] = {}
+    for each in ordered:
+        batches.setdefault(each.batch_id, []).append(each)
+    account = settings.account
+    order = DebitOrder(
+        message_id=file.message_id,
+        created_at=work.now.astimezone(ZoneInfo(work.merchant.configuration.timezone)),
+        creditor_id=settings.creditor_id,
+        creditor=OrderAccount(account.holder, account.iban, account.bic),
+        batches=[
+            OrderBatch(
+                batch_id, own[0].sequence_type, own[0].collection.collected_on,
+                [_build_debit(work, keys, each, mandates, references=references) for each in own],
+            )
+            for batch_id, own in batches.items()
+        ],
+    )  # fmt: skip
+    document = render_order(order)
+    context = build_file_context(work.merchant_id, file.file_id)
+    sealed = keys.seal(FILE_SEAL_PURPOSE, document, context)
+    return sealed, hashlib.sha256(document).digest()
+
+
+def _build_debit(
+    work: Work, keys: KeyRing, ordered: OrderedCollection, mandates: Mapping[UUID, Mandate],
+    references: Mapping[UUID, str],
+) -> OrderedDebit:  # fmt: skip
+    collection = ordered.collection
+    mandate = mandates[collection.mandate_id]
+    account = open_account(keys, work.merchant_id, mandate)
+    return OrderedDebit(
+        end_to_end_id=collection.end_to_end_id,
+        amount_cents=collection.amount_cents,
+        mandate_reference=mandate.reference,
+        signed_on=mandate.signed_on,
+        debtor=OrderAccount(account.holder, account.iban, account.bic),
+        purpose=f"{references[collection.modality_id]}, {collection.instalment}",
+    )
+
+
+async def _save_ordered(work: Work, file: DebitFile, ordered: Sequence[OrderedCollection]) -> None:
+    saved = await save_ordered(work.tx, work.merchant_id, file.file_id, ordered, now=work.now)
+    assert saved == len(ordered), "their claims are locked and their states were checked"
+    expiries: dict[UUID, date] = {}
+    for each in ordered:
+        expiry = compute_expiry(each.collection.collected_on)
+        known = expiries.get(each.collection.mandate_id, expiry)
+        expiries[each.collection.mandate_id] = max(known, expiry)
+    await save_used(work.tx, work.merchant_id, expiries)
+
+
+async def _audit(
+    work: Work, action: str, before: DebitFile | None, after: DebitFile | None
+) -> None:
+    file = after or before
+    assert file is not None, "one of them is given"
+    await save_audit(
+        work, action, f"debitFile:{file.file_id}",
+        before=None if before is None else {"state": before.state},
+        after=None if after is None else {
+            "state": after.state, "debits": after.debits, "amount": after.amount_cents,
+        },
+        fileId=str(file.file_id),
+    )  # fmt: skip
+
+
+def _build_not_found(file_id: UUID) -> NotFound:
+    return NotFound(f"There is no debit file {file_id}.")

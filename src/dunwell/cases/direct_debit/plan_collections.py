@@ -1,0 +1,249 @@
+"""Plan the collection of each instalment, and notify the debtor before each one.
+
+A worker checks each active mandate once a day. The debtor's notification is stored in the
+transaction that makes the collection releasable, so no account is debited without one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+import structlog
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.configuration import DirectDebitSettings
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.direct_debit.debit_values import (
+    RESULT_WITHIN,
+    CancelReason,
+    Collection,
+    CollectionState,
+    Mandate,
+    MandateEndReason,
+    build_end_to_end_id,
+    compute_collection_day,
+    compute_last_release_day,
+    compute_notice_day,
+)
+from dunwell.cases.direct_debit.mandates import close_mandate
+from dunwell.cases.direct_debit.store import (
+    insert_collection,
+    list_mandate_collections,
+    list_merchants_to_check,
+    lock_due_mandates,
+    save_cancelled,
+    save_checked,
+    save_prenotified,
+)
+from dunwell.cases.modalities.instalments import Instalment
+from dunwell.cases.modalities.modality import Modality, ModalityState
+from dunwell.cases.modalities.progress import compute_morning, local_date
+from dunwell.cases.modalities.store import (
+    list_live_modalities,
+    save_awaited_day,
+    schedule_check_now,
+)
+from dunwell.contact.notices.occasions.facts import DebitFacts
+from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
+from dunwell.core.claims.states import ACTIVE
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
+
+PLAN_SECONDS = 5.0
+_SET_SIZE = 200
+_ONE_DAY = timedelta(days=1)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPlan:
+    """An active mandate, its plan, and the collections of the mandate by instalment."""
+
+    mandate: Mandate
+    modality: Modality
+    reference_number: str
+    collections: Sequence[Collection]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSteps:
+    """What is to be done for a plan on a day."""
+
+    insert: Sequence[Instalment] = ()
+    notify: Sequence[Collection] = ()
+    cancel: Sequence[tuple[Collection, CancelReason]] = ()
+
+
+def decide_steps(
+    modality: Modality,
+    collections: Sequence[Collection],
+    settings: DirectDebitSettings,
+    today: date,
+) -> PlannedSteps:
+    """Decide which collections are planned, which debtors are notified, and which collections are
+    cancelled on a day. `collections` are those of the plan's active mandate."""
+    known = {each.instalment: each for each in collections}
+    insert, notify, cancel = [], [], []
+    for instalment in modality.schedule:
+        collection = known.get(instalment.number)
+        if collection is None:
+            if not instalment.is_paid:
+                insert.append(instalment)
+        elif collection.state is CollectionState.PLANNED:
+            if instalment.is_paid:
+                cancel.append((collection, CancelReason.PAID))
+            elif today >= compute_notice_day(instalment.due_on, settings.pre_notification_days):
+                days = settings.pre_notification_days
+                collected_on = compute_collection_day(instalment.due_on, today, days)
+                notify.append(
+                    replace(
+                        collection, collected_on=collected_on, amount_cents=instalment.left_cents
+                    )
+                )
+        elif collection.state is CollectionState.PRENOTIFIED:
+            last_day = compute_last_release_day(collection.collected_on, settings.lead_days)
+            if instalment.is_paid:
+                cancel.append((collection, CancelReason.PAID))
+            elif today > last_day:
+                cancel.append((collection, CancelReason.NOT_RELEASED))
+    return PlannedSteps(insert, notify, cancel)
+
+
+async def plan_collections(resources: Resources) -> int:
+    """Check one batch of due mandates of each merchant. Return how many were checked."""
+    async with resources.database.connection() as connection:
+        merchant_ids = await list_merchants_to_check(connection, resources.clock.now())
+    checked = 0
+    for merchant_id in merchant_ids:
+        try:
+            checked += await _plan_for(resources, merchant_id)
+        except Unavailable:
+            raise
+        except Exception as error:
+            # A failure at one merchant must not stop the debits of others.
+            log.exception("debits not planned", merchant_id=merchant_id, error=type(error).__name__)
+    return checked
+
+
+async def _plan_for(resources: Resources, merchant_id: int) -> int:
+    async with resources.database.transaction() as tx:
+        merchant = await load_merchant(tx, merchant_id)
+        if merchant is None:
+            return 0
+        work = Work.open(resources, tx, merchant, SYSTEM)
+        mandates = await lock_due_mandates(tx, merchant_id, work.now, _SET_SIZE)
+        claim_ids = [each.claim_id for each in mandates]
+        live = {
+            modality.modality_id: (modality, reference, status)
+            for modality, reference, status in await list_live_modalities(
+                tx, merchant_id, claim_ids
+            )
+        }
+        mandate_ids = [each.mandate_id for each in mandates]
+        collections = await list_mandate_collections(tx, merchant_id, mandate_ids)
+        for mandate in mandates:
+            modality, reference, status = live.get(mandate.modality_id, (None, "", None))
+            if modality is None or status not in ACTIVE:
+                await close_mandate(work, mandate, MandateEndReason.PLAN_ENDED)
+                continue
+            own = [each for each in collections if each.mandate_id == mandate.mandate_id]
+            await _check(work, CheckedPlan(mandate, modality, reference, own))
+    return len(mandates)
+
+
+async def _check(work: Work, plan: CheckedPlan) -> None:
+    mandate, zone = plan.mandate, work.merchant.configuration.timezone
+    today = local_date(work.now, zone)
+    if today > mandate.expires_on:
+        await close_mandate(work, mandate, MandateEndReason.UNUSED)
+        return
+    settings = work.merchant.configuration.payment.direct_debit
+    if settings is not None and plan.modality.state is ModalityState.APPROVED:
+        steps = decide_steps(plan.modality, plan.collections, settings, today)
+        for instalment in steps.insert:
+            await _insert(work, plan, instalment)
+        for collection in steps.notify:
+            await _prenotify(work, plan, collection)
+        for collection, reason in steps.cancel:
+            await cancel_collection(work, collection, reason)
+        if steps.insert:
+            # The collections that are new may be due for their notification.
+            await save_checked(work.tx, work.merchant_id, mandate.mandate_id, work.now)
+            return
+    next_check_at = compute_morning(today + _ONE_DAY, zone)
+    await save_checked(work.tx, work.merchant_id, mandate.mandate_id, next_check_at)
+
+
+async def _insert(work: Work, plan: CheckedPlan, instalment: Instalment) -> None:
+    collection_id = work.ids.new(work.now)
+    collection = Collection(
+        collection_id=collection_id,
+        mandate_id=plan.mandate.mandate_id,
+        claim_id=plan.mandate.claim_id,
+        modality_id=plan.mandate.modality_id,
+        instalment=instalment.number,
+        due_on=instalment.due_on,
+        collected_on=compute_collection_day(instalment.due_on, instalment.due_on, 0),
+        amount_cents=instalment.left_cents,
+        currency=plan.modality.currency,
+        state=CollectionState.PLANNED,
+        end_to_end_id=build_end_to_end_id(collection_id),
+    )
+    await insert_collection(work.tx, work.merchant_id, collection, work.now)
+    await save_awaited_day(
+        work.tx, work.merchant_id, collection.modality_id, collection.instalment,
+        awaited_on=instalment.due_on,
+    )  # fmt: skip
+    await save_audit(
+        work, "debit.plan", f"claim:{collection.claim_id}",
+        after={"state": collection.state, "amount": collection.amount_cents},
+        collectionId=str(collection_id), instalment=instalment.number,
+    )  # fmt: skip
+
+
+async def _prenotify(work: Work, plan: CheckedPlan, collection: Collection) -> None:
+    """Notify the debtor. Until the result of the debit can be known, its instalment is awaited."""
+    await save_prenotified(work.tx, work.merchant_id, collection, work.now)
+    await save_awaited_day(
+        work.tx, work.merchant_id, collection.modality_id, collection.instalment,
+        awaited_on=collection.collected_on + RESULT_WITHIN,
+    )  # fmt: skip
+    facts = DebitFacts(
+        reference_number=plan.reference_number,
+        currency=collection.currency,
+        amount_cents=collection.amount_cents,
+        collected_on=collection.collected_on,
+        mandate_reference=plan.mandate.reference,
+        creditor_id=plan.mandate.creditor_id,
+        account=plan.mandate.account_shown,
+    )
+    await notify_debtor(work, collection.claim_id, str(collection.collection_id), facts)
+    await save_audit(
+        work, "debit.notify", f"claim:{collection.claim_id}",
+        before={"state": CollectionState.PLANNED},
+        after={"state": CollectionState.PRENOTIFIED, "amount": collection.amount_cents},
+        collectionId=str(collection.collection_id),
+    )  # fmt: skip
+
+
+async def cancel_collection(work: Work, collection: Collection, reason: CancelReason) -> None:
+    """Cancel a collection that is not released. Its debtor is asked to pay the instalment as if
+    nothing had been agreed. The claim must be locked."""
+    await save_cancelled(
+        work.tx, work.merchant_id, collection.collection_id, reason=reason, now=work.now
+    )
+    today = local_date(work.now, work.merchant.configuration.timezone)
+    await save_awaited_day(
+        work.tx, work.merchant_id, collection.modality_id, collection.instalment,
+        awaited_on=max(today, collection.due_on),
+    )  # fmt: skip
+    await schedule_check_now(work.tx, work.merchant_id, collection.claim_id, work.now)
+    await save_audit(
+        work, "debit.cancel", f"claim:{collection.claim_id}",
+        before={"state": collection.state},
+        after={"state": CollectionState.CANCELLED, "reason": reason},
+        collectionId=str(collection.collection_id),
+    )  # fmt: skip
