@@ -24,6 +24,8 @@ _URL = "postgresql://dunwell:geheim@db.example/dunwell?sslmode="
 @pytest.mark.parametrize(
     ("mode", "mark", "words"),
     [
+        ("disable", "note", "sslmode=disable neither encrypts nor verifies the server"),
+        ("prefer", "note", "sslmode=prefer may not encrypt, and does not verify the server"),
         ("require", "note", "sslmode=require encrypts without verifying the server"),
         ("verify-ca", "note", "but not the server's name"),
         ("verify-full", "ok", "the server's name is verified"),

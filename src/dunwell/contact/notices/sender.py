@@ -71,7 +71,7 @@ log = structlog.get_logger(__name__)
 
 
 class HandedOverNotice:
-    """Implements `sending.sender.HandedOverSet` for a single notice."""
+    """Implements `sending.sender.HandedOverPart` for a single notice."""
 
     def __init__(
         self, resources: Resources, printer: LetterPrinter, merchant: Merchant,

@@ -117,13 +117,13 @@ class WebhookSender:
         duration = timedelta(seconds=time.monotonic() - started)
         if isinstance(answer, NoResponse):
             return AttemptResult(
-                status=None, error=answer.reason, answer=None, retry_after=None, duration=duration
+                status=None, error=answer.reason, response=None, retry_after=None, duration=duration
             )
         retry_after = parse_retry_after(answer.headers.get("Retry-After"), now + duration)
         return AttemptResult(
             status=answer.status,
             error=None,
-            answer=_render_excerpt(answer.start),
+            response=_render_excerpt(answer.start),
             retry_after=retry_after,
             duration=duration,
         )
@@ -215,8 +215,8 @@ class OutcomeRecorder:
 
     def add(self, outcome: DeliveryOutcome, when_recorded: Callable[[], None]) -> None:
         """Queue the outcome. `when_recorded` is called after the commit."""
-        if not is_success(outcome.reply.status):
-            count_failed_attempt(outcome.reply.status)
+        if not is_success(outcome.result.status):
+            count_failed_attempt(outcome.result.status)
         self._finished.append(_FinishedDelivery(outcome, when_recorded))
         self._wake.set()
 
@@ -272,7 +272,7 @@ async def _save(resources: Resources, outcomes: Sequence[DeliveryOutcome]) -> No
 
 
 def _may_change_health(outcome: DeliveryOutcome) -> bool:
-    return not (is_success(outcome.reply.status) and outcome.endpoint.health.is_well)
+    return not (is_success(outcome.result.status) and outcome.endpoint.health.is_well)
 
 
 async def _update_health(
@@ -296,7 +296,7 @@ async def _update_endpoint_health(
 ) -> None:
     health = endpoint.health
     for each in outcomes:
-        health = compute_health(health, each.reply.status, each.at)
+        health = compute_health(health, each.result.status, each.at)
     if health == endpoint.health:
         return
     await save_health(tx, endpoint.merchant_id, endpoint.endpoint_id, health)

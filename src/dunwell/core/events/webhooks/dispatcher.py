@@ -269,13 +269,15 @@ class EndpointQueue:
             self._pace = retry.after_batch(self._pace, self._finished_since, now - self._leased_at)
         self._leased_at, self._finished_since = now, 0
 
-    def _finish(self, delivery: LeasedDelivery, started_at: datetime, reply: AttemptResult) -> None:
+    def _finish(
+        self, delivery: LeasedDelivery, started_at: datetime, result: AttemptResult
+    ) -> None:
         now = self._clock.now()
         decision = decide_next_attempt(
-            reply.status,
+            result.status,
             attempts=delivery.attempts + 1 - delivery.attempts_before,
             now=now,
-            retry_after=reply.retry_after,
+            retry_after=result.retry_after,
             fraction=self._pool.fraction(),
         )
         outcome = DeliveryOutcome(
@@ -283,9 +285,9 @@ class EndpointQueue:
             delivery=delivery,
             decision=decision,
             at=started_at,
-            reply=reply,
+            result=result,
         )
-        self._update_pace_and_health(reply.status, now)
+        self._update_pace_and_health(result.status, now)
         self.attempts += 1
         self._finished_since += 1
         self._unrecorded += 1

@@ -231,8 +231,9 @@ class EndpointHealth:
 
 
 @dataclass(frozen=True, slots=True)
-class FailingEndpoint:
-    """An endpoint to notify about."""
+class ReportedEndpoint:
+    """A failing endpoint to log, or an endpoint about whose failure or recovery its merchant is
+    notified."""
 
     merchant_id: int
     endpoint_id: UUID

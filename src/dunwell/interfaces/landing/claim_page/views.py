@@ -162,8 +162,8 @@ class OtherClaimsPage(Page, frozen=True):
     others: Sequence[OtherClaimOfDebtor]
 
 
-class ClaimToSignOut(msgspec.Struct, frozen=True, gc=False):
-    """A claim whose session in this browser would end. `reference` is None if the claim is
+class ClaimToClose(msgspec.Struct, frozen=True, gc=False):
+    """A claim whose cookie this browser would drop. `reference` is None if the claim is
     withheld."""
 
     handle: str
@@ -172,12 +172,12 @@ class ClaimToSignOut(msgspec.Struct, frozen=True, gc=False):
 
 
 class TooManyClaimsPage(Page, frozen=True):
-    """The page that asks whether the sessions of other claims may end in this browser, so that this
+    """The page that asks whether the oldest claims may be closed in this browser, so that this
     claim can be opened."""
 
     template: ClassVar[str] = "room.html"
 
-    to_sign_out: Sequence[ClaimToSignOut]
+    to_close: Sequence[ClaimToClose]
 
 
 class ShownDocument(msgspec.Struct, frozen=True, gc=False):

@@ -9,7 +9,7 @@ from dunwell.core.events.deliveries.proof import MAX_GAPS, MAX_NUMBERED, Deliver
 from dunwell.core.events.webhooks.endpoint import (
     MAX_COUNTED,
     EndpointHealth,
-    FailingEndpoint,
+    ReportedEndpoint,
     UndeliveredEvents,
 )
 from dunwell.core.events.webhooks.retry import FailureHistory
@@ -259,28 +259,28 @@ WHERE e.first_failure_at IS NOT NULL AND e.removed_at IS NULL
 
 async def mark_logged(
     tx: Connection, now: datetime, logged_before: datetime, limit: int
-) -> Sequence[FailingEndpoint]:
+) -> Sequence[ReportedEndpoint]:
     """Mark failing endpoints that were last logged before this time as logged now, and
     return them.
     """
-    return _build_failing_endpoints(await tx.fetch(_MARK_LOGGED, now, logged_before, limit))
+    return _build_reported_endpoints(await tx.fetch(_MARK_LOGGED, now, logged_before, limit))
 
 
 async def mark_failures_notified(
     tx: Connection, now: datetime, failing_since: datetime, limit: int
-) -> Sequence[FailingEndpoint]:
+) -> Sequence[ReportedEndpoint]:
     """Mark the endpoints that have been failing since then, and whose merchants were not notified,
     as notified, and return them by merchant. Sandboxes and merchants without a contact address are
     left out."""
-    return _build_failing_endpoints(
+    return _build_reported_endpoints(
         await tx.fetch(_MARK_FAILURES_NOTIFIED, now, failing_since, limit)
     )
 
 
-async def mark_recoveries_notified(tx: Connection, limit: int) -> Sequence[FailingEndpoint]:
+async def mark_recoveries_notified(tx: Connection, limit: int) -> Sequence[ReportedEndpoint]:
     """Return the endpoints that work again and whose merchants were notified of the failure, by
     merchant. The next failure is notified again."""
-    return _build_failing_endpoints(await tx.fetch(_MARK_RECOVERIES_NOTIFIED, limit))
+    return _build_reported_endpoints(await tx.fetch(_MARK_RECOVERIES_NOTIFIED, limit))
 
 
 async def count_undelivered(connection: Connection, limit: int) -> Sequence[UndeliveredEvents]:
@@ -297,5 +297,5 @@ async def count_failing(connection: Connection) -> tuple[int, int]:
     return row["failing"], row["switched_off"]
 
 
-def _build_failing_endpoints(rows: Sequence[Row]) -> Sequence[FailingEndpoint]:
-    return [FailingEndpoint(*row) for row in rows]
+def _build_reported_endpoints(rows: Sequence[Row]) -> Sequence[ReportedEndpoint]:
+    return [ReportedEndpoint(*row) for row in rows]
