@@ -24,8 +24,6 @@ _URL = "postgresql://dunwell:geheim@db.example/dunwell?sslmode="
 @pytest.mark.parametrize(
     ("mode", "mark", "words"),
     [
-        ("disable", "note", "sslmode=disable neither encrypts nor verifies the server"),
-        ("prefer", "note", "sslmode=prefer may not encrypt, and does not verify the server"),
         ("require", "note", "sslmode=require encrypts without verifying the server"),
         ("verify-ca", "note", "but not the server's name"),
         ("verify-full", "ok", "the server's name is verified"),
@@ -39,6 +37,24 @@ def test_the_doctor_names_the_tls_mode_that_verifies_the_server(
     assert (finding.mark, finding.is_fault) == (mark, False)
     assert words in finding.words
     assert ("sslmode=verify-full" in (finding.remedy or "")) is (mark == "note")
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("disable", "sslmode=disable neither encrypts nor verifies the server"),
+        ("prefer", "sslmode=prefer may not encrypt, and does not verify the server"),
+    ],
+)
+def test_a_tls_mode_without_encryption_is_reported_for_a_database_on_this_machine(
+    mode: str, words: str
+) -> None:
+    url = f"postgresql://dunwell:geheim@127.0.0.1/dunwell?sslmode={mode}"
+
+    finding = check_tls(load_settings({**PRODUCTION, "DUNWELL_DATABASE_URL": url}))
+
+    assert finding.mark == "note"
+    assert words in finding.words
 
 
 def test_a_database_on_this_machine_needs_no_tls() -> None:
