@@ -1,5 +1,5 @@
 """The SQL of spans of the event log. A span is a group of consecutive events with their earliest
-and latest date, so that events of a time range can be found."""
+and latest time, so that events of a time range can be found."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from dunwell.platform.database.sql import compose
 
 @dataclass(frozen=True, slots=True)
 class EventPosition:
-    """The position after the event that this transaction wrote under this id."""
+    """The position directly after an event, given by the transaction that wrote it and its id."""
 
     written_by: int
     event_id: UUID

@@ -290,6 +290,7 @@ class ServerLog(msgspec.Struct, frozen=True, gc=False):
     started_at: datetime
     now: datetime
     size_bytes: int
+    # True if the last attempt to archive a segment failed.
     is_failing: bool
 
 

@@ -237,9 +237,9 @@ class OutcomeRecorder:
         self._is_closing = False
 
     async def _record(self, batch: Sequence[_FinishedDelivery]) -> None:
-        """Commit the batch, and retry until it succeeds, except while closing. A retry is harmless,
-        because an outcome counts only while its lease is held. Deliveries without a recorded
-        outcome are sent again."""
+        """Commit the batch, and retry until it succeeds; while closing, only a few times. A retry
+        is harmless, because an outcome counts only while its lease is held. Deliveries without a
+        recorded outcome are sent again."""
         outcomes = [each.outcome for each in batch]
         attempts_left = _ATTEMPTS_WHEN_CLOSING
         while attempts_left > 0:

@@ -98,7 +98,7 @@ class LeasedBatch:
 
     endpoint: WebhookEndpoint | None
     deliveries: list[LeasedDelivery]
-    # True if nothing else was due.
+    # True if no other delivery may be made now.
     was_last: bool
     # Where the deliveries may be sent.
     reach: WebhookReach = PUBLIC_REACH
@@ -210,8 +210,8 @@ class EndpointQueue:
         now = self._clock.now()
         if now < compute_last_start(delivery.lease):
             reach = await self._find_reach()
-            reply = await self._pool.sender.send(self._signer, delivery, now, reach)
-            self._finish(delivery, now, reply)
+            result = await self._pool.sender.send(self._signer, delivery, now, reach)
+            self._finish(delivery, now, result)
         else:
             self._unstarted.append(delivery)
 
@@ -343,7 +343,7 @@ class WebhookDispatcher:
 
     async def run(self, stop: asyncio.Event, on_search: Callable[[], None] = lambda: None) -> None:
         """Deliver until `stop` is set, then finish and record what is in flight. `on_search` is
-        called after each look for due endpoints."""
+        called after each successful search for due endpoints."""
         async with self._recording(), asyncio.TaskGroup() as group:
             while not stop.is_set():
                 pause = _POLL_SECONDS
@@ -392,8 +392,8 @@ class WebhookDispatcher:
         return found
 
     def _build_queue(self, key: _EndpointKey, endpoint: WebhookEndpoint) -> EndpointQueue | None:
-        """Return None if the endpoint's secrets cannot be decrypted. Its deliveries wait until the
-        right secret key is configured."""
+        """Return None if the endpoint's secrets cannot be decrypted, or could not a moment ago.
+        Its deliveries wait until the right secret key is configured."""
         if self._skipped_until.get(key, self._resources.clock.now()) > self._resources.clock.now():
             return None
         try:

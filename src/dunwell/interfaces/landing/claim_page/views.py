@@ -70,12 +70,12 @@ class ClaimPage(Page, frozen=True):
     state: PageState
     topics: Sequence[Topic]
     features: Sequence[PageFeature]
-    # Whether the session may see the details of the claim.
+    # True if the session may see the details of the claim.
     shows_all: bool
-    # Whether the merchant offers a way to pay.
+    # True if the merchant offers a way to pay.
     can_pay: bool
     can_dispute: bool
-    # Whether the page offers to report that the reader is not the debtor, because the claim was
+    # True if the page offers to report that the reader is not the debtor, because the claim was
     # opened with a message alone.
     offers_not_me: bool
     currency: str
@@ -90,7 +90,7 @@ class ClaimPage(Page, frozen=True):
     # Empty if the session may not see them.
     items: Sequence[PageItem]
     payments: Sequence[PaymentFacts]
-    # Whether the debtor is not a company. Only consumers are shown what a debt collector must
+    # True if the debtor is not a company. Only consumers are shown what a debt collector must
     # disclose about its fees.
     is_consumer: bool
     # The sum of the fees, or 0 if the session may not see the items.
@@ -143,7 +143,7 @@ class WithheldPage(Page, frozen=True):
     dispute_id: UUID
     case_number: str
     opened_on: date
-    # Whether the address that this reader was contacted at is on the suppression list.
+    # True if the address that this reader was contacted at is on the suppression list.
     is_address_suppressed: bool
     can_take_back: bool
 

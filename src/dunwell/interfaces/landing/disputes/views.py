@@ -52,7 +52,7 @@ class QuestionsState(msgspec.Struct, frozen=True, gc=False):
     faults: Sequence[Fault] = ()
     refusals: Sequence[FileRefusal] = ()
     overtaking: Fields | None = None
-    # Whether the form belonged to a session that was replaced.
+    # True if the form belonged to a session that was replaced.
     is_stale: bool = False
 
     @property
@@ -66,9 +66,9 @@ class ReasonsPage(Page, frozen=True):
     template: ClassVar[str] = "dispute.html"
 
     reasons: Sequence[ShownReason]
-    # Whether more reasons are available after verification.
+    # True if more reasons are available after verification.
     has_more: bool
-    # Whether the limit of disputes is reached.
+    # True if the limit of disputes is reached.
     is_full: bool
 
 
@@ -102,9 +102,9 @@ class SentDisputePage(Page, frozen=True):
     case_number: str
     state: DisputeState
     ended_claim: bool | None
-    # Whether the claim is on hold for the dispute.
+    # True if the claim is on hold for the dispute.
     is_stopped: bool
-    # Whether the claim stays on hold after the answer, and until when, if that is known.
+    # True if the claim stays on hold after the answer; and until when, if that is known.
     is_resting: bool
     rests_until: date | None
     opened_on: date
@@ -122,7 +122,7 @@ class SentDisputePage(Page, frozen=True):
     currency: str
     # The undisputed part, if it can be paid while the dispute is open.
     undisputed_cents: int | None
-    # Whether the session may change the dispute.
+    # True if the session may change the dispute.
     is_theirs: bool
     can_withdraw: bool
     max_files: int
