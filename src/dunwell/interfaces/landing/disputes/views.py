@@ -104,7 +104,7 @@ class SentDisputePage(Page, frozen=True):
     ended_claim: bool | None
     # True if the claim is on hold for the dispute.
     is_stopped: bool
-    # True if the claim stays on hold after the answer; and until when, if that is known.
+    # True if the claim stays on hold after the answer, and the end of the hold if it is known.
     is_resting: bool
     rests_until: date | None
     opened_on: date

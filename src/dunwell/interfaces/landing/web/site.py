@@ -83,8 +83,9 @@ class EndedPage(Page, frozen=True):
     template: ClassVar[str] = "ended.html"
 
     reason: str
-    # True if what was entered is saved, and if the page's address contains what was chosen.
+    # True if what was entered is saved.
     is_kept: bool = False
+    # True if the page's address contains what was chosen.
     is_carried: bool = False
     # The submitted texts, shown to the reader who has just sent them.
     typed: Sequence[str] = ()
