@@ -103,7 +103,7 @@ async def apply_installation(
 
     `secrets`: the contents of the secret files, by the names of `list_secret_files`. Raises
     EditConflict if another file was applied at the same moment, ValidationError if a delivery
-    provider that is in use would disappear.
+    provider that is in use would be removed or moved.
     """
     async with resources.database.transaction() as tx:
         current = await lock_installation(tx)

@@ -46,8 +46,8 @@ class EndpointAlerts:
         self._undelivered_metrics = UndeliveredMetrics()
 
     async def run_once(self) -> int:
-        """Log and report failing endpoints, and update the metrics. Return how many endpoints were
-        logged or reported."""
+        """Log failing endpoints, notify merchants of failures and recoveries, and update the
+        metrics. Return how many endpoints were logged or reported."""
         logged = await self._log_failing()
         notified = await self._notify_merchants()
         await self._update_metrics()

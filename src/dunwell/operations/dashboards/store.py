@@ -331,8 +331,10 @@ class ContactSelection(msgspec.Struct, frozen=True, gc=False):
         return (self.providers, self.since, self.limit, WITHDRAWN_REASON)
 
 
-async def list_sent(tx: Connection, selection: ContactSelection) -> Mapping[str, ArrivalFigures]:
-    """Return figures of the delivery providers that sent something."""
+async def count_arrivals(
+    tx: Connection, selection: ContactSelection
+) -> Mapping[str, ArrivalFigures]:
+    """Count sent, delivered and failed contacts of each delivery provider that sent any."""
     rows = await tx.fetch(_COUNT_SENT, *selection.values)
     return {
         row["provider"]: ArrivalFigures(row["sent"], row["delivered"], row["failed"])
@@ -340,10 +342,10 @@ async def list_sent(tx: Connection, selection: ContactSelection) -> Mapping[str,
     }
 
 
-async def list_deliveries(
+async def count_arrivals_by_destination(
     tx: Connection, selection: ContactSelection, limit: int
 ) -> Sequence[DestinationFigures]:
-    """Return figures of the destinations, those with most failures first."""
+    """Count the same for each destination, those with most failures first."""
     rows = await tx.fetch(_COUNT_DELIVERIES, *selection.values, limit)
     return [
         DestinationFigures(
