@@ -41,6 +41,7 @@ class BaseBackup(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A base backup. Any moment from `ended_at` on can be restored with the log from
     `start_segment` on."""
 
+    # The versions of Dunwell, of its schema and of PostgreSQL.
     dunwell: str
     schema: str
     server: str
