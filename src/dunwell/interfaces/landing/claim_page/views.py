@@ -14,7 +14,7 @@ from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.offers import ModalityOffer
 from dunwell.contact.escalation.forecast.forecast import Announcement
-from dunwell.core.claims.states import HoldKind
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.core.files.upload import AttachedFile, render_download_name
 from dunwell.interfaces.landing.claim_page.next_steps import NextSteps, describe_next
 from dunwell.interfaces.landing.claim_page.other_claims import OtherClaimOfDebtor
@@ -68,6 +68,8 @@ class ClaimPage(Page, frozen=True):
     template: ClassVar[str] = "claim.html"
 
     state: PageState
+    # True if the claim was archived while an amount was owed: the merchant decides about it.
+    is_archived_unpaid: bool
     topics: Sequence[Topic]
     features: Sequence[PageFeature]
     # True if the session may see the details of the claim.
@@ -208,10 +210,10 @@ def describe_claim(
     pause = find_hold(facts, HoldKind.PAUSE, now)
     return ClaimPage(
         state=state,
+        is_archived_unpaid=facts.status is Status.ARCHIVED and facts.outstanding_cents > 0,
         topics=list_topics(facts, state, opened.modality, now),
         features=configuration.landing_page.features,
-        shows_all=shows_all,
-        can_pay=can_pay, can_dispute=can_dispute(facts),
+        shows_all=shows_all, can_pay=can_pay, can_dispute=can_dispute(facts),
         offers_not_me=can_dispute(facts) and is_opened_by_message_alone(opened.session),
         currency=facts.currency, timezone=timezone, reference=facts.reference_number,
         initials=render_initials(facts),

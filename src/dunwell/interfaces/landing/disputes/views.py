@@ -24,6 +24,7 @@ from dunwell.cases.disputes.reasons import (
     list_questions,
     needs_message,
 )
+from dunwell.core.claims.states import ACTIVE
 from dunwell.interfaces.landing.disputes.receive_form import FileRefusal
 from dunwell.interfaces.landing.disputes.store import DisputeWithFiles
 from dunwell.interfaces.landing.disputes.submit_dispute import can_dispute
@@ -102,6 +103,8 @@ class SentDisputePage(Page, frozen=True):
     case_number: str
     state: DisputeState
     ended_claim: bool | None
+    # True if the claim has ended or is paid.
+    is_closed: bool
     # True if the claim is on hold for the dispute.
     is_stopped: bool
     # True if the claim stays on hold after the answer, and the end of the hold if it is known.
@@ -182,6 +185,7 @@ def describe_dispute(
         case_number=render_case_number(dispute.dispute_id),
         state=dispute.state,
         ended_claim=dispute.ended_claim,
+        is_closed=opened.facts.status not in ACTIVE,
         is_stopped=dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
         is_resting=_is_resting(dispute, opened),
         rests_until=_find_hold_end(dispute, opened),

@@ -85,7 +85,7 @@ def compose_receipt(
 def _describe_reversal(translate: Callable[[str], str], facts: PageClaim) -> str:
     if is_closed(facts):
         return translate("This payment was returned.")
-    return translate("This payment was returned. The amount is open again.")
+    return translate("This payment was returned. The amount is outstanding again.")
 
 
 def _describe_rest(translate: Callable[[str], str], outstanding_cents: int) -> str:
