@@ -196,7 +196,7 @@ JOB_ROW_REASONS: Labels = {
     "ENDED": LazyText("paid, archived or withdrawn"),
     "DISPUTED": LazyText("disputed"),
     "UNCHANGED": LazyText("no change needed"),
-    "OTHER_CURRENCY": LazyText("workflow has a currency other than the claim’s"),
+    "OTHER_CURRENCY": LazyText("workflow and claim have different currencies"),
     "REFUSED": LazyText("refused"),
     "RIGHT_LOST": LazyText("the user who started this job no longer has permission"),
     "ERROR": LazyText("internal error"),
