@@ -1,4 +1,4 @@
-"""Guards for handlers of pages about an opened claim, which run only in a live session.  Requests
+"""Guards for handlers of pages about an opened claim, which run only in a live session. Requests
 whose address names no claim are redirected to the claim that the browser opened last.
 """
 
