@@ -1,4 +1,4 @@
-"""At most two large JSON bodies are in memory at a time, and none while it is being received."""
+"""A large JSON body is spooled to disk while it is received. At most two are in memory at once."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ _SMALL = b"a" * 256 * 1024
 _LARGE = b"a" * (256 * 1024 + 1)
 
 
-class LargeBodyRequest:
+class BodyRequest:
     """A request of a merchant that is processed until `ending` is set."""
 
     def __init__(self, bodies: LargeBodies, body: bytes, merchant_id: int = 1) -> None:
@@ -50,7 +50,7 @@ async def bodies() -> AsyncIterator[LargeBodies]:
     assert UPLOADS.held_bytes == 0
 
 
-async def _is_read(sender: LargeBodyRequest) -> bool:
+async def _is_read(sender: BodyRequest) -> bool:
     try:
         await asyncio.wait_for(sender.read.wait(), 0.3)
     except TimeoutError:
@@ -61,8 +61,8 @@ async def _is_read(sender: LargeBodyRequest) -> bool:
 async def test_two_large_bodies_are_in_memory_and_a_merchant_without_one_is_served_next(
     bodies: LargeBodies,
 ) -> None:
-    one, two, three = [LargeBodyRequest(bodies, _LARGE) for _ in range(3)]
-    other = LargeBodyRequest(bodies, _LARGE, merchant_id=2)
+    one, two, three = [BodyRequest(bodies, _LARGE) for _ in range(3)]
+    other = BodyRequest(bodies, _LARGE, merchant_id=2)
     senders = [one, two, three, other]
     async with asyncio.TaskGroup() as running:
         tasks = []
@@ -80,9 +80,9 @@ async def test_two_large_bodies_are_in_memory_and_a_merchant_without_one_is_serv
 
 async def test_small_bodies_do_not_wait(bodies: LargeBodies) -> None:
     senders = [
-        LargeBodyRequest(bodies, _LARGE),
-        LargeBodyRequest(bodies, _LARGE),
-        LargeBodyRequest(bodies, _SMALL),
+        BodyRequest(bodies, _LARGE),
+        BodyRequest(bodies, _LARGE),
+        BodyRequest(bodies, _SMALL),
     ]
     async with asyncio.TaskGroup() as running:
         for each in senders:
@@ -93,8 +93,8 @@ async def test_small_bodies_do_not_wait(bodies: LargeBodies) -> None:
 
 
 async def test_a_large_body_occupies_no_slot_while_it_is_received(bodies: LargeBodies) -> None:
-    slow = [LargeBodyRequest(bodies, _LARGE + bytes(2 * _MIB)) for _ in range(4)]
-    quick = LargeBodyRequest(bodies, _LARGE)
+    slow = [BodyRequest(bodies, _LARGE + bytes(2 * _MIB)) for _ in range(4)]
+    quick = BodyRequest(bodies, _LARGE)
     async with asyncio.TaskGroup() as running:
         for each in slow:
             running.create_task(each.run())
@@ -108,12 +108,14 @@ async def test_a_large_body_occupies_no_slot_while_it_is_received(bodies: LargeB
             each.ending.set()
 
 
-async def test_a_merchant_may_be_sending_a_quarter_of_a_gibibyte(bodies: LargeBodies) -> None:
+async def test_a_merchant_that_is_sending_a_quarter_of_a_gibibyte_is_refused_more(
+    bodies: LargeBodies,
+) -> None:
     UPLOADS.count(255 * _MIB, 1)
     try:
         with pytest.raises(RateLimited):
-            await LargeBodyRequest(bodies, bytes(2 * _MIB)).run()
-        other = LargeBodyRequest(bodies, bytes(2 * _MIB), merchant_id=2)
+            await BodyRequest(bodies, bytes(2 * _MIB)).run()
+        other = BodyRequest(bodies, bytes(2 * _MIB), merchant_id=2)
         other.ending.set()
         assert len(await other.run()) == 2 * _MIB
     finally:

@@ -105,7 +105,8 @@ async def test_a_closed_claim_shows_no_amount_but_the_contact(
 
     page = await landing.browser.get("/claim")
 
-    assert "abgeschlossen" in page.text
+    assert "wird hier nicht mehr bearbeitet" in page.text
+    assert ("entscheidet, wie es weitergeht" in page.text) == (status == "ARCHIVED")
     assert not re.search(r"\d,\d\d|€", page.text)
     assert 'href="tel:+49401234560"' in page.text
     assert "/claim/pay" not in page.text

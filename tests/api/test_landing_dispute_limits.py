@@ -90,7 +90,7 @@ async def test_after_five_disputes_in_thirty_days_the_page_shows_a_phone_number(
     page = await landing.browser.get("/claim/dispute?lang=en")
 
     assert refused.headers["Location"] == "/claim/dispute?lang=en"
-    assert "You have sent five disputes in the last 30 days." in page.text
+    assert "You have submitted five disputes in the last 30 days." in page.text
     assert "/claim/dispute/NOT_MY_DEBT" not in page.text
     clock.advance(timedelta(days=31))
     await landing.open()
@@ -109,8 +109,8 @@ async def test_a_link_alone_does_not_show_an_amount_entered_in_another_session(
 
     page = await landing.browser.get("/claim?lang=en")
 
-    assert "You sent us a dispute on" in full.text
-    assert "You sent us a dispute on" in page.text
+    assert "You disputed this claim on" in full.text
+    assert "You disputed this claim on" in page.text
     assert "92.40" not in page.text
 
 

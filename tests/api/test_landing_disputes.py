@@ -257,7 +257,7 @@ async def test_a_dispute_is_withdrawn_after_a_confirmation(landing: LandingHarne
     ("outcome", "end_claim", "text"),
     [
         (ACCEPTED, None, "The claim has been withdrawn, and you do not have to pay."),
-        (ACCEPTED, False, "The claim page shows the amount that is still open."),
+        (ACCEPTED, False, "The claim page shows the amount that is still outstanding."),
         (REJECTED, None, "We have checked it. The claim remains open."),
     ],
 )
@@ -275,6 +275,22 @@ async def test_the_page_shows_the_answer_and_its_text(
     assert "We &lt;looked&gt; into it" in page.text
     assert "/withdraw" not in page.text
     assert 'type="file"' not in page.text
+
+
+async def test_the_rejected_dispute_of_a_closed_claim_asks_for_nothing(
+    landing: LandingHarness,
+) -> None:
+    path = await _dispute(landing)
+    await landing.payments.end_claim("ARCHIVED")
+    [opened] = await read_disputes(landing.payments.harness, landing.claim_id)
+    await resolve(landing.payments.harness, opened, REJECTED)
+
+    page = await landing.browser.get(f"{path}?lang=en")
+    claim = await landing.browser.get("/claim?lang=en")
+
+    assert "the claim is closed in any case" in page.text
+    assert "We do not agree with your dispute." in " ".join(claim.text.split())
+    assert "remains open" not in page.text + claim.text
 
 
 async def test_a_link_alone_shows_the_case_but_no_text(landing: LandingHarness) -> None:

@@ -164,7 +164,7 @@ async def test_after_a_change_of_address_no_other_claims_are_listed(
     )
     shown = await landing.browser.get(f"{page.url.path}?lang=en")
     assert "INV-2" not in shown.text
-    assert "There are no other open amounts" in shown.text
+    assert "There are no other outstanding amounts" in shown.text
 
 
 async def test_other_claims_stay_open_in_extended_sessions_for_eight_hours(
@@ -190,7 +190,7 @@ async def _is_not_listed(landing: LandingHarness, other: int) -> None:
     token = read_hidden(page.text, page.url.path.replace("/others", "/end?lang=en"))["token"]
     answer = await landing.browser.post(f"{page.url.path}/{other}", token=token)
     assert "INV-2" not in page.text
-    assert "There are no other open amounts" in page.text
+    assert "There are no other outstanding amounts" in page.text
     assert answer.status_code == 404
     assert len(await landing.accesses()) == 1
 

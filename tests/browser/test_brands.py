@@ -31,7 +31,7 @@ _HEBREW = """
 msgid ""
 msgstr "Content-Type: text/plain; charset=utf-8\\nLanguage: he\\n"
 
-msgid "Your open amount with %(name)s"
+msgid "Your outstanding amount with %(name)s"
 msgstr "הסכום הפתוח שלך אצל %(name)s"
 
 msgid "Still to pay"

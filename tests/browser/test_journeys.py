@@ -19,7 +19,7 @@ async def test_from_a_link_that_asks_for_a_fact_over_a_part_payment_to_the_saved
         await debtor.expect_text("This does not match our records")
         await debtor.fill("Postal code of your address", "20095")
         await debtor.press("Show the details")
-        await debtor.expect_heading("Your open amount with %(name)s")
+        await debtor.expect_heading("Your outstanding amount with %(name)s")
         await debtor.press("Pay now")
         await debtor.fill("Amount", "500")
         await debtor.press("Pay this amount")
@@ -90,4 +90,4 @@ async def test_a_dead_link_leads_to_a_new_link(setting: Setting, way: Way) -> No
         await debtor.go(await read_sent_link(debtor.site))
         await debtor.press("Show the details")
 
-        await debtor.expect_heading("Your open amount with %(name)s")
+        await debtor.expect_heading("Your outstanding amount with %(name)s")

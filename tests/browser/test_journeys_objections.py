@@ -28,7 +28,7 @@ async def test_a_dispute_with_files_is_sent_extended_and_withdrawn(
         names = await debtor.visit.page.locator(".files li").all_inner_texts()
         number = await debtor.visit.page.locator(".facts .number").inner_text()
         await debtor.press("Back to the claim")
-        await debtor.expect_text("You sent us a dispute on %(day)s.")
+        await debtor.expect_text("You disputed this claim on %(day)s.")
         await expect(debtor.visit.page.locator(".notice .number")).to_have_text(number)
         await debtor.press("See it, add files or withdraw it")
         await debtor.press("Withdraw my dispute")

@@ -198,7 +198,7 @@ async def _publish(clerk: PortalClerk) -> None:
     await clerk.press("Save in draft")
     await clerk.press("Review & publish")
     await clerk.press("Publish")
-    await clerk.press("Settings: what is still missing")
+    await clerk.press("Settings: check whether anything is missing")
     await clerk.expect_text("Setup complete: claims can be created")
 
 

@@ -74,6 +74,11 @@ FAULTS = (
         ["tests/usecases/test_book_movements.py"],
     ),
     Fault(
+        12, "the contacts of a paid claim stay planned", "cases/payments/record_payment.py",
+        "    if statuses[0] is Status.COLLECTED:\n", "    if statuses[0] is None:\n",
+        ["tests/engine/test_paid_in_time.py"],
+    ),
+    Fault(
         13, "timers that a standstill forgets", "contact/escalation/schedule.py",
         "        return FeeAdded(step)\n",
         "        if (now - due_at).days > 1:\n"

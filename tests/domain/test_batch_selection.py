@@ -5,7 +5,7 @@ from itertools import chain, combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.accounts.merchants.request_sets import WaitingRequest, split_next_batch
+from dunwell.platform.request_batcher import WaitingRequest, split_next_batch
 
 ROOM = 10
 LINES = st.lists(

@@ -39,6 +39,24 @@ def test_the_doctor_names_the_tls_mode_that_verifies_the_server(
     assert ("sslmode=verify-full" in (finding.remedy or "")) is (mark == "note")
 
 
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("disable", "sslmode=disable neither encrypts nor verifies the server"),
+        ("prefer", "sslmode=prefer may not encrypt, and does not verify the server"),
+    ],
+)
+def test_a_tls_mode_without_encryption_is_reported_for_a_database_on_this_machine(
+    mode: str, words: str
+) -> None:
+    url = f"postgresql://dunwell:geheim@127.0.0.1/dunwell?sslmode={mode}"
+
+    finding = check_tls(load_settings({**PRODUCTION, "DUNWELL_DATABASE_URL": url}))
+
+    assert finding.mark == "note"
+    assert words in finding.words
+
+
 def test_a_database_on_this_machine_needs_no_tls() -> None:
     url = "postgresql:///dunwell?host=/run/postgresql"
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.core.events.webhooks.endpoint import FailingEndpoint, UndeliveredEvents, render_origin
+from dunwell.core.events.webhooks.endpoint import ReportedEndpoint, UndeliveredEvents, render_origin
 from dunwell.core.events.webhooks.health.metrics import MAX_LABELS, OTHERS, compute_labels
 from dunwell.operations.alerts.alert_emails import render_webhook_email
 from tests.support.merchants import AT_NOON
@@ -13,10 +13,10 @@ from tests.support.merchants import AT_NOON
 _RAISED = UUID(int=int(AT_NOON.timestamp() * 1000) << 80)
 
 
-def an_endpoint(number: int, status: int | None = 503) -> FailingEndpoint:
+def an_endpoint(number: int, status: int | None = 503) -> ReportedEndpoint:
     url = f"https://user:secret@erp{number}.example:8443/hooks?key=secret"
     error = None if status else "timed out"
-    return FailingEndpoint(7, UUID(int=number), url, AT_NOON, status=status, error=error)
+    return ReportedEndpoint(7, UUID(int=number), url, AT_NOON, status=status, error=error)
 
 
 def test_only_the_first_endpoints_have_their_own_label() -> None:

@@ -136,11 +136,11 @@ def test_items_are_a_table_in_html_and_aligned_lines_in_plain_text() -> None:
 
 def test_items_within_a_line_are_reported_and_listed() -> None:
     parsed = parse_markdown("You owe {{ items }}.")
-    assert parsed.has_items_in_line
+    assert parsed.has_inline_items
     assert fill(parsed.text, _USUAL) == (
         "You owe Original amount RE-2026-1 €1,234.56, Reminder fee €2.50."
     )
-    assert not parse_markdown("You owe\n\n{{ items }}").has_items_in_line
+    assert not parse_markdown("You owe\n\n{{ items }}").has_inline_items
 
 
 def test_a_subject_is_one_line_without_markup() -> None:

@@ -192,6 +192,12 @@ def test_an_sms_notice_is_one_part_of_plain_characters(facts: Facts) -> None:
         assert (parts.alphabet, parts.count) == ("GSM-7", 1)
 
 
+def test_the_sms_about_the_rejected_dispute_of_a_closed_claim_says_that_it_is_closed() -> None:
+    text = write(replace(ANSWER, is_closed=True), "en", "SMS").body_text
+    assert "The claim is closed in any case." in text
+    assert "remains open" not in text
+
+
 def test_a_name_with_typographic_characters_does_not_add_sms_parts() -> None:
     name = "\u201eNord\u00a0Wind\u201c \u2013 Schuhe\u2026"
     text = write(CodeFacts(), channel="SMS", name=name).body_text

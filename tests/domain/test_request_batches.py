@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from dunwell.accounts.merchants.request_sets import RequestBatcher
 from dunwell.platform.database.database import DatabaseAway
 from dunwell.platform.errors import InvalidRequest
+from dunwell.platform.request_batcher import RequestBatcher
 
 
 class ScriptedAnswers:

@@ -41,14 +41,14 @@ def find_codes(edited: ScenarioEdit) -> list[tuple[str, str]]:
 def test_a_claim_stays_at_a_step_that_is_kept() -> None:
     edited = edit((1, 9, 3, 4, 5), {3: 2, 4: 1})
     assert edited.moves == {}
-    assert edited.words == ['step 9 "Step 9" added: 3 claims are past it and do not run it']
+    assert edited.effects == ['step 9 "Step 9" added: 3 claims are past it and do not run it']
     assert list(edited.removed) == [2]
 
 
 def test_a_claim_at_a_removed_step_continues_after_the_steps_it_has_run() -> None:
     edited = edit((1, 2, 4, 5), {3: 1})
     assert edited.moves == {3: 4}
-    assert edited.words == ['1 claim at step 3 "Step 3" continues at step 4 "Step 4"']
+    assert edited.effects == ['1 claim at step 3 "Step 3" continues at step 4 "Step 4"']
 
 
 def test_a_claim_continues_at_the_step_that_replaces_its_own() -> None:
@@ -58,7 +58,7 @@ def test_a_claim_continues_at_the_step_that_replaces_its_own() -> None:
 def test_a_claim_at_the_end_continues_at_an_appended_step() -> None:
     edited = edit((1, 2, 3, 4, 5, 9), {None: 2})
     assert edited.moves == {None: 9}
-    assert edited.words == ['2 claims after the last step continue at step 9 "Step 9"']
+    assert edited.effects == ['2 claims after the last step continue at step 9 "Step 9"']
 
 
 def test_a_claim_whose_last_step_is_removed_is_at_the_end() -> None:

@@ -88,7 +88,7 @@ async def test_a_worker_keeps_the_lease_of_a_contact_whose_channel_is_slow(
     assert sent_messages.calls.total() == 1
 
 
-async def test_the_contacts_of_a_killed_worker_are_taken_over_after_twenty_seconds(
+async def test_the_contacts_of_a_cancelled_worker_are_taken_over_after_its_lease(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await plan_one(resources, clock, "EMAIL")

@@ -68,7 +68,7 @@ async def test_a_changed_fee_applies_when_its_step_runs(
     [claim_id] = await harness.create()
     await harness.run()
     saved = await edit(harness, REMINDER, WEEK, {**FEE, "value": "777"}, CHECKPOINT, LAST_WAIT)
-    assert (saved.is_changed, saved.words) == (True, [])
+    assert (saved.is_changed, saved.effects) == (True, [])
     await harness.run_until(clock.now() + 7 * DAY)
     events = await harness.events(claim_id)
     assert [event["type"] for event in events] == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED"]
@@ -84,7 +84,7 @@ async def test_a_claim_at_a_removed_step_continues_with_the_next_step_at_the_sam
     due_at = clock.now() + 7 * DAY
     assert await load_position(harness, claim_id) == (3, due_at, "IN_PROCESS")
     saved = await edit(harness, REMINDER, WEEK, CHECKPOINT, LAST_WAIT)
-    assert saved.words == ['1 claim at step 3 "Dunning fee" continues at step 4 "Ask the ERP"']
+    assert saved.effects == ['1 claim at step 3 "Dunning fee" continues at step 4 "Ask the ERP"']
     assert await load_position(harness, claim_id) == (4, due_at, "IN_PROCESS")
     await harness.run_until(due_at)
     assert await list_event_types(harness, claim_id) == ["ESCALATED", "CHECKPOINT_REACHED"]

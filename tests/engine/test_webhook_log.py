@@ -185,7 +185,7 @@ async def test_a_delivery_is_shown_with_all_attempts_and_its_body(outbox: Outbox
         view = await get_delivery(outbox.work(tx), endpoint_id, event.event_id)
 
     assert view.body == event.body
-    assert [(each.number, each.status, each.answer) for each in view.attempts] == [
+    assert [(each.number, each.status, each.response) for each in view.attempts] == [
         (1, 500, "said"), (2, 204, "said"),
     ]  # fmt: skip
 

@@ -70,7 +70,7 @@ def _read_blocks() -> list[str]:
 
 
 def test_the_readmes_commands_create_a_claim_and_deliver_its_webhooks(shell: Shell) -> None:
-    started, applied, created, moved = _read_blocks()
+    started, applied, receive, created, moved = _read_blocks()
     setup, up = started.splitlines()
     assert setup == "make setup"
     port = re.search(r"API=http://127\.0\.0\.1:(\d+)/", created)
@@ -78,14 +78,13 @@ def test_the_readmes_commands_create_a_claim_and_deliver_its_webhooks(shell: She
     up_output, events = shell.folder / "up.log", shell.folder / "receiver.log"
     with shell.keep(f"{up} --port {port[1]}", up_output):
         wait_until(lambda: "ready http" in up_output.read_text(), "Dunwell to start")
-        *apply, receive = applied.splitlines()
-        report = shell.run("\n".join(apply))
+        report = shell.run(applied)
         secrets = {name: re.search(rf"\b{name}_\S+", report) for name in ("dwc", "dws", "whsec")}
         for name, found in secrets.items():
             assert found, (name, report)
             receive = receive.replace(f"{name}_...", found[0])
             created = created.replace(f"{name}_...", found[0])
-        receiver = receive.replace("$PORT", apply[0].removeprefix("PORT="))
+        receiver = receive.replace("$PORT", applied.splitlines()[0].removeprefix("PORT="))
         with shell.keep(receiver, events):
             wait_until(lambda: "listening" in events.read_text(), "the receiver to start")
             token, _, answer = shell.run(created).partition("\n")

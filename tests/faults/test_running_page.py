@@ -220,7 +220,7 @@ async def test_pgbouncer_in_transaction_mode_works_as_documented(
             asyncio.run(owned.run_sql(jit))
             asyncio.run(reconnect(pooler, again))
             output = find_pooler(run(f"{script}dunwell doctor || true"))
-            assert output == "ok    pooler       in transaction mode, as configured"
+            assert output == "ok    pooler       there is one, and the database URL names it"
 
     await asyncio.to_thread(try_it)
 

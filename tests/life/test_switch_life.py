@@ -76,7 +76,8 @@ async def both_merchants(
 
 
 async def run_until(both_merchants: tuple[ObservedMerchant, ObservedMerchant], day: int) -> None:
-    """Run engines and dispatchers for both merchants."""
+    """Run engines and dispatchers. They serve both merchants, so the channel of the first harness
+    gets the messages of both."""
     await both_merchants[0].harness.run_until(START + timedelta(days=day))
 
 
@@ -109,4 +110,5 @@ async def test_claims_continue_unchanged_after_the_switch_to_workflows(
     assert await switched.list_history() == await stayed.list_history()
     types = [event["type"] for event in await switched.harness.events(switched.plain)]
     assert types == ["ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED", "ESCALATED", "ARCHIVED"]
+    # Two messages for each of the two claims of both merchants.
     assert len(switched.harness.channels[0].sent) == 8

@@ -9,10 +9,10 @@ from dunwell.contact.sending.batches.release_batches import WITHDRAWN_REASON
 from dunwell.operations.alerts.store import load_observations
 from dunwell.operations.dashboards.store import (
     ContactSelection,
+    count_arrivals,
+    count_arrivals_by_destination,
     list_backlogs,
-    list_deliveries,
     list_failures,
-    list_sent,
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
@@ -48,8 +48,8 @@ async def harness(module_resources: Resources, lasting_clock: MovableClock) -> H
 
 async def read_figures(tx: Connection, harness: Harness) -> list[object]:
     looked = ContactSelection(["post", "other"], harness.clock.now() - timedelta(days=1), MOST)
-    deliveries = await list_deliveries(tx, looked, 100)
-    sent = await list_sent(tx, looked)
+    deliveries = await count_arrivals_by_destination(tx, looked, 100)
+    sent = await count_arrivals(tx, looked)
     assert sum(each.sent.sent for each in deliveries) == sent["post"].sent == MOST
     failures = await list_failures(tx, looked, 100)
     assert sum(each.messages for each in failures) == sent["post"].failed
@@ -89,6 +89,6 @@ async def test_withdrawn_contacts_count_neither_as_sent_nor_as_failed(harness: H
             harness.merchant.merchant_id, WITHDRAWN_REASON,
         )  # fmt: skip
         looked = ContactSelection(["print"], now - timedelta(days=1), MOST)
-        assert await list_sent(tx, looked) == {}
-        assert await list_deliveries(tx, looked, 100) == []
+        assert await count_arrivals(tx, looked) == {}
+        assert await count_arrivals_by_destination(tx, looked, 100) == []
         assert await list_failures(tx, looked, 100) == []

@@ -244,7 +244,7 @@ async def test_a_reason_with_control_characters_is_not_sent_to_the_debtor(
     fields = {**read_fields((await clerk.get(path)).text), "outcome": "reject"}
     refused = await clerk.post(path, {**fields, "reason": "Three rates\x85 at most"})
     assert refused.status_code == 422
-    assert "This text contains a character that cannot be printed." in refused.text
+    assert "This text contains an invisible control character. Remove it." in refused.text
     assert "Three rates" in refused.text
     [row] = await portal_data.harness.rows(
         "SELECT state FROM payment_modalities WHERE merchant_id = $1"

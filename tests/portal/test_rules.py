@@ -293,6 +293,16 @@ async def test_users_can_change_different_rules_at_the_same_time(
     assert [rule.active for rule in (await read(harness)).edited.rules] == [True, False, True]
 
 
+async def test_the_default_is_said_to_be_assigned_only_if_there_is_one(
+    clerk: Clerk, harness: Harness
+) -> None:
+    await save_draft(harness, default=None)
+    assert "every new claim is assigned" not in plain((await clerk.get("/rules")).text)
+    await save_draft(harness, default="Friendly")
+    page = plain((await clerk.get("/rules")).text)
+    assert "Once it is published, every new claim is assigned the default workflow" in page
+
+
 async def test_the_default_is_not_changed_after_a_conflict(clerk: Clerk, harness: Harness) -> None:
     page = (await clerk.get("/rules")).text
     form = read_fields(page[page.index("rules/default") - 60 :])

@@ -147,7 +147,7 @@ async def test_after_a_conflict_over_a_text_both_texts_are_shown(
         ({"body": " ", "subject": "S"}, "Please fill this in."),
         ({"body": "Text", "subject": ""}, "Please fill this in."),
         ({"body": "a" * 20_001, "subject": "S"}, "The text is too long."),
-        ({"body": "Text\x07", "subject": "S"}, "character that cannot be printed"),
+        ({"body": "Text\x07", "subject": "S"}, "invisible control character"),
     ],
 )
 async def test_an_invalid_text_is_reported_and_stays_in_the_form(

@@ -214,7 +214,7 @@ async def test_a_new_workflow_has_one_message_or_copies_another_workflow(
     clerk: Clerk, harness: Harness, at: str
 ) -> None:
     page = await clerk.submit("/workflows", name="Premium", first="First reminder", wait="To pay")
-    assert "Never published. Publishes as v1.0." in page.text
+    assert "Not published yet. The first version will be v1.0." in page.text
     assert "There is no template with this name yet." in page.text
     # The debtor has two weeks to pay before the claim is archived.
     assert "To pay" in page.text

@@ -86,7 +86,7 @@ async def test_a_comment_with_control_characters_is_refused_and_shown_again(
     fields = read_publication((await clerk.get(f"{at}/publish")).text)
     refused = await clerk.post(f"{at}/publish", {**fields, "comment": f"Postage{control} rose"})
     assert refused.status_code == 422
-    assert "This text contains a character that cannot be printed." in refused.text
+    assert "This text contains an invisible control character. Remove it." in refused.text
     assert "rose" in refused.text
     assert await version_of(harness, at) == "v1.0"
 
@@ -100,7 +100,7 @@ async def test_a_colleagues_changes_must_be_ticked_as_reviewed(
     fields = read_publication(shown.text)
     page = await clerk.post(f"{at}/publish", fields)
     assert page.status_code == 409
-    assert "Select the changes of each colleague that you want to publish." in page.text
+    assert "All changes are published together. Tick the box for each colleague." in page.text
     assert await version_of(harness, at) == "v1.0"
     key = shown.text.partition('name="agreed" value="')[2].partition('"')[0]
     done = await clerk.follow(await clerk.post(f"{at}/publish", {**fields, "agreed": key}))

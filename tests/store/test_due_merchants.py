@@ -8,7 +8,7 @@ from dunwell.cases.modalities.store import list_merchants_to_check
 from dunwell.contact.escalation.contacts.store import list_channels_with_contacts
 from dunwell.contact.escalation.store import list_merchants_with_due_claims
 from dunwell.contact.messages.ledger.store import list_merchants_to_seal
-from dunwell.core.claims.store import list_ended_holds
+from dunwell.core.claims.store import list_claims_with_ended_holds
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
@@ -58,7 +58,7 @@ async def test_without_due_work_only_sandbox_merchants_are_read(
         explaining = Explaining(tx)
         assert await list_merchants_with_due_claims(explaining, now, 0, 50) == []
         assert await list_channels_with_contacts(explaining, now, (0, "EMAIL"), [], 50) == []
-        assert await list_ended_holds(explaining, now, None, 50) == {}
+        assert await list_claims_with_ended_holds(explaining, now, None, 50) == {}
         assert await list_merchants_to_check(explaining, now, None) == []
         # Only the merchant's own rows wait for their seal.
         assert len(await list_merchants_to_seal(explaining)) == 1 + is_sandbox
@@ -66,7 +66,9 @@ async def test_without_due_work_only_sandbox_merchants_are_read(
         assert await list_merchants_with_due_claims(tx, later, 0, 50) == [
             harness.merchant.merchant_id
         ]
-        assert [*await list_ended_holds(tx, later, None, 50)] == [harness.merchant.merchant_id]
+        assert [*await list_claims_with_ended_holds(tx, later, None, 50)] == [
+            harness.merchant.merchant_id
+        ]
 
 
 async def test_a_sandbox_with_an_earlier_clock_causes_no_work(

@@ -207,7 +207,7 @@ ATTACKS: Mapping[str, tuple[Attack, set[int]]] = {
     "claims": (send_claims, {200}),
     "trailers": (send_trailers, {431}),
     # The responses are not read.
-    "requests ahead": (send_pipelined_requests, set()),
+    "pipelined requests": (send_pipelined_requests, set()),
 }
 
 

@@ -74,7 +74,7 @@ WITH model AS (
     FROM generate_series(1, {size}) n
     RETURNING workflow_id
 ), scenarios AS (
-    INSERT INTO scenarios (merchant_id, workflow_id, copy_version_id, created_at)
+    INSERT INTO scenarios (merchant_id, workflow_id, reserved_version_id, created_at)
     SELECT {merchant_id}, made.workflow_id, gen_random_uuid(), '{now}'
     FROM made, model
     WHERE model.state = 'SCENARIO'

@@ -330,12 +330,12 @@ _STANDS = {
 }
 _REST = [
     MovingStatement(
-        claims_store._LIST_ENDED_HOLDS, (NOW, None, 10), _HELD, "holds", "claim_id",
+        claims_store._LIST_CLAIMS_WITH_ENDED_HOLDS, (NOW, None, 10), _HELD, "holds", "claim_id",
         _STANDS,
         answers="claim_id", whose="ALL",
     ),
     MovingStatement(
-        claims_store._LIST_ENDED_HOLDS, (NOW, FIRST, 10), _HELD, "holds", "claim_id",
+        claims_store._LIST_CLAIMS_WITH_ENDED_HOLDS, (NOW, FIRST, 10), _HELD, "holds", "claim_id",
         _STANDS,
         answers="claim_id", case="of one merchant",
     ),

@@ -141,7 +141,7 @@ NOT_ONE_MERCHANTS = _name({
         batches_store._SAVE_STATUSES,
         sending_store._COUNT_BY_MESSAGE,
         batches_store._FIND, batches_store._LIST_UNFINISHED,
-        batches_store._LIST_WITHDRAWN,
+        batches_store._LIST_TO_WITHDRAW,
         batches_store._SAVE,
         batches_store._RENEW,
         batches_store._LEASE,

@@ -111,7 +111,7 @@ async def test_a_logo_is_converted_for_mail_programs_once(
     assert (await applying.apply()).changes == []
 
 
-async def test_a_wide_logo_is_no_wider_than_a_phone(applying: Applying) -> None:
+async def test_a_wide_logo_is_at_most_560_pixels_wide(applying: Applying) -> None:
     wide = SVG.replace(b"0 0 9 9", b"0 0 900 9")
     (applying.path.parent / "logo.svg").write_bytes(wide)
     await applying.apply()

@@ -32,10 +32,10 @@ def write(path: Path, document: dict[str, Any]) -> Path:
 async def test_a_scenario_is_saved_listed_shown_and_saved_unchanged(
     dunwell: CommandLine, harness: Harness, file: Path, tmp_path: Path
 ) -> None:
-    words = ("scenario", "save", "nordwind", "Standard", str(file))
-    done = dunwell.run(*words, "--description", "One reminder.", "--json")
+    arguments = ("scenario", "save", "nordwind", "Standard", str(file))
+    done = dunwell.run(*arguments, "--description", "One reminder.", "--json")
     created = json.loads(done.stdout)
-    assert (created["isNew"], created["isChanged"], created["words"]) == (True, True, [])
+    assert (created["isNew"], created["isChanged"], created["effects"]) == (True, True, [])
     [listed] = json.loads(dunwell.run("scenario", "list", "nordwind", "--json").stdout)
     assert (listed["id"], listed["name"], listed["description"], listed["activeClaims"]) == (
         created["scenarioId"], "Standard", "One reminder.", 0,

@@ -59,7 +59,7 @@ async def test_a_scenario_is_stored_with_the_ids_of_its_workflow_copy(harness: H
     )
     assert (scenario.name, scenario.description) == ("Standard", "One reminder.")
     assert scenario.definition == a_definition()
-    assert len({scenario.workflow_id, scenario.copy_version_id, scenario.version_id}) == 3
+    assert len({scenario.workflow_id, scenario.reserved_version_id, scenario.version_id}) == 3
     assert await audited(harness) == [("scenario.create", f"scenario:{saved.scenario_id}")]
 
 
@@ -71,8 +71,8 @@ async def test_an_edit_changes_only_the_version_id(harness: Harness) -> None:
     assert (saved.is_new, saved.is_changed) == (False, True)
     assert (after.definition, after.description) == (TEXTS, "One reminder.")
     assert after.version_id != before.version_id
-    assert (after.scenario_id, after.workflow_id, after.copy_version_id) == (
-        before.scenario_id, before.workflow_id, before.copy_version_id,
+    assert (after.scenario_id, after.workflow_id, after.reserved_version_id) == (
+        before.scenario_id, before.workflow_id, before.reserved_version_id,
     )  # fmt: skip
     rows = await harness.rows("SELECT state FROM workflow_versions WHERE merchant_id = $1")
     assert [row["state"] for row in rows] == ["SCENARIO"]

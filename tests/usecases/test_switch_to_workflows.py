@@ -44,7 +44,7 @@ async def test_each_scenario_becomes_a_workflow_with_the_same_name(harness: Harn
     assert (report.merchant_id, report.key) == (harness.merchant.merchant_id, "nordwind")
     assert report.scenarios == [
         SwitchedScenario(
-            scenario.scenario_id, name, scenario.workflow_id, "v1.0", scenario.copy_version_id,
+            scenario.scenario_id, name, scenario.workflow_id, "v1.0", scenario.reserved_version_id,
             is_default, claims,
         )
         for scenario, name, is_default, claims in (
@@ -55,7 +55,7 @@ async def test_each_scenario_becomes_a_workflow_with_the_same_name(harness: Harn
         current = await load_current(work.tx, work.merchant_id, other.workflow_id)
     assert current is not None
     assert (current.version_id, current.name, current.definition) == (
-        other.copy_version_id, "v1.0", OTHER,
+        other.reserved_version_id, "v1.0", OTHER,
     )  # fmt: skip
 
 

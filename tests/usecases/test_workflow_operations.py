@@ -261,7 +261,7 @@ async def test_a_workflow_in_use_cannot_be_deleted_and_its_uses_are_listed(
             now=work.now, changes=(),
         )  # fmt: skip
         await work.tx.execute(
-            "INSERT INTO scenarios (merchant_id, scenario_id, workflow_id, copy_version_id,"
+            "INSERT INTO scenarios (merchant_id, scenario_id, workflow_id, reserved_version_id,"
             " created_at) VALUES ($1, 7, $2, $3, $4)",
             work.merchant_id, view.id, view.version_id, work.now,
         )  # fmt: skip

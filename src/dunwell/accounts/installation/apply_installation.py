@@ -77,8 +77,9 @@ _MAX_NAMED_MERCHANTS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class AppliedInstallation:
-    """The number of the revision in force, and the changes as lines of text."""
+class InstallationChanges:
+    """The changes that were applied or would be, as lines of text, and the number of the revision
+    in force."""
 
     revision: int
     changes: list[str]
@@ -86,7 +87,7 @@ class AppliedInstallation:
 
 async def plan_installation(
     resources: Resources, new: Installation, secrets: Mapping[str, bytes] = _NO_SECRETS
-) -> AppliedInstallation:
+) -> InstallationChanges:
     """Return what applying the file would change. Raises ValidationError."""
     async with resources.database.connection() as connection:
         current = await load_installation(connection)
@@ -94,12 +95,12 @@ async def plan_installation(
         await _check_used_providers(connection, current.installation, after)
         changes = list_changes(current.installation, after)
         changes += await _list_changed_secrets(resources, connection, secrets)
-    return AppliedInstallation(current.number, changes)
+    return InstallationChanges(current.number, changes)
 
 
 async def apply_installation(
     resources: Resources, new: Installation, secrets: Mapping[str, bytes] = _NO_SECRETS
-) -> AppliedInstallation:
+) -> InstallationChanges:
     """Apply the file and record the change in the audit log.
 
     `secrets`: the contents of the secret files, by the names of `list_secret_files`. Raises
@@ -113,7 +114,7 @@ async def apply_installation(
         changes = list_changes(current.installation, after)
         changes += await _list_changed_secrets(resources, tx, secrets)
         if not changes:
-            return AppliedInstallation(current.number, changes)
+            return InstallationChanges(current.number, changes)
         revision = InstallationRevision(current.number + 1, after)
         is_saved = await save_installation(
             tx, revision, applied_at=resources.clock.now(), applied_by=_APPLIED_BY
@@ -127,7 +128,7 @@ async def apply_installation(
         await delete_other_secrets(tx, list(list_secret_files(after)))
         act = _build_audit_row(current.installation, revision)
         await save_installation_audit(tx, act, resources.clock.now(), resources.ids)
-    return AppliedInstallation(revision.number, changes)
+    return InstallationChanges(revision.number, changes)
 
 
 async def _check_used_providers(tx: Connection, before: Installation, after: Installation) -> None:

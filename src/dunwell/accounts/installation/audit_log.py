@@ -1,5 +1,5 @@
-"""The installation's audit log. Entries are written in the transaction of the change that they
-record, and listed by time and subject, newest first."""
+"""The installation's audit log. Its entries are written in the transaction of the change that they
+record. Also the entry and the filter that it shares with the audit logs of merchants."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -62,6 +62,7 @@ class AuditEntry(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=
     actor_id: str | None
     action: str
     subject: str
+    # Empty in the installation's log.
     details: Mapping[str, Any] = {}
     # The changed fields. None for entries that were written before fields were recorded.
     before: Mapping[str, Any] | None

@@ -71,8 +71,8 @@ class CurrentInstallation:
             _log.warning("untrusted proxy forwards", proxy=peer)
 
     async def read(self) -> None:
-        """Load the file if it has a new revision. While the database is unavailable or not
-        migrated, the loaded values stay."""
+        """Load the file if it has a new revision, and save the untrusted proxies that were found.
+        While the database is unavailable or not migrated, the loaded values stay."""
         try:
             async with self._resources.database.connection() as connection:
                 revision = await load_installation(connection)

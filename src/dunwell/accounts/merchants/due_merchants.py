@@ -1,5 +1,5 @@
-"""SQL that lists the merchants with due rows. While nothing is due, it reads one index over all
-merchants and no merchant. Pure."""
+"""SQL that lists the merchants with due rows. While nothing is due, it reads one index of each
+table and the sandboxes, whatever the number of other merchants. Pure."""
 
 from typing import NamedTuple
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 
 class Right(StrEnum):
-    """A permission that can be granted on its own."""
+    """A permission. Roles and scopes are sets of permissions."""
 
     # Claims and everything about them: messages, payments, disputes, payment plans, events,
     # workflows.

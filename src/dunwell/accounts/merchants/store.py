@@ -1,5 +1,5 @@
 """The SQL of merchants, credentials, tokens, rate limits, and the responses stored for idempotency
-keys. Configurations are parsed once per process and revision.
+keys. Configurations are parsed once per process and revision, except by `load_merchants_page`.
 """
 
 import hashlib

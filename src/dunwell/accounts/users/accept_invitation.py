@@ -68,7 +68,7 @@ class OpenInvitation:
 @dataclass(frozen=True, slots=True)
 class InvitationForm:
     """The submitted form. `opener`: the secret of the browser that opened the link. `randomness`:
-    SECRET_BYTES bytes for the session."""
+    `session_rules.SECRET_BYTES` bytes for the session."""
 
     link: str
     opener: str
@@ -134,7 +134,7 @@ async def accept_with_app(
             work.tx, user.user_id, factor_id=factor_id, step=step, now=work.now
         )
         await save_password(work.tx, user.user_id, password_hash, work.now)
-        return await _open_first_session(work, user.user_id, form, "TOTP")
+        return await _open_session_by_link(work, user.user_id, form, "TOTP")
 
 
 async def start_passkey_registration(
@@ -170,7 +170,7 @@ async def accept_with_passkey(
             return InvitationFault.PASSKEY
         await _use_invitation(work, form.link)
         await save_joined(work.tx, user_id, work.now)
-        return await _open_first_session(work, user_id, form, "PASSKEY")
+        return await _open_session_by_link(work, user_id, form, "PASSKEY")
 
 
 async def register_passkey(
@@ -202,9 +202,11 @@ async def register_passkey(
     return await save_new_passkey(work.tx, work.ids.new(work.now), passkey, work.now)
 
 
-async def _open_first_session(
+async def _open_session_by_link(
     work: UserWork, user_id: UUID, form: InvitationForm, factor: str
 ) -> OpenedSession:
+    """Open a session and create recovery codes. The use of a reset link is recorded as "user.join"
+    too."""
     work = replace(work, actor=build_visitor_actor(user_id, form.visitor.host))
     await save_user_audit(work, "user.join", user_id, after={"factor": factor})
     opened = await open_session(

@@ -77,8 +77,8 @@ async def invite_user(work: UserWork, new: NewUser, randomness: bytes) -> Invita
 
 
 async def reset_user(work: UserWork, user_id: UUID, randomness: bytes) -> Invitation:
-    """Delete the user's password, second factors, recovery codes and sessions, and create a link to
-    set up new ones. Raises InsufficientScope, NotFound, InvalidState."""
+    """Delete the user's password, second factors and recovery codes, end all sessions, and create a
+    link to set up new ones. Raises InsufficientScope, NotFound, InvalidState."""
     work.require(Right.PEOPLE)
     await _lock_local_user(work, user_id)
     await delete_password(work.tx, user_id)

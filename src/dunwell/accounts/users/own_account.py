@@ -56,8 +56,8 @@ from dunwell.platform.text.translation import LazyText
 
 @dataclass(frozen=True, slots=True)
 class UserAccount:
-    """`codes_left`: the number of unused recovery codes. `new_network_sign_ins`: those of the last
-    90 days."""
+    """`codes_left`: the number of unused recovery codes. `new_network_sign_ins`: the latest
+    sign-ins from new networks."""
 
     user: User
     sessions: Sequence[ShownSession]

@@ -122,7 +122,7 @@ async def lock_user(tx: Connection, user_id: UUID) -> User | None:
 
 
 async def find_user(tx: Connection, email: str) -> User | None:
-    """Return the user, also a deactivated one."""
+    """Return the user with this e-mail address, or None. A deactivated user no longer has one."""
     return _build_user(await tx.fetchrow(_FIND, fold_email(email)))
 
 
@@ -166,6 +166,7 @@ async def save_profile(tx: Connection, user_id: UUID, name: str, language: str) 
 
 
 async def save_password(tx: Connection, user_id: UUID, password_hash: str, now: datetime) -> None:
+    """Save the new password. The user has then joined, and a lock of the second factor ends."""
     await tx.execute(_SAVE_HASH, user_id, password_hash, now)
 
 

@@ -18,7 +18,6 @@ from dunwell.accounts.installation.delivery_providers import (
     KannelProvider,
     TwilioProvider,
 )
-from dunwell.accounts.merchants.request_sets import RequestBatcher
 from dunwell.adapters.channels.gateway import ForgedRequest
 from dunwell.adapters.channels.kannel import channel as kannel
 from dunwell.adapters.channels.twilio import channel as twilio
@@ -30,6 +29,7 @@ from dunwell.contact.sending.store import count_reports, save_reports
 from dunwell.platform.errors import NotFound, RateLimited
 from dunwell.platform.http.addresses import get_visitor_network
 from dunwell.platform.http.requests import read_body, request_id_of
+from dunwell.platform.request_batcher import RequestBatcher
 from dunwell.platform.resources import Resources
 from dunwell.platform.security_events import log_security_event
 
@@ -43,7 +43,7 @@ class GatewayRequest(ABC):
     @abstractmethod
     def parse_report(self, reference: Reference | None, reference_text: str) -> Report | None:
         """Return the delivery report, or None if it is not a final one. `reference` is the one in
-        the address, None if it is not valid."""
+        the address, None if it is not valid; `reference_text` is its text in lower case."""
 
     @abstractmethod
     def parse_incoming(self) -> ReceivedSms: ...
@@ -131,7 +131,7 @@ class _TwilioRequest(GatewayRequest):
     def parse_report(
         self,
         reference: Reference | None,
-        reference_text: str,  # noqa: ARG002 - the signature proves it
+        reference_text: str,  # noqa: ARG002 - the signature covers the address
     ) -> Report | None:
         return twilio.parse_report(self.name, reference, self.pairs, self.raw)
 

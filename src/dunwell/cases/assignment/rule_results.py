@@ -107,7 +107,9 @@ RULE_OUTCOMES: Mapping[RuleOutcome, LazyText] = {
     RuleOutcome.SKIPPED_DEACTIVATED: LazyText("skipped: its workflow is deactivated"),
     RuleOutcome.SKIPPED_DELETED: LazyText("skipped: its workflow is deleted"),
     RuleOutcome.SKIPPED_UNPUBLISHED: LazyText("skipped: its workflow was never published"),
-    RuleOutcome.SKIPPED_CURRENCY: LazyText("skipped: its workflow has a different currency"),
+    RuleOutcome.SKIPPED_CURRENCY: LazyText(
+        "skipped: its workflow and the claim have different currencies"
+    ),
     RuleOutcome.NOT_REACHED: LazyText("not reached"),
 }
 _OBSTACLES = {

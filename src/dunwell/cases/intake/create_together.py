@@ -12,7 +12,6 @@ import asyncpg
 from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.accounts.merchants.request_sets import RequestBatcher
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.check_claims import RejectedSubmission
 from dunwell.cases.intake.create_claims import (
@@ -22,6 +21,7 @@ from dunwell.cases.intake.create_claims import (
     create_requests,
 )
 from dunwell.cases.intake.submission import ClaimSubmission
+from dunwell.platform.request_batcher import RequestBatcher
 from dunwell.platform.resources import Resources
 
 # Larger requests are not shared, because the others would wait for all their claims.

@@ -200,7 +200,8 @@ class Engine:
         self._last_merchant_id = 0
 
     async def run_once(self) -> int:
-        """Run one set for each merchant in rotation and return the number of decided steps."""
+        """Run one set for each of the next merchants with due claims, in rotation, and return the
+        number of decided steps."""
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
             merchant_ids = await list_merchants_with_due_claims(

@@ -322,7 +322,7 @@ class SuppressionFilter:
     until: datetime | None = None
 
 
-# The digest also depends on the channel.
+# The digest alone identifies an entry, because it also depends on the channel.
 SUPPRESSIONS: ListedTable[SuppressionFilter, bytes, SuppressionEntry] = ListedTable(
     name="suppressions",
     table="suppressions",

@@ -108,23 +108,25 @@ class RecipientUnreachable:
     reason: Literal["SUPPRESSED", "NO_CHANNEL"]
 
 
-def decide_limit(sent_at: Sequence[datetime], now: datetime) -> NoticeLimitReached | None:
-    """Check the limit of a claim.
+def decide_limit(requested_at: Sequence[datetime], now: datetime) -> NoticeLimitReached | None:
+    """Return the limit of a claim if it is reached, otherwise None.
 
-    sent_at: when notices of this kind were requested for the claim.
+    requested_at: when notices of this kind were requested for the claim.
     """
-    again_at = _find_next_allowed(sent_at, MAX_PER_HOUR, HOUR, now)
+    again_at = _find_next_allowed(requested_at, MAX_PER_HOUR, HOUR, now)
     return NoticeLimitReached(again_at) if again_at else None
 
 
-def decide_address_limit(sent_at: Sequence[datetime], now: datetime) -> NoticeLimitReached | None:
-    """Check the limits of an address.
+def decide_address_limit(
+    requested_at: Sequence[datetime], now: datetime
+) -> NoticeLimitReached | None:
+    """Return the limit of an address that is reached, otherwise None.
 
-    sent_at: when notices that satisfy `is_awaited` were requested to this address, for any claim.
-    """
+    requested_at: when notices that satisfy `is_awaited` were requested to this address, for any
+    claim."""
     ends = (
-        _find_next_allowed(sent_at, MAX_PER_ADDRESS_PER_HOUR, HOUR, now),
-        _find_next_allowed(sent_at, MAX_PER_ADDRESS_PER_DAY, DAY, now),
+        _find_next_allowed(requested_at, MAX_PER_ADDRESS_PER_HOUR, HOUR, now),
+        _find_next_allowed(requested_at, MAX_PER_ADDRESS_PER_DAY, DAY, now),
     )
     again_at = max((end for end in ends if end), default=None)
     return NoticeLimitReached(again_at) if again_at else None
@@ -183,10 +185,10 @@ def respects_contact_stop(kind: NoticeKind) -> bool:
 
 
 def _find_next_allowed(
-    sent_at: Sequence[datetime], most: int, within: timedelta, now: datetime
+    requested_at: Sequence[datetime], most: int, within: timedelta, now: datetime
 ) -> datetime | None:
     """Return when there is room for one more, or None if there is room now."""
-    counted = sorted(at for at in sent_at if at > now - within)
+    counted = sorted(at for at in requested_at if at > now - within)
     return None if len(counted) < most else counted[-most] + within
 
 

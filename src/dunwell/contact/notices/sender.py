@@ -71,7 +71,7 @@ log = structlog.get_logger(__name__)
 
 
 class HandedOverNotice:
-    """Implements `sending.sender.HandedOverSet` for a single notice."""
+    """Implements `sending.sender.HandedOverPart` for a single notice."""
 
     def __init__(
         self, resources: Resources, printer: LetterPrinter, merchant: Merchant,
@@ -228,9 +228,9 @@ class NoticeSender(Sender[HandedOverNotice]):
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
-        """Create a sender. Starts its own letter printer unless `printer` is given."""
+        """`printer`: the letter printer to use, None to create one. The sender closes it."""
         channel_adapters = Adapters(adapters, find_provider)
-        # The printer starts its processes with the first letter.
+        # A printer starts its processes with the first letter.
         self._printer = printer or LetterPrinter(1, fonts=resources.settings.fonts)
         queue = _NoticeQueue(resources, self._printer, channel_adapters)
         super().__init__(

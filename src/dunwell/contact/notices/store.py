@@ -99,7 +99,7 @@ RETURNING n.merchant_id, n.notice_id, n.claim_id, n.kind, n.channel, n.recipient
     is_still_due=NOTICES.has_ended("$1", "n."),
     hold=NOTICES.hold("$3", "$2"),
 )
-# Uses primary keys, as do the next two statements.
+# Uses the primary key, as does the next statement.
 _LOCK = """
 SELECT claim_id, kind, channel, state
 FROM debtor_notices
@@ -186,8 +186,8 @@ async def list_request_times(
 async def has_recent_notice(
     tx: Connection, merchant_id: int, addressee: Addressee, kind: NoticeKind, since: datetime
 ) -> bool:
-    """Return whether a notice of a kind was sent to this address of a locked claim and has not
-    failed."""
+    """Return whether a notice of a kind was requested for this address of a locked claim and has
+    not failed."""
     found: bool = await tx.fetchval(
         _HAS_RECENT,
         merchant_id,

@@ -104,6 +104,6 @@ async def _open_work(resources: Resources, tx: Connection, merchant_id: int) -> 
 
 
 async def sweep_old_sms(resources: Resources) -> int:
-    """Delete messages that are as old as deleted delivery reports."""
+    """Delete messages that are older than `_KEPT_FOR`."""
     async with resources.database.transaction() as tx:
         return await sweep_sms(tx, resources.clock.now() - _KEPT_FOR, _SET_SIZE)

@@ -20,7 +20,8 @@ log = structlog.get_logger(__name__)
 async def suppress_refused_addresses(
     work: Work, keys: KeyRing, refused: Iterable[tuple[Channel, str, Permanent]]
 ) -> None:
-    """Suppress the unreachable addresses. The claims must be locked.
+    """Suppress the unreachable addresses, and log refusals of our sender. The claims must be
+    locked.
 
     refused: channel, recipient and answer.
     """

@@ -1,5 +1,5 @@
-"""Send the messages of queues. Each is sent at most once, unless its channel can be called
-again."""
+"""Send the messages of queues. No call of a channel is repeated, unless the channel sends one
+message per id however often it is called."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
@@ -65,8 +65,9 @@ async def retry_briefly(write: Callable[[], Awaitable[object]]) -> None:
 Item = TypeVar("Item")
 
 
-class HandedOverSet(Protocol[Item]):
-    """The messages of one merchant that were committed as handed over under one lease."""
+class HandedOverPart(Protocol[Item]):
+    """A part of a set: messages of one merchant that were committed as handed over under one
+    lease."""
 
     @property
     def merchant(self) -> Merchant: ...
@@ -99,7 +100,7 @@ class HandedOverSet(Protocol[Item]):
 class MessageCall(Generic[Item]):
     """One item whose channel is being called."""
 
-    def __init__(self, handed_over: HandedOverSet[Item], item: Item) -> None:
+    def __init__(self, handed_over: HandedOverPart[Item], item: Item) -> None:
         self.item = item
         # True from the call of the channel on: the message may have been sent.
         self.has_begun = False
@@ -158,7 +159,7 @@ class RunningSet(Generic[SetKey]):
 
     @property
     def lingers(self) -> bool:
-        """Return whether the set only waits for recipients that take long to answer."""
+        """Return whether the set only waits for channel calls that take long."""
         return self._called_at is not None and monotonic() - self._called_at >= _LINGER_SECONDS
 
     def begin_calls(self, count: int) -> None:
@@ -186,7 +187,7 @@ class SendQueue(Protocol[SetKey]):
     ) -> StartedSets[SetKey]:
         """Start at most `free_slots` due sets, in addition to the running ones."""
 
-    def hand_over(self, key: SetKey) -> AsyncIterator[HandedOverSet[Any]]:
+    def hand_over(self, key: SetKey) -> AsyncIterator[HandedOverPart[Any]]:
         """Yield the parts of a set that share a lease. The next part starts when the previous one
         has its outcomes. A set ends after a part that lingered."""
 
@@ -276,7 +277,7 @@ class Sender(Generic[SetKey]):
                 running.prepare_next_part()
         return settled
 
-    async def _send(self, running: RunningSet[SetKey], handed_over: HandedOverSet[Any]) -> int:
+    async def _send(self, running: RunningSet[SetKey], handed_over: HandedOverPart[Any]) -> int:
         lease = LeaseRenewals(handed_over.lease)
 
         async def renew(connection: Connection, until: datetime) -> None:
@@ -297,7 +298,7 @@ class Sender(Generic[SetKey]):
                 raise
 
     async def _settle_all(
-        self, running: RunningSet[SetKey], handed_over: HandedOverSet[Any],
+        self, running: RunningSet[SetKey], handed_over: HandedOverPart[Any],
         calls: dict[asyncio.Task[ChannelAnswer], MessageCall[Any]],
     ) -> int:  # fmt: skip
         """Record answers as they arrive. Answers that cannot be recorded block no others; the first
@@ -319,7 +320,7 @@ class Sender(Generic[SetKey]):
 
     async def _cancel_calls(
         self,
-        handed_over: HandedOverSet[Any],
+        handed_over: HandedOverPart[Any],
         calls: Mapping[asyncio.Task[ChannelAnswer], MessageCall[Any]],
     ) -> None:
         """Record the known answers and release the items that were not called. All others may have
@@ -328,9 +329,9 @@ class Sender(Generic[SetKey]):
             return
         for task in calls:
             task.cancel()
-        ended, running = await asyncio.wait(calls, timeout=_CANCEL_SECONDS)
-        if running:
-            log.error("calls ignore their cancellation", count=len(running))
+        ended, unfinished = await asyncio.wait(calls, timeout=_CANCEL_SECONDS)
+        if unfinished:
+            log.error("calls ignore their cancellation", count=len(unfinished))
         known: list[tuple[Any, ChannelAnswer]] = []
         for task in ended:
             call = calls[task]
@@ -342,7 +343,7 @@ class Sender(Generic[SetKey]):
             await retry_briefly(lambda: self._settle(handed_over, known, []))
 
     async def _settle(
-        self, handed_over: HandedOverSet[Item], answers: Sequence[tuple[Item, Any]],
+        self, handed_over: HandedOverPart[Item], answers: Sequence[tuple[Item, Any]],
         failures: list[Exception],
     ) -> int:  # fmt: skip
         """Record answers in one transaction; if that fails, record each in its own, so that a
@@ -361,7 +362,7 @@ class Sender(Generic[SetKey]):
         return sum([await self._settle(handed_over, [each], failures) for each in answers])
 
     async def _settle_once(
-        self, handed_over: HandedOverSet[Item], answers: Sequence[tuple[Item, Any]]
+        self, handed_over: HandedOverPart[Item], answers: Sequence[tuple[Item, Any]]
     ) -> int:
         async with self._resources.database.transaction() as tx:
             return await handed_over.record_answers(tx, answers)

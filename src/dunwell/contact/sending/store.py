@@ -131,7 +131,8 @@ async def count_reports(tx: Connection, references: Collection[Reference]) -> Co
 
 
 async def count_unmatched_reports(tx: Connection, since: datetime, limit: int) -> int:
-    """Count the reports since an instant that match no message, up to `limit`."""
+    """Count the reports that name no known message: those that matched none since an instant, and
+    those that were not processed yet. Each of the two is counted up to `limit`."""
     count: int = await tx.fetchval(_COUNT_UNMATCHED, since, limit)
     return count
 
@@ -183,7 +184,7 @@ async def save_report_outcomes(
 
 
 async def sweep_reports(tx: Connection, before: datetime, limit: int) -> int:
-    """Delete old reports and return their number."""
+    """Delete old reports that have a final outcome, and return their number."""
     return int((await tx.execute(_SWEEP_REPORTS, before, limit)).split()[-1])
 
 

@@ -27,8 +27,8 @@ from dunwell.platform.errors import EditConflict, NotFound
 
 
 async def lock_claim_of_merchant(work: Work, claim_id: int) -> LockedClaim:
-    """Lock the claim until the transaction ends. A use case locks the claim before it locks
-    anything else. Raises NotFound."""
+    """Lock the claim until the transaction ends. A use case locks the claim before any other row of
+    it. Raises NotFound."""
     claim = await lock_claim(work.tx, work.merchant_id, claim_id)
     if claim is None:
         raise _build_not_found(claim_id)
@@ -105,7 +105,7 @@ class ClaimView:
     # The active holds.
     holds: Sequence[Hold]
     assignment: CurrentAssignment | None
-    # None while a contact is in progress, on hold, and after the claim has ended.
+    # None while a contact is in progress, while the claim is on hold, and after it has ended.
     next_step_at: datetime | None
     created_at: datetime
     updated_at: datetime

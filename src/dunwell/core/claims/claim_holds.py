@@ -17,7 +17,7 @@ from dunwell.core.claims.states import ACTIVE, Hold, HoldKind, check_new_hold
 from dunwell.core.claims.store import (
     lift_active_holds,
     lift_ended_holds,
-    list_ended_holds,
+    list_claims_with_ended_holds,
     load_holds,
     save_hold,
     save_hold_end,
@@ -59,8 +59,8 @@ async def open_hold(
 async def lift_hold(
     work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID | None = None
 ) -> None:
-    """Lift the claim's holds of this kind, or only `hold_id`. Nothing changes if there is none.
-    Raises NotFound."""
+    """Lift the claim's holds of this kind, or only `hold_id`. If there is none, only an audit entry
+    is written. Raises NotFound."""
     await lock_claim_of_merchant(work, claim_id)
     await lift_active_holds(
         work.tx, work.merchant_id, claim_id=claim_id, kind=kind, now=work.now, hold_id=hold_id
@@ -110,8 +110,8 @@ async def pause_claim(
 
 
 async def resume_claim(work: Work, claim_id: int) -> None:
-    """Lift all pauses, no matter who opened them. Other holds stay. Nothing changes without a
-    pause. Raises NotFound."""
+    """Lift all pauses, no matter who opened them. Other holds stay. Without a pause, only an
+    audit entry is written. Raises NotFound."""
     work.require(Right.CHANGE_CLAIMS)
     await lift_hold(work, claim_id, HoldKind.PAUSE)
 
@@ -129,7 +129,9 @@ async def expire_holds(resources: Resources, merchant_id: int | None = None) -> 
     """End expired holds of at most _BATCH_SIZE claims, of one merchant or of all, and return the
     number of claims."""
     async with resources.database.connection() as connection:
-        ended = await list_ended_holds(connection, resources.clock.now(), merchant_id, _BATCH_SIZE)
+        ended = await list_claims_with_ended_holds(
+            connection, resources.clock.now(), merchant_id, _BATCH_SIZE
+        )
     claim_count = 0
     for owner_id, claim_ids in ended.items():
         try:

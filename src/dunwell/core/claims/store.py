@@ -15,7 +15,7 @@ from dunwell.core.claims.states import Hold, HoldKind, Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
-# This lock is taken before all others. Uses the primary key.
+# Locked before all other rows of the claim. Uses the primary key.
 _LOCK_CLAIM = """
 SELECT claim_id, reference_number, currency, status, status_before_collected
 FROM claims
@@ -95,7 +95,8 @@ class ClaimRecord(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def next_step_at(self) -> datetime | None:
-        """None while a contact is in progress, on hold, and after the claim has ended."""
+        """Return None while a contact is in progress, while the claim is on hold, and after it has
+        ended."""
         return None if self.held else self.due_at
 
 
@@ -217,7 +218,7 @@ SET held = EXISTS (SELECT FROM holds h
 WHERE c.merchant_id = $1 AND c.claim_id IN (SELECT claim_id FROM lifted)
 """
 # Uses holds_end_anywhere, then holds_end.
-_LIST_ENDED_HOLDS = compose(
+_LIST_CLAIMS_WITH_ENDED_HOLDS = compose(
     """
 SELECT due.merchant_id, h.claim_id
 FROM {due} due
@@ -317,13 +318,13 @@ async def lift_holds_of_claims(
     await tx.execute(_LIFT_OF_CLAIMS, merchant_id, list(claim_ids), list(kinds), now)
 
 
-async def list_ended_holds(
+async def list_claims_with_ended_holds(
     tx: Connection, now: datetime, merchant_id: int | None, limit: int
 ) -> dict[int, list[int]]:
-    """Return the claims with expired holds by the merchants' clocks: merchant id -> claim ids. Uses
-    holds_end."""
+    """Return the claims with holds that have expired by their merchants' clocks, as claim ids by
+    merchant id."""
     found: dict[int, list[int]] = {}
-    for row in await tx.fetch(_LIST_ENDED_HOLDS, now, merchant_id, limit):
+    for row in await tx.fetch(_LIST_CLAIMS_WITH_ENDED_HOLDS, now, merchant_id, limit):
         found.setdefault(row["merchant_id"], []).append(row["claim_id"])
     return found
 

@@ -13,7 +13,7 @@ from dunwell.platform.database.sql import compose
 
 @dataclass(frozen=True, slots=True)
 class EventPosition:
-    """The position after the event that this transaction wrote under this id."""
+    """The position directly after an event, given by the transaction that wrote it and its id."""
 
     written_by: int
     event_id: UUID

@@ -1,6 +1,6 @@
-"""Identify a file by its content and rewrite it without active content and metadata: image
-metadata, scripts, launch actions and embedded files of PDFs. Runs in the child process of
-`inspection`. Pure."""
+"""Identify a file by its content and rewrite it: an image without its metadata, a PDF without its
+active content (scripts, launch actions, embedded files). A PDF keeps its metadata. Runs in the
+child process of `inspection`. Pure."""
 
 import contextlib
 import io
@@ -33,11 +33,11 @@ def clean_image(content: bytes, content_type: str) -> bytes:
     with Image.open(io.BytesIO(content), formats=(name,)) as image:
         _check_pixels(image)
         image.load()
-        options = _WRITERS[content_type](image, content)
+        options = _OPTION_BUILDERS[content_type](image, content)
         # Keeps the orientation, so that a photograph of a letter does not lie on its side.
         orientation = image.getexif().get(_ORIENTATION)
         if isinstance(orientation, int) and orientation in range(2, 9):
-            options["exif"] = _keep_orientation(orientation)
+            options["exif"] = _build_orientation_exif(orientation)
         # A transparent colour is part of the pixels. Everything else is dropped.
         kept = {key: value for key, value in image.info.items() if key == "transparency"}
         image.info.clear()
@@ -54,23 +54,23 @@ def _check_pixels(image: Any) -> None:
         raise build_file_refusal(f"The image has more than {MAX_PIXELS:,} pixels; make it smaller.")
 
 
-def _keep_orientation(orientation: int) -> Any:
+def _build_orientation_exif(orientation: int) -> Any:
     exif = Image.Exif()
     exif[_ORIENTATION] = orientation
     return exif
 
 
-def _write_jpeg(image: Any, _: bytes) -> dict[str, Any]:
+def _build_jpeg_options(image: Any, _: bytes) -> dict[str, Any]:
     # Pillow reads a JPEG that contains a second image as the format MPO, for which "keep" is not
     # available.
     return {"quality": "keep" if image.format == "JPEG" else _QUALITY}
 
 
-def _write_png(image: Any, _: bytes) -> dict[str, Any]:
+def _build_png_options(image: Any, _: bytes) -> dict[str, Any]:
     return {"compress_level": 6 if _is_small(image) else 1}
 
 
-def _write_webp(image: Any, content: bytes) -> dict[str, Any]:
+def _build_webp_options(image: Any, content: bytes) -> dict[str, Any]:
     is_lossless = content[12:16] == b"VP8L" and _is_small(image)
     return {"quality": _QUALITY, "lossless": is_lossless, "method": 2 if _is_small(image) else 0}
 
@@ -80,7 +80,11 @@ def _is_small(image: Any) -> bool:
     return bool(width * height <= _WELL_COMPRESSED_PIXELS)
 
 
-_WRITERS = {JPEG: _write_jpeg, PNG: _write_png, WEBP: _write_webp}
+_OPTION_BUILDERS = {
+    JPEG: _build_jpeg_options,
+    PNG: _build_png_options,
+    WEBP: _build_webp_options,
+}
 
 
 MAX_OBJECTS = 100_000
@@ -105,7 +109,9 @@ _LINK = re.compile(rb"(https?://|mailto:|tel:)", re.IGNORECASE)
 
 
 def clean_pdf(pdf: pikepdf.Pdf) -> bytes:
-    """Return the rewritten document. Raises UnsupportedMediaType if its streams are too large."""
+    """Return the rewritten document. Raises UnsupportedMediaType for more than MAX_OBJECTS
+    objects, a picture with more than MAX_PICTURE_PIXELS pixels, or streams that unpack to more than
+    MAX_UNPACKED_BYTES."""
     if len(pdf.objects) > MAX_OBJECTS:
         raise build_file_refusal(
             f"The PDF has more than {MAX_OBJECTS:,} objects; print it to a new one."
@@ -177,9 +183,10 @@ def _check_picture(stream: Any) -> None:
 
 
 def _count_unpacked(stream: Any, limit_bytes: int) -> int:
-    """Return the uncompressed size of the stream. Raises UnsupportedMediaType above `limit_bytes`.
+    """Return how many bytes the stream's outer Deflate layers unpack to, all of them together.
+    Raises UnsupportedMediaType above `limit_bytes`.
 
-    Only Deflate compresses a thousandfold. It can be applied several times.
+    Other filters are not unpacked: only Deflate compresses a thousandfold.
     """
     filters = stream.get("/Filter", [])
     names = (
@@ -259,7 +266,9 @@ def _find_content_type(content: bytes) -> str | None:
 
 def _clean_pdf(content: bytes) -> bytes:
     if b"%%EOF" not in content[-_PDF_TAIL_BYTES:]:
-        raise build_file_refusal("The PDF does not end where its end mark is.")
+        raise build_file_refusal(
+            "The PDF has no end mark (%%EOF) at its end; it may be incomplete."
+        )
     try:
         with pikepdf.open(io.BytesIO(content)) as pdf:
             count = len(pdf.pages)

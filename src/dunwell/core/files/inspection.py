@@ -44,7 +44,7 @@ class Inspector:
         return (await self.clean(content)).content_type
 
     async def clean(self, content: bytes | FileContent, key: Hashable = "") -> InspectionResult:
-        """Return the rewritten file without active content. `key`: the sender.
+        """Return the file as `cleaning.clean_file` rewrites it. `key`: the sender.
 
         Raises UnsupportedMediaType, RateLimited, Unavailable.
         """

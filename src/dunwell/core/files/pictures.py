@@ -119,7 +119,7 @@ class PagePictures:
         async with self._turn(source):
             self._find_cached_count(source)
             drawn = await self._ask(source, page, size)
-        return await asyncio.to_thread(_write_png, drawn)
+        return await asyncio.to_thread(_encode_png, drawn)
 
     async def close(self) -> None:
         """Stop the children, each after its page, and draw no more pages."""
@@ -193,7 +193,7 @@ def _is_valid_picture(drawn: DrawnPicture, size: PictureSize) -> bool:
     return is_within and len(drawn.pixels) == 3 * drawn.width * drawn.height
 
 
-def _write_png(drawn: DrawnPicture) -> bytes:
+def _encode_png(drawn: DrawnPicture) -> bytes:
     out = io.BytesIO()
     image = Image.frombytes("RGB", (drawn.width, drawn.height), drawn.pixels)
     image.save(out, "PNG", compress_level=_PNG_COMPRESSION)

@@ -116,8 +116,8 @@ class SealedFiles:
         await self._storage.save(key, SEALED_HEAD + sealed)
 
     async def load(self, key: str) -> bytes:
-        """Return the decrypted content. Raises ContentMissing, Unavailable, and DecryptionFailed if
-        it was modified."""
+        """Return the decrypted content, or the content as it is if it was stored unencrypted.
+        Raises ContentMissing, Unavailable, and DecryptionFailed if it was modified."""
         stored = await self._storage.load(key)
         if not stored.startswith(SEALED_HEAD):
             return stored

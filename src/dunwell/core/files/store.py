@@ -50,7 +50,8 @@ async def save_used_bytes(tx: Connection, merchant_id: int, used_bytes: int) -> 
 
 
 async def list_near_limit(tx: Connection, min_bytes: int, limit: int) -> list[tuple[str, int]]:
-    """Return the merchants whose files take at least this much, by key."""
+    """Return key and used bytes of the merchants whose files take at least `min_bytes`, the fullest
+    first."""
     rows = await tx.fetch(_LIST_NEAR, min_bytes, limit)
     return [(row["key"], row["used_bytes"]) for row in rows]
 
@@ -149,7 +150,8 @@ async def delete_uploads(tx: Connection, merchant_id: int, ticket_ids: Collectio
 async def load_usable_tickets(
     tx: Connection, merchant_id: int, ticket_ids: Collection[UUID], now: datetime
 ) -> set[UUID]:
-    """Return the merchant's valid tickets: an unused one until it expires, a used one always."""
+    """Return the merchant's valid tickets: until they expire, and always if they belong to an
+    attachment."""
     rows = await tx.fetch(_LOAD_USABLE, merchant_id, list(ticket_ids), now)
     return {row["ticket_id"] for row in rows}
 
@@ -263,7 +265,8 @@ async def save_replacement(
     tx: Connection, claim: tuple[int, int], attachment_id: UUID, ticket_id: UUID, *,
     now: datetime, real_now: datetime,
 ) -> None:  # fmt: skip
-    """Replace the file of an attachment. The ticket of the previous file loses this use."""
+    """Replace the file of an attachment. The upload of the previous file can expire from `real_now`
+    on."""
     await tx.execute(_REPLACE, *claim, attachment_id, now, real_now, ticket_id)
 
 
@@ -275,7 +278,7 @@ async def delete_attachment(
     now: datetime,
     real_now: datetime,
 ) -> None:
-    """Delete an attachment of a locked claim. Its ticket loses this use."""
+    """Delete an attachment of a locked claim. Its upload can expire from `real_now` on."""
     await tx.execute(_DELETE, *claim, attachment_id, now, real_now)
 
 

@@ -83,8 +83,8 @@ def clean_file_name(name: str) -> str:
 
 
 def render_download_name(friendly_name: str, content_type: str) -> str:
-    """Return the name under which debtors save the file: its display name with the extension of its
-    type."""
+    """Return the name under which a browser saves the file: its display name with the extension of
+    its type."""
     extensions = _EXTENSIONS[content_type]
     clean = friendly_name.strip().replace("/", "-").replace("\\", "-")
     return clean if clean.lower().endswith(extensions) else clean + extensions[0]
@@ -122,7 +122,7 @@ class NewUpload:
 
 @dataclass(frozen=True, slots=True)
 class PreparedUpload:
-    """A checked file whose content is stored. It becomes an upload with its row."""
+    """A checked file whose content is stored and whose row is not inserted yet."""
 
     merchant_id: int
     ticket_id: UUID

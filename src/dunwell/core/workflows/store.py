@@ -71,7 +71,7 @@ WHERE merchant_id = $1 AND workflow_id = $2 AND deleted_at IS NULL
 
 # Locks workflows that a claim or a rule will reference: a deletion waits, and deleted workflows get
 # no references. Locked in the order of ids, like every lock of several rows. Uses the primary key.
-_HOLD_WORKFLOWS = """
+_LOCK_FOR_REFERENCE = """
 SELECT workflow_id, name, assignment_enabled
 FROM workflows
 WHERE merchant_id = $1 AND workflow_id = ANY($2::uuid[]) AND deleted_at IS NULL
@@ -133,7 +133,7 @@ _cached: dict[_Key, Version] = {}
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A workflow without its definitions. Without a version it was never published."""
+    """A workflow without its definitions. The version fields are None if it has only a draft."""
 
     workflow_id: UUID
     name: str
@@ -174,7 +174,8 @@ def build_newest_version(row: Row, merchant_id: int, known: Version | None) -> V
 
 
 async def load_current(tx: Connection, merchant_id: int, workflow_id: UUID) -> Version | None:
-    """Return the newest published version, which new assignments use."""
+    """Return the newest version that is not a draft, which new assignments use. For a scenario this
+    is its single version."""
     key = (merchant_id, workflow_id, 0)
     known = _cached.get(key)
     row = await tx.fetchrow(_LOAD_CURRENT, merchant_id, workflow_id, known and known.version_id)
@@ -189,7 +190,8 @@ async def load_workflows(tx: Connection, merchant_id: int) -> list[Workflow]:
 async def load_assignability(
     tx: Connection, merchant_id: int, workflow_id: UUID
 ) -> tuple[str, bool] | None:
-    """Return a workflow's name and whether claims may be assigned to it. None: there is none."""
+    """Return a workflow's name and whether claims may be assigned to it. Return None if there is no
+    such workflow."""
     row = await tx.fetchrow(_LOAD_WORKFLOW, merchant_id, workflow_id)
     return None if row is None else (row["name"], row["assignment_enabled"])
 
@@ -199,7 +201,7 @@ async def lock_workflows_for_reference(
 ) -> dict[UUID, tuple[str, bool]]:
     """Return name and assignability of existing workflows, and protect them from deletion until the
     transaction ends. Workflows are locked before claims."""
-    rows = await tx.fetch(_HOLD_WORKFLOWS, merchant_id, list(workflow_ids))
+    rows = await tx.fetch(_LOCK_FOR_REFERENCE, merchant_id, list(workflow_ids))
     return {row["workflow_id"]: (row["name"], row["assignment_enabled"]) for row in rows}
 
 

@@ -36,7 +36,7 @@ ENDPOINTS = (
     *workflows.ENDPOINTS,
     *workflows.SCENARIO_ENDPOINTS,
     *events.ENDPOINTS,
-    *events.WEBHOOK_ENDPOINTS,
+    *events.WEBHOOK_OPERATIONS,
     *sandbox.ENDPOINTS,
 )
 
@@ -55,6 +55,9 @@ TAGS = {
     "Workflows": "List the workflows to which claims can be assigned.",
     "Assignments": "Assign claims to workflows.",
     "Scenarios": "Legacy: workflows replace scenarios when the merchant is switched.",
-    "Events": "List and replay the events of your claims, with the bodies of the webhooks.",
+    "Events": (
+        "List and replay the events of your claims, with the bodies of the webhooks, and list your"
+        " webhook endpoints."
+    ),
     "Sandbox": "Read and advance the test clock of a sandbox merchant.",
 }

@@ -18,7 +18,6 @@ from dunwell.accounts.merchants.credentials.request_allowance import RateLimiter
 from dunwell.accounts.merchants.credentials.store import PresentedToken, load_accesses
 from dunwell.accounts.merchants.credentials.tokens import hash_secret
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.accounts.merchants.request_sets import RequestBatcher
 from dunwell.core.files.uploads import check_storage_room
 from dunwell.interfaces.api.address import Query, parse_merchant_id
 from dunwell.interfaces.api.answer import (
@@ -47,6 +46,7 @@ from dunwell.platform.config import Settings
 from dunwell.platform.errors import AuthenticationError, NotFound, Refusal
 from dunwell.platform.http.multipart import MEDIA_TYPE, UPLOADS, SpooledContent
 from dunwell.platform.http.requests import request_id_of, stream_body
+from dunwell.platform.request_batcher import RequestBatcher
 from dunwell.platform.text.json_text import check_encoding
 
 # RFC 6750, 2.1.

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from dunwell.accounts.installation.apply_installation import (
-    AppliedInstallation,
+    InstallationChanges,
     apply_installation,
     plan_installation,
     read_secret_files,
@@ -54,13 +54,13 @@ def apply(data_dir: str | None, file: Path, *, plan: bool, publish: bool, is_jso
 
 async def _apply_installation(
     settings: Settings, installation: Installation, secrets: Mapping[str, bytes], *, plan: bool
-) -> AppliedInstallation:
+) -> InstallationChanges:
     async with open_resources(settings, "apply") as resources:
         run = plan_installation if plan else apply_installation
         return await run(resources, installation, secrets)
 
 
-def _print_installation(applied: AppliedInstallation, *, is_json: bool) -> None:
+def _print_installation(applied: InstallationChanges, *, is_json: bool) -> None:
     if is_json:
         output = {"revision": applied.revision, "changes": applied.changes}
         click.echo(msgspec.json.format(msgspec.json.encode(output)))

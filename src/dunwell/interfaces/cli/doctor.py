@@ -82,7 +82,7 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
                 check_clocks(skew),
             ]
             if revision != newest:
-                # All other checks read tables that do not exist yet.
+                # All other checks need the tables of the newest migration.
                 return [*server, check_revision(revision, newest)]
             restore_hold = asyncio.run(_find_restore_hold(url))
             archive = asyncio.run(check_archive(settings.archive_dir, url))
@@ -135,17 +135,23 @@ async def _ask_database(url: str) -> tuple[int, float, Sequence[KnownKeyVersion]
 
 def check_tls(settings: Settings) -> DoctorFinding:
     """Report whether the connection to the database verifies the server."""
-    mode, words = find_ssl_mode(settings.database_url), "encrypts without verifying the server:"
+    mode = find_ssl_mode(settings.database_url)
     match mode:
         case None:
             return DoctorFinding("database TLS", "not used; the database is on this machine")
         case "verify-full":
             return DoctorFinding("database TLS", "verify-full: the server's name is verified")
         case "verify-ca":
-            words = "verifies the certificate's issuer, but not the server's name:"
+            words = "verifies the certificate's issuer, but not the server's name"
+        case "require":
+            words = "encrypts without verifying the server"
+        case "disable":
+            words = "neither encrypts nor verifies the server"
+        case _:
+            words = "may not encrypt, and does not verify the server"
     return DoctorFinding(
         "database TLS",
-        f"sslmode={mode} {words} an attacker in between can pretend to be it",
+        f"sslmode={mode} {words}: an attacker in between can pretend to be it",
         "Use sslmode=verify-full&sslrootcert=FILE in DUNWELL_DATABASE_URL.",
         is_note=True,
     )
@@ -198,7 +204,7 @@ async def _detect_pooler(url: str) -> DoctorFinding:
             return _describe_missing_pooler(url)
         if not parse_database_address(url).is_pooled:
             return await _describe_unnamed_pooler(url)
-        words = "in transaction mode, as configured"
+        words = "there is one, and the database URL names it"
         if not await connection.fetchval("SELECT pg_jit_available()"):
             return DoctorFinding("pooler", words)
         remedy = (
@@ -295,7 +301,7 @@ def check_folders(settings: Settings) -> DoctorFinding:
     if first is None:
         return DoctorFinding("folders", "not accessible to other users")
     words = f"other users can access {first[0]} ({first[1]:04o}) and {count - 1} more"
-    remedy = "Start dunwell as their owner: it restricts access."
+    remedy = "Start dunwell as the owner of these files: it removes the access of other users."
     if not is_own_folder(settings.data_dir) or not first[0].is_relative_to(settings.data_dir):
         remedy = f"Run: chmod -R go-rwx {first[0]}"
     return DoctorFinding("folders", words, remedy)

@@ -124,7 +124,7 @@ def save(
         return
     what = "created" if saved.is_new else "changed" if saved.is_changed else "is unchanged"
     click.echo(f'scenario {saved.scenario_id} "{name}" {what}')
-    for line in saved.words:
+    for line in saved.effects:
         click.echo(f"  {line}")
     for line in saved.warnings:
         click.echo(f"warning: {line}", err=True)

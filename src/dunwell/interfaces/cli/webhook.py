@@ -86,11 +86,11 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
         ) as sender:
             return await send_test(sender, resources.keys, started)
 
-    reply = run_query(data_dir, "webhook", try_once)
-    click.echo(f"answer  {reply.status or reply.error}")
-    if reply.answer:
-        click.echo(f"body    {reply.answer}")
-    if not is_success(reply.status):
+    result = run_query(data_dir, "webhook", try_once)
+    click.echo(f"answer  {result.status or result.error}")
+    if result.response:
+        click.echo(f"body    {result.response}")
+    if not is_success(result.status):
         click.echo("This is not a success: a real delivery would be retried.", err=True)
         raise click.exceptions.Exit(1)
 

@@ -1,4 +1,4 @@
-"""Delete sessions a day after their end, expired drafts, expired changes of addresses, and old
+"""Delete sessions a day after their expiry, expired drafts, expired changes of addresses, and old
 counts of wrong codes."""
 
 from dunwell.interfaces.landing.contact_preferences.store import delete_old_changes

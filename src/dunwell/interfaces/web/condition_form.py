@@ -39,23 +39,25 @@ def count_extra_rows(button: str) -> int:
     return 2 * EXTRA_ROWS if button == "more_fields" else EXTRA_ROWS
 
 
-def flatten_condition(when: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the condition (JSON) in the form that the fields show."""
-    flat = {name: value for name, value in (when or {}).items() if value is not None}
+def build_field_values(when: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the condition (JSON) as the fields show it: single values as lists, custom fields as
+    pairs."""
+    values = {name: value for name, value in (when or {}).items() if value is not None}
     for each in PROPERTIES:
-        value = flat.get(each.name)
+        value = values.get(each.name)
         if isinstance(value, str):
-            flat[each.name] = [value]
+            values[each.name] = [value]
         elif each.kind is PropertyKind.FIELDS and value is not None:
-            flat[each.name] = [*value.items()]
-    return flat
+            values[each.name] = [*value.items()]
+    return values
 
 
 def build_condition(
     content: FormContent, stored: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
-    """Return the condition (JSON) in a form, None if nothing is filled in. A single code stays a
-    string or a list as it is in the `stored` condition."""
+    """Return the condition (JSON) of the submitted fields, None if nothing is filled in. Add its
+    faults to `content`. A single value becomes a string, unless the stored condition has it as a
+    list."""
     typed, when = content.parts.get(_ROOT, {}), {}
     for each in PROPERTIES:
         value = typed.get(each.name)

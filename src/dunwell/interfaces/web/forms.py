@@ -67,7 +67,7 @@ class FieldKind(StrEnum):
     PICK = "PICK"
     # Any of the options, in the order of the document.
     PICKS = "PICKS"
-    # Whether the part of the document with this name exists.
+    # A check box that says whether the part of the document with this name exists.
     PART = "PART"
     # A list of pairs, sent as two lists called NAME.name and NAME.value.
     PAIRS = "PAIRS"

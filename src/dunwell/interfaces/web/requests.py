@@ -144,7 +144,7 @@ class PageRequest(Request):
 
     @property
     def has_trusted_origin(self) -> bool:
-        """Whether the browser says that the form came from one of our pages."""
+        """Return whether the browser says that the form came from one of our pages."""
         site, origin = self.headers.get("sec-fetch-site"), self.headers.get("origin")
         return site == "same-origin" or (site is None and origin == self._origin)
 

@@ -36,7 +36,8 @@ class MerchantCount(msgspec.Struct, frozen=True, gc=False):
 
 
 class Observations(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What was observed at one instant. Each entry is old enough to be reported."""
+    """What was observed at one instant. Work is counted only if it has waited long enough to be
+    reported; batches and mailboxes are then checked with their own limits."""
 
     waiting: Sequence[ProviderCount]
     batches: Sequence[ProviderCount]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dunwell.accounts.installation.alerts.alert import Alert, AlertKind, AlertPhase, AlertSettings
-from dunwell.core.events.webhooks.endpoint import FailingEndpoint, render_origin
+from dunwell.core.events.webhooks.endpoint import ReportedEndpoint, render_origin
 from dunwell.platform.text.translation import Language, LazyText, find_staff_language
 
 # The portal page on which the cause of an alert is shown and resolved.
@@ -169,7 +169,7 @@ _MAX_NAMED = 20
 
 
 def render_webhook_email(
-    endpoints: Sequence[FailingEndpoint], language: str, public_url: str
+    endpoints: Sequence[ReportedEndpoint], language: str, public_url: str
 ) -> tuple[str, str]:
     """Return the subject and the text. The endpoints belong to one merchant; there is at least one,
     and either all of them fail or all of them work again."""
@@ -210,7 +210,7 @@ def render_webhook_email(
 
 
 def _render_endpoint(
-    endpoint: FailingEndpoint, translate: Callable[..., str], webhooks_page: str
+    endpoint: ReportedEndpoint, translate: Callable[..., str], webhooks_page: str
 ) -> str:
     lines = [render_origin(endpoint.url)]
     if endpoint.since is not None:

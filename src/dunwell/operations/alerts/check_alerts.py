@@ -21,7 +21,7 @@ from dunwell.accounts.installation.alerts.alert import (
 from dunwell.accounts.installation.alerts.store import (
     NewAlertMail,
     list_active_alerts,
-    list_unreported_alerts,
+    list_reportable_alerts,
     save_alert_changes,
     save_alert_mails,
     save_condition,
@@ -45,7 +45,11 @@ from dunwell.operations.alerts.store import (
     load_observations,
     lock_alert_check,
 )
-from dunwell.operations.dashboards.store import ContactSelection, list_deliveries, list_sent
+from dunwell.operations.dashboards.store import (
+    ContactSelection,
+    count_arrivals,
+    count_arrivals_by_destination,
+)
 from dunwell.operations.recovery.archive import check_archive
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
@@ -95,7 +99,8 @@ async def _load_conditions(
 ) -> list[AlertCondition]:
     selection = ContactSelection(list(providers), now - _DAY, _MAX_SENT)
     figures = ProviderFigures(
-        await list_sent(tx, selection), await list_deliveries(tx, selection, _MAX_DELIVERIES)
+        await count_arrivals(tx, selection),
+        await count_arrivals_by_destination(tx, selection, _MAX_DELIVERIES),
     )
     observations = await load_observations(
         tx, now,
@@ -119,7 +124,7 @@ async def _plan_emails(
     """Plan one e-mail to each recipient with all alerts that are due to be reported."""
     again_after = timedelta(hours=alert_settings.again_after_hours)
     notifications: list[AlertNotification] = []
-    for alert in await list_unreported_alerts(tx, now - KEPT_FOR, _MAX_REPORTED):
+    for alert in await list_reportable_alerts(tx, now - KEPT_FOR, _MAX_REPORTED):
         phase = decide_phase(alert, now, again_after)
         if phase is not None:
             notifications.append(AlertNotification(alert, phase))

@@ -13,7 +13,7 @@ import structlog
 from dunwell.accounts.installation.alerts.store import NewAlertMail, save_alert_mails
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.core.events.webhooks.endpoint import NOTIFY_AFTER, FailingEndpoint
+from dunwell.core.events.webhooks.endpoint import NOTIFY_AFTER, ReportedEndpoint
 from dunwell.core.events.webhooks.health.metrics import UndeliveredMetrics, set_failing_endpoints
 from dunwell.core.events.webhooks.health.store import (
     count_failing,
@@ -46,8 +46,8 @@ class EndpointAlerts:
         self._undelivered_metrics = UndeliveredMetrics()
 
     async def run_once(self) -> int:
-        """Log and report failing endpoints, and update the metrics. Return how many endpoints were
-        logged or reported."""
+        """Log failing endpoints, notify merchants of failures and recoveries, and update the
+        metrics. Return how many endpoints were logged or reported."""
         logged = await self._log_failing()
         notified = await self._notify_merchants()
         await self._update_metrics()
@@ -74,17 +74,17 @@ class EndpointAlerts:
             if not any(each.channel == "EMAIL" for each in providers.values()):
                 return 0
             failing = await mark_failures_notified(tx, now, now - NOTIFY_AFTER, _BATCH_SIZE)
-            working = await mark_recoveries_notified(tx, _BATCH_SIZE)
+            recovered = await mark_recoveries_notified(tx, _BATCH_SIZE)
             mails = [
                 mail
-                for endpoints in [*_group_by_merchant(failing), *_group_by_merchant(working)]
+                for endpoints in [*_group_by_merchant(failing), *_group_by_merchant(recovered)]
                 if (mail := await self._build_mail(tx, endpoints)) is not None
             ]
             await save_alert_mails(tx, mails, now)
-        return len(failing) + len(working)
+        return len(failing) + len(recovered)
 
     async def _build_mail(
-        self, tx: Connection, endpoints: Sequence[FailingEndpoint]
+        self, tx: Connection, endpoints: Sequence[ReportedEndpoint]
     ) -> NewAlertMail | None:
         """Build the e-mail to the merchant of these endpoints. Return None if the merchant has
         removed its contact address since the failure was reported."""
@@ -107,7 +107,9 @@ class EndpointAlerts:
         self._undelivered_metrics.show(waiting, self._resources.clock.now())
 
 
-def _group_by_merchant(endpoints: Sequence[FailingEndpoint]) -> Iterator[Sequence[FailingEndpoint]]:
+def _group_by_merchant(
+    endpoints: Sequence[ReportedEndpoint],
+) -> Iterator[Sequence[ReportedEndpoint]]:
     """Group the endpoints by merchant, because each merchant is notified only about its own
     endpoints.
     """

@@ -72,8 +72,8 @@ from dunwell.platform.text.wire import render_instant
 
 
 async def explain_rules(work: Work, claim_state: ClaimState) -> ExplainedRules:
-    """Apply the assignment rules to the claim as it is now. Its facts may have changed since it was
-    assigned."""
+    """Apply the rules by which the claim was assigned, or the present ones, to the claim as it is
+    now. Its facts may have changed since it was assigned."""
     rulebook = await _load_rulebook(work, claim_state)
     facts = await load_claim_facts(
         work.tx, work.merchant_id, claim_state.claim_id, compute_today(work)
@@ -247,7 +247,7 @@ def _describe_assignment(loaded: _LoadedClaim) -> ExplainedAssignment:
 def _describe_history(loaded: _LoadedClaim) -> tuple[ExplainedStep, ...]:
     order = {step.id: place for place, step in enumerate(loaded.workflow.steps)}
     names = {step.id: step.name for step in loaded.workflow.steps}
-    is_waiting = {step.id for step in loaded.workflow.steps if isinstance(step, WaitStep)}
+    wait_step_ids = {step.id for step in loaded.workflow.steps if isinstance(step, WaitStep)}
     ordered = sorted(
         loaded.history, key=lambda each: (each.at, order.get(each.step_id, len(order)))
     )
@@ -258,7 +258,7 @@ def _describe_history(loaded: _LoadedClaim) -> tuple[ExplainedStep, ...]:
             outcome=each.outcome,
             at=render_instant(each.at),
             version=each.version if loaded.is_switched else None,
-            reason=explain_past_step(each, is_wait=each.step_id in is_waiting),
+            reason=explain_past_step(each, is_wait=each.step_id in wait_step_ids),
         )
         for each in ordered
     )

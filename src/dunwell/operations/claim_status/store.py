@@ -32,8 +32,7 @@ _ACTOR_ACTIONS = (
 )  # fmt: skip
 # Uses the primary key. Users belong to the installation, not to a merchant.
 _LOAD_NAMES = "SELECT user_id::text AS user_id, name FROM users WHERE user_id = ANY($1::uuid[])"
-# Uses primary keys; the newest minor version by workflow_versions (merchant_id, workflow_id, major,
-# minor).
+# Uses primary keys, and the unique key scenarios (merchant_id, workflow_id).
 _LOAD_CLAIM_STATE = """
 SELECT c.claim_id, c.status, c.held, c.run, c.next_step_id, c.due_at, c.rules_version,
        c.workflow_id, c.workflow_major, w.name AS workflow_name, s.scenario_id
@@ -42,7 +41,7 @@ LEFT JOIN workflows w ON w.merchant_id = c.merchant_id AND w.workflow_id = c.wor
 LEFT JOIN scenarios s ON s.merchant_id = c.merchant_id AND s.workflow_id = c.workflow_id
 WHERE c.merchant_id = $1 AND c.claim_id = $2
 """
-# The steps of the present run. By primary keys.
+# The steps of one run. Uses primary keys.
 _LOAD_HISTORY = """
 SELECT h.step_id, h.outcome, h.reason, h.at, v.major, v.minor
 FROM step_history h

@@ -19,10 +19,10 @@ from dunwell.operations.dashboards.figures import (
 )
 from dunwell.operations.dashboards.store import (
     ContactSelection,
+    count_arrivals,
+    count_arrivals_by_destination,
     list_backlogs,
-    list_deliveries,
     list_failures,
-    list_sent,
     list_unmatched,
 )
 from dunwell.platform.database.database import Connection
@@ -76,8 +76,8 @@ async def load_provider_overview(tx: Connection, actor: Actor, now: datetime) ->
     failing = (installation.alerts or AlertSettings()).failing
     selection = ContactSelection(list(providers), now - MAX_LIMIT_PERIOD, MAX_SENT)
     backlogs = await list_backlogs(tx, selection.providers, now, MAX_WAITING)
-    sent = await list_sent(tx, selection)
-    deliveries = await list_deliveries(tx, selection, _MAX_DELIVERIES)
+    sent = await count_arrivals(tx, selection)
+    deliveries = await count_arrivals_by_destination(tx, selection, _MAX_DELIVERIES)
     failures = await list_failures(tx, selection, _MAX_FAILURES)
     shown = {(each.provider, each.destination) for each in deliveries}
     return ProviderOverview(

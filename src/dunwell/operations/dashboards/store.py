@@ -77,7 +77,7 @@ _LIST_DOUBTFUL_LETTERS = compose(
 )
 # Uses letter_batch_items_waiting and letter_batch_items_doubted; counts at most $2 rows.
 _COUNT_WAITING_LETTERS = """
-SELECT given.provider, waiting.letters, waiting.since, asked.letters AS asked
+SELECT given.provider, waiting.letters, waiting.since, doubtful.letters AS doubtful
 FROM unnest($1::text[]) AS given (provider)
 CROSS JOIN LATERAL (
     SELECT count(*)::integer AS letters, min(handed_at) AS since
@@ -87,7 +87,7 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT count(*)::integer AS letters
     FROM (SELECT FROM letter_batch_items
-          WHERE provider = given.provider AND doubt IS NOT NULL LIMIT $2) first) asked
+          WHERE provider = given.provider AND doubt IS NOT NULL LIMIT $2) first) doubtful
 """
 # Uses letter_status_files_read.
 _LIST_STATUS_FILES = """
@@ -137,12 +137,12 @@ class LetterRow(msgspec.Struct, frozen=True, gc=False):
 
 class WaitingLetters(msgspec.Struct, frozen=True, gc=False):
     """The letters of a provider that wait for a batch. `since` is when the oldest one started to
-    wait. `asked` counts the letters that await a decision of a person."""
+    wait. `doubtful` counts the letters that await a decision of a person."""
 
     provider: str
     letters: int
     since: datetime | None
-    asked: int
+    doubtful: int
 
 
 class StatusFileRow(msgspec.Struct, frozen=True, gc=False):
@@ -274,7 +274,7 @@ _LIST_FAILURES = compose(
     """
 SELECT provider, destination, cause, reason, count(*)::integer AS messages, max(at) AS last_at
 FROM (
-    SELECT given.provider, found.destination, coalesce(told.cause, 'OTHER') AS cause,
+    SELECT given.provider, found.destination, coalesce(reported.cause, 'OTHER') AS cause,
            coalesce(found.failure, '') AS reason, found.settled_at AS at
     FROM {latest}
     LEFT JOIN LATERAL (
@@ -283,7 +283,7 @@ FROM (
         WHERE r.merchant_id = found.merchant_id AND r.communication_id = found.communication_id
           AND r.provider = given.provider AND r.state IN ('FAILED', 'RETURNED')
         ORDER BY r.received_at DESC
-        LIMIT 1) told ON true
+        LIMIT 1) reported ON true
     WHERE found.state = 'FAILED' AND found.failure IS DISTINCT FROM $4
     UNION ALL
     SELECT r.provider, r.destination, r.cause, r.reason, r.received_at
@@ -293,7 +293,7 @@ FROM (
       AND r.communication_id IS NOT NULL
       AND NOT EXISTS (SELECT FROM communications c
                       WHERE c.merchant_id = r.merchant_id
-                        AND c.communication_id = r.communication_id)) told
+                        AND c.communication_id = r.communication_id)) reported
 GROUP BY provider, destination, cause, reason
 ORDER BY messages DESC, provider, destination, reason
 LIMIT $5
@@ -331,8 +331,10 @@ class ContactSelection(msgspec.Struct, frozen=True, gc=False):
         return (self.providers, self.since, self.limit, WITHDRAWN_REASON)
 
 
-async def list_sent(tx: Connection, selection: ContactSelection) -> Mapping[str, ArrivalFigures]:
-    """Return figures of the delivery providers that sent something."""
+async def count_arrivals(
+    tx: Connection, selection: ContactSelection
+) -> Mapping[str, ArrivalFigures]:
+    """Count sent, delivered and failed contacts of each delivery provider that sent any."""
     rows = await tx.fetch(_COUNT_SENT, *selection.values)
     return {
         row["provider"]: ArrivalFigures(row["sent"], row["delivered"], row["failed"])
@@ -340,10 +342,10 @@ async def list_sent(tx: Connection, selection: ContactSelection) -> Mapping[str,
     }
 
 
-async def list_deliveries(
+async def count_arrivals_by_destination(
     tx: Connection, selection: ContactSelection, limit: int
 ) -> Sequence[DestinationFigures]:
-    """Return figures of the destinations, those with most failures first."""
+    """Count the same for each destination, those with most failures first."""
     rows = await tx.fetch(_COUNT_DELIVERIES, *selection.values, limit)
     return [
         DestinationFigures(

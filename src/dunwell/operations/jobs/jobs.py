@@ -57,7 +57,7 @@ from dunwell.platform.text.translation import LazyText
 
 
 class TooManyJobs(InvalidState):
-    """The merchant already has the maximum number of jobs that wait or run."""
+    """The merchant already has the maximum number of jobs, or of previews, that wait or run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,9 @@ async def start_export(work: Work, export: Export) -> BackgroundJob:
     return job
 
 
-async def create_job(work: Work, task: PreviewDraft) -> BackgroundJob:
-    """Create a job without rows. Raises TooManyJobs."""
+async def start_draft_preview(work: Work, task: PreviewDraft) -> BackgroundJob:
+    """Start a job that previews a draft. Raises TooManyJobs, also if the merchant already has a
+    preview that waits or runs."""
     work.require(Right.CONFIGURE)
     job = _build_job(work, task)
     await _insert(work, job)
@@ -126,7 +127,7 @@ async def retry_failed(work: Work, job_id: UUID) -> BackgroundJob:
         raise NotFound(f"There is no job {job_id}.")
     if isinstance(earlier.task, Export | PreviewDraft):
         raise InvalidState(
-            LazyText("An export has no rows to retry. Start a new export."),
+            LazyText("This job has no rows to retry. Start a new job."),
             state=earlier.state,
         )
     if earlier.is_live:
@@ -199,9 +200,9 @@ async def _audit_start(work: Work, job: BackgroundJob) -> None:
 
 
 async def cancel_job(work: Work, job_id: UUID) -> BackgroundJob:
-    """Cancel the job. Cancelling it again changes nothing. An export can be cancelled by the user
-    who started it, other jobs by everyone who may change claims. Raises NotFound, and InvalidState
-    if it has ended."""
+    """Cancel the job. Cancelling it again changes nothing. An export or a
+    preview can also be cancelled by the user who started it, other jobs by everyone who may change
+    claims. Raises NotFound, and InvalidState if it has ended."""
     work.require(Right.READ_CLAIMS)
     job = await _get_job(work, job_id)
     if not may_cancel(work.actor, job):
@@ -306,7 +307,7 @@ async def list_jobs(
 
 
 async def open_export(work: Work, storage: SealedFiles, job_id: UUID) -> AsyncIterator[bytes]:
-    """Yield the file part by part. Raises NotFound if there is none or it was deleted."""
+    """Return the file's parts one by one. Raises NotFound if there is none or it was deleted."""
     work.require(Right.READ_CLAIMS)
     job = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
     if job is None or job.kind is not JobKind.EXPORT or job.state is not JobState.DONE:

@@ -136,7 +136,8 @@ class LeasedJob:
 async def insert_job(
     tx: Connection, merchant_id: int, job: BackgroundJob, *, max_live: int
 ) -> bool:
-    """Insert a job that is due at once. Return False if the merchant has too many live jobs."""
+    """Insert a job that is due at once. Return False if the merchant has too many live jobs or,
+    for a preview, a live preview."""
     # If the insert writes nothing, another job took the slot, which the next attempt sees.
     for _ in range(max_live):
         if await _insert(tx, merchant_id, job, max_live):
@@ -312,11 +313,11 @@ ORDER BY claim_id
 FOR NO KEY UPDATE
 """
 _LIST_CLAIMS = """
-SELECT c.claim_id, c.status, c.currency, c.workflow_id, h.kinds, h.own, h.untils, h.reasons
-FROM claims c
+SELECT c.claim_id, c.status, c.currency, c.workflow_id, h.kinds, h.are_own_pauses, h.untils,
+h.reasons FROM claims c
 LEFT JOIN LATERAL (
     SELECT array_agg(kind) AS kinds, array_agg(until) AS untils, array_agg(reason) AS reasons,
-           array_agg(kind = 'PAUSE' AND actor_kind <> 'DEBTOR') AS own
+           array_agg(kind = 'PAUSE' AND actor_kind <> 'DEBTOR') AS are_own_pauses
     FROM holds
     WHERE merchant_id = $1 AND claim_id = c.claim_id AND c.held AND lifted_at IS NULL
       AND (until IS NULL OR until > $3)
@@ -372,7 +373,7 @@ async def list_rows(
 async def count_reasons(
     tx: Connection, merchant_id: int, job_id: UUID
 ) -> Mapping[tuple[RowOutcome, RowReason], int]:
-    """Count the rows that were not done by outcome and reason, most frequent first."""
+    """Count the skipped and failed rows by outcome and reason, most frequent first."""
     rows = await tx.fetch(_COUNT_REASONS, merchant_id, job_id)
     return {(RowOutcome(row["outcome"]), RowReason(row["reason"])): row["number"] for row in rows}
 
@@ -398,14 +399,14 @@ def _build_row(row: Row) -> JobRow:
 
 
 def _build_claim(row: Row) -> JobClaim:
-    own = zip(row["own"] or (), row["untils"] or (), row["reasons"] or (), strict=True)
+    holds = zip(row["are_own_pauses"] or (), row["untils"] or (), row["reasons"] or (), strict=True)
     return JobClaim(
         claim_id=row["claim_id"],
         status=Status(row["status"]),
         currency=row["currency"],
         workflow_id=row["workflow_id"],
         holds=[HoldKind(each) for each in row["kinds"] or ()],
-        pauses=[(until, reason) for is_own, until, reason in own if is_own],
+        pauses=[(until, reason) for is_own_pause, until, reason in holds if is_own_pause],
     )
 
 

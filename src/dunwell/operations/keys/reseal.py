@@ -49,8 +49,8 @@ class Resealer:
         self._next_pass_at = 0.0
 
     async def run_once(self) -> int:
-        """Process one part of each kind. Return 0 when all are complete. With a single key version
-        there is nothing to reseal."""
+        """Process one part of each kind, and return how many kinds are not complete. With a single
+        key version there is nothing to reseal."""
         if len(self._resources.keys.versions) == 1:
             return 0
         if not self._positions:

@@ -30,8 +30,8 @@ from dunwell.operations.merchant_file.rules import (
     find_modality_faults,
     find_page_faults,
     find_partial_faults,
-    find_process_faults,
     find_webhook_faults,
+    find_workflow_faults,
 )
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import find_faults, name_renamed_keys, render_pointer
@@ -93,7 +93,7 @@ def _find_faults(source: MerchantFileSource, limits: InstallationLimits) -> Iter
     yield from find_modality_faults(document)
     yield from find_dispute_faults(document)
     yield from find_webhook_faults(document)
-    yield from find_process_faults(document, source.definitions)
+    yield from find_workflow_faults(document, source.definitions)
 
 
 def _find_shape_faults(document: dict[str, Any]) -> Iterator[Fault]:

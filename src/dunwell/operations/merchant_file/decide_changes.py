@@ -79,7 +79,7 @@ def decide_scenario(
         words.append(f'scenario "{name}" {would}changed in place; {reach}')
         differences = [
             *list_differences(present.scenario.definition, wanted),
-            *decide_scenario_edit(wanted, present).words,
+            *decide_scenario_edit(wanted, present).effects,
         ]
         words += [f'scenario "{name}": {line}' for line in differences]
     if words:

@@ -55,12 +55,12 @@ def _list_files(document: Any) -> list[tuple[str, int, str]]:
     if not isinstance(document, dict):
         return []
     key = find_workflows_key(document)
-    processes = document.get(key)
-    if not isinstance(processes, list):
+    entries = document.get(key)
+    if not isinstance(entries, list):
         return []
     return [
         (render_pointer([key, index, "file"]), index, entry["file"])
-        for index, entry in enumerate(processes)
+        for index, entry in enumerate(entries)
         if isinstance(entry, dict) and isinstance(entry.get("file"), str)
     ]
 

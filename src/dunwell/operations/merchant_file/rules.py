@@ -1,5 +1,5 @@
-"""The rules of a merchant file beyond its structure: account, guards, landing page, payment
-methods, webhooks, workflows and assignment rules. Pure.
+"""The rules of a merchant file beyond its structure: account, guards, disputes, modalities, landing
+page, payment methods, webhooks, workflows and assignment rules. Pure.
 
 Parts with a wrong structure are skipped here, because the check of the structure reports them.
 """
@@ -165,7 +165,7 @@ _MAX_CONTACTS = {"maxContactsPerDay": 20, "maxContactsPerWeek": 50}
 def find_guard_faults(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[Fault]:
-    """`definitions` are those read from files of their own, by position."""
+    """`definitions` are those read from separate files, by position."""
     given = document.get("guards")
     guards = convert_if_valid(given, Guards)
     if guards is not None and isinstance(given, Mapping):
@@ -357,13 +357,13 @@ def build_wanted_endpoint(part: WebhookPart, kept: str | None = None) -> NewEndp
     return NewEndpoint(part.url, tuple(part.events), authorization)
 
 
-def find_process_faults(
+def find_workflow_faults(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[Fault]:
-    """`definitions` are those read from files of their own, by position."""
+    """`definitions` are those read from separate files, by position."""
     key = find_workflows_key(document)
-    processes = document.get(key)
-    entries = processes if isinstance(processes, list) else []
+    given = document.get(key)
+    entries = given if isinstance(given, list) else []
     for index, entry in enumerate(entries):
         if isinstance(entry, dict):
             yield from _find_entry_faults(entry, f"/{key}/{index}", definitions.get(index))
@@ -378,7 +378,8 @@ def find_process_faults(
 
 
 def _find_kind_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
-    """A merchant works either with workflows or, until it is switched, with scenarios."""
+    """Yield the faults of a file that mixes workflows and scenarios. A merchant works with
+    workflows or, until it is switched, with scenarios."""
     if document.get("workflows") and document.get("scenarios"):
         message = "A merchant has workflows or scenarios; remove one of the two."
         yield Fault("/scenarios", message, "WORKFLOWS_OR_SCENARIOS")

@@ -41,6 +41,7 @@ class BaseBackup(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A base backup. Any moment from `ended_at` on can be restored with the log from
     `start_segment` on."""
 
+    # The versions of Dunwell, of its schema and of PostgreSQL.
     dunwell: str
     schema: str
     server: str
@@ -290,6 +291,7 @@ class ServerLog(msgspec.Struct, frozen=True, gc=False):
     started_at: datetime
     now: datetime
     size_bytes: int
+    # True if the last attempt to archive a segment failed.
     is_failing: bool
 
 

@@ -71,8 +71,8 @@ def _write_backup(settings: Settings, url: str, draft: Path) -> BackupManifest:
 
 
 def check_restorable(settings: Settings, backup: Path) -> BackupManifest:
-    """Check that the backup is complete, and that this installation has its keys and no files.
-    Raises BackupUnusable and InvalidState."""
+    """Check that the backup is complete, and that this installation has its keys, knows its schema
+    and has no files. Raises BackupUnusable and InvalidState."""
     manifest = load_manifest(backup)
     check_fits(settings, manifest)
     return manifest

@@ -61,7 +61,7 @@ class DueTimes:
     contact_at: datetime | None
     hold_ends_at: datetime | None
     modality_at: datetime | None
-    # Whether a message is being sent, here or by a worker.
+    # True if a message is being sent, here or by a worker.
     is_sending: bool
 
     @property

@@ -31,8 +31,8 @@ from dunwell.operations.seals.store import (
     load_sealed,
     load_seals,
     load_unsealed,
-    lock_sealing,
     save_seal,
+    try_lock_sealing,
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, snapshot
@@ -48,7 +48,7 @@ async def seal_installation(resources: Resources) -> int:
     worker is sealing."""
     keys = resources.keys
     async with resources.database.transaction() as tx:
-        if not await lock_sealing(tx):
+        if not await try_lock_sealing(tx):
             return 0
         head = await load_head(tx) or SealHead(0, FIRST_PREVIOUS_DIGEST)
         version, number = max(head.key_version, keys.version), head.seal + 1
@@ -92,8 +92,8 @@ MAX_ROWS = 100_000
 @dataclass(frozen=True, slots=True)
 class SpanVerdict:
     """The result for a range of seals. `outcome` is SOUND, FAULTY, or TOO_MUCH (too many rows for
-    one page; nothing was checked). `rows` counts the checked rows of contacts and of the audit
-    log."""
+    one page; nothing was checked). `rows` counts the rows of contacts and of the audit log that
+    were checked, or for TOO_MUCH would have been."""
 
     outcome: Literal["SOUND", "FAULTY", "TOO_MUCH"]
     first: int
@@ -157,8 +157,7 @@ class ContactSeal:
 
 
 async def find_contact_seal(work: Work, communication_id: UUID) -> ContactSeal | None:
-    """Find the seal of a message. Return None if the ledger has no entry, because the message was
-    not sent."""
+    """Find the seal of a message. Return None if the ledger has no entry that it was sent."""
     work.require(Right.READ_CLAIMS)
     return await load_seal(work.tx, work.merchant_id, communication_id)
 

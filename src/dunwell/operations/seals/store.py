@@ -63,7 +63,7 @@ _COUNT_UNSEALED = "SELECT count(*) FROM installation_audit WHERE seal IS NULL"
 _ROWS_AT_ONCE = 1000
 
 
-async def lock_sealing(tx: Connection) -> bool:
+async def try_lock_sealing(tx: Connection) -> bool:
     """Try to lock the chain until the transaction ends. Return False if another transaction is
     sealing."""
     is_locked: bool = await tx.fetchval(_TRY_LOCK)

@@ -91,7 +91,7 @@ async def list_active_alerts(tx: Connection) -> list[Alert]:
     return [_build_alert(row) for row in await tx.fetch(_LIST_ACTIVE)]
 
 
-async def list_unreported_alerts(tx: Connection, ended_since: datetime, limit: int) -> list[Alert]:
+async def list_reportable_alerts(tx: Connection, ended_since: datetime, limit: int) -> list[Alert]:
     """Return the active alerts, and those that ended since `ended_since` without a report of their
     end."""
     return [_build_alert(row) for row in await tx.fetch(_LIST_UNREPORTED, ended_since, limit)]

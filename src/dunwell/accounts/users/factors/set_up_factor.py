@@ -108,8 +108,8 @@ async def add_passkey(
 async def _record_new_factor(
     work: UserWork, person: SignedInUser, factor: str, mail: UserMail
 ) -> None:
-    """Record the new factor, end all other sessions and pending sign-ins, forget the user's known
-    browsers, and plan the e-mail."""
+    """Record the new factor, end all other sessions and pending sign-ins, forget the browsers of
+    those sessions, and plan the e-mail."""
     await delete_pending_sign_ins_of(work.tx, person.user_id)
     ended = await end_all_sessions(
         work.tx, person.user_id, work.now, except_session=person.session_id

@@ -9,7 +9,7 @@ import msgspec
 
 from dunwell.platform.database.database import Connection
 
-# All use authentication_factors_user or primary keys.
+# The statements use authentication_factors_user or primary keys, unless they say otherwise.
 _LOAD = """
 SELECT factor_id, kind, name, created_at, confirmed_at, last_used_at, credential_id
 FROM authentication_factors
@@ -212,7 +212,8 @@ async def find_passkey(tx: Connection, credential_id: bytes) -> Passkey | None:
 async def save_passkey_count(
     tx: Connection, factor_id: UUID, sign_count: int, now: datetime
 ) -> bool:
-    """Save the passkey's counter. Return False if it did not increase."""
+    """Save the passkey's counter. Return False if it did not increase, unless the passkey has no
+    counter."""
     return await tx.fetchval(_SAVE_COUNT, factor_id, sign_count, now) is not None
 
 
@@ -261,6 +262,8 @@ async def save_challenge(
 
 
 async def use_challenge(tx: Connection, challenge: bytes, now: datetime) -> PasskeyChallenge | None:
+    """Delete the challenge and return it, also if it has expired. Return None if it was used before
+    or does not exist."""
     row = await tx.fetchrow(_USE_CHALLENGE, challenge, now)
     return None if row is None else PasskeyChallenge(**row)
 

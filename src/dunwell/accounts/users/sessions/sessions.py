@@ -83,8 +83,8 @@ def _encode(signature: bytes) -> str:
 
 class OpenedBy(StrEnum):
     """How a session was opened. TOTP and RECOVERY: with a password and then a code of the app or a
-    recovery code. INVITATION: by accepting an invitation. PASSWORD: after a change of the password.
-    PROVIDER: by single sign-on."""
+    recovery code. INVITATION: by an invitation or reset link. PASSWORD: after a change of the
+    password. PROVIDER: by single sign-on."""
 
     TOTP = "TOTP"
     RECOVERY = "RECOVERY"

@@ -200,7 +200,7 @@ async def list_active_sessions(
 
 
 async def list_sign_ins_from_new_networks(tx: Connection, user_id: UUID) -> Sequence[SessionRow]:
-    """Return the sessions of the last 90 days from new networks, including ended ones."""
+    """Return the latest stored sessions from new networks, at most 20, including ended ones."""
     return [SessionRow(**row) for row in await tx.fetch(_LIST_FROM_NEW_NETWORKS, user_id)]
 
 

@@ -58,7 +58,8 @@ class TooManyAttempts:
 
 @dataclass(frozen=True, slots=True)
 class SignInExpired:
-    """The password was given too long ago."""
+    """The sign-in no longer waits for a code: it has expired or was used, or the user must use
+    single sign-on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +93,9 @@ class SubmittedCode:
 async def check_password(
     services: SignInServices, email: str, password: str, visitor: Visitor, randomness: bytes
 ) -> PendingSignIn | WrongSignIn | TooManyAttempts | SecondFactorLocked:
-    """Check the password. Neither the result nor its time reveals whether the user exists.
-    `randomness`: SECRET_BYTES bytes."""
+    """Check the password and, if it is right, start a sign-in that waits for the second factor.
+    Neither the result nor its time reveals whether the user exists. `randomness`: SECRET_BYTES
+    bytes."""
     keys, now = services.resources.keys, services.now()
     async with services.resources.database.transaction() as tx:
         subjects = await list_attempt_subjects(tx, keys, visitor=visitor, email=email, now=now)
@@ -122,7 +124,7 @@ async def check_password(
 
 
 async def check_totp_code(services: SignInServices, submitted: SubmittedCode) -> CodeOutcome:
-    """Check a code of the authenticator app."""
+    """Check a code of the authenticator app, and open a session if it is right."""
 
     async def use_code(work: UserWork, user_id: UUID) -> bool:
         app = await find_app(work.tx, user_id, is_confirmed=True)
@@ -138,6 +140,8 @@ async def check_totp_code(services: SignInServices, submitted: SubmittedCode) ->
 
 
 async def check_recovery_code(services: SignInServices, submitted: SubmittedCode) -> CodeOutcome:
+    """Use up a recovery code, and open a session if it is right."""
+
     async def use_code(work: UserWork, user_id: UUID) -> bool:
         code_hash = hash_recovery_code(submitted.code)
         if code_hash is None or not await use_recovery_code(work.tx, user_id, code_hash, work.now):

@@ -177,7 +177,8 @@ def hash_subject(subject: str) -> bytes:
 async def _find_rules(
     work: UserWork, provider: IdentityProviderSettings, claims: IdentityClaims
 ) -> list[GroupRule]:
-    """Return the applicable rules; none if the installation file no longer has the provider."""
+    """Return the applicable rules; none if the installation file no longer has the provider with
+    this issuer."""
     sign_in = (await load_installation(work.tx)).installation.sign_in
     known = None if sign_in is None else sign_in.find(provider.name)
     if sign_in is None or known is None or known.issuer != claims.issuer:
@@ -259,7 +260,8 @@ async def _create_user(
 async def _update_user(
     work: UserWork, user: User, claims: IdentityClaims, roles: UserRoles
 ) -> None:
-    """Save the roles and the e-mail address that the provider states."""
+    """Save the roles, and the e-mail address that the provider states if it is valid. An invited
+    user has then joined."""
     if is_email_address(claims.email):
         await save_email(work.tx, user.user_id, claims.email)
     await _save_roles(work, user, roles)
@@ -278,8 +280,8 @@ async def _save_roles(work: UserWork, user: User, roles: UserRoles) -> None:
 
 
 async def link_identity(work: UserWork, user_id: UUID, provider: str, subject: str) -> None:
-    """Link the user to an identity of the provider. Password, second factors, links and sessions
-    are deleted at once; the roles stay until the next sign-in.
+    """Link the user to an identity of the provider. The password, the second factors and the
+    invitation links are deleted and all sessions end; the roles stay until the next sign-in.
 
     Raises InsufficientScope, NotFound, ValidationError, InvalidState.
     """

@@ -77,8 +77,8 @@ class IdentityClaims:
 
 @dataclass(frozen=True, slots=True)
 class LogoutToken:
-    """A checked logout token, for one session of the provider or, without one, for all. Each
-    `token_id` is processed once."""
+    """A checked logout token. It ends the given session of the provider; if `session` is None, it
+    ends all sessions of `subject`. Each `token_id` is processed once."""
 
     issuer: str
     token_id: str

@@ -131,7 +131,7 @@ class ConfirmationFailure(StrEnum):
     DENIED = "DENIED"
     REJECTED = "REJECTED"
     AWAY = "AWAY"
-    # The provider did not authenticate the user again, or does not say when it did.
+    # The provider did not authenticate the user again, not strongly enough, or does not say when.
     NOT_FRESH = "NOT_FRESH"
     # Another user authenticated at the provider.
     ANOTHER_USER = "ANOTHER_USER"

@@ -194,7 +194,8 @@ async def is_logged_out(
 async def save_provider_session_ends(
     tx: Connection, issuer: str, session_hash: bytes | None, subject: str | None, now: datetime
 ) -> Sequence[UUID]:
-    """End the sessions and return their users, one for each session."""
+    """End the sessions that were opened in this session of the provider or, if `session_hash` is
+    None, all of the subject. Return their users, one for each session."""
     rows = await tx.fetch(_END_SESSIONS, issuer, session_hash, subject, now)
     return [row["user_id"] for row in rows]
 

@@ -18,7 +18,6 @@ from dunwell.accounts.installation.delivery_providers import (
     describe_letter_location,
 )
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.accounts.merchants.request_sets import RequestBatcher
 from dunwell.adapters.channels.print_service.letter_files import (
     LetterRejected,
     PrintServiceFiles,
@@ -43,6 +42,7 @@ from dunwell.contact.sending.batches.store import (
 )
 from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
 from dunwell.contact.sending.references import build_reference
+from dunwell.platform.request_batcher import RequestBatcher
 from dunwell.platform.resources import Resources
 
 _RETRY_AFTER_SECONDS = 60

@@ -91,7 +91,7 @@ class SavedScenario(msgspec.Struct, frozen=True, rename="camel"):
     # True if anything differs from before.
     is_changed: bool
     # What the edit means for running claims.
-    words: list[str] = []
+    effects: list[str] = []
     # What should be changed about it.
     warnings: list[str] = []
 
@@ -121,9 +121,9 @@ async def save_scenario(
 
 
 async def _create(work: Work, name: str, definition: Definition, description: str) -> SavedScenario:
-    workflow_id, copy_version_id, version_id = (work.ids.new(work.now) for _ in range(3))
+    workflow_id, reserved_version_id, version_id = (work.ids.new(work.now) for _ in range(3))
     scenario = ScenarioVersion(
-        scenario_id=0, workflow_id=workflow_id, copy_version_id=copy_version_id, name=name,
+        scenario_id=0, workflow_id=workflow_id, reserved_version_id=reserved_version_id, name=name,
         description=description, is_active=True, created_at=work.now, version_id=version_id,
         definition=definition, retired={},
     )  # fmt: skip
@@ -156,7 +156,7 @@ async def _edit(
         saved = msgspec.structs.replace(saved, is_changed=True)
     if definition != scenario.definition:
         edit = await _change_definition(work, scenario, definition)
-        saved = msgspec.structs.replace(saved, is_changed=True, words=list(edit.words))
+        saved = msgspec.structs.replace(saved, is_changed=True, effects=list(edit.effects))
     if saved.is_changed:
         await increment_revision(work.tx, work.merchant_id)
         after = scenario.description if description is None else description

@@ -32,7 +32,7 @@ class ScenarioEdit:
     # The removed steps.
     removed: Mapping[int, KnownStep] = field(default_factory=dict)
     # What the edit means for running claims, as text for its author.
-    words: Sequence[str] = ()
+    effects: Sequence[str] = ()
     faults: Sequence[Fault] = ()
 
 
@@ -74,11 +74,11 @@ def decide_edit(
     ids: list[StepPosition] = [*change.new, None]
     positions = {position: ids[change.find_index(position)] for position in claims_by_step}
     moves = {position: after for position, after in positions.items() if position != after}
-    words = [
+    effects = [
         *_describe_moves(change, moves, claims_by_step),
         *_describe_passed(change, claims_by_step),
     ]
-    return ScenarioEdit(moves, removed, words)
+    return ScenarioEdit(moves, removed, effects)
 
 
 def find_id_faults(

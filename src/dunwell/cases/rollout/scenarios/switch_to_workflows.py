@@ -89,7 +89,7 @@ async def _report(work: Work, scenarios: list[ScenarioVersion]) -> SwitchReport:
             name=each.name,
             workflow_id=each.workflow_id,
             version=render_version_name(1, 0),
-            version_id=each.copy_version_id,
+            version_id=each.reserved_version_id,
             is_default=each.workflow_id == default,
             active_claims=sum(active.get(each.workflow_id, {}).values()),
         )

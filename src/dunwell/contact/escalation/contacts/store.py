@@ -143,7 +143,8 @@ async def lease_contacts(
 async def release_contacts(
     tx: Connection, merchant_id: int, lease: Lease, kept_back: Mapping[UUID, ContactHold]
 ) -> None:
-    """Release leased contacts until the given instants and store the reason for each hold."""
+    """Release leased contacts until the given instants and store the reason for each hold. Contacts
+    whose claim has ended or was reassigned are cancelled instead."""
     if kept_back:
         await tx.execute(
             _RELEASE, merchant_id, lease.lease_id, list(kept_back),
@@ -411,8 +412,8 @@ async def resume_interrupted(
     *,
     limit: int,
 ) -> list[tuple[LeasedContact, Content, datetime]]:
-    """Resume interrupted contacts of a channel that can be called again. Return each with its
-    content and the time of its hand-over."""
+    """Resume interrupted contacts of a channel that can be called again, if their claims have not
+    changed since the hand-over. Return each with its content and the time of its hand-over."""
     rows = await tx.fetch(
         _RESUME, merchant_id, real_now, lease.lease_id, lease.until, channel, limit
     )

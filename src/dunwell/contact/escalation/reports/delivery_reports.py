@@ -257,7 +257,8 @@ _PAGE_SIZE = 200
 
 
 async def query_unknown_outcomes(resources: Resources, adapters: Adapters) -> int:
-    """Ask channels about messages of unknown outcome and return how many were resolved."""
+    """Ask channels about messages of unknown outcome. Record the outcomes that they know and return
+    their number."""
     async with resources.database.connection() as connection:
         merchant_ids = await list_merchants_with_unknown(connection)
     settled = 0

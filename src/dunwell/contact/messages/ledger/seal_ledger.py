@@ -97,8 +97,8 @@ def _encode_parts(parts: Iterable[str | None]) -> bytes:
 
 
 async def seal_ledger(resources: Resources) -> int:
-    """Seal one batch for each merchant with unsealed rows. Return the number of merchants with more
-    rows left."""
+    """Seal one batch for each merchant with unsealed rows. Return the number of merchants that
+    may have more rows left."""
     async with resources.database.connection() as connection:
         merchant_ids = await list_merchants_to_seal(connection)
     behind = 0

@@ -164,8 +164,8 @@ VERIFY_TIMEOUT_SECONDS = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class SealHead:
-    """The newest seal of a chain. A copy that is kept elsewhere proves that the chain was not
-    cut."""
+    """The last seal of a chain or of a part of it. A copy of a chain's newest seal that is kept
+    elsewhere proves that the chain was not cut."""
 
     seal: int
     digest: bytes
@@ -386,7 +386,7 @@ class EntryWithoutContact(msgspec.Struct, frozen=True, gc=False):
 class DigestMismatch(msgspec.Struct, frozen=True, gc=False):
     communication_id: UUID
     claim_id: int
-    # True if the content differs, False if the recipient does.
+    # True if the content differs, False if only the recipient does.
     is_content: bool
 
 

@@ -41,7 +41,7 @@ AMOUNT_CELL = f"{_CELL}end;padding-inline-start:16px;white-space:nowrap"
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 
-def choose_rule_color(color: str | None) -> str | None:
+def choose_line_color(color: str | None) -> str | None:
     """Return the brand color for the line at the top, or None if it would not be visible on
     white."""
     return color if _has_contrast(color, _MIN_GRAPHICS_CONTRAST) else None

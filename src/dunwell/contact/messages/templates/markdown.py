@@ -90,7 +90,7 @@ class ParsedText:
     letter: tuple[Block, ...]
     # Destinations that are neither https nor the debtor's page.
     bad_links: tuple[str, ...]
-    has_items_in_line: bool
+    has_inline_items: bool
 
 
 @cache_by_size(_MAX_KEPT_CHARACTERS)
@@ -115,7 +115,7 @@ def parse_markdown(text: str) -> ParsedText:
             for child in token.children or ()
             if child.type == "link_open" and find_link(child) is None
         ),
-        has_items_in_line=any(
+        has_inline_items=any(
             ITEMS_MARK in token.content and token.content != ITEMS_MARK for token in inline
         ),
     )

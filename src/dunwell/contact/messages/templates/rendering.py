@@ -22,7 +22,7 @@ from dunwell.contact.messages.templates.formatting import MessageValues, get_loc
 from dunwell.contact.messages.templates.mail_blocks import (
     BOX,
     BOX_LABEL,
-    choose_rule_color,
+    choose_line_color,
     render_button_style,
 )
 from dunwell.contact.messages.templates.markdown import (
@@ -129,7 +129,7 @@ def frame_email(
             name=name,
             has_logo=creditor.has_logo,
             logo_id=LOGO_ID,
-            color=choose_rule_color(creditor.color),
+            color=choose_line_color(creditor.color),
             summary=summary,
             box_style=BOX,
             label_style=BOX_LABEL,

@@ -327,7 +327,7 @@ def _check_body(text: str, _language: str, pointer: str) -> Iterator[Fault]:
             quoted=repr(target[:60]), target=target[:60],
         )  # fmt: skip
         yield Fault(pointer, message, "BAD_LINK")
-    if parsed.has_items_in_line:
+    if parsed.has_inline_items:
         message = LazyText("{{ items }} is a table; put it into a separate paragraph.")
         yield Fault(pointer, message, "MISPLACED_ITEMS")
 

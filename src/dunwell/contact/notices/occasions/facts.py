@@ -14,8 +14,8 @@ from dunwell.contact.notices.notice import NoticeChannel, NoticeKind
 
 @dataclass(frozen=True, slots=True)
 class OccasionOutcome:
-    """Whether and when the debtor was notified of an occasion. `at` is the merchant's time when a
-    channel accepted the message. It is None if no channel reached the debtor, if that is unknown,
+    """The notification of a debtor about an occasion. `at` is the merchant's time when a channel
+    accepted the message. It is None if no channel reached the debtor, if that is unknown,
     or if the message is still being sent (`is_under_way`)."""
 
     at: datetime | None

@@ -139,7 +139,7 @@ class Debtor(msgspec.Struct, frozen=True, gc=False):
 async def save_occasion(
     tx: Connection, occasion: NoticeOccasion, facts: OccasionFacts, due_at: datetime
 ) -> bool:
-    """Return False if the occasion exists."""
+    """Insert the occasion. Return False if it exists."""
     stored = msgspec.to_builtins(facts)
     return bool(await tx.fetchval(_SAVE, *_key(occasion), stored, due_at))
 

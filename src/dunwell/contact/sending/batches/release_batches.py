@@ -36,8 +36,8 @@ from dunwell.contact.sending.batches.store import (
     dissolve_batch,
     give_up_item,
     lease_abandoned_batches,
+    list_letters_to_withdraw,
     list_unfinished_letters,
-    list_withdrawn_letters,
     lock_waiting,
     mark_released,
     mark_written,
@@ -219,7 +219,7 @@ class BatchReleaser:
         """Delete the files of withdrawn letters and of letters that were never finished."""
         before = self._resources.clock.now() - _ABANDONED_AFTER
         async with self._resources.database.connection() as connection:
-            withdrawn = await list_withdrawn_letters(connection, provider.name, _MAX_REMOVED)
+            withdrawn = await list_letters_to_withdraw(connection, provider.name, _MAX_REMOVED)
             unfinished = await list_unfinished_letters(
                 connection, provider.name, before, _MAX_REMOVED
             )

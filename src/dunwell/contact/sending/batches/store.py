@@ -141,7 +141,7 @@ async def lease_abandoned_batches(
 
 
 async def mark_written(tx: Connection, batch_id: UUID, lease_id: UUID) -> bool:
-    """Return False if another worker has the batch."""
+    """Mark the batch as written. Return False if another worker has it."""
     return bool((await tx.execute(_MARK_WRITTEN, batch_id, lease_id)).endswith("1"))
 
 
@@ -233,7 +233,7 @@ FROM letter_batch_items
 WHERE provider = $1 AND communication_id = ANY($2::uuid[])
 """
 # Uses letter_batch_items_open.
-_LIST_WITHDRAWN = """
+_LIST_TO_WITHDRAW = """
 SELECT merchant_id, communication_id, state, files
 FROM letter_batch_items
 WHERE provider = $1 AND state = 'TAKING_BACK'
@@ -255,12 +255,12 @@ WHERE merchant_id = $1 AND communication_id = $2 AND state = 'TAKING_BACK'
 _SAVE_STATUSES = """
 UPDATE letter_batch_items AS item SET status = later.status, status_at = later.status_at
 FROM (
-    SELECT merchant_id, communication_id, said.status, said.status_at
+    SELECT merchant_id, communication_id, reported.status, reported.status_at
     FROM letter_batch_items AS known
     JOIN unnest($1::integer[], $2::uuid[], $3::text[], $4::timestamptz[])
-        AS said (merchant_id, communication_id, status, status_at)
+        AS reported (merchant_id, communication_id, status, status_at)
         USING (merchant_id, communication_id)
-    WHERE coalesce(known.status_at <= said.status_at, true)
+    WHERE coalesce(known.status_at <= reported.status_at, true)
     ORDER BY merchant_id, communication_id
     FOR UPDATE OF known
 ) AS later
@@ -329,8 +329,11 @@ async def load_items(
     return {row["communication_id"]: _build_item(row) for row in rows}
 
 
-async def list_withdrawn_letters(tx: Connection, provider: str, limit: int) -> Sequence[BatchItem]:
-    return [_build_item(row) for row in await tx.fetch(_LIST_WITHDRAWN, provider, limit)]
+async def list_letters_to_withdraw(
+    tx: Connection, provider: str, limit: int
+) -> Sequence[BatchItem]:
+    """List letters whose withdrawal was requested and whose files still have to be removed."""
+    return [_build_item(row) for row in await tx.fetch(_LIST_TO_WITHDRAW, provider, limit)]
 
 
 async def list_unfinished_letters(

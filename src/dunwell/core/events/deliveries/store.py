@@ -40,7 +40,7 @@ FROM events
 WHERE merchant_id = $1 AND event_id = $2
 """
 _LOAD_TRIES = """
-SELECT attempt AS number, at, duration_ms, status, error, response AS answer
+SELECT attempt AS number, at, duration_ms, status, error, response
 FROM delivery_attempts
 WHERE merchant_id = $1 AND endpoint_id = $2 AND event_id = $3
 ORDER BY attempt
@@ -83,7 +83,7 @@ class LoggedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """An attempt. `answer`: the beginning of the response body as printable text. `error`: why
+    """An attempt. `response`: the beginning of the response body as printable text. `error`: why
     there was no response."""
 
     number: int
@@ -91,7 +91,7 @@ class DeliveryAttempt:
     duration_ms: int
     status: int | None
     error: str | None
-    answer: str | None
+    response: str | None
 
 
 @dataclass(frozen=True, slots=True)

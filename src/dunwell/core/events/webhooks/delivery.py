@@ -119,13 +119,13 @@ class WebhookSender:
         duration = timedelta(seconds=time.monotonic() - started)
         if isinstance(answer, NoResponse):
             return AttemptResult(
-                status=None, error=answer.reason, answer=None, retry_after=None, duration=duration
+                status=None, error=answer.reason, response=None, retry_after=None, duration=duration
             )
         retry_after = parse_retry_after(answer.headers.get("Retry-After"), now + duration)
         return AttemptResult(
             status=answer.status,
             error=None,
-            answer=_render_excerpt(answer.start),
+            response=_render_excerpt(answer.start),
             retry_after=retry_after,
             duration=duration,
         )
@@ -217,8 +217,8 @@ class OutcomeRecorder:
 
     def add(self, outcome: DeliveryOutcome, when_recorded: Callable[[], None]) -> None:
         """Queue the outcome. `when_recorded` is called after the commit."""
-        if not is_success(outcome.reply.status):
-            count_failed_attempt(outcome.reply.status)
+        if not is_success(outcome.result.status):
+            count_failed_attempt(outcome.result.status)
         self._finished.append(_FinishedDelivery(outcome, when_recorded))
         self._wake.set()
 
@@ -239,9 +239,9 @@ class OutcomeRecorder:
         self._is_closing = False
 
     async def _record(self, batch: Sequence[_FinishedDelivery]) -> None:
-        """Commit the batch, and retry until it succeeds, except while closing. A retry is harmless,
-        because an outcome counts only while its lease is held. Deliveries without a recorded
-        outcome are sent again."""
+        """Commit the batch, and retry until it succeeds; while closing, only a few times. A retry
+        is harmless, because an outcome counts only while its lease is held. Deliveries without a
+        recorded outcome are sent again."""
         outcomes = [each.outcome for each in batch]
         attempts_left = _ATTEMPTS_WHEN_CLOSING
         while attempts_left > 0:
@@ -274,7 +274,7 @@ async def _save(resources: Resources, outcomes: Sequence[DeliveryOutcome]) -> No
 
 
 def _may_change_health(outcome: DeliveryOutcome) -> bool:
-    return not (is_success(outcome.reply.status) and outcome.endpoint.health.is_well)
+    return not (is_success(outcome.result.status) and outcome.endpoint.health.is_well)
 
 
 async def _update_health(
@@ -298,7 +298,7 @@ async def _update_endpoint_health(
 ) -> None:
     health = endpoint.health
     for each in outcomes:
-        health = compute_health(health, each.reply.status, each.at)
+        health = compute_health(health, each.result.status, each.at)
     if health == endpoint.health:
         return
     await save_health(tx, endpoint.merchant_id, endpoint.endpoint_id, health)

@@ -98,7 +98,7 @@ class LeasedBatch:
 
     endpoint: WebhookEndpoint | None
     deliveries: list[LeasedDelivery]
-    # True if nothing else was due.
+    # True if no other delivery may be made now.
     was_last: bool
     # Where the deliveries may be sent.
     reach: WebhookReach = PUBLIC_REACH
@@ -210,8 +210,8 @@ class EndpointQueue:
         now = self._clock.now()
         if now < compute_last_start(delivery.lease):
             reach = await self._find_reach()
-            reply = await self._pool.sender.send(self._signer, delivery, now, reach)
-            self._finish(delivery, now, reply)
+            result = await self._pool.sender.send(self._signer, delivery, now, reach)
+            self._finish(delivery, now, result)
         else:
             self._unstarted.append(delivery)
 
@@ -269,13 +269,15 @@ class EndpointQueue:
             self._pace = retry.after_batch(self._pace, self._finished_since, now - self._leased_at)
         self._leased_at, self._finished_since = now, 0
 
-    def _finish(self, delivery: LeasedDelivery, started_at: datetime, reply: AttemptResult) -> None:
+    def _finish(
+        self, delivery: LeasedDelivery, started_at: datetime, result: AttemptResult
+    ) -> None:
         now = self._clock.now()
         decision = decide_next_attempt(
-            reply.status,
+            result.status,
             attempts=delivery.attempts + 1 - delivery.attempts_before,
             now=now,
-            retry_after=reply.retry_after,
+            retry_after=result.retry_after,
             fraction=self._pool.fraction(),
         )
         outcome = DeliveryOutcome(
@@ -283,9 +285,9 @@ class EndpointQueue:
             delivery=delivery,
             decision=decision,
             at=started_at,
-            reply=reply,
+            result=result,
         )
-        self._update_pace_and_health(reply.status, now)
+        self._update_pace_and_health(result.status, now)
         self.attempts += 1
         self._finished_since += 1
         self._unrecorded += 1
@@ -341,7 +343,7 @@ class WebhookDispatcher:
 
     async def run(self, stop: asyncio.Event, on_search: Callable[[], None] = lambda: None) -> None:
         """Deliver until `stop` is set, then finish and record what is in flight. `on_search` is
-        called after each look for due endpoints."""
+        called after each successful search for due endpoints."""
         async with self._recording(), asyncio.TaskGroup() as group:
             while not stop.is_set():
                 pause = _POLL_SECONDS
@@ -390,8 +392,8 @@ class WebhookDispatcher:
         return found
 
     def _build_queue(self, key: _EndpointKey, endpoint: WebhookEndpoint) -> EndpointQueue | None:
-        """Return None if the endpoint's secrets cannot be decrypted. Its deliveries wait until the
-        right secret key is configured."""
+        """Return None if the endpoint's secrets cannot be decrypted, or could not a moment ago.
+        Its deliveries wait until the right secret key is configured."""
         if self._skipped_until.get(key, self._resources.clock.now()) > self._resources.clock.now():
             return None
         try:

@@ -190,7 +190,7 @@ NOTIFY_AFTER = timedelta(hours=1)
 
 
 class EndpointState(StrEnum):
-    # The last response was a success, or there is none yet.
+    # No attempt has failed since the last success, or since it was enabled by hand.
     WORKING = "WORKING"
     FAILING = "FAILING"
     # Disabled after lasting failure. A successful probe enables it again.
@@ -226,23 +226,24 @@ class EndpointHealth:
     @property
     def failing_since(self) -> datetime | None:
         """The time of the first of the consecutive failures, also if the endpoint was disabled for
-        them. None: it works."""
+        them. None if it works."""
         return self.health.first_failure_at
 
     @property
     def since(self) -> datetime | None:
-        """Since when the endpoint has been failing or disabled. None: it works."""
+        """Since when the endpoint has been failing or disabled. None if it works."""
         return self.health.disabled_at or self.health.first_failure_at
 
 
 @dataclass(frozen=True, slots=True)
-class FailingEndpoint:
-    """An endpoint to notify about."""
+class ReportedEndpoint:
+    """A failing endpoint to log, or an endpoint about whose failure or recovery its merchant is
+    notified."""
 
     merchant_id: int
     endpoint_id: UUID
     url: str
-    # Since when the endpoint has been failing. None: it works again.
+    # Since when the endpoint has been failing. None if it works again.
     since: datetime | None
     # The result of its last attempt: the HTTP status, or the reason why there was no response.
     status: int | None

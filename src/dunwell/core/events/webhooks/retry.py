@@ -65,7 +65,8 @@ class FailureHistory:
 
     @property
     def is_well(self) -> bool:
-        """True if its last response was a success, or there is none yet."""
+        """Return whether no attempt has failed since the last success, or since it was enabled by
+        hand."""
         return self.first_failure_at is None
 
 
@@ -140,9 +141,8 @@ def compute_health(health: FailureHistory, status: int | None, now: datetime) ->
 
 
 def schedule_next_probe(health: FailureHistory, now: datetime) -> FailureHistory:
-    """Return the health as a probe starts. If it fails, the next one follows after twice
-    the delay.
-    """
+    """Return the health as a probe starts. If it fails, the next one follows after twice the
+    delay, at most after a day."""
     delay = min(_FIRST_PROBE * 2 ** min(health.probes + 1, 10), _MAX_PROBE_DELAY)
     return replace(health, probes=health.probes + 1, probe_at=now + delay)
 

@@ -115,9 +115,7 @@ async def load_endpoint(
 async def lock_endpoint(
     tx: Connection, merchant_id: int, endpoint_id: UUID
 ) -> WebhookEndpoint | None:
-    """Load and lock the endpoint for a change of its health. Events for it can still
-    be inserted.
-    """
+    """Load and lock the endpoint, before its deliveries. Events for it can still be inserted."""
     row = await tx.fetchrow(_LOCK_ONE, merchant_id, endpoint_id)
     return None if row is None else build_endpoint(row)
 
@@ -190,9 +188,9 @@ def build_endpoint(row: Row) -> WebhookEndpoint:
     )
 
 
-# Uses the primary key of webhook_endpoints from where the last search ended, and one lookup in
-# deliveries_due for each endpoint. ORDER BY keeps the planner from scanning the table when most
-# deliveries are due. A disabled endpoint is found when its probe is due.
+# Uses the primary key of webhook_endpoints from where the last search ended, and at most two
+# lookups in deliveries_due for each endpoint. ORDER BY keeps the planner from scanning the table
+# when most deliveries are due. A disabled endpoint is found when its probe is due.
 _FIND_DUE = compose(
     """
 SELECT {endpoint_columns}
@@ -289,14 +287,14 @@ WITH settled AS (
         $12::text[]
     ) AS outcome (
         merchant_id, endpoint_id, event_id, lease_id, attempt, state,
-        due_at, at, duration_ms, status, error, answer
+        due_at, at, duration_ms, status, error, response
     )
     WHERE deliveries.merchant_id = outcome.merchant_id
         AND deliveries.endpoint_id = outcome.endpoint_id
         AND deliveries.event_id = outcome.event_id
         AND {is_held}
     RETURNING outcome.merchant_id, outcome.endpoint_id, outcome.event_id, outcome.attempt,
-        outcome.at, outcome.duration_ms, outcome.status, outcome.error, outcome.answer
+        outcome.at, outcome.duration_ms, outcome.status, outcome.error, outcome.response
 )
 INSERT INTO delivery_attempts
     (merchant_id, endpoint_id, event_id, attempt, at, duration_ms, status, error, response)
@@ -309,8 +307,8 @@ SELECT * FROM settled
 
 @dataclass(frozen=True, slots=True)
 class LeasedDelivery:
-    """A leased delivery of one event to one endpoint. `attempts`: those made so far;
-    `attempts_before`: those made before a replay."""
+    """A leased delivery of one event to one endpoint. `attempts`: all that were made so
+    far. `attempts_before`: how many of them were made before the last replay."""
 
     event_id: UUID
     # None for an additional type.
@@ -328,7 +326,7 @@ class AttemptResult:
 
     status: int | None
     error: str | None
-    answer: str | None
+    response: str | None
     # The response's Retry-After.
     retry_after: timedelta | None
     duration: timedelta
@@ -342,7 +340,7 @@ class DeliveryOutcome:
     delivery: LeasedDelivery
     decision: DeliveryDecision
     at: datetime
-    reply: AttemptResult
+    result: AttemptResult
 
 
 async def list_due_endpoints(
@@ -406,10 +404,10 @@ async def save_outcomes(tx: Connection, outcomes: Sequence[DeliveryOutcome]) -> 
         [_get_state(each.decision) for each in ordered],
         [each.decision.at if isinstance(each.decision, RetryAt) else None for each in ordered],
         [each.at for each in ordered],
-        [each.reply.duration // timedelta(milliseconds=1) for each in ordered],
-        [each.reply.status for each in ordered],
-        [each.reply.error for each in ordered],
-        [each.reply.answer for each in ordered],
+        [each.result.duration // timedelta(milliseconds=1) for each in ordered],
+        [each.result.status for each in ordered],
+        [each.result.error for each in ordered],
+        [each.result.response for each in ordered],
     )
 
 

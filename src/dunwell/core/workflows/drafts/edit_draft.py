@@ -46,7 +46,7 @@ async def save_changed_draft(
     work: Work, workflow_id: UUID, former: Version | WorkflowDraft | None, wanted: Definition
 ) -> tuple[WorkflowDraft, Parts, Parts]:
     """Replace the draft, or create it, as a change of the actor. Return the new draft, and the
-    changed parts before and after for the audit log. The workflow is locked."""
+    changed parts before and after for the audit log. The workflow must be locked."""
     work.require(Right.CONFIGURE)
     before, after = select_changed_parts(former.definition if former else None, wanted)
     draft = WorkflowDraft(work.ids.new(work.now), wanted)

@@ -1,7 +1,9 @@
 """The SQL of scenarios (spec, Scenario).
 
 A scenario is a workflow with one version in the state SCENARIO, which is edited in place until the
-switch publishes that row. The ids of the workflow and its version v1.0 are assigned at creation.
+switch publishes that row. The id of the workflow is assigned at creation, and so is the version id
+that the switch will give the row (`reserved_version_id`). Until then the row has a version id that
+changes with each edit.
 """
 
 from datetime import datetime
@@ -17,14 +19,14 @@ from dunwell.platform.database.database import Connection, Row
 # After the switch the same row is v1.0 of the workflow and never changes. Uses primary keys.
 _LOAD_SCENARIOS = """
 SELECT scenario.scenario_id, scenario.workflow_id, workflow.name, scenario.description,
-    workflow.assignment_enabled AS is_active, scenario.copy_version_id, version.version_id,
+    workflow.assignment_enabled AS is_active, scenario.reserved_version_id, version.version_id,
     scenario.created_at, version.definition, scenario.retired_steps
 FROM scenarios AS scenario
 JOIN workflows AS workflow USING (merchant_id, workflow_id)
 JOIN workflow_versions AS version
     ON version.merchant_id = scenario.merchant_id
     AND version.workflow_id = scenario.workflow_id
-    AND (version.state = 'SCENARIO' OR version.version_id = scenario.copy_version_id)
+    AND (version.state = 'SCENARIO' OR version.version_id = scenario.reserved_version_id)
 WHERE scenario.merchant_id = $1
 ORDER BY scenario.scenario_id
 """
@@ -43,7 +45,7 @@ WITH workflow AS (
         (merchant_id, version_id, workflow_id, state, major, minor, definition, created_at)
     VALUES ($1, $5, $2, 'SCENARIO', 1, 0, $6, $7)
 )
-INSERT INTO scenarios (merchant_id, workflow_id, copy_version_id, description, created_at)
+INSERT INTO scenarios (merchant_id, workflow_id, reserved_version_id, description, created_at)
 VALUES ($1, $2, $4, $8, $7)
 RETURNING scenario_id
 """
@@ -69,7 +71,7 @@ WHERE merchant_id = $1 AND workflow_id = $2
 # Publishes all scenarios of a merchant in one statement.
 _PUBLISH_ALL = """
 UPDATE workflow_versions AS version
-SET state = 'PUBLISHED', version_id = scenario.copy_version_id, published_at = $2
+SET state = 'PUBLISHED', version_id = scenario.reserved_version_id, published_at = $2
 FROM scenarios AS scenario
 WHERE version.merchant_id = $1
     AND scenario.merchant_id = $1
@@ -81,8 +83,8 @@ _GREATEST_INTEGER = 2**31 - 1
 
 
 async def load_scenarios(tx: Connection, merchant_id: int) -> list[ScenarioVersion]:
-    """Return the merchant's scenarios in the order of their ids; after the switch, as they were
-    then."""
+    """Return the merchant's scenarios in the order of their ids. After the switch, the definitions
+    are those that the switch published; `name` and `is_active` are the workflow's present ones."""
     return [_build_scenario(row) for row in await tx.fetch(_LOAD_SCENARIOS, merchant_id)]
 
 
@@ -103,7 +105,7 @@ async def find_scenario_id(tx: Connection, merchant_id: int, workflow_id: UUID) 
 async def save_new_scenario(tx: Connection, merchant_id: int, scenario: ScenarioVersion) -> int:
     """Insert a scenario with an unused name and return its id. The given id is ignored."""
     scenario_id: int = await tx.fetchval(
-        _INSERT, merchant_id, scenario.workflow_id, scenario.name, scenario.copy_version_id,
+        _INSERT, merchant_id, scenario.workflow_id, scenario.name, scenario.reserved_version_id,
         scenario.version_id, _to_document(scenario.definition), scenario.created_at,
         scenario.description,
     )  # fmt: skip

@@ -115,14 +115,15 @@ class ScenarioVersion:
     """A workflow with one version, which is edited in place until the switch publishes it."""
 
     scenario_id: int
-    # The workflow and version v1.0 that the switch publishes.
+    # The workflow that the switch publishes, and the id that its version v1.0 will then have.
     workflow_id: UUID
-    copy_version_id: UUID
+    reserved_version_id: UUID
     name: str
     description: str
     # True if claims can be newly assigned to it.
     is_active: bool
     created_at: datetime
+    # The id of the present definition. Each edit changes it.
     version_id: UUID
     definition: Definition
     # Steps that were removed.

@@ -159,7 +159,7 @@ async def _list_workflows_of_scenarios(call: ApiCall) -> list[WorkflowMetadata]:
         WorkflowMetadata(
             id=str(scenario.workflow_id),
             name=scenario.name,
-            version=str(scenario.copy_version_id),
+            version=str(scenario.reserved_version_id),
             assignment_enabled=scenario.is_active,
             created_at=render_instant(scenario.created_at),
         )

@@ -21,7 +21,7 @@ _Text = Annotated[str, Meta(min_length=1, max_length=255, pattern=LINES)]
 
 
 class PaymentRequest(WireInput, frozen=True):
-    """A payment that the merchant received outside the service."""
+    """The body that records a payment which the merchant received outside the service."""
 
     amount: Annotated[int, Meta(ge=1, le=999_999_999_999, description="Minor units, an integer.")]
     currency: Annotated[Currency, Meta(description="The claim's currency: ISO 4217, upper case.")]
@@ -128,7 +128,7 @@ class FoundPaymentRequestList(Wire, frozen=True):
 
 
 class Rejection(WireInput, frozen=True):
-    """All fields are optional."""
+    """The rejection of a payment modality. The reason is optional."""
 
     reason: Annotated[
         Annotated[str, Meta(min_length=1, max_length=2_000, pattern=LINES)] | None,

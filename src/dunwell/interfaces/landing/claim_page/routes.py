@@ -18,7 +18,7 @@ from dunwell.interfaces.landing.claim_page.other_claims import (
 )
 from dunwell.interfaces.landing.claim_page.recent_answers import find_alternative
 from dunwell.interfaces.landing.claim_page.views import (
-    ClaimToSignOut,
+    ClaimToClose,
     OtherClaimsPage,
     TooManyClaimsPage,
     describe_claim,
@@ -59,9 +59,10 @@ from dunwell.platform.database.sql import nest_rows
 from dunwell.platform.errors import NotFound
 
 
-async def list_claims_to_sign_out(site: DebtorSite, request: DebtorRequest) -> list[ClaimToSignOut]:
-    """List the claims whose sessions must end so that the claim in the URL can stay open. Return an
-    empty list if the browser has no more than MAX_OPEN_CLAIMS sessions."""
+async def list_claims_to_close(site: DebtorSite, request: DebtorRequest) -> list[ClaimToClose]:
+    """List the claims whose cookies this browser must drop so that the claim in the URL can stay
+    open. Their sessions do not end. Return an empty list if the browser has no more than
+    MAX_OPEN_CLAIMS sessions."""
     if len(request.session_hashes) <= MAX_OPEN_CLAIMS:
         return []
     handles = list_handles_to_close(
@@ -76,18 +77,19 @@ async def list_claims_to_sign_out(site: DebtorSite, request: DebtorRequest) -> l
     return found
 
 
-def _describe(handle: str, opened: OpenedClaim) -> ClaimToSignOut:
+def _describe(handle: str, opened: OpenedClaim) -> ClaimToClose:
     facts = opened.facts
     reference = None if facts.withheld else facts.reference_number
-    return ClaimToSignOut(handle, opened.merchant.name, reference)
+    return ClaimToClose(handle, opened.merchant.name, reference)
 
 
 @accepts_form_with(NOTHING, also_withheld=True)
 async def close_oldest_claims(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    """Delete the cookies of the oldest claims so that the claim in the URL can stay open, or end
-    the session of the claim in the URL. Sending the form twice has no further effect."""
+    """Close the oldest claims, by deleting their cookies, so that the claim in the URL can stay
+    open; or keep them, and end the session of the claim in the URL. Sending the form twice has no
+    further effect."""
     context = site.build_claim_context(request, opened)
     if form.get("do") == "back":
         async with site.resources.database.transaction() as tx:
@@ -98,7 +100,7 @@ async def close_oldest_claims(
         return answer
     answer = site.redirect(context, "claim")
     if form.get("do") == "open":
-        for each in await list_claims_to_sign_out(site, request):
+        for each in await list_claims_to_close(site, request):
             site.set_cookie(answer, each.handle, "")
     return answer
 
@@ -108,15 +110,15 @@ async def return_to_claim(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
     """Redirect a GET request for an address that accepts only forms, for example after a change of
-    language."""
+    language, to the page of the opened claim."""
     return site.redirect(site.build_claim_context(request, opened), "claim")
 
 
 @in_session_with(OTHERS, also_withheld=True)
 async def get_claim_page(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     context, merchant = site.build_claim_context(request, opened), opened.merchant
-    if to_sign_out := await list_claims_to_sign_out(site, request):
-        return site.render_page(context, TooManyClaimsPage(to_sign_out))
+    if to_close := await list_claims_to_close(site, request):
+        return site.render_page(context, TooManyClaimsPage(to_close))
     if opened.facts.withheld:
         return site.render_page(context, describe_withheld(opened, opened.facts.withheld))
     now, can_pay = merchant.now(site.resources.clock), has_method(site.providers, merchant)
@@ -164,9 +166,9 @@ async def get_session_ended_page(site: DebtorSite, request: DebtorRequest) -> Re
     return site.render_page(site.build_context(request), EndedPage("ENDED"))
 
 
-async def redirect_to_latest_claim(site: DebtorSite, request: DebtorRequest) -> Response:
-    """Redirect a GET request for an address that accepts only forms, for example after a change of
-    language."""
+async def redirect_to_claim_of_address(site: DebtorSite, request: DebtorRequest) -> Response:
+    """Redirect a GET request for an address that accepts only forms to the page of the claim in the
+    URL, also without a session."""
     return site.redirect(site.build_context(request), "claim")
 
 
@@ -292,16 +294,16 @@ async def redirect_to_other_claim(
 async def redirect_to_other_claims(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    """Redirect a GET request for an address that accepts only forms, for example after a change of
-    language."""
+    """Redirect a GET request for an address that accepts only forms to the list of the debtor's
+    other claims."""
     return site.redirect(site.build_claim_context(request, opened), "others")
 
 
 PAGES: RoutedPages = {
     "room": {"GET": return_to_claim, "POST": close_oldest_claims},
     "claim": {"GET": get_claim_page},
-    "extend": {"GET": redirect_to_latest_claim, "POST": submit_extension},
-    "end": {"GET": redirect_to_latest_claim, "POST": submit_end},
+    "extend": {"GET": redirect_to_claim_of_address, "POST": submit_extension},
+    "end": {"GET": redirect_to_claim_of_address, "POST": submit_end},
     "ended": {"GET": get_session_ended_page},
     "notices": {"GET": get_notices_page},
     "imprint": {"GET": get_imprint_page},

@@ -14,7 +14,7 @@ from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.offers import ModalityOffer
 from dunwell.contact.escalation.forecast.forecast import Announcement
-from dunwell.core.claims.states import HoldKind
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.core.files.upload import AttachedFile, render_download_name
 from dunwell.interfaces.landing.claim_page.next_steps import NextSteps, describe_next
 from dunwell.interfaces.landing.claim_page.other_claims import OtherClaimOfDebtor
@@ -68,14 +68,16 @@ class ClaimPage(Page, frozen=True):
     template: ClassVar[str] = "claim.html"
 
     state: PageState
+    # True if the claim was archived while an amount was owed: the merchant decides about it.
+    is_archived_unpaid: bool
     topics: Sequence[Topic]
     features: Sequence[PageFeature]
-    # Whether the session may see the details of the claim.
+    # True if the session may see the details of the claim.
     shows_all: bool
-    # Whether the merchant offers a way to pay.
+    # True if the merchant offers a way to pay.
     can_pay: bool
     can_dispute: bool
-    # Whether the page offers to report that the reader is not the debtor, because the claim was
+    # True if the page offers to report that the reader is not the debtor, because the claim was
     # opened with a message alone.
     offers_not_me: bool
     currency: str
@@ -90,7 +92,7 @@ class ClaimPage(Page, frozen=True):
     # Empty if the session may not see them.
     items: Sequence[PageItem]
     payments: Sequence[PaymentFacts]
-    # Whether the debtor is not a company. Only consumers are shown what a debt collector must
+    # True if the debtor is not a company. Only consumers are shown what a debt collector must
     # disclose about its fees.
     is_consumer: bool
     # The sum of the fees, or 0 if the session may not see the items.
@@ -143,7 +145,7 @@ class WithheldPage(Page, frozen=True):
     dispute_id: UUID
     case_number: str
     opened_on: date
-    # Whether the address that this reader was contacted at is on the suppression list.
+    # True if the address that this reader was contacted at is on the suppression list.
     is_address_suppressed: bool
     can_take_back: bool
 
@@ -162,8 +164,8 @@ class OtherClaimsPage(Page, frozen=True):
     others: Sequence[OtherClaimOfDebtor]
 
 
-class ClaimToSignOut(msgspec.Struct, frozen=True, gc=False):
-    """A claim whose session in this browser would end. `reference` is None if the claim is
+class ClaimToClose(msgspec.Struct, frozen=True, gc=False):
+    """A claim whose cookie this browser would drop. `reference` is None if the claim is
     withheld."""
 
     handle: str
@@ -172,12 +174,12 @@ class ClaimToSignOut(msgspec.Struct, frozen=True, gc=False):
 
 
 class TooManyClaimsPage(Page, frozen=True):
-    """The page that asks whether the sessions of other claims may end in this browser, so that this
+    """The page that asks whether the oldest claims may be closed in this browser, so that this
     claim can be opened."""
 
     template: ClassVar[str] = "room.html"
 
-    to_sign_out: Sequence[ClaimToSignOut]
+    to_close: Sequence[ClaimToClose]
 
 
 class ShownDocument(msgspec.Struct, frozen=True, gc=False):
@@ -208,10 +210,10 @@ def describe_claim(
     pause = find_hold(facts, HoldKind.PAUSE, now)
     return ClaimPage(
         state=state,
+        is_archived_unpaid=facts.status is Status.ARCHIVED and facts.outstanding_cents > 0,
         topics=list_topics(facts, state, opened.modality, now),
         features=configuration.landing_page.features,
-        shows_all=shows_all,
-        can_pay=can_pay, can_dispute=can_dispute(facts),
+        shows_all=shows_all, can_pay=can_pay, can_dispute=can_dispute(facts),
         offers_not_me=can_dispute(facts) and is_opened_by_message_alone(opened.session),
         currency=facts.currency, timezone=timezone, reference=facts.reference_number,
         initials=render_initials(facts),

@@ -141,7 +141,7 @@ class WaitingAddress(msgspec.Struct, frozen=True, gc=False):
     channel: NoticeChannel
     # Shown only to the session that entered it.
     address: str
-    # Whether the notice with the code was reported as undelivered. None if the notice no longer
+    # True if the notice with the code was reported as undelivered. None if the notice no longer
     # exists.
     is_undelivered: bool | None
 

@@ -139,11 +139,11 @@ class PreferencesPage(Page, frozen=True):
     claims_language: str
     ways: Sequence[ContactWay]
     addresses: Sequence[ShownAddress]
-    # Whether the session may change addresses without another proof.
+    # True if the session may change addresses without another proof.
     may_change: bool
     # What was saved: language, channels, email or sms.
     saved: str | None
-    # Whether the choice was refused because no channel would be left.
+    # True if the choice was refused because no channel would be left.
     is_last: bool
 
 
@@ -165,7 +165,7 @@ class AddressPage(Page, frozen=True):
     fault: AddressFault | None
     # The address on file.
     masked: str | None
-    # Whether the form belonged to a session that was replaced by this one.
+    # True if the form belonged to a session that was replaced by this one.
     is_stale: bool
 
 

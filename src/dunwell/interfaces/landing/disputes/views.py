@@ -24,6 +24,7 @@ from dunwell.cases.disputes.reasons import (
     list_questions,
     needs_message,
 )
+from dunwell.core.claims.states import ACTIVE
 from dunwell.interfaces.landing.disputes.receive_form import FileRefusal
 from dunwell.interfaces.landing.disputes.store import DisputeWithFiles
 from dunwell.interfaces.landing.disputes.submit_dispute import can_dispute
@@ -52,7 +53,7 @@ class QuestionsState(msgspec.Struct, frozen=True, gc=False):
     faults: Sequence[Fault] = ()
     refusals: Sequence[FileRefusal] = ()
     overtaking: Fields | None = None
-    # Whether the form belonged to a session that was replaced.
+    # True if the form belonged to a session that was replaced.
     is_stale: bool = False
 
     @property
@@ -66,9 +67,9 @@ class ReasonsPage(Page, frozen=True):
     template: ClassVar[str] = "dispute.html"
 
     reasons: Sequence[ShownReason]
-    # Whether more reasons are available after verification.
+    # True if more reasons are available after verification.
     has_more: bool
-    # Whether the limit of disputes is reached.
+    # True if the limit of disputes is reached.
     is_full: bool
 
 
@@ -102,9 +103,11 @@ class SentDisputePage(Page, frozen=True):
     case_number: str
     state: DisputeState
     ended_claim: bool | None
-    # Whether the claim is on hold for the dispute.
+    # True if the claim has ended or is paid.
+    is_closed: bool
+    # True if the claim is on hold for the dispute.
     is_stopped: bool
-    # Whether the claim stays on hold after the answer, and until when, if that is known.
+    # True if the claim stays on hold after the answer, and the end of the hold if it is known.
     is_resting: bool
     rests_until: date | None
     opened_on: date
@@ -122,7 +125,7 @@ class SentDisputePage(Page, frozen=True):
     currency: str
     # The undisputed part, if it can be paid while the dispute is open.
     undisputed_cents: int | None
-    # Whether the session may change the dispute.
+    # True if the session may change the dispute.
     is_theirs: bool
     can_withdraw: bool
     max_files: int
@@ -182,6 +185,7 @@ def describe_dispute(
         case_number=render_case_number(dispute.dispute_id),
         state=dispute.state,
         ended_claim=dispute.ended_claim,
+        is_closed=opened.facts.status not in ACTIVE,
         is_stopped=dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
         is_resting=_is_resting(dispute, opened),
         rests_until=_find_hold_end(dispute, opened),

@@ -48,7 +48,9 @@ _ITEMS_BY_TICK_BUTTON: Mapping[str, Sequence[str] | None] = {"all": None, "none"
 
 
 @in_session
-async def choose_amount(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_amount_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     """Show the choice of amounts, or the payment methods if there is nothing to choose."""
     if not can_pay(site, opened):
         return site.redirect(site.build_claim_context(request, opened), "claim")
@@ -206,6 +208,6 @@ async def start_hand_off(
 
 
 PAGES: RoutedPages = {
-    "pay": {"GET": choose_amount},
+    "pay": {"GET": get_amount_page},
     "pay_method": {"GET": get_payment_methods_page, "POST": hand_off},
 }

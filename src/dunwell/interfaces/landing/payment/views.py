@@ -68,7 +68,7 @@ class TransferPage(Page, frozen=True):
 
     choice: ShownChoice
     iban: str
-    # Whether there is a QR code for banking apps.
+    # True if there is a QR code for banking apps.
     has_picture: bool
 
 

@@ -123,7 +123,7 @@ def _answer_help(
 
 
 def _find_pause_end(site: DebtorSite, opened: OpenedClaim) -> date | None:
-    """Return the last day of a possible pause, or None if none is available."""
+    """Return the day on which a pause that begins now would end, or None if none is available."""
     configuration = opened.merchant.configuration
     now = opened.merchant.now(site.resources.clock)
     is_stopped = any(
@@ -160,7 +160,9 @@ async def get_payment_plans_page(
 
 @in_session
 @requires_level(Level.FACT, _PLAN_RETURN_PAGE)
-async def check_plan(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_plan_check_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     request_facts = await load_request_facts(site, opened)
     chosen = _parse_plan(site, request, opened, request_facts)
     if isinstance(chosen, PlanTerms):
@@ -265,7 +267,9 @@ async def get_deferral_dates_page(
 
 @in_session
 @requires_level(Level.FACT, _LATER_RETURN_PAGE)
-async def check_deferral(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
+async def get_deferral_check_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
     request_facts = await load_request_facts(site, opened)
     chosen = parse_deferment(get_query_fields(request), request_facts)
     if isinstance(chosen, DeferralTerms):
@@ -355,7 +359,7 @@ PAGES: RoutedPages = {
     "options": {"GET": get_payment_options_page},
     "help": {"GET": get_payment_help_page, "POST": pause_claim},
     "plan": {"GET": get_payment_plans_page},
-    "plan_check": {"GET": check_plan, "POST": request_plan},
+    "plan_check": {"GET": get_plan_check_page, "POST": request_plan},
     "later": {"GET": get_deferral_dates_page},
-    "later_check": {"GET": check_deferral, "POST": request_deferral},
+    "later_check": {"GET": get_deferral_check_page, "POST": request_deferral},
 }

@@ -74,7 +74,7 @@ class ChoosePlanPage(Page, frozen=True):
     # The number of instalments of the selected offer, the value of a custom choice (`own`), or "".
     offer: str
     own: str
-    # Whether more offers are available than those shown.
+    # True if more offers are available than those shown.
     has_more: bool
     # The minimum instalment.
     min_cents: int
@@ -93,9 +93,9 @@ class PlanCheckPage(Page, frozen=True):
     schedule: Sequence[Instalment]
     total_cents: int
     grace_days: int
-    # Whether the request is approved automatically.
+    # True if the request is approved automatically.
     is_at_once: bool
-    # Whether the page showed another amount before.
+    # True if the page showed another amount before.
     is_changed: bool
 
 

@@ -41,9 +41,9 @@ class VisitorSession(msgspec.Struct, frozen=True, gc=False):
 
     form_token: str
     minutes_left: int
-    # Whether the session ends within `EXPIRY_WARNING`.
+    # True if the session ends within `EXPIRY_WARNING`.
     is_warned: bool
-    # Whether the session can be extended.
+    # True if the session can be extended.
     can_stay: bool
 
 

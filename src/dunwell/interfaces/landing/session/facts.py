@@ -128,7 +128,7 @@ class PageClaim(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=Tru
     # None if this session may see the claim.
     withheld: WithheldFacts | None = None
     document_count: int = 0
-    # Whether the claim ever had a modality, or a dispute. If not, pages do not load them.
+    # False if the claim never had a modality or a dispute. Pages then do not load them.
     has_modalities: bool = True
     has_disputes: bool = True
 

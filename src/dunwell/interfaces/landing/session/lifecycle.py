@@ -63,7 +63,7 @@ class ClaimSessionOpening:
 
 @dataclass(frozen=True, slots=True)
 class OpenedClaimSession:
-    """An open session. cookie_value is not stored anywhere."""
+    """An open session. `cookie_value` is not stored anywhere."""
 
     session: Session
     cookie_value: str
@@ -127,9 +127,9 @@ async def reissue_token(
 async def raise_level(
     work: Work, session: Session, level: Level, *, randomness: bytes, proven: Sequence[bytes] = ()
 ) -> str | None:
-    """Return the new cookie value, or None if the session has ended. If the same form has raised it
-    just before, return another value. `proven` are digests of the address to which the code was
-    sent."""
+    """Raise the level. Return the new cookie value, or None if the session has ended. If the same
+    form has raised it just before, return another value. `proven` are digests of the
+    address to which the code was sent."""
     work.require(Right.READ_CLAIMS)
     value = render_value(randomness)
     if await save_raised_level(
@@ -151,7 +151,7 @@ async def reissue_raised_token(
 
 
 async def end_session(work: Work, session: Session) -> bool:
-    """Return False, and do nothing, if the session has ended already."""
+    """End the session with all its tokens. Return False if it has ended already."""
     work.require(Right.READ_CLAIMS)
     if not await save_session_end(work.tx, work.merchant_id, session.session_id, work.real_now):
         return False

@@ -1,4 +1,4 @@
-"""A debtor's session, the token of its forms, and the cookies of a browser (CONTRACT 17).  A
+"""A debtor's session, the token of its forms, and the cookies of a browser (CONTRACT 17). A
 cookie's value is 256 random bits, and the database stores only its hash. Each opened claim has its
 own cookie under a handle, which is also part of the claim's addresses: pages and forms say which
 claim they are about. The handle is derived from the id of the first session and reveals nothing. An
@@ -27,7 +27,8 @@ VALUE_BYTES = 32
 SESSION_LIFETIME = timedelta(hours=1)
 # After this time of extensions in a row, the claim has to be opened again.
 MAX_TOTAL_LIFETIME = timedelta(hours=8)
-# How long after its end a page can still say that the session timed out, and keep what was typed.
+# How long after its expiry a page can still say that the session timed out, and keep what was
+# typed.
 ENDED_SESSION_RETENTION = timedelta(days=1)
 # How long the previous token stays valid after a session got another one, so that a double click
 # or a second tab does not lose the session.
@@ -145,7 +146,9 @@ SessionsByHandle: TypeAlias = Mapping[str, Session | None]
 
 @dataclass(frozen=True, slots=True)
 class CookieSlot:
-    """The cookie handle for a claim, and the handles of ended sessions that it evicts."""
+    """The cookie handle for a claim, and the handles of ended or unknown sessions that it
+    evicts.
+    """
 
     handle: str
     evicted_handles: tuple[str, ...] = ()
@@ -173,7 +176,7 @@ def choose_cookie_slot(sessions: SessionsByHandle, opened: Session, now: datetim
     `sessions` holds None for a cookie whose session is unknown.
     """
     merchant_id, claim_id = opened.merchant_id, opened.claim_id
-    handle, ordered = derive_handle(opened.session_id), sort_by_age(sessions)
+    handle, ordered = derive_handle(opened.session_id), sort_by_expiry(sessions)
     for each in ordered:
         session = sessions[each]
         if session and (session.merchant_id, session.claim_id) == (merchant_id, claim_id):
@@ -196,7 +199,7 @@ def list_handles_to_close(sessions: SessionsByHandle, handle: str, now: datetime
     return opened[: len(opened) - MAX_OPEN_CLAIMS]
 
 
-def sort_by_age(sessions: SessionsByHandle) -> list[str]:
+def sort_by_expiry(sessions: SessionsByHandle) -> list[str]:
     """Return the handles in the order in which their sessions expire. Unknown sessions come before
     all others."""
 

@@ -92,16 +92,18 @@ WHERE merchant_id = $1 AND claim_id = $2
 
 
 async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
-    """Find the session. It may have ended, because ended sessions are kept for a day."""
+    """Find the session. It may have ended, because sessions are kept until a day after they would
+    have expired."""
     row = await tx.fetchrow(_FIND_SESSION, session_hash)
     return None if row is None else _build_session(row)
 
 
 async def list_sessions(tx: Connection, hashes: Mapping[str, bytes]) -> dict[str, Session | None]:
-    """List the sessions of these hashes by the hashes' names, including ended ones."""
+    """Return the session of each handle, None if it is unknown. Ended ones are included. `hashes`:
+    the session hashes by handle."""
     rows = await tx.fetch(_LIST_SESSIONS, [*hashes.values()]) if hashes else []
     found = {row["session_hash"]: _build_session(row) for row in rows}
-    return {name: found.get(session_hash) for name, session_hash in hashes.items()}
+    return {handle: found.get(session_hash) for handle, session_hash in hashes.items()}
 
 
 async def save_session(tx: Connection, session: Session, address_digests: Sequence[bytes]) -> None:
@@ -148,8 +150,8 @@ async def save_raised_level(
     return raised is not None
 
 
-async def delete_old_sessions(tx: Connection, ended_before: datetime, limit: int) -> int:
-    tag: str = await tx.execute(_REMOVE_SESSIONS, ended_before, limit)
+async def delete_old_sessions(tx: Connection, expired_before: datetime, limit: int) -> int:
+    tag: str = await tx.execute(_REMOVE_SESSIONS, expired_before, limit)
     return int(tag.rpartition(" ")[2])
 
 
@@ -239,7 +241,7 @@ UPDATE debtor_drafts
 SET fields = '{}', conflicts = '[]', revision = revision + 1, sent_form = $4, created_id = $5
 WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
 """
-# Moves the drafts that only the session's author may see again. Uses the primary key.
+# Moves the drafts that belong to the session and not to the claim. Uses the primary key.
 _MOVE_DRAFTS = """
 UPDATE debtor_drafts SET session_id = $3, kept_until = $4
 WHERE merchant_id = $1 AND session_id = $2
@@ -313,13 +315,14 @@ async def save_draft_sent(tx: Connection, key: DraftKey, form_id: UUID, created_
 async def move_drafts(
     tx: Connection, session: Session, session_id: UUID, kept_until: datetime
 ) -> None:
-    """Move the drafts of this session alone to the session that replaces it."""
+    """Move the drafts that belong to this session, and not to the claim, to the session that
+    replaces it."""
     await tx.execute(_MOVE_DRAFTS, session.merchant_id, session.session_id, session_id, kept_until)
 
 
-async def delete_old_drafts(tx: Connection, kept_until: datetime, limit: int) -> int:
+async def delete_old_drafts(tx: Connection, now: datetime, limit: int) -> int:
     """Delete expired drafts. Their files expire on their own."""
-    tag: str = await tx.execute(_REMOVE_OLD_DRAFTS, kept_until, limit)
+    tag: str = await tx.execute(_REMOVE_OLD_DRAFTS, now, limit)
     return int(tag.rpartition(" ")[2])
 
 

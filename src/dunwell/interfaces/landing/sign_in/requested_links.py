@@ -57,7 +57,7 @@ POLL_SECONDS = 1.0
 # Merchants choose references independently, so several may have a claim with the same one.
 _MAX_LINKS = 5
 _BATCH_SIZE = 100
-# A claim gets at most one link within this time, however often one is requested.
+# An address of a claim gets at most one link within this time, however often one is requested.
 MIN_INTERVAL = timedelta(minutes=5)
 _ACTOR = debtor_actor("new-link")
 

@@ -210,7 +210,7 @@ async def enter_link_code(site: DebtorSite, request: DebtorRequest) -> Response:
 async def redirect_to_link(site: DebtorSite, request: DebtorRequest) -> Response:
     """Redirect a GET request for a URL that accepts only forms, for example after a change of
     language."""
-    if not looks_like_token(_read_token(request)):
+    if not looks_like_token(_get_token(request)):
         return _answer_dead_link(site, request)
     return site.redirect(site.build_context(request), "link", **_build_link_parameters(request))
 
@@ -218,7 +218,7 @@ async def redirect_to_link(site: DebtorSite, request: DebtorRequest) -> Response
 def _answer_link(
     site: DebtorSite, request: DebtorRequest, access: ClaimAccess, *, is_wrong: bool = False
 ) -> Response:
-    page = describe_link(_read_token(request), _decide_verification(access), is_wrong=is_wrong)
+    page = describe_link(_get_token(request), _decide_verification(access), is_wrong=is_wrong)
     return site.render_page(_build_context(site, request, access), page, 422 if is_wrong else 200)
 
 
@@ -246,23 +246,23 @@ def _build_context(
     site: DebtorSite, request: DebtorRequest, access: ClaimAccess
 ) -> DebtorPageContext:
     context = site.build_context(request, access.merchant, access.language)
-    return msgspec.structs.replace(context, link_token=_read_token(request))
+    return msgspec.structs.replace(context, link_token=_get_token(request))
 
 
 def _build_link_parameters(request: DebtorRequest) -> dict[str, str]:
     """Return the parameter of the link's URLs. Callers have found the token or checked its
     format."""
-    return {"token": _read_token(request)}
+    return {"token": _get_token(request)}
 
 
-def _read_token(request: DebtorRequest) -> str:
+def _get_token(request: DebtorRequest) -> str:
     """Return the token without punctuation that a mail program took for a part of the link."""
     token: str = request.path_params["token"]
     return token.rstrip(_TRAILING_PUNCTUATION)
 
 
 async def _find_link_access(site: DebtorSite, request: DebtorRequest) -> ClaimAccess | None:
-    token_hash = hash_token(_read_token(request))
+    token_hash = hash_token(_get_token(request))
     async with site.resources.database.connection() as connection:
         return await find_access_by_link(connection, token_hash)
 

@@ -158,7 +158,7 @@ async def _raise_level(
     )
 
 
-async def redirect_to_return_page(site: DebtorSite, request: DebtorRequest) -> Response:
+async def redirect_to_verification(site: DebtorSite, request: DebtorRequest) -> Response:
     """Redirect to the verification page, which returns to the page named in the parameter `for`."""
     name = request.find_parameter("for") or ""
     return site.redirect(
@@ -166,7 +166,7 @@ async def redirect_to_return_page(site: DebtorSite, request: DebtorRequest) -> R
     )
 
 
-async def redirect_to_verify(site: DebtorSite, request: DebtorRequest) -> Response:
+async def return_to_verification(site: DebtorSite, request: DebtorRequest) -> Response:
     """Redirect a GET request for an address that accepts only forms, for example after a change of
     language."""
     return site.redirect(
@@ -345,9 +345,9 @@ def _get_return_page_name(request: DebtorRequest) -> str:
 
 
 PAGES: RoutedPages = {
-    "prove": {"GET": redirect_to_return_page},
+    "prove": {"GET": redirect_to_verification},
     "verify": {"GET": get_verification_page, "POST": enter_proof},
-    "verify_letter": {"GET": redirect_to_verify, "POST": enter_letter_code},
-    "verify_send": {"GET": redirect_to_verify, "POST": send_session_code},
+    "verify_letter": {"GET": return_to_verification, "POST": enter_letter_code},
+    "verify_send": {"GET": return_to_verification, "POST": send_session_code},
     "verify_code": {"GET": get_code_sent_page, "POST": enter_sent_code},
 }

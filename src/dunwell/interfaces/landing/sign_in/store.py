@@ -1,7 +1,5 @@
-"""The SQL of links, codes and references, and of the attempts that are counted.
-
-These are the only reads of the debtor's pages that have no merchant id.
-"""
+"""The SQL of links, codes and references, and of the attempts that are counted. Links, codes and
+references are looked up over all merchants."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -153,9 +151,10 @@ async def find_access_by_code(tx: Connection, code_digests: Sequence[bytes]) -> 
 async def list_claims_by_check_code(
     tx: Connection, code_digests: Sequence[bytes]
 ) -> list[CheckedClaim]:
-    """List the claims of e-mails and text messages with this check code, which opens no claim."""
+    """List at most five claims of e-mails and text messages with this check code, which opens no
+    claim."""
     return [
-        CheckedClaim(await _read_merchant(tx, row), row["claim_id"])
+        CheckedClaim(await _load_merchant(tx, row), row["claim_id"])
         for row in await tx.fetch(_LIST_CLAIMS_BY_CHECK_CODE, code_digests)
     ]
 
@@ -179,7 +178,7 @@ async def _build_access(
     tx: Connection, row: Row, channel: Channel | None, level: Level
 ) -> ClaimAccess:
     return ClaimAccess(
-        merchant=await _read_merchant(tx, row),
+        merchant=await _load_merchant(tx, row),
         claim_id=row["claim_id"],
         communication_id=row["communication_id"],
         channel=channel,
@@ -188,7 +187,7 @@ async def _build_access(
     )
 
 
-async def _read_merchant(tx: Connection, row: Row) -> Merchant:
+async def _load_merchant(tx: Connection, row: Row) -> Merchant:
     merchant_row = MerchantRow(*(row[name] for name in MerchantRow.__struct_fields__))
     return await get_merchant(tx, merchant_row)
 
@@ -269,8 +268,7 @@ UPDATE verification_codes SET failures = failures + 1 WHERE merchant_id = $1 AND
 _SAVE_SENT_USED = """
 UPDATE verification_codes SET used_at = $3 WHERE merchant_id = $1 AND claim_id = $2
 """
-# Whether the newest code sent to the address on file was reported as undelivered. None if no code
-# was sent.
+# True if the claim's newest code was reported as undelivered, None if no code was sent.
 UNDELIVERED: Detail[bool | None] = Detail(nest(_LOAD_DELIVERY, *KEY), bool | None)
 
 

@@ -92,7 +92,7 @@ class CodeField(msgspec.Struct, frozen=True, gc=False):
     values: Mapping[str, str]
     # The address, if this session has entered it, so that it may be shown in full.
     sent_to: str | None = None
-    # Whether the newest code was reported as undelivered.
+    # True if the newest code was reported as undelivered.
     is_undelivered: bool = False
 
 
@@ -147,7 +147,7 @@ class NoticesPage(Page, frozen=True):
     privacy: ShownPrivacy | None
     # None if the merchant's country is unknown.
     accessibility_authority: str | None
-    # Whether payment providers are used, or may be used if the creditor is unknown.
+    # True if payment providers are used, or may be used if the creditor is unknown.
     has_providers: bool
     channels: Sequence[str]
 

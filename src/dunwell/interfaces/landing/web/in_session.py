@@ -1,4 +1,4 @@
-"""Guards for handlers of pages about an opened claim, which run only in a live session.  Requests
+"""Guards for handlers of pages about an opened claim, which run only in a live session. Requests
 whose address names no claim are redirected to the claim that the browser opened last.
 """
 
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.configuration import PageFeature
 from dunwell.interfaces.landing.render.addresses import insert_handle
 from dunwell.interfaces.landing.session.details import NOTHING, Detail
-from dunwell.interfaces.landing.session.session import Level, Session, sort_by_age
+from dunwell.interfaces.landing.session.session import Level, Session, sort_by_expiry
 from dunwell.interfaces.landing.session.states import is_closed
 from dunwell.interfaces.landing.session.store import OpenedClaim, list_sessions
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
@@ -195,7 +195,7 @@ def redirect_to_latest(handle_page: PageHandler) -> PageHandler:
 async def find_latest_handle(site: DebtorSite, request: DebtorRequest) -> str | None:
     """Find the handle of the claim that this browser opened last. Live sessions come first."""
     sessions = await load_browser_sessions(site, request)
-    known = [handle for handle in sort_by_age(sessions) if sessions[handle] is not None]
+    known = [handle for handle in sort_by_expiry(sessions) if sessions[handle] is not None]
     live = [handle for handle in known if _is_live(site, sessions[handle])]
     return [*known, *live][-1] if known else None
 

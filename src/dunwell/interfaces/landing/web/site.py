@@ -72,7 +72,7 @@ class DebtorRequest(PageRequest):
 
     @property
     def has_previous_token(self) -> bool:
-        """Whether the cookie's token was replaced within the last ten seconds."""
+        """Return whether the cookie's token was replaced within the last ten seconds."""
         return self.opened is not None and self.opened.session.session_hash != self.session_hash
 
 
@@ -83,12 +83,13 @@ class EndedPage(Page, frozen=True):
     template: ClassVar[str] = "ended.html"
 
     reason: str
-    # Whether what was entered is saved, and whether the page's address contains what was chosen.
+    # True if what was entered is saved.
     is_kept: bool = False
+    # True if the page's address contains what was chosen.
     is_carried: bool = False
     # The submitted texts, shown to the reader who has just sent them.
     typed: Sequence[str] = ()
-    # Whether only files are saved, and no text.
+    # True if only files are saved, and no text.
     are_files: bool = False
 
 
@@ -218,7 +219,7 @@ class DebtorSite(WebSite):
         *, is_kept: bool = False, are_files: bool = False, form: Mapping[str, str] | None = None,
     ) -> Response:  # fmt: skip
         """Render the page that says why there is no session: it timed out, was ended, or never
-        existed in this browser.  `is_kept` says that texts or files are saved until the claim is
+        existed in this browser. `is_kept` says that texts or files are saved until the claim is
         opened again. `form` has the submitted fields, whose texts are shown again if the form
         certainly came from our pages.
         """

@@ -184,11 +184,3 @@ def list_chips(timeline: Sequence[TimelineEvent]) -> list[str]:
 
 def _is_hidden(each: TimelineEvent) -> bool:
     return each.kind == "STEP" and each.word == "DONE" and each.actor_kind in _HIDDEN_STEP_KINDS
-
-
-def parse_reference(text: str | None) -> UUID | None:
-    """Return the id, or None if the text is not one."""
-    try:
-        return UUID(text or "")
-    except ValueError:
-        return None

@@ -220,7 +220,7 @@ JOB_ROW_REASONS: Labels = {
     "ENDED": LazyText("paid, archived or withdrawn"),
     "DISPUTED": LazyText("disputed"),
     "UNCHANGED": LazyText("no change needed"),
-    "OTHER_CURRENCY": LazyText("workflow has a different currency"),
+    "OTHER_CURRENCY": LazyText("workflow and claim have different currencies"),
     "REFUSED": LazyText("refused"),
     "RIGHT_LOST": LazyText("the user who started this job no longer has permission"),
     "ERROR": LazyText("internal error"),
@@ -278,7 +278,7 @@ FAULT_TEXTS: Labels = {
     "REPEATED": LazyText("This value is entered twice. Remove one."),
     "TAKEN": LazyText("This value is already in use. Choose another one."),
     "NOT_ALLOWED": LazyText("This option is not available."),
-    "CONTROL_CHARACTER": LazyText("This text contains a character that cannot be printed."),
+    "CONTROL_CHARACTER": LazyText("This text contains an invisible control character. Remove it."),
     "IN_FUTURE": LazyText("The date must not be in the future."),
     "UNKNOWN_COUNTRY": LazyText("Enter a two-letter country code, e.g. DE."),
     "UNKNOWN_SUBDIVISION": LazyText("This country has no such state or region."),
@@ -322,7 +322,7 @@ TEXT_FAULTS: Labels = {
         "A snippet name may contain letters without accents, digits, - and _. A "
         "template name is one line of at most 255 characters."
     ),
-    "CONTROL_CHARACTER": LazyText("This text contains a character that cannot be printed."),
+    "CONTROL_CHARACTER": LazyText("This text contains an invisible control character. Remove it."),
 }
 # The label of a fact of a `LazyText`, by the name of the fact.
 _FACT_LABELS: Mapping[str, Labels | ColoredLabels] = {

@@ -32,8 +32,8 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.condition_form import (
     CONDITION_FIELDS,
     build_condition,
+    build_field_values,
     count_extra_rows,
-    flatten_condition,
 )
 from dunwell.interfaces.web.forms import (
     AmountFormat,
@@ -62,7 +62,7 @@ def open_rule_form(rule: RuleDocument | None, amounts: AmountFormat) -> Form:
     if rule is None:
         return build_form(_FIELDS, {"active": True}, amounts)
     given = msgspec.to_builtins(rule)
-    given["when"] = flatten_condition(given["when"])
+    given["when"] = build_field_values(given["when"])
     if isinstance(rule.target, str):
         given["target"] = [(rule.target, "")]
     else:

@@ -71,7 +71,7 @@ async def get_account_page(
 
 
 @takes_form
-async def save_profile(
+async def submit_profile(
     site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     try:
@@ -254,7 +254,7 @@ _NO_APP_SETUP = AppSetup("", Markup(), "")
 async def get_new_app_page(
     site: PortalSite, request: PortalRequest, person: SignedInUser
 ) -> Response:
-    return await _render_page(site, request, person, {})
+    return await _render_new_app_page(site, request, person, {})
 
 
 @takes_form
@@ -267,20 +267,20 @@ async def submit_app(
         async with get_sign_in_services(site).work(person.actor) as work:
             is_valid = await finish_app_setup(work, person, fields["code"][:100])
         if not is_valid:
-            return await _render_page(site, request, person, {"code": "CODE"})
+            return await _render_new_app_page(site, request, person, {"code": "CODE"})
         return site.redirect(request, None, "account", done="app_added")
     refusal = await confirm_own_password(
         get_sign_in_services(site), build_password_confirmation(site, request, person, fields)
     )
     if refusal is not None:
-        return await _render_page(site, request, person, *describe_password_fault(refusal))
+        return await _render_new_app_page(site, request, person, *describe_password_fault(refusal))
     async with get_sign_in_services(site).work(person.actor) as work:
         await start_app_setup(work, person.user_id, secrets.token_bytes(SECRET_BYTES))
     return site.redirect(request, None, "account_app")
 
 
 @takes_form
-async def ask_browser(
+async def send_passkey_options(
     site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     """Return the options with which the page's script creates a passkey; 403 if the password is
@@ -328,7 +328,7 @@ async def submit_factor_removal(
     return site.redirect(request, None, "account", done="factor_removed")
 
 
-async def _render_page(
+async def _render_new_app_page(
     site: PortalSite, request: PortalRequest, person: SignedInUser, faults: Faults, minutes: int = 0
 ) -> Response:
     async with get_sign_in_services(site).work(person.actor) as work:
@@ -347,13 +347,13 @@ async def _render_page(
 
 
 PAGES: RoutedPages = {
-    "account": {"GET": get_account_page, "POST": save_profile},
+    "account": {"GET": get_account_page, "POST": submit_profile},
     "account_sessions": {"POST": submit_session_end},
     "account_password": {"GET": get_password_page, "POST": submit_password},
     "account_codes": {"GET": get_codes_page, "POST": submit_new_codes},
     "account_codes_away": {"POST": submit_codes_seen},
     "account_app": {"GET": get_new_app_page, "POST": submit_app},
-    "account_passkey_ask": {"POST": ask_browser},
+    "account_passkey_ask": {"POST": send_passkey_options},
     "account_passkey": {"POST": submit_passkey},
     "account_factor": {"POST": submit_factor_removal},
 }

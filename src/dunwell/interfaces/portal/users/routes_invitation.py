@@ -69,7 +69,7 @@ async def _render_password_mismatch(
     return await _render_form(site, request, {**faults, "password_again": "DIFFERENT"})
 
 
-async def ask_browser(site: PortalSite, request: PortalRequest) -> Response:
+async def send_passkey_options(site: PortalSite, request: PortalRequest) -> Response:
     """Return the options with which the page's script creates a passkey. Raises NotFound."""
     await request.read_form()
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
@@ -144,6 +144,6 @@ def _render_expired_page(site: PortalSite, request: PortalRequest) -> Response:
 
 PAGES: RoutedPages = {
     "invitation": {"GET": get_invitation_page, "POST": submit_invitation_form},
-    "invitation_ask": {"POST": ask_browser},
+    "invitation_ask": {"POST": send_passkey_options},
     "invitation_passkey": {"POST": submit_invitation_passkey},
 }

@@ -107,7 +107,7 @@ async def submit_recovery_code(site: PortalSite, request: PortalRequest) -> Resp
     return await _answer_outcome(site, request, outcome, next_page, is_recovery=True)
 
 
-async def ask_browser(site: PortalSite, request: PortalRequest) -> Response:
+async def send_passkey_options(site: PortalSite, request: PortalRequest) -> Response:
     """Return the options with which the page's script asks for a passkey."""
     await request.read_form()
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
@@ -217,7 +217,7 @@ PAGES: RoutedPages = {
     "sign_in": {"GET": get_sign_in_page, "POST": submit_password},
     "second": {"GET": get_second_factor_page, "POST": submit_code},
     "recovery": {"GET": get_recovery_page, "POST": submit_recovery_code},
-    "passkey_ask": {"POST": ask_browser},
+    "passkey_ask": {"POST": send_passkey_options},
     "passkey": {"POST": submit_passkey},
     "sign_out": {"POST": sign_out},
 }

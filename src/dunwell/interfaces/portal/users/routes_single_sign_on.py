@@ -56,7 +56,7 @@ from dunwell.platform.security_events import log_security_event
 
 
 @takes_form
-async def ask_browser(
+async def send_passkey_options(
     site: PortalSite, _request: PortalRequest, person: SignedInUser, _fields: FormFields
 ) -> Response:
     """Return the options with which the page's script asks for a passkey."""
@@ -229,7 +229,7 @@ def _get_provider(site: PortalSite, request: PortalRequest) -> IdentityProvider:
 
 PAGES: RoutedPages = {
     "account_confirm": {"GET": redirect_to_confirmation},
-    "account_confirm_ask": {"POST": ask_browser},
+    "account_confirm_ask": {"POST": send_passkey_options},
     "sso_start": {"GET": redirect_to_provider},
     "sso_back": {"GET": finish_sign_on},
     "sso_logout": {"POST": submit_logout_token},

@@ -147,7 +147,7 @@ async def submit_deactivation(
 
 
 @takes_form
-async def sign_out(
+async def submit_sign_out(
     site: PortalSite, request: PortalRequest, person: SignedInUser, _fields: FormFields
 ) -> Response:
     user_id = parse_uuid(request.path_params["user_id"])
@@ -310,7 +310,7 @@ PAGES: RoutedPages = {
     "people_invite": {"GET": get_invite_page, "POST": submit_invitation},
     "people_user": {"GET": get_user_page, "POST": submit_roles},
     "people_end": {"POST": submit_deactivation},
-    "people_sessions": {"POST": sign_out},
+    "people_sessions": {"POST": submit_sign_out},
     "people_reset": {"POST": submit_reset},
     "people_audit": {"GET": get_audit_page},
 }

@@ -61,7 +61,8 @@ def get_filters(find: Callable[[str], str]) -> ClaimListFilters:
 def parse_claim_filters(
     filters: ClaimListFilters, merchant: Merchant, language: str
 ) -> tuple[ClaimFilter, list[tuple[str, str]]]:
-    """Return what the filters select, and the filters that are not valid."""
+    """Return what the filters select, and the faults of the amounts and days by field. Other
+    invalid values are ignored."""
     faults = list[tuple[str, str]]()
     zone, currency = ZoneInfo(merchant.configuration.timezone), merchant.configuration.currency
 

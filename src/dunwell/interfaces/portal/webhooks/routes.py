@@ -80,7 +80,7 @@ class DeliveryPage(Page, frozen=True):
 
 
 class EndpointTestPage(Page, frozen=True):
-    """The response to a test event. `reply` is None if the endpoint's secrets cannot be
+    """The result of a test event. `test_result` is None if the endpoint's secrets cannot be
     decrypted."""
 
     template: ClassVar[str] = "endpoint_test.html"
@@ -89,7 +89,7 @@ class EndpointTestPage(Page, frozen=True):
     endpoint_id: UUID
     url: str
     event_id: UUID
-    reply: AttemptResult | None
+    test_result: AttemptResult | None
     is_success: bool
     milliseconds: int
 
@@ -233,16 +233,16 @@ async def submit_test(
         allow_loopback=settings.is_development, authorities=settings.ca
     ) as sender:
         try:
-            reply = await send_test(sender, site.resources.keys, test)
+            result = await send_test(sender, site.resources.keys, test)
         except DecryptionFailed:
-            reply = None
+            result = None
     page = EndpointTestPage(
         endpoint_id=endpoint_id,
         url=test.endpoint.url,
         event_id=test.event_id,
-        reply=reply,
-        is_success=reply is not None and is_success(reply.status),
-        milliseconds=reply.duration // _MILLISECOND if reply else 0,
+        test_result=result,
+        is_success=result is not None and is_success(result.status),
+        milliseconds=result.duration // _MILLISECOND if result else 0,
     )
     return site.render_merchant_page(request, access, page)
 

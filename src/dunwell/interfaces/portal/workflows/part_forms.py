@@ -17,7 +17,7 @@ from dunwell.interfaces.portal.workflows.views import PartConflict
 from dunwell.interfaces.web.condition_form import (
     CONDITION_FIELDS,
     build_condition,
-    flatten_condition,
+    build_field_values,
 )
 from dunwell.interfaces.web.forms import (
     AmountFormat,
@@ -82,7 +82,7 @@ def open_step_form(kind: str, step: Mapping[str, Any] | None, amounts: AmountFor
     is_business = values.get("businessDays") is not None
     values["days"] = values.get("businessDays" if is_business else "days")
     values["unit"] = "businessDays" if is_business else "days"
-    values["when"] = flatten_condition(values.get("when"))
+    values["when"] = build_field_values(values.get("when"))
     fields = (Field("name"), *_STEP_FIELDS[kind], *CONDITION_FIELDS)
     return build_form(fields, values, amounts)
 

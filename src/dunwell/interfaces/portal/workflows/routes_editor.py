@@ -52,10 +52,9 @@ from dunwell.platform.text.differences import compute_revision
 
 @dataclass(frozen=True, slots=True)
 class _EditorNotice:
-    """Why a change of the list failed: a conflict over the order or over one step, or another
-    reason."""
+    """The result of a change of the list: a code, or a conflict over the order or over one step."""
 
-    done: str
+    result_code: str
     is_order_conflict: bool = False
     conflict_step: str = ""
 
@@ -131,7 +130,7 @@ async def _render_editor_page(
         faults=describe_faults(draft.definition, list_faults_of_no_step(draft)),
         order_revision=compute_revision(draft.parts.get(STEP_ORDER)),
         currency=get_amount_format(access, draft, "").currency,
-        result_code=notice.done,
+        result_code=notice.result_code,
         is_order_conflict=notice.is_order_conflict,
         conflict_step=notice.conflict_step,
     )

@@ -18,7 +18,7 @@ from dunwell.cases.rollout.preview.preview_costs import (
 from dunwell.cases.rollout.preview.preview_draft import preview_draft
 from dunwell.core.workflows.store import load_draft
 from dunwell.operations.jobs.job import BackgroundJob, JobKind, JobState, PreviewDraft
-from dunwell.operations.jobs.jobs import TooManyJobs, create_job
+from dunwell.operations.jobs.jobs import TooManyJobs, start_draft_preview
 from dunwell.operations.jobs.previews.store import (
     find_live_preview,
     find_preview,
@@ -59,7 +59,7 @@ async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> Backgr
     if running is not None:
         return running
     try:
-        job = await create_job(work, PreviewDraft(workflow_id, draft_id))
+        job = await start_draft_preview(work, PreviewDraft(workflow_id, draft_id))
     except TooManyJobs:
         # A preview that was started at the same time is visible now.
         running = await _find_running(work, draft_id)

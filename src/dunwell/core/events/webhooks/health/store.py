@@ -9,7 +9,7 @@ from dunwell.core.events.deliveries.proof import MAX_GAPS, MAX_NUMBERED, Deliver
 from dunwell.core.events.webhooks.endpoint import (
     MAX_COUNTED,
     EndpointHealth,
-    FailingEndpoint,
+    ReportedEndpoint,
     UndeliveredEvents,
 )
 from dunwell.core.events.webhooks.retry import FailureHistory
@@ -123,7 +123,8 @@ def _build_health(row: Row) -> EndpointHealth:
 async def load_delivery_gaps(
     tx: Connection, merchant_id: int, endpoint_id: UUID, asked_from: int
 ) -> tuple[DeliveryCounts, list[DeliveryGap]]:
-    """Return the counts, and the first MAX_GAPS unacknowledged deliveries, by number."""
+    """Return the counts, and the first MAX_GAPS unacknowledged deliveries, by number. `asked_from`:
+    the number of the first delivery to check."""
     rows = await tx.fetch(
         _LOAD_GAPS, merchant_id, endpoint_id, asked_from, MAX_NUMBERED, MAX_GAPS
     )  # fmt: skip
@@ -259,43 +260,43 @@ WHERE e.first_failure_at IS NOT NULL AND e.removed_at IS NULL
 
 async def mark_logged(
     tx: Connection, now: datetime, logged_before: datetime, limit: int
-) -> Sequence[FailingEndpoint]:
+) -> Sequence[ReportedEndpoint]:
     """Mark failing endpoints that were last logged before this time as logged now, and
     return them.
     """
-    return _build_failing_endpoints(await tx.fetch(_MARK_LOGGED, now, logged_before, limit))
+    return _build_reported_endpoints(await tx.fetch(_MARK_LOGGED, now, logged_before, limit))
 
 
 async def mark_failures_notified(
     tx: Connection, now: datetime, failing_since: datetime, limit: int
-) -> Sequence[FailingEndpoint]:
+) -> Sequence[ReportedEndpoint]:
     """Mark the endpoints that have been failing since then, and whose merchants were not notified,
     as notified, and return them by merchant. Sandboxes and merchants without a contact address are
     left out."""
-    return _build_failing_endpoints(
+    return _build_reported_endpoints(
         await tx.fetch(_MARK_FAILURES_NOTIFIED, now, failing_since, limit)
     )
 
 
-async def mark_recoveries_notified(tx: Connection, limit: int) -> Sequence[FailingEndpoint]:
-    """Return the endpoints that work again and whose merchants were notified of the failure, by
-    merchant. The next failure is notified again."""
-    return _build_failing_endpoints(await tx.fetch(_MARK_RECOVERIES_NOTIFIED, limit))
+async def mark_recoveries_notified(tx: Connection, limit: int) -> Sequence[ReportedEndpoint]:
+    """Mark the endpoints that work again, and whose merchants were notified of the failure, as not
+    notified, and return them by merchant. The next failure is then notified again."""
+    return _build_reported_endpoints(await tx.fetch(_MARK_RECOVERIES_NOTIFIED, limit))
 
 
 async def count_undelivered(connection: Connection, limit: int) -> Sequence[UndeliveredEvents]:
-    """Return the undelivered events of each endpoint, the one with the oldest event first. At most
-    `limit` events of an endpoint are read."""
+    """Return the undelivered events of each endpoint that has any, the one with the oldest event
+    first. At most `limit` events of an endpoint are read. Sandboxes and replays are left out."""
     rows = await connection.fetch(_COUNT_UNDELIVERED, limit)
     return [UndeliveredEvents(*row) for row in rows]
 
 
 async def count_failing(connection: Connection) -> tuple[int, int]:
-    """Return how many endpoints are failing, and how many were disabled."""
+    """Return how many endpoints are failing, and how many were disabled, without sandboxes."""
     row = await connection.fetchrow(_COUNT_FAILING)
     assert row is not None, "a count is always a row"
     return row["failing"], row["switched_off"]
 
 
-def _build_failing_endpoints(rows: Sequence[Row]) -> Sequence[FailingEndpoint]:
-    return [FailingEndpoint(*row) for row in rows]
+def _build_reported_endpoints(rows: Sequence[Row]) -> Sequence[ReportedEndpoint]:
+    return [ReportedEndpoint(*row) for row in rows]

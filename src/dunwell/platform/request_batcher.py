@@ -61,7 +61,8 @@ class RequestBatcher(Generic[Question, Answer]):
 
     def __init__(self, answer_questions: AnswerBatch[Question, Answer], room: int) -> None:
         """`answer_questions` gets at least one question. If it fails, each question is answered
-        alone. The failed call may have answered a question already; `answer_questions` must detect
+        alone; a Refusal is instead raised for all of them, unless the work may have been committed.
+        The failed call may have answered a question already; `answer_questions` must detect
         that."""
         self._answer_questions = answer_questions
         self._room = room
@@ -73,7 +74,8 @@ class RequestBatcher(Generic[Question, Answer]):
         names: frozenset[str] = frozenset(), kind: Hashable = None,
     ) -> Answer:  # fmt: skip
         """Return the answer to the question. Raises what `answer_questions` raises for this
-        question alone. The options are those of `WaitingRequest`."""
+        question alone, or its Refusal of the batch with this question. The options are those of
+        `WaitingRequest`."""
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         asker = _PendingRequest(question, size, names, kind, answer=future)
         if queue in self._queues:
