@@ -31,6 +31,7 @@ from dunwell.cases.rollout.preview import (
 from dunwell.cases.rollout.scenarios import switch_to_workflows
 from dunwell.cases.rollout.texts import edit_text
 from dunwell.cases.rollout.trials import send_trial, simulate, sms_costs, trial_messages
+from dunwell.cases.statements.matches import assign_transactions, match_transactions
 from dunwell.contact.escalation import end_claim, engine
 from dunwell.contact.escalation.contacts.outcomes import record_outcomes
 from dunwell.contact.escalation.reports import delivery_reports
@@ -134,6 +135,7 @@ _NO_ROW = {
         part_forms.save_part,
         publish_workflow.publish_workflow,
         edit_text.edit_text, refused_addresses.suppress_refused_addresses,
+        assign_transactions.assign_transactions, match_transactions.book_matches,
     ),
     "The use case that calls it writes the row.": (
         assign_claims.start_runs, disputes_store.insert_evidence_files,
@@ -146,7 +148,7 @@ _NO_ROW = {
         record_payment.allocate_surplus, live_requests.complete_transfer,
         live_requests.find_matching_transfer,
         live_requests.refresh_live_requests,
-        edit_draft.save_changed_draft,
+        edit_draft.save_changed_draft, match_transactions.record_matches,
     ),
     "What a debtor types is no deed until it is sent, which writes the row.": (
         submit_dispute.save_form_draft,
@@ -161,7 +163,7 @@ _NO_ROW = {
     "Its SQL, create_claims.sql, writes a row for each request.": (
         create_claims.create_claims,
     ),
-    "It writes the rows themselves.": (audit_log.save_audit,),
+    "It writes the rows themselves.": (audit_log.save_audit, audit_log.save_audits),
     "It stores search terms of a claim, whose change wrote a row.": (
         search_claims.replace_search_terms,
     ),
@@ -288,7 +290,7 @@ def test_starting_a_draft_writes_its_own_audit_row(
 
 def _writes_a_row(tree: ast.Module, function: str) -> bool:
     reached = reach_in_module(tree, function)
-    return any("save_audit" in list_names(each) for each in reached)
+    return any({"save_audit", "save_audits"} & list_names(each) for each in reached)
 
 
 def _changes_something(tree: ast.Module, function: str) -> bool:

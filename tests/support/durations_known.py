@@ -18,7 +18,15 @@ _KEPT_FORMS = (
     "tests/portal/test_kept_forms.py"
     "::test_the_values_are_kept_for_a_day_and_for_ten_minutes_after_they_were_restored"
 )
+_PAYOUT_DAYS = (
+    (
+        "tests/usecases/test_import_statements.py::test_a_payout_is_taken_from_two_days_before"
+        "_to_twelve_days_after_it_was_paid"
+    ),
+)
 ELSEWHERE: Mapping[str, Sequence[str]] = {
+    "cases/statements/matches/match_transactions.py _PAYOUT_EARLY": _PAYOUT_DAYS,
+    "cases/statements/matches/match_transactions.py _PAYOUT_LATE": _PAYOUT_DAYS,
     "accounts/users/sessions/store.py FORMS_KEPT_FOR": (_KEPT_FORMS,),
     "accounts/users/sessions/store.py RESTORABLE_FOR": (_KEPT_FORMS,),
     "platform/watched_clock.py COMPARE_SECONDS": (_COMPARED,),

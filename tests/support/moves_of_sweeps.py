@@ -18,6 +18,7 @@ from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.modalities import store as modalities_store
 from dunwell.cases.payments.refunds import store as refunds_store
 from dunwell.cases.payments.requests import store as requests_store
+from dunwell.cases.statements import store as statements_store
 from dunwell.contact.escalation.reports import store as reports_store
 from dunwell.contact.messages.ledger import store as ledger_store
 from dunwell.contact.notices import store as notices_store
@@ -280,8 +281,48 @@ _DEBITS = [
         _DEBIT_FILE_DONE, answers="file_id", whose="SECOND", passes_by="debit_files",
     ),
 ]  # fmt: skip
+_FILE = {"state": "WAITING", "due_at": NOW}
+_RUNNING_FILE: Rows = {"bank_files": {"state": "RUNNING", "due_at": NOW, "lease_id": LEASE}}
+_FILE_OF_ANOTHER = {
+    "another's lease": f"UPDATE bank_files SET lease_id = '{OTHER_LEASE}'",
+}
+_FILE_CANCELLED = {"cancelled": f"UPDATE bank_files SET cancelled_at = '{NOW.isoformat()}'"}
+_STATEMENTS = [
+    MovingStatement(
+        statements_store._LEASE_FILE,
+        (NOW, UNTIL, LEASE, 10),
+        {"bank_files": _FILE},
+        "bank_files",
+        "file_id",
+        {
+            "not due": f"UPDATE bank_files SET due_at = {JUST_LATER}",
+            "over": "UPDATE bank_files SET due_at = NULL",
+        },
+        whose="ALL",
+        passes_by="bank_files",
+    ),
+    MovingStatement(
+        statements_store._SAVE_PROGRESS,
+        (FIRST, UUIDS[1], LEASE, UNTIL, 9, 1, 1, 1),
+        _RUNNING_FILE,
+        "bank_files",
+        "file_id",
+        {**_FILE_OF_ANOTHER, **_FILE_CANCELLED},
+        whose="SECOND",
+    ),
+    MovingStatement(
+        statements_store._END_FILE,
+        (FIRST, UUIDS[1], LEASE, "DONE", [], NOW),
+        _RUNNING_FILE,
+        "bank_files",
+        "file_id",
+        _FILE_OF_ANOTHER,
+        whose="SECOND",
+    ),
+]
 _MONEY = [
     *_DEBITS,
+    *_STATEMENTS,
     MovingStatement(
         requests_store._LOCK_DUE, (FIRST, NOW, 10), _REQUEST, "payment_requests",
         "claim_id", _NOT_TO_BE_CHECKED, answers="claim_id", passes_by="payment_requests",

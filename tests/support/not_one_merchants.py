@@ -7,6 +7,7 @@ from dunwell.accounts.installation import audit_log
 from dunwell.accounts.installation import store as installation_store
 from dunwell.accounts.installation import store as secrets
 from dunwell.accounts.installation.alerts import store as alerts_store
+from dunwell.accounts.merchants import audit_log as audit_rows
 from dunwell.accounts.merchants import store as merchants_store
 from dunwell.accounts.merchants.credentials import store as credentials_store
 from dunwell.accounts.users import store as users_store
@@ -26,6 +27,8 @@ from dunwell.cases.payments import store as payments_store
 from dunwell.cases.payments.refunds import store as refunds_store
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import store as rollout_store
+from dunwell.cases.statements import store as statements_store
+from dunwell.cases.statements.matches import store as matches_store
 from dunwell.contact.escalation import store as escalation_store
 from dunwell.contact.escalation.contacts import store as contacts_store
 from dunwell.contact.escalation.contacts.outcomes import store as outcomes_store
@@ -155,6 +158,8 @@ NOT_ONE_MERCHANTS = _name({
         requests_store._LIST_MERCHANTS,
         debits_store._LIST_MERCHANTS,
         debit_files_store._LIST_MERCHANTS,
+        statements_store._LEASE_FILE,
+        matches_store._LIST_ACCOUNTS_WITH_NEW,
     ),
     "a sweep removes what is old of all merchants": (
         sending_store._SWEEP_INCOMING,
@@ -429,6 +434,14 @@ QUIET = _name({
     ),
     "takes a place that no row holds: tests.engine.test_webhook_log tries it at two": (
         replay._REPLAY_GIVEN_UP,
+    ),
+    "no row has such a key or state: tests.usecases.test_import_statements tries it at two": (
+        audit_rows._INSERT_MANY,
+        statements_store._ADOPT_ENTRIES, statements_store._DELETE_TRANSACTIONS,
+        statements_store._FIND_ENTRIES, statements_store._RELEASE_STATEMENT,
+        statements_store._RELEASE_TRANSACTIONS, matches_store._FIND_OF_CUSTOMERS,
+        matches_store._FIND_ORIGINALS, matches_store._INSERT_PAYOUTS,
+        matches_store._LIST_NEW, matches_store._SAVE_STATES,
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
         disputes_store._LIFT_SUPPRESSION,

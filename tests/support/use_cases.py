@@ -21,6 +21,7 @@ from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.intake import create_claims, starts
 from dunwell.cases.modalities import answer_modality, sweep_modalities
 from dunwell.cases.payments import record_payment, reversals
+from dunwell.cases.payments.bookings import book_payments
 from dunwell.cases.payments.requests import live_requests
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import delete_workflow, publish_workflow
@@ -172,7 +173,8 @@ ASK_NOTHING = name_reasons({
         live_requests.complete_transfer,
         live_requests.find_matching_transfer,
         live_requests.refresh_live_requests,
-        record_payment.send_receipt, record_payment.book_payment,
+        record_payment.send_receipt, record_payment.book_payment, book_payments.book_payments,
+        audit_log.save_audits,
         requests_store.lift_request_hold,
         requests_store.open_request_hold,
         live_requests.audit_request,

@@ -2,8 +2,11 @@
 entries."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from dunwell.accounts.installation.audit_log import (
     ALL_ENTRIES,
@@ -56,6 +59,41 @@ async def save_audit(
         _INSERT, work.merchant_id, work.ids.new(work.now), work.now, actor.kind, actor.actor_id,
         action, subject, details, before, after, actor.origin_json,
     )  # fmt: skip
+
+
+_INSERT_MANY = """
+INSERT INTO audit_log
+    (merchant_id, audit_id, at, actor_kind, actor_id, action, origin, subject, details, before,
+     after)
+SELECT $1, audit_id, $2, $3, $4, $5, $6, subject, details::jsonb, before::jsonb, after::jsonb
+FROM unnest($7::uuid[], $8::text[], $9::text[], $10::text[], $11::text[])
+    AS a (audit_id, subject, details, before, after)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """What was done to one of many subjects; see `save_audit`."""
+
+    subject: str
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+    details: Mapping[str, Any]
+
+
+async def save_audits(work: Work, action: str, rows: Sequence[AuditRow]) -> None:
+    """Record that the work's actor did `action` to each subject."""
+    actor = work.actor
+    await work.tx.execute(
+        _INSERT_MANY, work.merchant_id, work.now, actor.kind, actor.actor_id, action,
+        actor.origin_json, [work.ids.new(work.now) for _ in rows],
+        [each.subject for each in rows], [_render_json(each.details) for each in rows],
+        [_render_json(each.before) for each in rows], [_render_json(each.after) for each in rows],
+    )  # fmt: skip
+
+
+def _render_json(value: Mapping[str, Any] | None) -> str | None:
+    return None if value is None else msgspec.json.encode(value).decode()
 
 
 # Uses the primary key.

@@ -350,7 +350,7 @@ WHERE p.merchant_id = $1 AND p.modality_id = n.modality_id
 _SCHEDULE_CHECK_NOW = """
 UPDATE payment_modalities
 SET check_at = least(check_at, $3)
-WHERE merchant_id = $1 AND claim_id = $2 AND ended_at IS NULL
+WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[]) AND ended_at IS NULL
 """
 # Uses the primary key.
 _SAVE_AWAITED = """
@@ -411,4 +411,11 @@ async def schedule_check_now(
     tx: Connection, merchant_id: int, claim_id: int, now: datetime
 ) -> None:
     """Schedule an immediate check of the claim's modality, if one has not ended."""
-    await tx.execute(_SCHEDULE_CHECK_NOW, merchant_id, claim_id, now)
+    await schedule_checks_now(tx, merchant_id, [claim_id], now)
+
+
+async def schedule_checks_now(
+    tx: Connection, merchant_id: int, claim_ids: Sequence[int], now: datetime
+) -> None:
+    """Schedule an immediate check of each claim's modality that has not ended."""
+    await tx.execute(_SCHEDULE_CHECK_NOW, merchant_id, list(claim_ids), now)

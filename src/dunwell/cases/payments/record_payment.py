@@ -49,11 +49,12 @@ def compute_surplus_allocation(
         shares = allocate(owing, cents, order)
         if shares:
             allocations[payment_id] = shares
-            owing = [_add_allocation(item, shares.get(item.item_id, 0)) for item in owing]
+            owing = [add_allocation(item, shares.get(item.item_id, 0)) for item in owing]
     return allocations
 
 
-def _add_allocation(item: OwedItem, cents: int) -> OwedItem:
+def add_allocation(item: OwedItem, cents: int) -> OwedItem:
+    """Return the item with that much more paid."""
     return replace(item, allocated_cents=item.allocated_cents + cents)
 
 
@@ -97,7 +98,15 @@ async def send_receipt(
 ) -> None:
     """Send the debtor a receipt. `outstanding_cents` is None for a closed claim, whose receipt
     names no balance."""
-    facts = ReceiptFacts(
+    facts = build_receipt(claim, payment, outstanding_cents)
+    await notify_debtor(work, claim.claim_id, str(payment.payment_id), facts)
+
+
+def build_receipt(
+    claim: LockedClaim, payment: StoredPayment, outstanding_cents: int | None
+) -> ReceiptFacts:
+    """Return the facts of the receipt. `outstanding_cents` is None for a closed claim."""
+    return ReceiptFacts(
         reference_number=claim.reference_number,
         currency=payment.currency,
         amount_cents=payment.amount_cents,
@@ -106,7 +115,6 @@ async def send_receipt(
         method=_describe_method(payment),
         outstanding_cents=outstanding_cents,
     )
-    await notify_debtor(work, claim.claim_id, str(payment.payment_id), facts)
 
 
 def _describe_method(payment: StoredPayment) -> str | None:
@@ -116,7 +124,7 @@ def _describe_method(payment: StoredPayment) -> str | None:
     return ", ".join(filter(None, (shown, payment.method))) or None
 
 
-_REASON_PAID = "The claim was paid."
+REASON_PAID = "The claim was paid."
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +186,7 @@ async def book_payment(
     """
     items = await load_items(work.tx, work.merchant_id, claim.claim_id)
     paid_cents = await load_paid_cents(work.tx, work.merchant_id, claim.claim_id)
-    payment = _build_payment(work, claim, new, request_id)
+    payment = build_payment(work, claim, new, request_id)
     order = work.merchant.configuration.payment.allocation
     shares = allocate(items, new.amount_cents, order, new.item_ids)
     before = sum_balance(items, paid_cents)
@@ -188,13 +196,13 @@ async def book_payment(
         before.outstanding_cents - allocated,
         before.overpaid_cents + new.amount_cents - allocated,
     )
-    statuses = _decide_statuses(claim, balance)
+    statuses = decide_statuses(claim.status, claim.status_before_collected, balance)
     await insert_payment(
         work.tx, work.merchant_id, payment=payment, shares=shares, statuses=statuses
     )
     if statuses[0] is Status.COLLECTED:
         await cancel_contacts(
-            work.tx, work.merchant_id, [payment.claim_id], work.now, reason=_REASON_PAID
+            work.tx, work.merchant_id, [payment.claim_id], work.now, reason=REASON_PAID
         )
     await schedule_check_now(work.tx, work.merchant_id, payment.claim_id, work.now)
     is_closed = statuses[0] in (Status.ARCHIVED, Status.WITHDRAWN)
@@ -211,9 +219,10 @@ async def book_payment(
     return RecordedPayment(payment, statuses[0], balance, is_new=True)
 
 
-def _build_payment(
+def build_payment(
     work: Work, claim: LockedClaim, new: NewPayment, request_id: UUID | None
 ) -> StoredPayment:
+    """Return the payment as it is stored."""
     return StoredPayment(
         payment_id=work.ids.new(work.now),
         claim_id=claim.claim_id,
@@ -229,13 +238,12 @@ def _build_payment(
     )
 
 
-def _decide_statuses(claim: LockedClaim, balance: Balance) -> tuple[Status, Status | None]:
-    """Return the claim's status after the payment, and the status before COLLECTED if it has
-    that.
-    """
-    status = claim.status
+def decide_statuses(
+    status: Status, before_collected: Status | None, balance: Balance
+) -> tuple[Status, Status | None]:
+    """Return the claim's status after a payment, and the status before COLLECTED if it has that."""
     if balance.outstanding_cents > 0 or status is Status.COLLECTED:
-        return status, claim.status_before_collected
+        return status, before_collected
     following = decide_status(status, ClaimTransition.PAID_IN_FULL)
     return following, status if following is Status.COLLECTED else None
 

@@ -65,30 +65,31 @@ def list_written_references(structured: Sequence[str], lines: Sequence[str]) -> 
         if has_valid_check_digits(compact):
             checked[normalize_reference(compact[4:])] = reference
     words = [word.strip(_AROUND) for line in [*structured, *lines] for word in _WORD.findall(line)]
-    words = [word for word in words if word]
-    for run in _list_runs(words):
+    forms = [(word, normalize_reference(word)) for word in words if word]
+    for run, form in _list_runs(forms):
         if len(normal) >= _MAX_CANDIDATES:
             break
-        if _DIGIT.search(run) is None or len(run) > _MAX_LENGTH + _MAX_WORDS:
-            continue
-        whole.add(run)
-        normal.setdefault(normalize_reference(run), run)
+        if len(form) <= _MAX_LENGTH and _DIGIT.search(run) is not None:
+            whole.add(run)
+            normal.setdefault(form, run)
     normal.pop("", None)
     return WrittenReferences(frozenset(whole), normal, checked)
 
 
-def _list_runs(words: Sequence[str]) -> Iterator[str]:
-    """Yield single words first, then what several words next to each other make. A word is also
-    read without what stands before a colon or an equals sign."""
-    for word in words:
-        yield word
+def _list_runs(words: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield single words first, then what several words next to each other make, each with its
+    normal form. A word is also read without what stands before a colon or an equals sign."""
+    for word, form in words:
+        yield word, form
         for mark in (":", "=", "/"):
             before, found, after = word.partition(mark)
             if found and after:
-                yield from (each.strip(_AROUND) for each in (before, after))
+                parts = (each.strip(_AROUND) for each in (before, after))
+                yield from ((each, normalize_reference(each)) for each in parts)
     for length in range(2, _MAX_WORDS + 1):
         for start in range(len(words) - length + 1):
-            yield " ".join(words[start : start + length])
+            run = words[start : start + length]
+            yield " ".join([word for word, _ in run]), "".join([form for _, form in run])
 
 
 def _list_grouped(lines: Iterable[str]) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""Book the payments of many claims at once."""

@@ -1,0 +1,78 @@
+"""The bank accounts of a merchant to which debtors transfer, and how their statements are read."""
+
+import re
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.statements.formats.csv_mapping import check_mapping
+from dunwell.cases.statements.formats.statement import normalize_iban
+from dunwell.cases.statements.store import StatementAccount, list_accounts, save_account
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.codes import is_iban
+from dunwell.platform.text.texts import is_line
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
+_MAX_TOLERANCE_CENTS = 10_000
+_MAX_AGE_BANKING_DAYS = 30
+
+
+async def list_bank_accounts(work: Work) -> list[StatementAccount]:
+    """Return the merchant's accounts by name."""
+    work.require(Right.READ_CLAIMS)
+    return list((await list_accounts(work.tx, work.merchant_id)).values())
+
+
+async def save_bank_account(work: Work, account: StatementAccount) -> StatementAccount:
+    """Create or change an account. Raises ValidationError."""
+    work.require(Right.CONFIGURE)
+    iban = normalize_iban(account.iban) or ""
+    known = await list_accounts(work.tx, work.merchant_id)
+    others = {each.iban for each in known.values() if each.account != account.account}
+    faults = []
+    if _NAME.fullmatch(account.account) is None:
+        message = "A name has at most 60 lower-case letters, digits, hyphens and underscores."
+        faults.append(Fault("/account", message, "WRONG_FORMAT"))
+    if not is_iban(iban):
+        faults.append(Fault("/iban", "The IBAN is not valid. Copy it again.", "NOT_ALLOWED"))
+    elif iban in others:
+        faults.append(Fault("/iban", "Another account has this IBAN.", "NOT_UNIQUE"))
+    if not account.holder.strip() or not is_line(account.holder):
+        message = "Name the account holder exactly as the bank has it."
+        faults.append(Fault("/holder", message, "REQUIRED"))
+    if not 0 <= account.tolerance_cents <= _MAX_TOLERANCE_CENTS:
+        message = "The tolerance is between 0.00 and 100.00."
+        faults.append(Fault("/tolerance", message, "OUT_OF_RANGE"))
+    age = account.max_age_banking_days
+    if age is not None and not 1 <= age <= _MAX_AGE_BANKING_DAYS:
+        message = "Statements may be between 1 and 30 banking days old."
+        faults.append(Fault("/maxAgeBankingDays", message, "OUT_OF_RANGE"))
+    if faults:
+        raise ValidationError(faults)
+    if account.csv_mapping is not None:
+        check_mapping(account.csv_mapping)
+    saved = StatementAccount(
+        account.account,
+        iban,
+        account.holder,
+        account.csv_mapping,
+        max_age_banking_days=age,
+        tolerance_cents=account.tolerance_cents,
+    )
+    await save_account(work.tx, work.merchant_id, saved, work.real_now)
+    before = known.get(account.account)
+    await save_audit(
+        work, "bankAccount.save", f"bankAccount:{account.account}",
+        before=None if before is None else _describe(before), after=_describe(saved),
+    )  # fmt: skip
+    return saved
+
+
+def _describe(account: StatementAccount) -> dict[str, object]:
+    return {
+        "iban": account.iban,
+        "holder": account.holder,
+        "hasCsvMapping": account.csv_mapping is not None,
+        "maxAgeBankingDays": account.max_age_banking_days,
+        "toleranceCents": account.tolerance_cents,
+    }

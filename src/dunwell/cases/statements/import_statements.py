@@ -1,0 +1,468 @@
+"""Import files of a bank: store a file, read its statements in steps, cancel it, and release a
+statement whose sums are wrong.
+
+Every step is one transaction, and each entry has a key by which it is recognised. An import that
+was interrupted, cancelled or repeated duplicates nothing.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+import structlog
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.statements.formats.bank_file import MAX_FILE_BYTES, BankFile, parse_bank_file
+from dunwell.cases.statements.formats.entry_keys import compute_entry_keys
+from dunwell.cases.statements.formats.invariants import find_broken_invariants
+from dunwell.cases.statements.formats.merge_details import complete_entry, merge_details
+from dunwell.cases.statements.formats.statement import (
+    BankEntry,
+    BankStatement,
+    EntryDetail,
+    EntryStatus,
+    StatementKind,
+)
+from dunwell.cases.statements.imported_file import (
+    ENDED,
+    FileState,
+    ImportedFile,
+    open_file,
+    seal_file,
+)
+from dunwell.cases.statements.matches.match_transactions import match_new_transactions
+from dunwell.cases.statements.store import (
+    ImportProgress,
+    StatementAccount,
+    StatementHead,
+    StoredBooking,
+    adopt_entries,
+    cancel_file,
+    delete_pending_entries,
+    delete_transactions,
+    end_file,
+    find_bookings,
+    find_content,
+    find_file,
+    insert_entries,
+    insert_file,
+    insert_statement,
+    insert_transactions,
+    lease_file,
+    list_accounts,
+    list_files,
+    release_statement_rows,
+    save_progress,
+    save_reported_until,
+)
+from dunwell.cases.statements.stored_entries import (
+    DigestIban,
+    build_entry_row,
+    build_transaction_rows,
+)
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.database.sql import split_into_groups
+from dunwell.platform.errors import Fault, InvalidState, NotFound, Refusal, ValidationError
+from dunwell.platform.resources import Resources
+
+IMPORT_SECONDS = 1.0
+# How long one step may take before another worker continues.
+_LEASE = timedelta(minutes=2)
+_PAYER_PURPOSE = "payer account"
+_MAX_NAME = 200
+_MAX_PROBLEMS = 200
+
+log = structlog.get_logger(__name__)
+
+
+async def submit_file(
+    work: Work, keys: KeyRing, account: str, name: str, content: bytes
+) -> ImportedFile:
+    """Store a file that a worker imports. `account` is the one whose CSV mapping applies; other
+    formats name their account themselves.
+
+    Raises NotFound: there is no such account; ValidationError: the file is empty or too large.
+    """
+    work.require(Right.RECORD_MONEY)
+    if account not in await list_accounts(work.tx, work.merchant_id):
+        raise NotFound(f"There is no bank account {account}.")
+    if not 0 < len(content) <= MAX_FILE_BYTES:
+        message = f"A file has between 1 and {MAX_FILE_BYTES:,} bytes."
+        raise ValidationError([Fault("/file", message, "TOO_LARGE")])
+    file_id = work.ids.new(work.real_now)
+    file = ImportedFile(
+        file_id=file_id,
+        account=account,
+        name=name.replace("\0", "")[:_MAX_NAME],
+        size_bytes=len(content),
+        state=FileState.WAITING,
+        entry_count=0,
+        read_count=0,
+        new_count=0,
+        matched_count=0,
+        problems=(),
+        actor_kind=work.actor.kind,
+        actor_id=work.actor.actor_id,
+        created_at=work.real_now,
+        cancelled_at=None,
+        finished_at=None,
+    )
+    sealed = seal_file(keys, work.merchant_id, file_id, content)
+    await insert_file(
+        work.tx,
+        work.merchant_id,
+        file,
+        (hashlib.sha256(content).digest(), sealed),
+        due_at=work.real_now,
+    )
+    await save_audit(
+        work, "bankFile.submit", f"bankFile:{file_id}",
+        after={"account": account, "bytes": len(content)},
+    )  # fmt: skip
+    return file
+
+
+async def get_file(work: Work, file_id: UUID) -> ImportedFile:
+    """Return a file with the progress of its import. Raises NotFound."""
+    work.require(Right.READ_CLAIMS)
+    return await _get_file(work, file_id)
+
+
+async def _get_file(work: Work, file_id: UUID) -> ImportedFile:
+    file = await find_file(work.tx, work.merchant_id, file_id)
+    if file is None:
+        raise NotFound(f"There is no file {file_id}.")
+    return file
+
+
+async def list_imported_files(work: Work, *, limit: int = 50) -> list[ImportedFile]:
+    """Return the files that were imported last."""
+    work.require(Right.READ_CLAIMS)
+    return await list_files(work.tx, work.merchant_id, limit)
+
+
+async def cancel_import(work: Work, file_id: UUID) -> ImportedFile:
+    """Cancel an import. What was stored until then stays, and importing the file again continues
+    there. Raises NotFound; InvalidState: the import is over."""
+    work.require(Right.RECORD_MONEY)
+    file = await _get_file(work, file_id)
+    if not await cancel_file(work.tx, work.merchant_id, file_id, work.real_now):
+        raise InvalidState("The import is over.", state=str(file.state))
+    await save_audit(
+        work, "bankFile.cancel", f"bankFile:{file_id}",
+        before={"state": file.state}, after={"state": FileState.CANCELLED},
+    )  # fmt: skip
+    return await _get_file(work, file_id)
+
+
+async def release_statement(work: Work, account: str, statement_hash: bytes) -> None:
+    """Let the entries of a held statement be booked, after a person has looked at it. Raises
+    NotFound if it is not held."""
+    work.require(Right.RECORD_MONEY)
+    reason = await release_statement_rows(
+        work.tx, work.merchant_id, account, statement_hash, now=work.real_now
+    )
+    if reason is None:
+        raise NotFound("This statement is not held.")
+    await save_audit(
+        work, "bankStatement.release", f"bankAccount:{account}",
+        before={"held": reason}, after={"held": None},
+    )  # fmt: skip
+
+
+async def import_next_file(resources: Resources) -> int:
+    """Import the file that has waited longest. Return 0 if none waits."""
+    now = resources.clock.now()
+    lease = Lease(resources.ids.new(now), now + _LEASE)
+    async with resources.database.transaction() as tx:
+        found = await lease_file(tx, now, lease)
+    if found is None:
+        return 0
+    await _FileImport(resources, *found, lease).run()
+    return 1
+
+
+class _ImportStopped(Exception):  # noqa: N818 - it is no error
+    """The import was cancelled, or another worker has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _StatementToImport:
+    account: StatementAccount
+    statement: BankStatement
+    held_reason: str | None
+
+    @property
+    def is_notification(self) -> bool:
+        return self.statement.kind is StatementKind.DETAILS
+
+    @property
+    def is_newest(self) -> bool:
+        """Whether no later statement was imported, so that its pending entries are shown."""
+        day = self.statement.period_to or self.statement.created_on
+        known = self.account.reported_until
+        return not self.is_notification and (known is None or day is None or day >= known)
+
+
+@dataclass(slots=True)
+class _FileImport:
+    """One file while it is imported."""
+
+    resources: Resources
+    merchant_id: int
+    file_id: UUID
+    lease: Lease
+    problems: list[str] = field(default_factory=list)
+    entry_count: int = 0
+
+    async def run(self) -> None:
+        try:
+            statements = await self._read()
+            if statements is None:
+                return await self._end(FileState.REFUSED)
+            self.entry_count = sum(len(each.statement.entries) for each in statements)
+            # Statements come first, so that notifications find the entries that they complete.
+            order = sorted(
+                statements, key=lambda each: each.statement.kind is StatementKind.DETAILS
+            )
+            for each in order:
+                await self._import_statement(each)
+            for account in dict.fromkeys(each.account.account for each in order):
+                await self._match(account)
+            await self._end(FileState.DONE)
+        except _ImportStopped:
+            log.info("bank file no longer imported", file_id=str(self.file_id))
+        except Refusal:
+            # The database is away, for example. The file is taken again.
+            raise
+        except Exception:
+            log.exception("bank file cannot be imported", file_id=str(self.file_id))
+            self.problems.append("The file cannot be imported. Ask the operator to see the log.")
+            await self._end(FileState.REFUSED)
+
+    async def _read(self) -> list[_StatementToImport] | None:
+        """Read the file. Return None if nothing in it can be used."""
+        async with self.resources.database.connection() as connection:
+            file = await find_file(connection, self.merchant_id, self.file_id)
+            sealed = await find_content(connection, self.merchant_id, self.file_id)
+            accounts = await list_accounts(connection, self.merchant_id)
+        if file is None or sealed is None or file.state in ENDED:
+            raise _ImportStopped
+        content = open_file(self.resources.keys, self.merchant_id, self.file_id, sealed)
+        mapping = accounts[file.account].csv_mapping
+        files = await asyncio.to_thread(parse_bank_file, file.name, content, mapping)
+        self.problems += [str(each.refusal) for each in files if each.refusal is not None]
+        self.problems += [
+            f"{each.name}: reports about orders (pain.002) are read with the orders, not here."
+            for each in files
+            if each.status_reports
+        ]
+        by_iban = {each.iban: each for each in accounts.values()}
+        found = []
+        for statement in _complete_statements(files):
+            account = by_iban.get(statement.account)
+            if account is None:
+                self.problems.append(
+                    f"Statement {statement.statement_id} is of account {statement.account or '?'}, "
+                    "which is not an account of this merchant. It was not imported."
+                )
+                continue
+            broken = find_broken_invariants(statement)
+            self.problems += [f"{statement.statement_id}: {one}" for one in statement.problems]
+            self.problems += [f"{statement.statement_id} is held: {one}" for one in broken]
+            found.append(_StatementToImport(account, statement, " ".join(broken)[:1000] or None))
+        return found if found or not self.problems else None
+
+    async def _import_statement(self, each: _StatementToImport) -> None:
+        statement, keys = each.statement, compute_entry_keys(each.statement)
+        head = StatementHead(
+            each.account.account,
+            hash_statement(statement, keys),
+            self.file_id,
+            each.held_reason,
+        )
+        numbered = [
+            (number, key, entry)
+            for number, (key, entry) in enumerate(zip(keys, statement.entries, strict=True), 1)
+            if key is not None or each.is_newest
+        ]
+        groups: Sequence[Sequence[tuple[int, str | None, BankEntry]]] = [
+            *split_into_groups(numbered)
+        ] or [[]]
+        for group in groups:
+            async with self.resources.database.transaction() as tx:
+                work = await self._open_work(tx)
+                is_held = await insert_statement(
+                    tx, self.merchant_id, head, statement, now=work.real_now
+                )
+                if group is groups[0] and each.is_newest:
+                    await delete_pending_entries(tx, self.merchant_id, each.account.account)
+                store = _StatementStore(work, head, self._digest_iban, is_held=is_held)
+                new = await store.save(statement, group)
+                await self._save_progress(tx, ImportProgress(0, len(group), new))
+                if group is groups[-1]:
+                    await _finish_statement(work, head, statement)
+
+    async def _match(self, account: str) -> None:
+        seen = 1
+        while seen:
+            async with self.resources.database.transaction() as tx:
+                found = await match_new_transactions(await self._open_work(tx), account)
+                seen = found.seen
+                await self._save_progress(tx, ImportProgress(0, matched=found.matched))
+
+    async def _save_progress(self, tx: Connection, progress: ImportProgress) -> None:
+        """Save the progress in the transaction of the step; a cancelled step is rolled back."""
+        now = self.resources.clock.now()
+        self.lease = Lease(self.lease.lease_id, now + _LEASE)
+        whole = ImportProgress(self.entry_count, progress.read, progress.new, progress.matched)
+        if not await save_progress(tx, self.merchant_id, self.file_id, self.lease, progress=whole):
+            raise _ImportStopped
+
+    async def _end(self, state: FileState) -> None:
+        async with self.resources.database.transaction() as tx:
+            work = await self._open_work(tx)
+            is_ended = await end_file(
+                tx, self.merchant_id, self.file_id, lease=self.lease, state=state,
+                problems=self.problems[:_MAX_PROBLEMS], now=work.real_now,
+            )  # fmt: skip
+            if is_ended:
+                await save_audit(
+                    work, "bankFile.end", f"bankFile:{self.file_id}",
+                    after={"state": state, "entries": self.entry_count},
+                )  # fmt: skip
+
+    async def _open_work(self, tx: Connection) -> Work:
+        merchant = await load_merchant(tx, self.merchant_id)
+        assert merchant is not None
+        return Work.open(self.resources, tx, merchant, SYSTEM)
+
+    def _digest_iban(self, iban: str) -> bytes:
+        return digest_payer(self.resources.keys, self.merchant_id, iban)
+
+
+def digest_payer(keys: KeyRing, merchant_id: int, iban: str) -> bytes:
+    """Return the digest by which a payer's account is found again at the merchant."""
+    return keys.digest(_PAYER_PURPOSE, f"{merchant_id}:{iban}".encode())
+
+
+def hash_statement(statement: BankStatement, keys: Sequence[str | None]) -> bytes:
+    """Return what identifies a statement: its account, balances, days and entries."""
+    parts = [
+        statement.account, statement.kind, statement.statement_id, statement.period_from,
+        statement.period_to, statement.created_on, statement.opening_cents,
+        statement.closing_cents, *keys,
+    ]  # fmt: skip
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).digest()
+
+
+def _complete_statements(files: Sequence[BankFile]) -> Iterator[BankStatement]:
+    """Yield all statements, completed by the notifications in the same file."""
+    statements = [one for each in files for one in each.statements]
+    notifications = [each for each in statements if each.kind is StatementKind.DETAILS]
+    for statement in statements:
+        if statement.kind is StatementKind.DETAILS:
+            yield statement
+        else:
+            yield merge_details(statement, notifications).statement
+
+
+@dataclass(frozen=True, slots=True)
+class _StatementStore:
+    """Stores the entries of one statement."""
+
+    work: Work
+    head: StatementHead
+    digest_iban: DigestIban
+    is_held: bool
+
+    async def save(
+        self, statement: BankStatement, group: Sequence[tuple[int, str | None, BankEntry]]
+    ) -> int:
+        """Store a group of entries (number, key, entry). Return how many were not known."""
+        tx, merchant_id = self.work.tx, self.work.merchant_id
+        entries = group
+        if statement.kind is StatementKind.DETAILS:
+            entries = await self._complete_known(group)
+        else:
+            keys = [key for _, key, _ in group if key is not None]
+            await adopt_entries(tx, merchant_id, self.head, keys, is_held=self.is_held)
+        rows = {}
+        for number, key, entry in entries:
+            entry_id = self.work.ids.new(self.work.real_now)
+            rows[entry_id] = (build_entry_row(entry_id, key, number, entry), entry)
+        new = await insert_entries(tx, merchant_id, self.head, [row for row, _ in rows.values()])
+        transactions = [
+            each
+            for entry_id, (_, entry) in rows.items()
+            if entry_id in new
+            for each in build_transaction_rows(entry_id, entry, self.digest_iban)
+        ]
+        # A notification alone is not booked: the statement that follows is.
+        waits = self.is_held or statement.kind is StatementKind.DETAILS
+        state = "HELD" if waits else "NEW"
+        await insert_transactions(tx, merchant_id, self.head.account, state, rows=transactions)
+        return len(new)
+
+    async def _complete_known(
+        self, group: Sequence[tuple[int, str | None, BankEntry]]
+    ) -> list[tuple[int, str | None, BankEntry]]:
+        """Complete the stored entries to which the notification belongs. Return the others."""
+        tx, merchant_id = self.work.tx, self.work.merchant_id
+        references = {each.bank_reference for _, _, each in group if each.bank_reference}
+        found = await find_bookings(tx, merchant_id, self.head.account, sorted(references))
+        by_place = {(each.bank_reference, each.amount_cents >= 0): each for each in found}
+        parts: dict[tuple[str, bool], list[BankEntry]] = {}
+        others = []
+        for number, key, entry in group:
+            place = (entry.bank_reference or "", entry.amount_cents >= 0)
+            if place not in by_place:
+                others.append((number, key, entry))
+            elif entry.status is EntryStatus.BOOK:
+                parts.setdefault(place, []).append(entry)
+        for place, entries in parts.items():
+            await self._replace_transactions(by_place[place], entries)
+        return others
+
+    async def _replace_transactions(
+        self, stored: StoredBooking, entries: Sequence[BankEntry]
+    ) -> None:
+        """Replace what is known about an entry's transactions, while nothing is decided."""
+        known = BankEntry(
+            amount_cents=stored.amount_cents,
+            currency=stored.currency,
+            status=EntryStatus.BOOK,
+            booked_on=stored.booked_on,
+            bank_reference=stored.bank_reference,
+            charges_cents=stored.charges_cents,
+            details=(EntryDetail(amount_cents=None),) * stored.transaction_count,
+        )
+        completed = complete_entry(known, [entries])
+        if completed is None or completed is known or completed.details == known.details:
+            return
+        tx, merchant_id = self.work.tx, self.work.merchant_id
+        state = await delete_transactions(tx, merchant_id, stored.entry_id)
+        if state is not None:
+            rows = [*build_transaction_rows(stored.entry_id, completed, self.digest_iban)]
+            await insert_transactions(tx, merchant_id, self.head.account, state, rows=rows)
+
+
+async def _finish_statement(work: Work, head: StatementHead, statement: BankStatement) -> None:
+    """Save the day up to which the bank has reported. A notification reports no whole day."""
+    if statement.kind is StatementKind.DETAILS:
+        return
+    days = [statement.period_to, statement.created_on]
+    days += [each.booked_on for each in statement.entries if each.status is EntryStatus.BOOK]
+    known = [each for each in days if each is not None]
+    reported_until = statement.period_to or max(known, default=None)
+    if reported_until is not None:
+        await save_reported_until(work.tx, work.merchant_id, head.account, reported_until)

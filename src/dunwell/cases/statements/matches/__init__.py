@@ -1,0 +1,1 @@
+"""What the transactions of statements belong to: matched by rules, or decided by a person."""

@@ -1,0 +1,348 @@
+"""Match new transactions of bank statements, a set at a time: payouts of providers first, then
+returned payments, then payments of debtors. What is not certain stays open for a person."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.payments.bookings.book_payments import book_payments
+from dunwell.cases.payments.bookings.store import lock_claims
+from dunwell.cases.payments.movements import PaymentMovement
+from dunwell.cases.payments.provider import MovementKind
+from dunwell.cases.payments.record_payment import NewPayment
+from dunwell.cases.payments.requests.request_states import BANK_TRANSFER
+from dunwell.cases.payments.reversals import MoneyChange, return_money
+from dunwell.cases.payments.store import StoredPayment, find_payment, insert_movement
+from dunwell.cases.statements.matches.store import (
+    AwaitedPayout,
+    BankMatch,
+    BankTransaction,
+    OriginalPayment,
+    find_claims_by_reference,
+    find_original_payments,
+    insert_matches,
+    list_accounts_with_new,
+    list_awaited_payouts,
+    list_new_transactions,
+    load_candidates,
+    save_arrival,
+    save_payers,
+    save_states,
+)
+from dunwell.cases.statements.matching import (
+    RETURN_REASONS,
+    ArrivedMoney,
+    CandidateClaim,
+    MatchCandidates,
+    MatchRule,
+    MatchSuggestion,
+    decide_match,
+    is_known_return,
+)
+from dunwell.cases.statements.store import list_accounts
+from dunwell.core.claims.reference_forms import (
+    WrittenReferences,
+    list_written_references,
+    normalize_reference,
+)
+from dunwell.core.claims.store import LockedClaim
+from dunwell.platform.resources import Resources
+
+MATCH_SECONDS = 2.0
+SET_SIZE = 1_000
+_ACCOUNTS_PER_TURN = 50
+# A payout arrives after the provider sent it, and within some banking days.
+_PAYOUT_EARLY = timedelta(days=2)
+_PAYOUT_LATE = timedelta(days=12)
+_NOON = time(12)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is decided about the transactions of a set."""
+
+    # State and matched cents of each transaction.
+    states: dict[tuple[UUID, int], tuple[str, int]] = field(default_factory=dict)
+    matches: dict[tuple[UUID, int], MatchSuggestion] = field(default_factory=dict)
+    payouts: dict[tuple[UUID, int], AwaitedPayout] = field(default_factory=dict)
+    returns: dict[tuple[UUID, int], OriginalPayment] = field(default_factory=dict)
+
+
+async def match_all(resources: Resources) -> int:
+    """Match the next set of every account that has new transactions. Return how many there were."""
+    async with resources.database.connection() as connection:
+        waiting = await list_accounts_with_new(connection, _ACCOUNTS_PER_TURN)
+    done = 0
+    for merchant_id, account in waiting:
+        async with resources.database.transaction() as tx:
+            merchant = await load_merchant(tx, merchant_id)
+            assert merchant is not None
+            work = Work.open(resources, tx, merchant, SYSTEM)
+            done += (await match_new_transactions(work, account)).seen
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedSet:
+    """How many transactions a step looked at, and how many of them it matched."""
+
+    seen: int
+    matched: int
+
+
+async def match_new_transactions(work: Work, account: str, *, limit: int = SET_SIZE) -> MatchedSet:
+    """Match the next new transactions of an account, and book what is certain."""
+    work.require(Right.RECORD_MONEY)
+    new = await list_new_transactions(work.tx, work.merchant_id, account, limit)
+    if not new:
+        return MatchedSet(0, 0)
+    accounts = await list_accounts(work.tx, work.merchant_id)
+    tolerance = accounts[account].tolerance_cents
+    plan = _Plan(states={each.key: ("OPEN", 0) for each in new})
+    await _plan_payouts(work, plan, new)
+    await _plan_returns(work, plan, [each for each in new if each.amount_cents < 0])
+    arrived = [each for each in new if each.amount_cents > 0 and each.key not in plan.payouts]
+    claims = await _plan_payments(work, plan, arrived, tolerance)
+    # Another worker may have matched the same set.
+    kept = await save_states(work.tx, work.merchant_id, plan.states)
+    transactions = [each for each in new if each.key in kept]
+    await book_matches(
+        work, claims, [(each, plan.matches[each.key]) for each in transactions
+                       if each.key in plan.matches],
+    )  # fmt: skip
+    await _record_payouts(work, plan, transactions)
+    for each in transactions:
+        if each.key in plan.returns:
+            await _book_return(work, each, plan.returns[each.key])
+    decided = sum(plan.states[each.key][0] != "OPEN" for each in transactions)
+    await save_audit(
+        work, "bankStatement.match", f"bankAccount:{account}",
+        after={"seen": len(transactions), "matched": decided},
+    )  # fmt: skip
+    return MatchedSet(len(new), decided)
+
+
+async def _plan_payouts(work: Work, plan: _Plan, new: Sequence[BankTransaction]) -> None:
+    """Find payouts first: their sums could match a claim by accident."""
+    amounts = {each.amount_cents for each in new if each.amount_cents > 0}
+    awaited = await list_awaited_payouts(work.tx, work.merchant_id, amounts)
+    for transaction in new:
+        fitting = [each for each in awaited if _fits_payout(transaction, each)]
+        named = [each for each in fitting if each.payout_id in transaction.remittance_text]
+        found = named if len(named) == 1 else fitting
+        if len(found) != 1:
+            continue
+        awaited.remove(found[0])
+        plan.payouts[transaction.key] = found[0]
+        plan.states[transaction.key] = ("PAYOUT", transaction.amount_cents)
+
+
+def _fits_payout(transaction: BankTransaction, payout: AwaitedPayout) -> bool:
+    if (transaction.amount_cents, transaction.currency) != (payout.amount_cents, payout.currency):
+        return False
+    booked_at = datetime.combine(transaction.booked_on, _NOON, UTC)
+    return payout.paid_at - _PAYOUT_EARLY <= booked_at <= payout.paid_at + _PAYOUT_LATE
+
+
+async def _plan_returns(work: Work, plan: _Plan, taken: Sequence[BankTransaction]) -> None:
+    """Find the payments that come back. Only a known reason reverses a payment."""
+    known = [each for each in taken if is_known_return(each.return_reason) and each.end_to_end_id]
+    originals = await find_original_payments(
+        work.tx, work.merchant_id, {each.end_to_end_id or "" for each in known}
+    )
+    for transaction in known:
+        found = [
+            each for each in originals
+            if each.end_to_end_id == transaction.end_to_end_id
+            and each.amount_cents == -transaction.amount_cents
+        ]  # fmt: skip
+        if len(found) == 1:
+            originals.remove(found[0])
+            plan.returns[transaction.key] = found[0]
+            plan.states[transaction.key] = ("RETURNED", -transaction.amount_cents)
+
+
+async def _plan_payments(
+    work: Work, plan: _Plan, arrived: Sequence[BankTransaction], tolerance_cents: int
+) -> dict[int, LockedClaim]:
+    """Decide what the payments belong to. Return the claims, which are locked first."""
+    written = {each.key: list_references(each) for each in arrived}
+    whole = {one for each in written.values() for one in each.whole}
+    normal = {one for each in written.values() for one in (*each.normal, *each.checked)}
+    found = await find_claims_by_reference(work.tx, work.merchant_id, whole, normal)
+    returned = [each.claim_id for each in plan.returns.values()]
+    claims = await lock_claims(work.tx, work.merchant_id, [*found, *returned])
+    candidates = await load_candidates(work.tx, work.merchant_id, found)
+    by_form: dict[str, list[int]] = {}
+    for claim_id, claim in candidates.items():
+        by_form.setdefault(normalize_reference(claim.reference_number), []).append(claim_id)
+    for transaction in arrived:
+        texts = written[transaction.key]
+        named = [one for form in {**texts.normal, **texts.checked} for one in by_form.get(form, [])]
+        suggestion = decide_match(
+            _build_money(transaction, texts),
+            MatchCandidates(by_reference=[candidates[each] for each in named]),
+            tolerance_cents,
+        ).match
+        if suggestion is None:
+            continue
+        plan.matches[transaction.key] = suggestion
+        plan.states[transaction.key] = ("MATCHED", transaction.amount_cents)
+        for part in suggestion.parts:
+            candidates[part.claim_id] = _pay(candidates[part.claim_id], part.cents)
+    return claims
+
+
+def _pay(claim: CandidateClaim, cents: int) -> CandidateClaim:
+    """Return the claim as the next payment of the set finds it."""
+    return replace(claim, outstanding_cents=max(0, claim.outstanding_cents - cents))
+
+
+def list_references(transaction: BankTransaction) -> WrittenReferences:
+    """Return what in the transaction's texts may be a reference number."""
+    structured = transaction.references_text.splitlines()
+    lines = transaction.remittance_text.splitlines()
+    if transaction.end_to_end_id is not None:
+        lines.append(transaction.end_to_end_id)
+    return list_written_references(structured, lines)
+
+
+def _build_money(transaction: BankTransaction, texts: WrittenReferences) -> ArrivedMoney:
+    return ArrivedMoney(
+        transaction.left_cents, transaction.currency, texts, transaction.end_to_end_id
+    )
+
+
+async def book_matches(
+    work: Work,
+    claims: Mapping[int, LockedClaim],
+    matched: Sequence[tuple[BankTransaction, MatchSuggestion]],
+) -> list[BankMatch]:
+    """Book the payments of transactions whose claims are locked, and record what they belong to."""
+    work.require(Right.RECORD_MONEY)
+    wanted, kept = [], []
+    for transaction, suggestion in matched:
+        for part in suggestion.parts:
+            match_id = work.ids.new(work.now)
+            new = NewPayment(
+                part.cents,
+                transaction.currency,
+                str(match_id),
+                provider_name=BANK_TRANSFER,
+                paid_at=_compute_paid_at(work, transaction.booked_on),
+            )
+            wanted.append((part.claim_id, new))
+            kept.append((match_id, transaction, suggestion))
+    payments = await book_payments(work, claims, wanted)
+    matches = [
+        BankMatch(
+            match_id=match_id,
+            kind="MATCHED",
+            entry_id=transaction.entry_id,
+            number=transaction.number,
+            amount_cents=payment.amount_cents,
+            rule=suggestion.rule,
+            explanation=suggestion.explanation,
+            claim_id=payment.claim_id,
+            payment_id=payment.payment_id,
+        )
+        for (match_id, transaction, suggestion), payment in zip(kept, payments, strict=True)
+    ]
+    await record_matches(work, matches)
+    payers = [
+        (transaction.counterparty_digest, payment.claim_id)
+        for (_, transaction, _), payment in zip(kept, payments, strict=True)
+        if transaction.counterparty_digest is not None
+    ]
+    await save_payers(work.tx, work.merchant_id, payers, work.now)
+    return matches
+
+
+async def record_matches(work: Work, matches: Sequence[BankMatch]) -> None:
+    """Record what transactions belong to, in the name of who does it."""
+    work.require(Right.RECORD_MONEY)
+    actor = (work.actor.kind, work.actor.actor_id)
+    await insert_matches(work.tx, work.merchant_id, matches, actor=actor, now=work.now)
+
+
+def _compute_paid_at(work: Work, booked_on: date) -> datetime:
+    """Return noon of the booking day in the merchant's zone, but no time in the future."""
+    zone = ZoneInfo(work.merchant.configuration.timezone)
+    return min(datetime.combine(booked_on, _NOON, zone).astimezone(UTC), work.now)
+
+
+async def _record_payouts(work: Work, plan: _Plan, transactions: Sequence[BankTransaction]) -> None:
+    matches = []
+    for each in transactions:
+        payout = plan.payouts.get(each.key)
+        if payout is None:
+            continue
+        await save_arrival(work.tx, work.merchant_id, (payout.provider, payout.payout_id), work.now)
+        matches.append(
+            BankMatch(
+                match_id=work.ids.new(work.now),
+                kind="MATCHED",
+                entry_id=each.entry_id,
+                number=each.number,
+                amount_cents=each.amount_cents,
+                rule=MatchRule.PAYOUT,
+                explanation=f"Payout {payout.payout_id} of {payout.provider}.",
+                payout_provider=payout.provider,
+                payout_id=payout.payout_id,
+            )
+        )
+    await record_matches(work, matches)
+
+
+async def _book_return(work: Work, transaction: BankTransaction, original: OriginalPayment) -> None:
+    """Take a payment back by the original amount. What the bank charges for it is not part of the
+    transaction, and no debt of the debtor."""
+    payment = await find_payment(work.tx, work.merchant_id, original.claim_id, original.payment_id)
+    assert payment is not None, "it is a foreign key"
+    claim = (await lock_claims(work.tx, work.merchant_id, [original.claim_id]))[original.claim_id]
+    cents = min(-transaction.amount_cents, payment.amount_cents - payment.returned_cents)
+    movement = _build_movement(work, transaction, payment, cents)
+    await insert_movement(work.tx, work.merchant_id, movement)
+    if cents > 0:
+        change = MoneyChange(cents, MovementKind.CHARGED_BACK, movement.movement_id)
+        await return_money(work, claim, payment, change)
+    reason = transaction.return_reason or ""
+    match = BankMatch(
+        match_id=work.ids.new(work.now),
+        kind="MATCHED",
+        entry_id=transaction.entry_id,
+        number=transaction.number,
+        amount_cents=-transaction.amount_cents,
+        rule=MatchRule.RETURN,
+        explanation=f"Returned with {reason}: {RETURN_REASONS[reason]}.",
+        claim_id=original.claim_id,
+        payment_id=original.payment_id,
+    )
+    await record_matches(work, [match])
+
+
+def _build_movement(
+    work: Work, transaction: BankTransaction, payment: StoredPayment, cents: int
+) -> PaymentMovement:
+    return PaymentMovement(
+        provider=f"bank:{transaction.account}",
+        movement_id=f"{transaction.entry_id}:{transaction.number}",
+        kind=MovementKind.CHARGED_BACK,
+        claim_id=payment.claim_id,
+        request_id=payment.request_id,
+        payment_id=payment.payment_id,
+        amount_cents=-transaction.amount_cents,
+        currency=transaction.currency,
+        booked_cents=cents,
+        moved_at=_compute_paid_at(work, transaction.booked_on),
+        recorded_at=work.now,
+        review_reason=None,
+        reviewed_at=None,
+    )

@@ -1,0 +1,423 @@
+"""The SQL of transactions on statements, of what they belong to, and of the claims and payouts that
+they may belong to."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import date, datetime
+from uuid import UUID
+
+import msgspec
+
+from dunwell.cases.payments.provider import Payout
+from dunwell.cases.statements.matching import CandidateClaim
+from dunwell.core.claims.states import Status
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
+
+
+@dataclass(frozen=True, slots=True)
+class BankTransaction:
+    """A payment on a statement."""
+
+    entry_id: UUID
+    number: int
+    account: str
+    # Positive for money that arrived.
+    amount_cents: int
+    currency: str
+    booked_on: date
+    # NEW, HELD, OPEN, MATCHED, PAYOUT, RETURNED or WITHOUT_CLAIM.
+    state: str
+    matched_cents: int
+    is_decided: bool
+    end_to_end_id: str | None
+    references_text: str
+    remittance_text: str
+    counterparty_name: str | None
+    counterparty_iban_shown: str | None
+    counterparty_digest: bytes | None
+    return_reason: str | None
+
+    @property
+    def key(self) -> tuple[UUID, int]:
+        return self.entry_id, self.number
+
+    @property
+    def left_cents(self) -> int:
+        """What does not belong to anything yet."""
+        return abs(self.amount_cents) - self.matched_cents
+
+
+@dataclass(frozen=True, slots=True)
+class BankMatch:
+    """What a transaction belongs to, or that this was taken back."""
+
+    match_id: UUID
+    kind: str
+    entry_id: UUID
+    number: int
+    amount_cents: int
+    rule: str
+    explanation: str
+    claim_id: int | None = None
+    payment_id: UUID | None = None
+    payout_provider: str | None = None
+    payout_id: str | None = None
+    undoes: UUID | None = None
+
+
+_COLUMNS = ", ".join(f"t.{each.name}" for each in fields(BankTransaction))
+# Uses bank_transactions_new, after which no other table is read for it.
+_LIST_NEW = compose(
+    """
+SELECT {columns}
+FROM bank_transactions t
+WHERE t.merchant_id = $1 AND t.account = $2 AND t.state = 'NEW'
+ORDER BY t.entry_id, t.number
+LIMIT $3
+""",
+    columns=_COLUMNS,
+)
+# The accounts of all merchants that have transactions to match. Uses bank_transactions_new.
+_LIST_ACCOUNTS_WITH_NEW = """
+SELECT DISTINCT merchant_id, account
+FROM bank_transactions
+WHERE state = 'NEW'
+LIMIT $1
+"""
+# Uses bank_transactions_open.
+_LIST_OPEN = compose(
+    """
+SELECT {columns}
+FROM bank_transactions t
+WHERE t.merchant_id = $1 AND t.account = $2 AND t.state = 'OPEN'
+ORDER BY t.booked_on, t.entry_id, t.number
+LIMIT $3
+""",
+    columns=_COLUMNS,
+)
+# Uses the primary key.
+_LOCK = compose(
+    """
+SELECT {columns}
+FROM bank_transactions t
+WHERE t.merchant_id = $1 AND (t.entry_id, t.number) IN (
+    SELECT * FROM unnest($2::uuid[], $3::integer[]))
+ORDER BY t.entry_id, t.number
+FOR NO KEY UPDATE
+""",
+    columns=_COLUMNS,
+)
+# Sets the state of transactions that nothing was decided about in the meantime.
+_SAVE_STATES = """
+UPDATE bank_transactions t
+SET state = s.state, matched_cents = t.matched_cents + s.cents
+FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::bigint[])
+    AS s (entry_id, number, state, cents)
+WHERE t.merchant_id = $1 AND t.entry_id = s.entry_id AND t.number = s.number AND t.state = 'NEW'
+  AND NOT t.is_decided
+RETURNING t.entry_id, t.number
+"""
+# What a person decides. The transaction must be locked.
+_SAVE_DECISION = """
+UPDATE bank_transactions
+SET state = $4, matched_cents = $5, is_decided = true
+WHERE merchant_id = $1 AND entry_id = $2 AND number = $3
+"""
+_INSERT_MATCHES = """
+INSERT INTO bank_matches
+    (merchant_id, match_id, kind, entry_id, number, undoes, claim_id, payment_id, payout_provider,
+     payout_id, amount_cents, rule, explanation, actor_kind, actor_id, matched_at)
+SELECT $1, match_id, kind, entry_id, number, undoes, claim_id, payment_id, payout_provider,
+       payout_id, amount_cents, rule, explanation, $2, $3, $4
+FROM unnest($5::uuid[], $6::text[], $7::uuid[], $8::integer[], $9::bigint[], $10::text[],
+            $11::text[], $12::bigint[], $13::uuid[], $14::text[], $15::text[], $16::uuid[])
+    AS m (match_id, kind, entry_id, number, amount_cents, rule, explanation, claim_id, payment_id,
+          payout_provider, payout_id, undoes)
+"""
+_MATCH_COLUMNS = tuple(each.name for each in fields(BankMatch))
+_MATCH_LIST = ", ".join(f"m.{name}" for name in _MATCH_COLUMNS)
+_FIND_MATCH = compose(
+    """
+SELECT {columns}
+FROM bank_matches m
+WHERE m.merchant_id = $1 AND m.match_id = $2
+""",
+    columns=_MATCH_LIST,
+)
+# Uses bank_matches_undone.
+_IS_UNDONE = "SELECT EXISTS (SELECT FROM bank_matches WHERE merchant_id = $1 AND undoes = $2)"
+# Uses bank_matches_transaction.
+_LIST_MATCHES = compose(
+    """
+SELECT {columns}
+FROM bank_matches m
+WHERE m.merchant_id = $1 AND m.entry_id = ANY($2::uuid[])
+ORDER BY m.matched_at, m.match_id
+""",
+    columns=_MATCH_LIST,
+)
+# The claims of the reference numbers as they were written, and in their normal form. Uses
+# claims_reference and claim_search_terms.
+_FIND_BY_REFERENCE = """
+SELECT claim_id
+FROM claims
+WHERE merchant_id = $1 AND reference_number = ANY($2::text[])
+UNION
+SELECT s.claim_id
+FROM unnest($3::text[]) AS n (term)
+CROSS JOIN LATERAL (
+    SELECT claim_id
+    FROM claim_search
+    WHERE merchant_id = $1 AND term = n.term
+    LIMIT $4) s
+"""
+# Uses primary keys.
+_LOAD_CANDIDATES = """
+SELECT c.claim_id, c.reference_number, c.currency, c.status, d.customer_number,
+       (SELECT coalesce(sum(value_cents), 0)::bigint
+        FROM items WHERE merchant_id = $1 AND claim_id = c.claim_id)
+       - (SELECT coalesce(sum(amount_cents), 0)::bigint
+          FROM allocations WHERE merchant_id = $1 AND claim_id = c.claim_id) AS outstanding_cents
+FROM claims c
+JOIN debtors d ON d.merchant_id = $1 AND d.claim_id = c.claim_id
+WHERE c.merchant_id = $1 AND c.claim_id = ANY($2::bigint[])
+"""
+# Uses the primary key of payer_accounts.
+_FIND_BY_PAYER = """
+SELECT payer_digest, claim_id
+FROM payer_accounts
+WHERE merchant_id = $1 AND payer_digest = ANY($2::bytea[])
+ORDER BY seen_at DESC
+LIMIT $3
+"""
+# Uses debtors_customer.
+_FIND_OF_CUSTOMERS = """
+SELECT d.claim_id
+FROM debtors d
+WHERE d.merchant_id = $1 AND d.customer_number = ANY($2::text[])
+LIMIT $3
+"""
+_SAVE_PAYERS = """
+INSERT INTO payer_accounts (merchant_id, payer_digest, claim_id, seen_at)
+SELECT DISTINCT $1::integer AS merchant_id, payer_digest, claim_id, $2::timestamptz
+FROM unnest($3::bytea[], $4::bigint[]) AS p (payer_digest, claim_id)
+ON CONFLICT (merchant_id, payer_digest, claim_id) DO UPDATE SET seen_at = excluded.seen_at
+"""
+_INSERT_PAYOUTS = """
+INSERT INTO payouts
+    (merchant_id, provider, payout_id, amount_cents, fees_cents, currency, paid_at, movement_ids)
+SELECT $1, $2, payout_id, amount_cents, fees_cents, currency, paid_at, movement_ids::jsonb
+FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[], $8::text[])
+    AS p (payout_id, amount_cents, fees_cents, currency, paid_at, movement_ids)
+ON CONFLICT (merchant_id, provider, payout_id) DO NOTHING
+RETURNING payout_id
+"""
+# Uses payouts_awaited.
+_LIST_AWAITED = """
+SELECT provider, payout_id, amount_cents, fees_cents, currency, paid_at
+FROM payouts
+WHERE merchant_id = $1 AND arrived_at IS NULL AND amount_cents = ANY($2::bigint[])
+"""
+_SAVE_ARRIVED = """
+UPDATE payouts
+SET arrived_at = $4
+WHERE merchant_id = $1 AND provider = $2 AND payout_id = $3
+"""
+# Payments that arrived with this end-to-end id and were matched. Uses bank_transactions_end_to_end,
+# bank_matches_transaction and bank_matches_undone.
+_FIND_ORIGINALS = """
+SELECT t.end_to_end_id, m.claim_id, m.payment_id, t.amount_cents
+FROM bank_transactions t
+JOIN bank_matches m ON m.merchant_id = $1 AND m.entry_id = t.entry_id AND m.number = t.number
+WHERE t.merchant_id = $1 AND t.end_to_end_id = ANY($2::text[]) AND t.amount_cents > 0
+  AND m.kind = 'MATCHED' AND m.claim_id IS NOT NULL
+  AND NOT EXISTS (SELECT FROM bank_matches u WHERE u.merchant_id = $1 AND u.undoes = m.match_id)
+"""
+# Per normal form; more claims than this cannot be told apart anyway.
+_SAME_TERM_LIMIT = 5
+_PAYER_LIMIT, _CUSTOMER_LIMIT = 2_000, 200
+
+
+async def list_new_transactions(
+    tx: Connection, merchant_id: int, account: str, limit: int
+) -> list[BankTransaction]:
+    rows = await tx.fetch(_LIST_NEW, merchant_id, account, limit)
+    return [BankTransaction(**row) for row in rows]
+
+
+async def list_accounts_with_new(tx: Connection, limit: int) -> list[tuple[int, str]]:
+    """Return merchants and accounts that have transactions to match."""
+    rows = await tx.fetch(_LIST_ACCOUNTS_WITH_NEW, limit)
+    return [(row["merchant_id"], row["account"]) for row in rows]
+
+
+async def list_open_rows(
+    tx: Connection, merchant_id: int, account: str, limit: int
+) -> list[BankTransaction]:
+    """Return the transactions that need a person, the oldest first."""
+    return [
+        BankTransaction(**row) for row in await tx.fetch(_LIST_OPEN, merchant_id, account, limit)
+    ]
+
+
+async def lock_transactions(
+    tx: Connection, merchant_id: int, keys: Collection[tuple[UUID, int]]
+) -> dict[tuple[UUID, int], BankTransaction]:
+    """Lock the transactions; their claims must be locked before."""
+    rows = await tx.fetch(
+        _LOCK, merchant_id, [entry for entry, _ in keys], [number for _, number in keys]
+    )
+    return {(row["entry_id"], row["number"]): BankTransaction(**row) for row in rows}
+
+
+async def save_states(
+    tx: Connection, merchant_id: int, states: Mapping[tuple[UUID, int], tuple[str, int]]
+) -> frozenset[tuple[UUID, int]]:
+    """Save the state of new transactions, and the cents that are matched. Return those that were
+    still new."""
+    rows = await tx.fetch(
+        _SAVE_STATES, merchant_id, [entry for entry, _ in states], [number for _, number in states],
+        [state for state, _ in states.values()], [cents for _, cents in states.values()],
+    )  # fmt: skip
+    return frozenset((row["entry_id"], row["number"]) for row in rows)
+
+
+async def save_decision(
+    tx: Connection, merchant_id: int, key: tuple[UUID, int], state: str, *, matched_cents: int
+) -> None:
+    """Save what a person decided about a locked transaction."""
+    await tx.execute(_SAVE_DECISION, merchant_id, *key, state, matched_cents)
+
+
+async def insert_matches(
+    tx: Connection, merchant_id: int, matches: Sequence[BankMatch], *,
+    actor: tuple[str, str | None], now: datetime,
+) -> None:  # fmt: skip
+    """Insert matches. `actor` is the kind and the id of who made them."""
+    if matches:
+        columns = [[getattr(each, name) for each in matches] for name in _MATCH_COLUMNS]
+        await tx.execute(_INSERT_MATCHES, merchant_id, *actor, now, *columns)
+
+
+async def find_match(tx: Connection, merchant_id: int, match_id: UUID) -> BankMatch | None:
+    row = await tx.fetchrow(_FIND_MATCH, merchant_id, match_id)
+    return None if row is None else BankMatch(**row)
+
+
+async def is_undone(tx: Connection, merchant_id: int, match_id: UUID) -> bool:
+    undone: bool = await tx.fetchval(_IS_UNDONE, merchant_id, match_id)
+    return undone
+
+
+async def list_matches(
+    tx: Connection, merchant_id: int, entry_ids: Sequence[UUID]
+) -> list[BankMatch]:
+    """Return the matches of entries in the order in which they were made."""
+    rows = await tx.fetch(_LIST_MATCHES, merchant_id, list(entry_ids))
+    return [BankMatch(**row) for row in rows]
+
+
+async def find_claims_by_reference(
+    tx: Connection, merchant_id: int, whole: Collection[str], normal: Collection[str]
+) -> list[int]:
+    """Return the claims whose reference number is one of these, or has one of these normal forms.
+    Other words of a claim can be equal to a normal form, so the claims are candidates only."""
+    rows = await tx.fetch(
+        _FIND_BY_REFERENCE, merchant_id, sorted(whole), sorted(normal), _SAME_TERM_LIMIT
+    )
+    return [row["claim_id"] for row in rows]
+
+
+async def load_candidates(
+    tx: Connection, merchant_id: int, claim_ids: Collection[int]
+) -> dict[int, CandidateClaim]:
+    """Return the claims with what they owe."""
+    found = {}
+    for row in await tx.fetch(_LOAD_CANDIDATES, merchant_id, sorted(claim_ids)):
+        values = {**row, "status": Status(row["status"])}
+        found[row["claim_id"]] = CandidateClaim(**values)
+    return found
+
+
+async def find_claims_by_payer(
+    tx: Connection, merchant_id: int, digests: Sequence[bytes]
+) -> dict[bytes, list[int]]:
+    """Return the claims that were paid from each account, the last one first."""
+    found: dict[bytes, list[int]] = {}
+    for row in await tx.fetch(_FIND_BY_PAYER, merchant_id, list(digests), _PAYER_LIMIT):
+        found.setdefault(row["payer_digest"], []).append(row["claim_id"])
+    return found
+
+
+async def find_claims_of_customers(
+    tx: Connection, merchant_id: int, customer_numbers: Collection[str]
+) -> list[int]:
+    rows = await tx.fetch(
+        _FIND_OF_CUSTOMERS, merchant_id, sorted(customer_numbers), _CUSTOMER_LIMIT
+    )
+    return [row["claim_id"] for row in rows]
+
+
+async def save_payers(
+    tx: Connection, merchant_id: int, seen: Sequence[tuple[bytes, int]], now: datetime
+) -> None:
+    """Save from which accounts (digests) claims were paid."""
+    if seen:
+        digests, claim_ids = [each for each, _ in seen], [each for _, each in seen]
+        await tx.execute(_SAVE_PAYERS, merchant_id, now, digests, claim_ids)
+
+
+async def insert_payouts(
+    tx: Connection, merchant_id: int, provider: str, listed: Sequence[Payout]
+) -> int:
+    """Insert the payouts that are not known, and return how many."""
+    rows = await tx.fetch(
+        _INSERT_PAYOUTS, merchant_id, provider, [each.payout_id for each in listed],
+        [each.amount_cents for each in listed], [each.fees_cents for each in listed],
+        [each.currency for each in listed], [each.paid_at for each in listed],
+        [msgspec.json.encode(each.movement_ids).decode() for each in listed],
+    )  # fmt: skip
+    return len(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedPayout:
+    provider: str
+    payout_id: str
+    amount_cents: int
+    fees_cents: int
+    currency: str
+    paid_at: datetime
+
+
+async def list_awaited_payouts(
+    tx: Connection, merchant_id: int, amounts: Collection[int]
+) -> list[AwaitedPayout]:
+    """Return the payouts of these amounts that have not been found on a statement."""
+    rows = await tx.fetch(_LIST_AWAITED, merchant_id, sorted(amounts))
+    return [AwaitedPayout(**row) for row in rows]
+
+
+async def save_arrival(
+    tx: Connection, merchant_id: int, payout: tuple[str, str], arrived_at: datetime | None
+) -> None:
+    """Save when a payout (provider, id) was found on a statement; None: it is awaited again."""
+    await tx.execute(_SAVE_ARRIVED, merchant_id, *payout, arrived_at)
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalPayment:
+    """The payment that a return takes back."""
+
+    end_to_end_id: str
+    claim_id: int
+    payment_id: UUID
+    amount_cents: int
+
+
+async def find_original_payments(
+    tx: Connection, merchant_id: int, end_to_end_ids: Collection[str]
+) -> list[OriginalPayment]:
+    rows = await tx.fetch(_FIND_ORIGINALS, merchant_id, sorted(end_to_end_ids))
+    return [OriginalPayment(**row) for row in rows]

@@ -1,0 +1,449 @@
+"""The SQL of bank accounts, imported files, statements and their entries."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.cases.statements.formats.csv_mapping import CsvMapping
+from dunwell.cases.statements.formats.statement import BankStatement
+from dunwell.cases.statements.imported_file import FileState, ImportedFile
+from dunwell.cases.statements.stored_entries import EntryRow, TransactionRow
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.leases import Lease, LeasedTable
+from dunwell.platform.database.sql import compose
+
+
+@dataclass(frozen=True, slots=True)
+class StatementAccount:
+    """A bank account to which the debtors of a merchant transfer."""
+
+    account: str
+    iban: str
+    # Exactly as the bank has it.
+    holder: str
+    csv_mapping: CsvMapping | None = None
+    # Claims are not dunned while the newest statement is older. None: no limit.
+    max_age_banking_days: int | None = None
+    # An amount that differs by at most this is treated as what is owed.
+    tolerance_cents: int = 0
+    # The day up to which the bank has reported; None before the first statement.
+    reported_until: date | None = None
+
+
+_ACCOUNT_COLUMNS = ", ".join(each.name for each in fields(StatementAccount))
+# The statements of accounts use the primary key.
+_LIST_ACCOUNTS = compose(
+    """
+SELECT {columns}
+FROM bank_accounts
+WHERE merchant_id = $1
+ORDER BY account
+""",
+    columns=_ACCOUNT_COLUMNS,
+)
+_SAVE_ACCOUNT = """
+INSERT INTO bank_accounts
+    (merchant_id, account, iban, holder, csv_mapping, max_age_banking_days, tolerance_cents,
+     created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (merchant_id, account) DO UPDATE
+SET iban = excluded.iban, holder = excluded.holder, csv_mapping = excluded.csv_mapping,
+    max_age_banking_days = excluded.max_age_banking_days,
+    tolerance_cents = excluded.tolerance_cents
+"""
+_SAVE_REPORTED = """
+UPDATE bank_accounts
+SET reported_until = greatest(reported_until, $3)
+WHERE merchant_id = $1 AND account = $2
+"""
+_FILE_COLUMNS = ", ".join(each.name for each in fields(ImportedFile))
+_INSERT_FILE = """
+INSERT INTO bank_files
+    (merchant_id, file_id, account, name, size_bytes, content_hash, content_sealed, actor_kind,
+     actor_id, created_at, due_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+"""
+_LOAD_FILE = compose(
+    "SELECT {columns} FROM bank_files WHERE merchant_id = $1 AND file_id = $2",
+    columns=_FILE_COLUMNS,
+)
+# Uses bank_files_list.
+_LIST_FILES = compose(
+    """
+SELECT {columns}
+FROM bank_files
+WHERE merchant_id = $1
+ORDER BY written_by DESC, file_id DESC
+LIMIT $2
+""",
+    columns=_FILE_COLUMNS,
+)
+_LOAD_CONTENT = "SELECT content_sealed FROM bank_files WHERE merchant_id = $1 AND file_id = $2"
+_FILES = LeasedTable("bank_files", ("merchant_id", "file_id"), ends_at="due_at")
+# The oldest due file of all merchants. Uses bank_files_due.
+_LEASE_FILE = _FILES.lease(
+    "due_at IS NOT NULL",
+    limit="$4",
+    changes="state = 'RUNNING', read_count = 0, new_count = 0, matched_count = 0",
+    returning="leased.merchant_id, leased.file_id",
+)
+# A cancelled file is not held any more.
+_SAVE_PROGRESS = compose(
+    """
+UPDATE bank_files
+SET entry_count = $5, read_count = read_count + $6, new_count = new_count + $7,
+    matched_count = matched_count + $8, due_at = $4
+WHERE merchant_id = $1 AND file_id = $2 AND {is_held} AND cancelled_at IS NULL
+RETURNING true
+""",
+    is_held=_FILES.is_held("$3"),
+)
+_END_FILE = compose(
+    """
+UPDATE bank_files
+SET {cleared}, content_sealed = NULL, state = $4, problems = $5, finished_at = $6
+WHERE merchant_id = $1 AND file_id = $2 AND {is_held}
+RETURNING true
+""",
+    cleared=_FILES.clear(),
+    is_held=_FILES.is_held("$3"),
+)
+_CANCEL_FILE = """
+UPDATE bank_files
+SET cancelled_at = $3, finished_at = $3, state = 'CANCELLED', content_sealed = NULL, due_at = NULL,
+    lease_id = NULL
+WHERE merchant_id = $1 AND file_id = $2 AND state IN ('WAITING', 'RUNNING')
+RETURNING true
+"""
+_INSERT_STATEMENT = """
+INSERT INTO bank_statements
+    (merchant_id, account, statement_hash, file_id, statement_id, kind, period_from, period_to,
+     created_on, opening_cents, closing_cents, currency, entry_count, problems, held_reason,
+     imported_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+ON CONFLICT (merchant_id, account, statement_hash) DO NOTHING
+"""
+_IS_HELD = """
+SELECT held_reason IS NOT NULL AND released_at IS NULL
+FROM bank_statements
+WHERE merchant_id = $1 AND account = $2 AND statement_hash = $3
+"""
+_RELEASE_STATEMENT = """
+UPDATE bank_statements
+SET released_at = $4
+WHERE merchant_id = $1 AND account = $2 AND statement_hash = $3
+  AND held_reason IS NOT NULL AND released_at IS NULL
+RETURNING held_reason
+"""
+# Uses bank_entries_statement, then bank_transactions_held.
+_RELEASE_TRANSACTIONS = """
+UPDATE bank_transactions t
+SET state = 'NEW'
+FROM bank_entries e
+WHERE e.merchant_id = $1 AND e.account = $2 AND e.statement_hash = $3
+  AND t.merchant_id = $1 AND t.entry_id = e.entry_id AND t.state = 'HELD'
+"""
+# Uses bank_statements_list.
+_LIST_STATEMENTS = """
+SELECT statement_hash, statement_id, kind, period_from, period_to, opening_cents, closing_cents,
+       currency, entry_count, problems, held_reason, released_at, imported_at
+FROM bank_statements
+WHERE merchant_id = $1 AND account = $2
+ORDER BY imported_at DESC
+LIMIT $3
+"""
+# Uses bank_entries_pending.
+_DELETE_PENDING = """
+DELETE FROM bank_entries
+WHERE merchant_id = $1 AND account = $2 AND entry_key IS NULL
+"""
+_ENTRY_COLUMNS = tuple(each.name for each in fields(EntryRow))
+_TRANSACTION_COLUMNS = tuple(each.name for each in fields(TransactionRow))
+# Entries are inserted in the order of their keys, so that two imports do not deadlock. An entry
+# that is known is left out. Uses bank_entries_key.
+_INSERT_ENTRIES = compose(
+    """
+INSERT INTO bank_entries (merchant_id, account, statement_hash, {columns})
+SELECT $1, $2, $3, {columns}
+FROM unnest($4::uuid[], $5::text[], $6::text[], $7::integer[], $8::bigint[], $9::text[],
+            $10::date[], $11::date[], $12::text[], $13::bigint[], $14::boolean[], $15::text[],
+            $16::text[], $17::text[])
+    AS e ({columns})
+ORDER BY entry_key
+ON CONFLICT (merchant_id, account, entry_key) WHERE entry_key IS NOT NULL DO NOTHING
+RETURNING entry_id
+""",
+    columns=", ".join(_ENTRY_COLUMNS),
+)
+# What a notification gave first becomes part of the statement that has the same entry. Uses
+# bank_entries_key.
+_ADOPT_ENTRIES = """
+WITH adopted AS (
+    UPDATE bank_entries e
+    SET statement_hash = $3
+    FROM bank_statements s
+    WHERE e.merchant_id = $1 AND e.account = $2 AND e.entry_key = ANY($4::text[])
+      AND s.merchant_id = $1 AND s.account = $2 AND s.statement_hash = e.statement_hash
+      AND s.kind = 'DETAILS'
+    RETURNING e.entry_id
+)
+UPDATE bank_transactions t
+SET state = 'NEW'
+FROM adopted
+WHERE t.merchant_id = $1 AND t.entry_id = adopted.entry_id AND t.state = 'HELD' AND NOT $5
+"""
+_INSERT_TRANSACTIONS = compose(
+    """
+INSERT INTO bank_transactions (merchant_id, account, state, {columns})
+SELECT $1, $2, $3, {columns}
+FROM unnest($4::uuid[], $5::integer[], $6::bigint[], $7::text[], $8::date[], $9::text[],
+            $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::bytea[],
+            $16::text[])
+    AS t ({columns})
+""",
+    columns=", ".join(_TRANSACTION_COLUMNS),
+)
+# The booked entries that a notification may complete, with the transactions they have. Uses
+# bank_entries_reference.
+_FIND_ENTRIES = """
+SELECT e.entry_id, e.bank_reference, e.amount_cents, e.currency, e.booked_on, e.charges_cents,
+       (SELECT count(*) FROM bank_transactions t
+        WHERE t.merchant_id = $1 AND t.entry_id = e.entry_id) AS transaction_count
+FROM bank_entries e
+JOIN bank_statements s
+    ON s.merchant_id = $1 AND s.account = $2 AND s.statement_hash = e.statement_hash
+WHERE e.merchant_id = $1 AND e.account = $2 AND e.bank_reference = ANY($3::text[])
+  AND e.status = 'BOOK' AND s.kind <> 'DETAILS'
+"""
+# Only while nothing was matched or decided.
+_DELETE_TRANSACTIONS = """
+WITH free AS (
+    SELECT t.entry_id
+    FROM bank_transactions t
+    WHERE t.merchant_id = $1 AND t.entry_id = $2
+    GROUP BY t.entry_id
+    HAVING bool_and(t.state IN ('NEW', 'OPEN', 'HELD') AND NOT t.is_decided AND t.matched_cents = 0
+        AND NOT EXISTS (
+            SELECT FROM bank_matches m WHERE m.merchant_id = $1 AND m.entry_id = $2))
+)
+DELETE FROM bank_transactions t
+USING free
+WHERE t.merchant_id = $1 AND t.entry_id = free.entry_id
+RETURNING t.state
+"""
+
+
+async def list_accounts(tx: Connection, merchant_id: int) -> dict[str, StatementAccount]:
+    """Return the merchant's accounts by name."""
+    rows = await tx.fetch(_LIST_ACCOUNTS, merchant_id)
+    return {row["account"]: _build_account(row) for row in rows}
+
+
+def _build_account(row: Row) -> StatementAccount:
+    values = dict(row)
+    mapping = values.pop("csv_mapping")
+    built = None if mapping is None else msgspec.convert(mapping, CsvMapping)
+    return StatementAccount(csv_mapping=built, **values)
+
+
+async def save_account(
+    tx: Connection, merchant_id: int, account: StatementAccount, now: datetime
+) -> None:
+    mapping = account.csv_mapping
+    await tx.execute(
+        _SAVE_ACCOUNT, merchant_id, account.account, account.iban, account.holder,
+        None if mapping is None else msgspec.to_builtins(mapping), account.max_age_banking_days,
+        account.tolerance_cents, now,
+    )  # fmt: skip
+
+
+async def save_reported_until(
+    tx: Connection, merchant_id: int, account: str, reported_until: date
+) -> None:
+    """Save the day up to which the bank has reported, if it is later than the stored one."""
+    await tx.execute(_SAVE_REPORTED, merchant_id, account, reported_until)
+
+
+async def insert_file(
+    tx: Connection, merchant_id: int, file: ImportedFile, content: tuple[bytes, bytes],
+    due_at: datetime,
+) -> None:  # fmt: skip
+    """Insert a file. `content` is its hash and the sealed content."""
+    await tx.execute(
+        _INSERT_FILE, merchant_id, file.file_id, file.account, file.name, file.size_bytes,
+        *content, file.actor_kind, file.actor_id, file.created_at, due_at,
+    )  # fmt: skip
+
+
+async def find_file(tx: Connection, merchant_id: int, file_id: UUID) -> ImportedFile | None:
+    row = await tx.fetchrow(_LOAD_FILE, merchant_id, file_id)
+    return None if row is None else _build_file(row)
+
+
+async def list_files(tx: Connection, merchant_id: int, limit: int) -> list[ImportedFile]:
+    """Return the newest files first."""
+    return [_build_file(row) for row in await tx.fetch(_LIST_FILES, merchant_id, limit)]
+
+
+def _build_file(row: Row) -> ImportedFile:
+    values = dict(row)
+    values["state"] = FileState(values["state"])
+    values["problems"] = tuple(values["problems"])
+    return ImportedFile(**values)
+
+
+async def find_content(tx: Connection, merchant_id: int, file_id: UUID) -> bytes | None:
+    """Return the sealed content, None after the import is over."""
+    content: bytes | None = await tx.fetchval(_LOAD_CONTENT, merchant_id, file_id)
+    return content
+
+
+async def lease_file(tx: Connection, now: datetime, lease: Lease) -> tuple[int, UUID] | None:
+    """Lease the oldest due file. Return its merchant and its id."""
+    row = await tx.fetchrow(_LEASE_FILE, now, lease.until, lease.lease_id, 1)
+    return None if row is None else (row["merchant_id"], row["file_id"])
+
+
+@dataclass(frozen=True, slots=True)
+class ImportProgress:
+    """What one step of an import adds; `entry_count` is that of the whole file."""
+
+    entry_count: int
+    read: int = 0
+    new: int = 0
+    matched: int = 0
+
+
+async def save_progress(
+    tx: Connection, merchant_id: int, file_id: UUID, lease: Lease, progress: ImportProgress
+) -> bool:
+    """Return False if the import was cancelled or another worker has it."""
+    return bool(
+        await tx.fetchval(
+            _SAVE_PROGRESS, merchant_id, file_id, lease.lease_id, lease.until,
+            progress.entry_count, progress.read, progress.new, progress.matched,
+        )
+    )  # fmt: skip
+
+
+async def end_file(  # noqa: PLR0913 - what the end of an import writes
+    tx: Connection, merchant_id: int, file_id: UUID, *, lease: Lease, state: FileState,
+    problems: Sequence[str], now: datetime,
+) -> bool:  # fmt: skip
+    return bool(
+        await tx.fetchval(
+            _END_FILE, merchant_id, file_id, lease.lease_id, state, list(problems), now
+        )
+    )
+
+
+async def cancel_file(tx: Connection, merchant_id: int, file_id: UUID, now: datetime) -> bool:
+    """Return False if the import is over."""
+    return bool(await tx.fetchval(_CANCEL_FILE, merchant_id, file_id, now))
+
+
+@dataclass(frozen=True, slots=True)
+class StatementHead:
+    """A statement as it is imported into an account."""
+
+    account: str
+    statement_hash: bytes
+    file_id: UUID
+    # Why it is not booked until a person releases it; None if its sums are right.
+    held_reason: str | None = None
+
+
+async def insert_statement(
+    tx: Connection, merchant_id: int, head: StatementHead, statement: BankStatement, now: datetime
+) -> bool:
+    """Insert the statement if it is not known. Return whether its entries are held."""
+    await tx.execute(
+        _INSERT_STATEMENT, merchant_id, head.account, head.statement_hash, head.file_id,
+        statement.statement_id, statement.kind, statement.period_from, statement.period_to,
+        statement.created_on, statement.opening_cents, statement.closing_cents,
+        statement.currency, len(statement.entries), list(statement.problems), head.held_reason, now,
+    )  # fmt: skip
+    return bool(await tx.fetchval(_IS_HELD, merchant_id, head.account, head.statement_hash))
+
+
+async def delete_pending_entries(tx: Connection, merchant_id: int, account: str) -> None:
+    """Delete the entries of earlier statements that were not booked."""
+    await tx.execute(_DELETE_PENDING, merchant_id, account)
+
+
+async def insert_entries(
+    tx: Connection, merchant_id: int, head: StatementHead, entries: Sequence[EntryRow]
+) -> frozenset[UUID]:
+    """Insert the entries that are not known, and return their ids."""
+    columns = [[getattr(each, name) for each in entries] for name in _ENTRY_COLUMNS]
+    rows = await tx.fetch(_INSERT_ENTRIES, merchant_id, head.account, head.statement_hash, *columns)
+    return frozenset(row["entry_id"] for row in rows)
+
+
+async def adopt_entries(
+    tx: Connection, merchant_id: int, head: StatementHead, entry_keys: Sequence[str],
+    *, is_held: bool,
+) -> None:  # fmt: skip
+    """Let the statement have the entries that a notification gave before."""
+    await tx.execute(
+        _ADOPT_ENTRIES, merchant_id, head.account, head.statement_hash, list(entry_keys), is_held
+    )
+
+
+async def insert_transactions(
+    tx: Connection, merchant_id: int, account: str, state: str, rows: Sequence[TransactionRow]
+) -> None:
+    if rows:
+        columns = [[getattr(each, name) for each in rows] for name in _TRANSACTION_COLUMNS]
+        await tx.execute(_INSERT_TRANSACTIONS, merchant_id, account, state, *columns)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBooking:
+    """A booked entry that a notification may complete."""
+
+    entry_id: UUID
+    bank_reference: str
+    amount_cents: int
+    currency: str
+    booked_on: date
+    charges_cents: int
+    transaction_count: int
+
+
+async def find_bookings(
+    tx: Connection, merchant_id: int, account: str, references: Sequence[str]
+) -> list[StoredBooking]:
+    """Return the booked entries that have one of the bank's references."""
+    rows = await tx.fetch(_FIND_ENTRIES, merchant_id, account, list(references))
+    return [StoredBooking(**row) for row in rows]
+
+
+async def delete_transactions(tx: Connection, merchant_id: int, entry_id: UUID) -> str | None:
+    """Delete an entry's transactions, so that better ones replace them. Return their state, None if
+    one of them was matched or decided, and nothing was deleted."""
+    rows = await tx.fetch(_DELETE_TRANSACTIONS, merchant_id, entry_id)
+    return "HELD" if any(row["state"] == "HELD" for row in rows) else ("NEW" if rows else None)
+
+
+async def release_statement_rows(
+    tx: Connection, merchant_id: int, account: str, statement_hash: bytes, now: datetime
+) -> str | None:
+    """Release a held statement. Return why it was held, None if it is not held."""
+    reason: str | None = await tx.fetchval(
+        _RELEASE_STATEMENT, merchant_id, account, statement_hash, now
+    )
+    if reason is not None:
+        await tx.execute(_RELEASE_TRANSACTIONS, merchant_id, account, statement_hash)
+    return reason
+
+
+async def list_statement_rows(
+    tx: Connection, merchant_id: int, account: str, limit: int
+) -> list[Mapping[str, Any]]:
+    """Return the newest statements of an account."""
+    return [dict(row) for row in await tx.fetch(_LIST_STATEMENTS, merchant_id, account, limit)]

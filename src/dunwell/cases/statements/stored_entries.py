@@ -1,0 +1,145 @@
+"""Entries of a statement as they are stored: one row for each line, and one for each payment that a
+line consists of. Personal data is kept as far as staff need it; the payer's account is shortened.
+Pure.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+from dunwell.cases.statements.formats.invariants import compute_details_total
+from dunwell.cases.statements.formats.statement import BankEntry, EntryDetail, normalize_iban
+
+_MAX_TEXT = 2_000
+_NO_DETAIL = EntryDetail(amount_cents=None)
+# Makes the digest by which a payer's account is found again.
+DigestIban = Callable[[str], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRow:
+    entry_id: UUID
+    # None if it is not booked.
+    entry_key: str | None
+    status: str
+    # The place in the statement, from 1.
+    position: int
+    amount_cents: int
+    currency: str
+    booked_on: date | None
+    value_on: date | None
+    bank_reference: str | None
+    charges_cents: int
+    is_reversal: bool
+    transaction_code: str | None
+    payment_information_id: str | None
+    additional_text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionRow:
+    entry_id: UUID
+    # From 1, in the bank's order.
+    number: int
+    amount_cents: int
+    currency: str
+    booked_on: date
+    end_to_end_id: str | None
+    mandate_id: str | None
+    # The references with a field of their own, one a line.
+    references_text: str
+    # What the payer and the bank wrote, one line each.
+    remittance_text: str
+    counterparty_name: str | None
+    counterparty_iban_shown: str | None
+    counterparty_digest: bytes | None
+    return_reason: str | None
+
+
+def build_entry_row(
+    entry_id: UUID, entry_key: str | None, position: int, entry: BankEntry
+) -> EntryRow:
+    return EntryRow(
+        entry_id=entry_id,
+        entry_key=entry_key,
+        status=entry.status,
+        position=position,
+        amount_cents=entry.amount_cents,
+        currency=entry.currency,
+        booked_on=entry.booked_on,
+        value_on=entry.value_on,
+        bank_reference=entry.bank_reference,
+        charges_cents=entry.charges_cents,
+        is_reversal=entry.is_reversal,
+        transaction_code=entry.transaction_code,
+        payment_information_id=entry.payment_information_id,
+        additional_text=_cut(entry.additional_text),
+    )
+
+
+def build_transaction_rows(
+    entry_id: UUID, entry: BankEntry, digest_iban: DigestIban
+) -> Iterator[TransactionRow]:
+    """Yield a row for each payment of a booked entry. An entry whose transactions have no complete
+    amounts is one payment with all their texts. What the bank charged is not part of a payment."""
+    if not entry.counts or entry.booked_on is None:
+        return
+    details: Sequence[EntryDetail] = entry.details
+    if compute_details_total(entry) is None:
+        details = [_merge(entry.details)]
+    for number, detail in enumerate(details, 1):
+        cents = detail.amount_cents
+        if cents is None:
+            cents = entry.amount_cents - entry.charges_cents
+        if cents == 0:
+            continue
+        iban = normalize_iban(detail.counterparty_iban)
+        lines = [*detail.remittance_lines, detail.additional_text or entry.additional_text or ""]
+        yield TransactionRow(
+            entry_id=entry_id,
+            number=number,
+            amount_cents=cents,
+            currency=entry.currency,
+            booked_on=entry.booked_on,
+            end_to_end_id=detail.end_to_end_id,
+            mandate_id=detail.mandate_id,
+            references_text=_cut("\n".join(detail.structured_references)) or "",
+            remittance_text=_cut("\n".join(filter(None, lines))) or "",
+            counterparty_name=_cut(detail.counterparty_name),
+            counterparty_iban_shown=None if iban is None else shorten_iban(iban),
+            counterparty_digest=None if iban is None else digest_iban(iban),
+            return_reason=detail.return_reason,
+        )
+
+
+def shorten_iban(iban: str) -> str:
+    """Return an account number of which only the ends are shown."""
+    return f"{iban[:4]} … {iban[-4:]}" if len(iban) > 10 else "…"
+
+
+def _merge(details: Sequence[EntryDetail]) -> EntryDetail:
+    """Return one transaction with the texts of all. Without an amount, it is the whole entry."""
+    if len(details) < 2:
+        detail = details[0] if details else _NO_DETAIL
+        return EntryDetail(
+            amount_cents=None,
+            end_to_end_id=detail.end_to_end_id,
+            mandate_id=detail.mandate_id,
+            structured_references=detail.structured_references,
+            remittance_lines=detail.remittance_lines,
+            additional_text=detail.additional_text,
+            counterparty_name=detail.counterparty_name,
+            counterparty_iban=detail.counterparty_iban,
+            return_reason=detail.return_reason,
+        )
+    return EntryDetail(
+        amount_cents=None,
+        structured_references=tuple(one for each in details for one in each.structured_references),
+        remittance_lines=tuple(one for each in details for one in each.remittance_lines),
+    )
+
+
+def _cut(text: str | None) -> str | None:
+    # PostgreSQL stores no NUL.
+    return None if text is None else text.replace("\0", "")[:_MAX_TEXT]
