@@ -70,7 +70,7 @@ CREATE TABLE scenarios (
     -- assigned.
     workflow_id uuid NOT NULL,
     -- The id that version v1.0 will have.
-    reserved_version_id uuid NOT NULL,
+    copy_version_id uuid NOT NULL,
     description text NOT NULL DEFAULT '',
     -- Steps that were removed, [{id, kind, name}]: their ids are not used again.
     retired_steps jsonb NOT NULL DEFAULT '[]',
