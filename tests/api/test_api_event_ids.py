@@ -5,10 +5,14 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import msgspec
 import pytest
 
+from dunwell.cases.payments.provider import MoneyMovement, MovementKind
+from dunwell.cases.payments.refunds.refund_payment import RefundOrder, order_refund
+from dunwell.cases.payments.refunds.store import RefundEffect
 from dunwell.core.claims.publish_event import publish_event
 from dunwell.core.events.body import EVENT_TYPES
 from dunwell.core.events.payloads import details_accessed
@@ -31,6 +35,15 @@ _READ_AT = {
     "claim.payment.paymentRequestId": ("/claims/{claim_id}/payment-requests/{value}", "id"),
     "claim.payment.transactionId": ("/claims/{claim_id}/payments", "items.transactionId"),
     "claim.payment.reference": ("/claims?referenceNumber={value}", "items.referenceNumber"),
+    "claim.reversal.paymentId": ("/claims/{claim_id}/payments/{value}", "id"),
+    "claim.reversal.transactionId": ("/claims/{claim_id}/payments", "items.transactionId"),
+    "claim.reversal.paymentRequestId": ("/claims/{claim_id}/payment-requests/{value}", "id"),
+    "claim.reversal.movementId": ("/claims/{claim_id}/movements", "items.movementId"),
+    "claim.refund.paymentId": ("/claims/{claim_id}/payments/{value}", "id"),
+    "claim.refund.transactionId": ("/claims/{claim_id}/payments", "items.transactionId"),
+    "claim.refund.paymentRequestId": ("/claims/{claim_id}/payment-requests/{value}", "id"),
+    "claim.refund.movementId": ("/claims/{claim_id}/movements", "items.movementId"),
+    "claim.refund.refundId": ("/claims/{claim_id}/refunds", "items.id"),
     "claim.disputeReason.disputeId": ("/claims/{claim_id}/disputes/{value}", "id"),
     "claim.paymentModality.modalityId": ("/claims/{claim_id}/payment-modalities/{value}", "id"),
 }
@@ -58,6 +71,7 @@ async def publish_every_type(api: Api, clock: MovableClock) -> None:
     started = await payments.start()
     payments.pays()
     await payments.settle(started.request_id)
+    await return_money(payments, started.request_id)
     async with api.harness.work() as work:
         session_id = work.ids.new(work.now)
         await publish_event(work, opened, lambda head: details_accessed(head, session_id, "EMAIL"))
@@ -66,8 +80,27 @@ async def publish_every_type(api: Api, clock: MovableClock) -> None:
     assert (await api.harness.events(archived))[-1]["type"] == "ARCHIVED"
 
 
+async def return_money(payments: PaymentHarness, request_id: UUID) -> None:
+    """Refund a part of the payment, which is then charged back."""
+    [row] = await payments.harness.rows(
+        "SELECT payment_id FROM payments WHERE merchant_id = $1 AND request_id = $2", request_id
+    )
+    async with payments.harness.work() as work:
+        order = RefundOrder(240, effect=RefundEffect.REOPEN)
+        refund = await order_refund(work, payments.claim_id, row["payment_id"], order)
+    payments.moves(
+        MoneyMovement(
+            f"refund-{refund.refund_id}", MovementKind.REFUNDED, 240, "EUR", payments.now
+        ),
+        MoneyMovement("cb-1", MovementKind.CHARGED_BACK, 10000, "EUR", payments.now),
+    )
+    await payments.settle(request_id)
+
+
 async def list_events(api: Api) -> list[dict[str, Any]]:
-    page = (await api.nordwind.get("/events", params={"limit": 200})).json()["result"]
+    page = (
+        await api.nordwind.get("/events", params={"limit": 200, "include": "additions"})
+    ).json()["result"]
     assert page["nextCursor"] is None
     events: list[dict[str, Any]] = page["items"]
     return events
@@ -94,7 +127,9 @@ async def test_an_operation_reads_the_object_of_each_id_in_an_event(
 ) -> None:
     await publish_every_type(api, clock)
     events = await list_events(api)
-    assert {each["type"] for each in events} == set(EVENT_TYPES)
+    assert {each["type"] for each in events} == {
+        *EVENT_TYPES, "PAYMENT_REVERSED", "PAYMENT_REFUNDED",
+    }  # fmt: skip
     followed = set()
     for body in events:
         for path, value in find_ids(body):

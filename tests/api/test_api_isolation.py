@@ -38,6 +38,7 @@ _NOT_CREATING = sorted(
 # Operations that change or end what later operations answer: each is tried with new merchants.
 _NEEDS_NEW_MERCHANTS = {
     "changeClaim", "withdrawClaim", "archiveClaim", "resolveDispute", "approvePaymentModality",
+    "refundPayment",
 }  # fmt: skip
 _TRIED_TOGETHER = [each for each in _CREATING if each.operation_id not in _NEEDS_NEW_MERCHANTS]
 _TRIED_ALONE = [[each] for each in _CREATING if each.operation_id in _NEEDS_NEW_MERCHANTS]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.events.webhooks.endpoints import NewEndpoint, add_endpoint
 from dunwell.platform.clock import MovableClock
@@ -47,6 +48,12 @@ async def make_modality(api: Api, claim_id: int) -> None:
 
 async def make_payment(api: Api, claim_id: int) -> None:
     await api.harness.pay(claim_id, 100)
+
+
+async def make_movement(api: Api, claim_id: int) -> None:
+    recorded = await api.harness.pay(claim_id, 100)
+    async with api.harness.work() as work:
+        await reverse_payment(work, claim_id, recorded.payment.payment_id)
 
 
 async def make_request(api: Api, claim_id: int) -> None:
@@ -91,6 +98,10 @@ LISTS: dict[str, tuple[Make, dict[str, str], dict[str, str], str]] = {
         make_modality, {"state": "REQUESTED", "stands": "true"}, {"state": "APPROVED"}, "claimId",
     ),
     "payments": (make_payment, {"reversed": "false"}, {"provider": "nobody"}, "claimId"),
+    "movements": (
+        make_movement, {"kind": "REVERSED", "needsReview": "false"}, {"account": "stripe"},
+        "claimId",
+    ),
     "payment-requests": (
         make_request, {"state": "FAILED", "provider": "sandbox"}, {"state": "PENDING"}, "claimId",
     ),

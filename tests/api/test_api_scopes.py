@@ -34,6 +34,7 @@ _RIGHTS = {
     "reversePayment": Right.RECORD_MONEY,
     "openDispute": Right.CHANGE_CLAIMS,
     "resolveDispute": Right.ANSWER,
+    "refundPayment": Right.RECORD_MONEY,
     "approvePaymentModality": Right.ANSWER,
     "rejectPaymentModality": Right.ANSWER,
     "assignToWorkflow": Right.CHANGE_CLAIMS,

@@ -26,10 +26,26 @@ _ATTACHMENT = "SELECT attachment_id FROM attachments WHERE merchant_id = $1 AND 
 _SENT = "SELECT communication_id FROM communications WHERE merchant_id = $1 AND claim_id = $2"
 _PAYMENT = "SELECT payment_id FROM payments WHERE merchant_id = $1 AND claim_id = $2"
 _REQUEST = """
-INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
-                              reference, state, created_at, settled_at)
-SELECT $1, gen_random_uuid(), $2, 'sandbox', 1, 'EUR', 'x', 'FAILED', now(), now()
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, provider_name,
+                              amount_cents, currency, reference, state, created_at, settled_at)
+SELECT $1, gen_random_uuid(), $2, 'sandbox', 'sandbox', 1, 'EUR', 'x', 'FAILED', now(), now()
 RETURNING request_id
+"""
+# A provider has received one of the payments.
+_RECEIVED = """
+WITH asked AS (
+    SELECT request_id FROM payment_requests WHERE merchant_id = $1 AND claim_id = $2 LIMIT 1
+), moved AS (
+    UPDATE payment_movements SET request_id = asked.request_id
+    FROM asked
+    WHERE merchant_id = $1 AND claim_id = $2 AND movement_id = (
+        SELECT max(movement_id) FROM payment_movements WHERE merchant_id = $1 AND claim_id = $2)
+    RETURNING payment_id
+)
+UPDATE payments SET request_id = asked.request_id
+FROM moved, asked
+WHERE merchant_id = $1 AND payments.payment_id = moved.payment_id
+RETURNING payments.payment_id
 """
 _DISPUTE = "SELECT dispute_id FROM disputes WHERE merchant_id = $1 AND claim_id = $2"
 _MODALITY = "SELECT modality_id FROM payment_modalities WHERE merchant_id = $1 AND claim_id = $2"
@@ -202,6 +218,10 @@ CASES: dict[str, Case] = {
     "readPaymentRequest": by_id("payment_request_id", _REQUEST),
     "recordPayment": plain(json={"amount": 20_000, "currency": "EUR", "transactionId": "t"}),
     "reversePayment": by_id("payment_id", _PAYMENT_OF_ALL),
+    "refundPayment": by_id("payment_id", _RECEIVED, json={"amount": 1, "effect": "REOPEN"}),
+    "listRefunds": plain(params={"limit": 200}),
+    "listMovements": plain(params={"limit": 200}),
+    "findMovements": plain(params={"limit": 200}),
     "listDisputes": plain(),
     "readDispute": by_id("dispute_id", f"{_DISPUTE} LIMIT 1"),
     "findDisputes": plain(),

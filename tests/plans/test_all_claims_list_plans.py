@@ -13,6 +13,12 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cases.disputes.list_disputes import list_disputes
 from dunwell.cases.modalities.list_modalities import ModalityFilter, list_modalities
 from dunwell.cases.modalities.modality import ModalityState
+from dunwell.cases.payments.list_movements import (
+    MovementFilter,
+    list_claim_movements,
+    list_claim_refunds,
+    list_movements,
+)
 from dunwell.cases.payments.list_payments import (
     PaymentFilter,
     PaymentRequestFilter,
@@ -49,7 +55,8 @@ ROWS_AT_ONCE = 1_000
 MAX_READ_OVERALL = 4 * BUDGET + MAX_READ_PER_PAGE
 _GROWN = {
     "claims", "debtors", "items", "holds", "payments", "payment_modalities", "payment_requests",
-    "communications", "suppressions", "disputes", "claim_search",
+    "communications", "suppressions", "disputes", "claim_search", "payment_movements",
+    "payment_refunds",
 }  # fmt: skip
 # Rows are a minute apart; a tenth are held, and one in a thousand is rare in some way.
 _FILL = """
@@ -81,9 +88,22 @@ SELECT {m}, gen_random_uuid(), 1000000 + n, 1, 'EUR', 'bulk ' || n, '{now}',
        CASE WHEN n % 1000 = 0 THEN 'rare' ELSE 'usual' END,
        CASE WHEN n % 1000 = 1 THEN timestamptz '{now}' END
 FROM generate_series(1, {count}) n;
-INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
-                              reference, state, created_at, written_by)
-SELECT {m}, gen_random_uuid(), 1000000 + n, 'sandbox', 1, 'EUR', 'x',
+INSERT INTO payment_movements (merchant_id, record_id, provider, movement_id, kind, claim_id,
+                               payment_id, amount_cents, currency, booked_cents, moved_at,
+                               recorded_at, review_reason, written_by)
+SELECT {m}, gen_random_uuid(), CASE WHEN row_number % 1000 = 0 THEN 'rare' ELSE 'usual' END,
+       payment_id::text, 'PAID', claim_id, payment_id, 1, 'EUR', 1, recorded_at, recorded_at,
+       CASE WHEN row_number % 1000 = 0 THEN 'OTHER_AMOUNT' END, written_by
+FROM (SELECT *, row_number() OVER () FROM payments WHERE merchant_id = {m}) p;
+INSERT INTO payment_refunds (merchant_id, refund_id, claim_id, payment_id, request_id, amount_cents,
+                             currency, effect, state, provider, actor_kind, created_at, written_by)
+SELECT {m}, gen_random_uuid(), claim_id, payment_id, gen_random_uuid(), 1, 'EUR', 'REOPEN',
+       'BOOKED', 'usual', 'CREDENTIAL', recorded_at, written_by
+FROM payments
+WHERE merchant_id = {m};
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, provider_name,
+                              amount_cents, currency, reference, state, created_at, written_by)
+SELECT {m}, gen_random_uuid(), 1000000 + n, 'sandbox', 'sandbox', 1, 'EUR', 'x',
        CASE WHEN n % 1000 = 0 THEN 'PENDING' WHEN n % 1000 = 1 THEN 'FAILED' ELSE 'COMPLETED' END,
        timestamptz '{now}' + n * interval '1 minute', (10 + n / 1000)::text::xid8
 FROM generate_series(1, {count}) n;
@@ -174,12 +194,25 @@ def list_orders(middle: dict[str, Any]) -> dict[str, Ask]:
     }
 
 
+def list_all_movements(middle: dict[str, Any]) -> dict[str, Ask]:
+    return {
+        "movements": lambda w, c: list_movements(w, limit=PAGE, cursor=c),
+        "movements of a time": lambda w, c: list_movements(
+            w, limit=PAGE, cursor=c, wanted=MovementFilter(**middle)
+        ),
+        "movements to review": lambda w, c: list_movements(
+            w, limit=PAGE, cursor=c, wanted=MovementFilter(needs_review=True)
+        ),
+    }
+
+
 def list_often(now: datetime) -> dict[str, Ask]:
     """Filters that many rows match, or that have an index."""
     middle: dict[str, Any] = {"since": at(now, 0.4), "until": at(now, 0.5)}
     paid = PaymentFilter(**middle)
     return {
         **list_orders(middle),
+        **list_all_movements(middle),
         "claims by states": of_claims(
             ClaimFilter(statuses=(Status.CREATED, Status.IN_PROCESS, Status.COLLECTED))
         ),
@@ -256,6 +289,17 @@ def _list_seldom_elsewhere() -> dict[str, tuple[Ask, int]]:
                 w, limit=PAGE, cursor=c, wanted=PaymentFilter(provider_name="rare")
             ), MAX_READ_OVERALL,
         ),
+        "movements of a rare account": (
+            lambda w, c: list_movements(
+                w, limit=PAGE, cursor=c, wanted=MovementFilter(account="rare")
+            ), MAX_READ_OVERALL,
+        ),
+        # The movements of each payment that is read are searched.
+        "payments of a rare account": (
+            lambda w, c: list_payments(
+                w, limit=PAGE, cursor=c, wanted=PaymentFilter(account="rare")
+            ), 2 * BUDGET + MAX_READ_OVERALL,
+        ),
         "reversed payments": (
             lambda w, c: list_payments(w, limit=PAGE, cursor=c, wanted=PaymentFilter(True)),
             MAX_READ_OVERALL,
@@ -310,6 +354,8 @@ async def test_no_page_reads_more_rows_than_its_limit(filled: Outbox) -> None:
     [
         (list_claim_payments, "payments_merchant_id_claim_id_transaction_id_key"),
         (list_claim_payment_requests, "payment_requests_claim"),
+        (list_claim_movements, "payment_movements_claim"),
+        (list_claim_refunds, "payment_refunds_claim"),
     ],
 )
 async def test_lists_of_one_claim_use_an_index_on_the_claim(

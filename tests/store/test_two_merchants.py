@@ -48,6 +48,7 @@ ROW_STATES: Mapping[str, Mapping[str, Any]] = {
         "status": "COLLECTED", "status_before_collected": "IN_PROCESS", "state": "UNKNOWN",
         "outcome": "UNKNOWN", "settled_at": NOW, "level": "CODE", "answered_at": NOW,
         "seal": (1, 2), "digest": "\\x01", "sequence": (1, 2),
+        "review_reason": "CLAIM_ENDED",
     },
     "of letters": {"state": "TAKING_BACK"},
     "of debits planned": {"state": "PLANNED"},

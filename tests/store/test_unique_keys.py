@@ -116,7 +116,7 @@ memberships              user_id
 merchants                -; ! key
 passkey_challenges       ! challenge
 payment_modalities       modality_id; claim_id
-payment_movements        provider movement_id kind
+payment_movements        provider movement_id kind; record_id
 payment_refunds          refund_id; provider provider_refund_id
 payment_requests         request_id; claim_id provider; ! provider provider_reference
 payer_accounts           payer_digest claim_id

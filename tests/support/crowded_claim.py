@@ -24,6 +24,29 @@ FROM payments p
 JOIN items i ON i.merchant_id = p.merchant_id AND i.claim_id = p.claim_id AND i.position = 11
 WHERE p.merchant_id = {merchant_id} AND p.claim_id = {claim_id};
 
+INSERT INTO payment_movements (merchant_id, record_id, provider, movement_id, kind, claim_id,
+                               payment_id, amount_cents, currency, booked_cents, moved_at,
+                               recorded_at)
+SELECT merchant_id, gen_random_uuid(), 'bank:giro', 'bulk ' || payment_id, 'PAID', claim_id,
+       payment_id, 1, 'EUR', 1, paid_at, recorded_at
+FROM payments
+WHERE merchant_id = {merchant_id} AND claim_id = {claim_id};
+
+WITH asked AS (
+    INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, provider_name,
+                                  amount_cents, currency, reference, state, created_at, settled_at)
+    VALUES ({merchant_id}, gen_random_uuid(), {claim_id}, 'sandbox', 'sandbox', 1, 'EUR', 'x',
+            'FAILED', '{now}', '{now}')
+    RETURNING merchant_id, request_id
+)
+INSERT INTO payment_refunds (merchant_id, refund_id, claim_id, payment_id, request_id,
+                             amount_cents, currency, effect, state, provider, actor_kind,
+                             created_at)
+SELECT p.merchant_id, gen_random_uuid(), p.claim_id, p.payment_id, asked.request_id, 1, 'EUR',
+       'REOPEN', 'REFUSED', 'sandbox', 'CREDENTIAL', '{now}'
+FROM payments p, asked
+WHERE p.merchant_id = {merchant_id} AND p.claim_id = {claim_id};
+
 INSERT INTO holds (merchant_id, claim_id, hold_id, kind, since, lifted_at, actor_kind)
 SELECT {merchant_id}, {claim_id}, gen_random_uuid(), 'PAUSE', '{now}', '{now}', 'CREDENTIAL'
 FROM generate_series(1, {size}) n;

@@ -32,6 +32,7 @@ from dunwell.interfaces.api.routes.claim_changes import PAUSE_CLAIM
 from dunwell.interfaces.api.routes.claims import CREATE_CLAIMS
 from dunwell.interfaces.api.routes.disputes import LIST_DISPUTES, OPEN_DISPUTE
 from dunwell.interfaces.api.routes.payments import RECORD_PAYMENT
+from dunwell.interfaces.api.routes.refunds import REFUND_PAYMENT
 from dunwell.interfaces.api.token import OBTAIN_TOKEN
 from tests.support.api import Api, Client, form_of
 from tests.support.definitions import DOCUMENT, a_definition
@@ -45,11 +46,32 @@ WHERE merchant_id = $1 AND claim_id = $2
 RETURNING communication_id
 """
 _REQUEST = """
-INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
-                              reference, state, created_at, sent_on)
-VALUES ($1, $3, $2, 'BANK_TRANSFER', 10490, 'EUR', 'x',
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, provider_name,
+                              amount_cents, currency, reference, state, created_at, sent_on)
+VALUES ($1, $3, $2, 'BANK_TRANSFER', 'BANK_TRANSFER', 10490, 'EUR', 'x',
         'PENDING', '2026-03-12T18:20:00Z', '2026-03-12')
 RETURNING request_id
+"""
+_MOVEMENT = """
+WITH completed AS (
+    UPDATE payments SET request_id = $5 WHERE merchant_id = $1 AND payment_id = $4
+)
+INSERT INTO payment_movements (merchant_id, record_id, provider, movement_id, kind, claim_id,
+                               request_id, payment_id, amount_cents, currency, booked_cents,
+                               moved_at, recorded_at)
+SELECT merchant_id, $2::uuid, $6, $2::uuid || ':1', 'PAID', $3, $5, payment_id, amount_cents,
+       currency, amount_cents, paid_at, recorded_at
+FROM payments
+WHERE merchant_id = $1 AND payment_id = $4
+RETURNING record_id
+"""
+_DELETE_MOVEMENTS = """
+DELETE FROM payment_movements WHERE merchant_id = $1 AND provider = $2 RETURNING record_id
+"""
+_BOOKED = """
+UPDATE payment_refunds SET state = 'BOOKED', provider_refund_id = 're_3PqK1x'
+WHERE merchant_id = $1 AND claim_id = $2
+RETURNING refund_id
 """
 # All these claims have the same debtor, who may be contacted about each of them.
 CONFIGURATION = msgspec.structs.replace(
@@ -235,6 +257,35 @@ async def _record_payment(example_claim: ExampleClaim) -> None:
     example_claim.real[parameters.PAYMENT_ID.example] = answer.json()["result"]["id"]
 
 
+async def _move_money(
+    example_claim: ExampleClaim, account: str = parameters.ACCOUNT.example,
+    request_id: UUID | None = None,
+) -> None:  # fmt: skip
+    """Record a payment, with the movement by which it was received. It is the only one of this
+    account, as in the examples."""
+    await _record_payment(example_claim)
+    harness = example_claim.api.harness
+    await harness.rows(_DELETE_MOVEMENTS, account)
+    record_id = harness.resources.ids.new(harness.resources.clock.now())
+    payment_id = example_claim.real[parameters.PAYMENT_ID.example]
+    await harness.rows(
+        _MOVEMENT, record_id, example_claim.claim_id, payment_id, request_id, account
+    )
+
+
+async def _receive_payment(example_claim: ExampleClaim) -> None:
+    """Record a payment that a provider has received."""
+    await _ask_to_pay(example_claim)
+    request_id = UUID(example_claim.real[parameters.PAYMENT_REQUEST_ID.example])
+    await _move_money(example_claim, f"sandbox-{example_claim.claim_id}", request_id)
+
+
+async def _refund_payment(example_claim: ExampleClaim) -> None:
+    await _receive_payment(example_claim)
+    await example_claim.send(REFUND_PAYMENT)
+    await example_claim.api.harness.rows(_BOOKED, example_claim.claim_id)
+
+
 async def _pause(example_claim: ExampleClaim) -> None:
     await example_claim.send(PAUSE_CLAIM)
 
@@ -282,12 +333,16 @@ _BEFORE: dict[str, Callable[[ExampleClaim], Awaitable[object]]] = {
     "readPaymentModality": _agree_on_plan,
     "listPayments": _record_payment,
     "readPayment": _record_payment,
+    "refundPayment": _receive_payment,
+    "listRefunds": _refund_payment,
+    "findMovements": _move_money,
+    "listMovements": _move_money,
     "listPaymentRequests": _ask_to_pay,
     "readPaymentRequest": _ask_to_pay,
     "readEvent": _find_event,
     "findDisputes": _open_dispute,
     "findPaymentModalities": _ask_for_plan,
-    "findPayments": _record_payment,
+    "findPayments": _move_money,
     "findPaymentRequests": _ask_to_pay,
     "findCommunications": _make_unknown,
     "findSuppressions": _suppress,

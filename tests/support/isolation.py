@@ -67,7 +67,8 @@ IDS = {
 FREE = {"transaction_id", "reference_number", "customer_number", "key"}
 # Positions that contain no name: facts, choices, instants, texts.
 _PLAIN_FIELDS = """
-addressLine2 advanceTo amount caseNumber city country currency debtorName dueDate endClaim fileName
+addressLine2 advanceTo amount caseNumber city country currency debtorName dueDate effect endClaim
+fileName
 friendlyName itemDate message outcome paidAt postalCode providerName reason reference since
 sourceType street type types until value
 """
@@ -76,8 +77,12 @@ _DEBTOR_FIELDS = {each.wire_name for each in FIELDS} - {"customerNumber", "refer
 PLAIN = {
     "query": frozenset(
         (
+            "account",
             "channel",
+            "include",
+            "kind",
             "limit",
+            "needsReview",
             "overdue",
             "provider",
             "reason",
@@ -124,11 +129,30 @@ _CONFIGURATION = msgspec.structs.replace(
 _REMINDER = {**DOCUMENT["steps"][0], "send": "IMMEDIATE"}
 _STEPS = [_REMINDER, {**_REMINDER, "id": 2}, {"id": 3, "name": "Wait", "kind": "WAIT", "days": 30}]
 _REQUESTS = """
-INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
-                              reference, state, created_at, settled_at)
-SELECT $1, gen_random_uuid(), $2, 'sandbox', 1, 'EUR', 'x', 'FAILED', now(), now()
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, provider_name,
+                              amount_cents, currency, reference, state, created_at, settled_at)
+SELECT $1, gen_random_uuid(), $2, 'sandbox', 'sandbox', 1, 'EUR', 'x', 'FAILED', now(), now()
 FROM generate_series(1, 2)
 RETURNING request_id
+"""
+# The payment becomes one that a provider received, with two refunds.
+_REFUNDS = """
+WITH paid AS (
+    UPDATE payments SET request_id = $4 WHERE merchant_id = $1 AND payment_id = $3
+), moved AS (
+    INSERT INTO payment_movements (merchant_id, record_id, provider, movement_id, kind, claim_id,
+                                   request_id, payment_id, amount_cents, currency, booked_cents,
+                                   moved_at, recorded_at)
+    SELECT $1, gen_random_uuid(), 'sandbox', 'm-' || n, 'PAID', $2, $4, $3, 1, 'EUR', 1, now(),
+           now()
+    FROM generate_series(1, 2) n
+)
+INSERT INTO payment_refunds (merchant_id, refund_id, claim_id, payment_id, request_id,
+                             amount_cents, currency, effect, state, provider, actor_kind,
+                             created_at)
+SELECT $1, gen_random_uuid(), $2, $3, $4, 1, 'EUR', 'REOPEN', 'REFUSED', 'sandbox', 'SYSTEM', now()
+FROM generate_series(1, 2)
+RETURNING refund_id
 """
 _TABLES = """
 SELECT table_name FROM information_schema.columns
@@ -266,7 +290,10 @@ async def _create_objects_of_lists(merchant_side: MerchantSide) -> None:
     """Create the objects that are listed only across all claims."""
     keys = merchant_side.harness.resources.keys
     requests = await merchant_side.harness.rows(_REQUESTS, merchant_side.things["claim_id"])
-    merchant_side.things["payment_request_id"] = str(requests[0]["request_id"])
+    request_id = requests[0]["request_id"]
+    merchant_side.things["payment_request_id"] = str(request_id)
+    claim_id, payment_id = merchant_side.things["claim_id"], merchant_side.things["payment_id"]
+    await merchant_side.harness.rows(_REFUNDS, claim_id, payment_id, request_id)
     async with merchant_side.harness.work() as work:
         for name in "ab":
             await suppress(work, keys, "EMAIL", f"{name}@example.org", "MERCHANT")
@@ -302,6 +329,7 @@ def valid_body(operation: Operation, things: Things) -> Any:
         "addFee": {"type": "DUNNING_FEE", "value": "250", "itemId": things["primary_item_id"]},
         "addItem": {"reference": "x", "type": "PRIMARY", "value": "1"},
         "recordPayment": {"amount": 1, "currency": "EUR", "transactionId": fresh},
+        "refundPayment": {"amount": 1, "effect": "REOPEN"},
         "attachFile": ticket,
         "replaceAttachment": ticket,
         "openDispute": {"type": "DEFECTIVE"},

@@ -31,9 +31,9 @@ FROM generate_series(1, 4) n
 RETURNING 1
 """
 _PENDING = """
-INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
-                              reference, state, created_at)
-VALUES ($1, gen_random_uuid(), $2, 'BANK_TRANSFER', 1, 'EUR', 'x', 'PENDING', $3)
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, provider_name,
+                              amount_cents, currency, reference, state, created_at)
+VALUES ($1, gen_random_uuid(), $2, 'BANK_TRANSFER', 'BANK_TRANSFER', 1, 'EUR', 'x', 'PENDING', $3)
 RETURNING 1
 """
 _FAILING = "UPDATE webhook_endpoints SET first_failure_at = $2 WHERE merchant_id = $1 RETURNING 1"

@@ -210,6 +210,7 @@ def _build_movement(
     work: Work, collection: Collection, kind: MovementKind, payment_id: UUID, booked_cents: int
 ) -> PaymentMovement:
     return PaymentMovement(
+        record_id=work.ids.new(work.now),
         provider=DIRECT_DEBIT,
         movement_id=collection.end_to_end_id,
         kind=kind,

@@ -82,6 +82,7 @@ async def _book(
     else:
         booked = await _book_return(settlement, claim, movement, known)
     stored = PaymentMovement(
+        record_id=work.ids.new(work.now),
         provider=request.provider,
         movement_id=movement.movement_id,
         kind=movement.kind,

@@ -37,6 +37,12 @@ _UNALLOCATED = (
     " WHERE c.merchant_id = l.merchant_id AND c.claim_id = l.claim_id"
     " AND c.status = 'WITHDRAWN'))"
 )
+# Uses the index payment_movements_claim.
+_RECEIVED_BY = (
+    "EXISTS (SELECT FROM payment_movements m WHERE m.merchant_id = l.merchant_id"
+    " AND m.claim_id = l.claim_id AND m.payment_id = l.payment_id AND m.kind = 'PAID'"
+    " AND m.provider = {})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,8 @@ class PaymentFilter:
     provider_name: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    # The name of the account at a provider or bank that received them.
+    account: str | None = None
     # Only payments for which `ListedPayment.is_unmatched` is true.
     is_unmatched: bool = False
 
@@ -74,6 +82,7 @@ PAYMENTS: ListedTable[PaymentFilter, UUID, ListedPayment] = ListedTable(
     filters={
         "is_reversed": "(l.reversed_at IS NOT NULL) = {}",
         "provider_name": "l.provider_name = {}",
+        "account": _RECEIVED_BY,
         "is_unmatched": lambda is_asked, _: [(_UNALLOCATED, ())] if is_asked else [],
     },
     load=load_listed_payments,

@@ -10,6 +10,8 @@ from dunwell.cases.payments.provider import MoneyMovement, MovementKind
 
 # The kind of a reversal by the merchant, which no provider lists.
 REVERSED = "REVERSED"
+# All kinds of movements.
+MOVEMENT_KINDS = (*(each.value for each in MovementKind), REVERSED)
 # Money came back to the merchant -> the kind of movement, with the same id, that took it.
 RETURN_OF: Mapping[MovementKind, MovementKind] = {
     MovementKind.REFUND_FAILED: MovementKind.REFUNDED,
@@ -34,6 +36,8 @@ class ReviewReason(StrEnum):
 class PaymentMovement:
     """A stored movement. Its key is (merchant, provider, movement id, kind)."""
 
+    # Our id.
+    record_id: UUID
     # The name of the provider's account; empty for a reversal by the merchant.
     provider: str
     movement_id: str
@@ -52,6 +56,10 @@ class PaymentMovement:
     recorded_at: datetime
     review_reason: ReviewReason | None
     reviewed_at: datetime | None
+
+    @property
+    def needs_review(self) -> bool:
+        return self.review_reason is not None and self.reviewed_at is None
 
 
 def order_movements(listed: Iterable[MoneyMovement]) -> list[MoneyMovement]:

@@ -239,6 +239,7 @@ async def reverse_payment(
 
 def _build_reversal(work: Work, payment: StoredPayment, cents: int) -> PaymentMovement:
     return PaymentMovement(
+        record_id=work.ids.new(work.now),
         provider="",
         movement_id=str(work.ids.new(work.now)),
         kind=REVERSED,

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from dunwell.cases.payments.movements import PaymentMovement, ReviewReason
@@ -140,11 +141,11 @@ ORDER BY recorded_at, moved_at, movement_id
 _INSERT_MOVEMENT = compose(
     """
 WITH explained AS (
-    UPDATE payments SET reversal_reason = $15
-    WHERE merchant_id = $1 AND payment_id = $7 AND $15::text IS NOT NULL
+    UPDATE payments SET reversal_reason = $16
+    WHERE merchant_id = $1 AND payment_id = $8 AND $16::text IS NOT NULL
 )
 INSERT INTO payment_movements (merchant_id, {columns})
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 """,
     columns=_MOVEMENT_COLUMNS,
 )
@@ -254,7 +255,7 @@ async def list_request_movements(
 ) -> list[PaymentMovement]:
     """Return the stored movements of a payment request, the first booked first."""
     rows = await tx.fetch(_LIST_REQUEST_MOVEMENTS, merchant_id, request_id)
-    return [_build_movement(row) for row in rows]
+    return [build_movement(row) for row in rows]
 
 
 async def list_payment_movements(
@@ -269,7 +270,7 @@ async def list_payment_movements(
         payment.payment_id,
         payment.request_id,
     )
-    return [_build_movement(row) for row in rows]
+    return [build_movement(row) for row in rows]
 
 
 async def insert_movement(
@@ -280,7 +281,8 @@ async def insert_movement(
     await tx.execute(_INSERT_MOVEMENT, merchant_id, *values, reversal_reason)
 
 
-def _build_movement(row: Row) -> PaymentMovement:
+def build_movement(row: Mapping[str, Any]) -> PaymentMovement:
+    """Build a movement from its columns."""
     reason = row["review_reason"]
     return PaymentMovement(
         **{**row, "review_reason": None if reason is None else ReviewReason(reason)}

@@ -10,8 +10,10 @@ from dunwell.interfaces.api.routes import (
     disputes,
     events,
     modalities,
+    movements,
     payment_lists,
     payments,
+    refunds,
     sandbox,
     workflows,
 )
@@ -29,6 +31,8 @@ ENDPOINTS = (
     *payment_lists.ENDPOINTS,
     *payment_lists.CLAIM_ENDPOINTS,
     *payments.ENDPOINTS,
+    *refunds.ENDPOINTS,
+    *movements.ENDPOINTS,
     *disputes.FIND_ENDPOINTS,
     *disputes.ENDPOINTS,
     *modalities.FIND_ENDPOINTS,
@@ -49,7 +53,10 @@ TAGS = {
     "Claims": "Create claims, read their status, change and end them.",
     "Communications": "Read the messages that debtors were sent.",
     "Attachments": "Add, replace, download and delete the files of a claim.",
-    "Payments": "Record payments that you received outside the service, and list all payments.",
+    "Payments": (
+        "Record payments that you received outside the service, refund payments, and list all "
+        "payments and movements of money."
+    ),
     "Disputes": "Read and open disputes, and respond to them.",
     "Payment modalities": "Approve or reject the payment plans and deferrals that debtors request.",
     "Workflows": "List the workflows to which claims can be assigned.",

@@ -16,6 +16,8 @@ ALTER TABLE payment_requests ALTER COLUMN provider_name DROP DEFAULT;
 -- checkout, and reversals by the merchant (kind REVERSED, without a provider).
 CREATE TABLE payment_movements (
     merchant_id integer NOT NULL,
+    -- Our id.
+    record_id uuid NOT NULL,
     -- The name of the provider's account; empty for a reversal by the merchant.
     provider text NOT NULL,
     -- The provider's id. A refund that fails keeps its id, so the kind belongs to the key.
@@ -40,6 +42,7 @@ CREATE TABLE payment_movements (
     reviewed_at timestamptz,
     written_by xid8 NOT NULL DEFAULT current_written_by(),
     PRIMARY KEY (merchant_id, provider, movement_id, kind),
+    UNIQUE (merchant_id, record_id),
     CHECK (payment_id IS NOT NULL OR booked_cents = 0),
     FOREIGN KEY (merchant_id, claim_id) REFERENCES claims ON DELETE CASCADE,
     FOREIGN KEY (merchant_id, request_id) REFERENCES payment_requests,
@@ -49,8 +52,8 @@ CREATE INDEX payment_movements_claim ON payment_movements (merchant_id, claim_id
 CREATE INDEX payment_movements_request ON payment_movements (merchant_id, request_id)
     WHERE request_id IS NOT NULL;
 CREATE INDEX payment_movements_list
-    ON payment_movements (merchant_id, written_by, movement_id);
-CREATE INDEX payment_movements_review ON payment_movements (merchant_id, written_by, movement_id)
+    ON payment_movements (merchant_id, written_by, record_id);
+CREATE INDEX payment_movements_review ON payment_movements (merchant_id, written_by, record_id)
     WHERE review_reason IS NOT NULL AND reviewed_at IS NULL;
 
 -- Further ids by which a provider's notifications name a checkout, such as its charge.

@@ -82,6 +82,15 @@ ORDER BY created_at, refund_id
 """,
     columns=_COLUMNS,
 )
+# Uses the primary key.
+_LOAD = compose(
+    """
+SELECT {columns}
+FROM payment_refunds
+WHERE merchant_id = $1 AND refund_id = ANY($2::uuid[])
+""",
+    columns=_COLUMNS,
+)
 # The refund of a movement. Until the provider's answer is stored, a refund is found by its amount.
 _FIND_OF_MOVEMENT = compose(
     """
@@ -193,6 +202,14 @@ async def list_refunds_of_claims(
     """Return the refunds of these claims' payments, the first ordered first."""
     rows = await tx.fetch(_LIST_OF_CLAIMS, merchant_id, list(claim_ids))
     return [_build_refund(row) for row in rows]
+
+
+async def load_refunds(
+    tx: Connection, merchant_id: int, refund_ids: Sequence[UUID]
+) -> dict[UUID, StoredRefund]:
+    """Return the refunds by id."""
+    rows = await tx.fetch(_LOAD, merchant_id, list(refund_ids))
+    return {row["refund_id"]: _build_refund(row) for row in rows}
 
 
 async def find_refund_of_movement(  # noqa: PLR0913 - what identifies it

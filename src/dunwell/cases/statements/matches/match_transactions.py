@@ -332,6 +332,7 @@ def _build_movement(
     work: Work, transaction: BankTransaction, payment: StoredPayment, cents: int
 ) -> PaymentMovement:
     return PaymentMovement(
+        record_id=work.ids.new(work.now),
         provider=f"bank:{transaction.account}",
         movement_id=f"{transaction.entry_id}:{transaction.number}",
         kind=MovementKind.CHARGED_BACK,

@@ -31,6 +31,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "ModalityEnd": ("WITHDRAWN", "BROKEN", "FULFILLED", "PASSED", "REJECTED", "CLAIM_ENDED"),
     "ModalityState": ("REQUESTED", "APPROVED", "REJECTED"),
     "ModalityType": ("PAYMENT_PLAN", "PAYMENT_DEFEREMENT"),
+    "MovementKind": (
+        "PAID", "REFUNDED", "REFUND_FAILED", "CHARGED_BACK", "CHARGEBACK_REVERSED", "REVERSED",
+    ),
     "NextStepOutcome": ("RUN", "SKIPPED"),
     "PaymentRequestState": (
         "CREATED", "OPEN", "PENDING", "COMPLETED", "FAILED", "CANCELLED", "EXPIRED",
@@ -38,7 +41,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "PendingContactState": ("PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "UNKNOWN"),
     "ProcessStepKind": ("COMMUNICATION", "WAIT", "FEE", "CHECKPOINT", "ARCHIVE"),
     "RefundEffect": ("SURPLUS", "REDUCE_CLAIM", "REOPEN"),
+    "RefundState": ("CREATED", "ACCEPTED", "BOOKED", "REFUSED"),
     "RefundStatus": ("REFUNDED", "REFUND_FAILED"),
+    "ReviewReason": ("OTHER_CURRENCY", "OTHER_AMOUNT", "NOTHING_TO_RETURN", "CLAIM_ENDED"),
     "ReversalStatus": ("REVERSED", "CHARGED_BACK", "CHARGEBACK_REVERSED"),
     "RuleOutcome": (
         "MATCHED", "INACTIVE", "UNMET", "SKIPPED_DEACTIVATED", "SKIPPED_DELETED",

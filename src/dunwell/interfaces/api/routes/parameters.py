@@ -135,6 +135,13 @@ CURSOR = Parameter(
     description="The `nextCursor` of the previous page, with the same filters.",
     schema={"type": "string", "minLength": 1},
 )
+ACCOUNT = Parameter(
+    name="account",
+    place="query",
+    description="Only entries of this account at a payment provider or bank.",
+    schema={"type": "string", "minLength": 1, "maxLength": 255},
+    example="bank:giro",
+)
 _INSTANT = {"type": "string", "format": "date-time"}
 SINCE = Parameter(
     name="since",

@@ -27,6 +27,7 @@ from dunwell.interfaces.api.operation import (
     Parameter,
 )
 from dunwell.interfaces.api.routes.parameters import (
+    ACCOUNT,
     CLAIM_ID,
     CURSOR,
     LIMIT,
@@ -56,6 +57,7 @@ PAYMENT_EXAMPLE: dict[str, Any] = {
     "referenceNumber": "INV-2026-0815",
     "claimStatus": "COLLECTED",
     "amount": 10490,
+    "returned": 0,
     "currency": "EUR",
     "transactionId": "bank-2026-03-12-0007",
     "providerName": "BANK_TRANSFER",
@@ -102,6 +104,7 @@ FIND_PAYMENTS = Operation(
             example=False,
         ),
         _PROVIDER,
+        ACCOUNT,
         SINCE,
         UNTIL,
         LIMIT,
@@ -155,9 +158,12 @@ async def _find_payments(call: ApiCall) -> FoundPaymentList:
     query = call.query
     limit, cursor = parse_page(query)
     wanted = PaymentFilter(
-        parse_flag(query, "reversed"), query.text("provider"), query.instant("since"),
-        query.instant("until"),
-    )  # fmt: skip
+        is_reversed=parse_flag(query, "reversed"),
+        provider_name=query.text("provider"),
+        account=query.text("account"),
+        since=query.instant("since"),
+        until=query.instant("until"),
+    )
     query.check()
     found = await list_payments(call.work, limit=limit, cursor=cursor, wanted=wanted)
     return FoundPaymentList([build_listed_payment(each) for each in found.items], found.next_cursor)
@@ -187,6 +193,7 @@ def build_listed_payment(listed: ListedPayment) -> FoundPayment:
         reference_number=listed.reference_number,
         claim_status=listed.status.value,
         amount=payment.amount_cents,
+        returned=payment.returned_cents,
         currency=payment.currency,
         transaction_id=payment.transaction_id,
         provider_name=payment.provider_name,

@@ -75,7 +75,8 @@ REVERSE_PAYMENT = Operation(
         "mistake. The amount is outstanding again, unless other payments cover it. A COLLECTED "
         "claim that is outstanding again returns to its previous state, and its workflow "
         "continues with its next step. In every other state only the balance changes. Reversing "
-        "the payment again returns the same response. No event is raised."
+        "the payment again returns the same response. Only the additional event PAYMENT_REVERSED "
+        "is raised."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, PAYMENT_ID),
     result=Payment,

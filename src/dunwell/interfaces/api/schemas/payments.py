@@ -63,6 +63,9 @@ class FoundPayment(Wire, frozen=True):
     reference_number: Annotated[str, Meta(description="The claim's reference.")]
     claim_status: ClaimStatus
     amount: int
+    returned: Annotated[
+        int, Meta(description="How much of it was refunded, charged back or reversed: minor units.")
+    ]
     currency: Currency
     transaction_id: str
     provider_name: str | None
