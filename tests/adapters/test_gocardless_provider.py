@@ -178,3 +178,12 @@ async def test_another_means_of_payment_is_refused(account: AccountUnderTest) ->
     with pytest.raises(PaymentProviderRefused, match="CARD"):
         await account.open(means="CARD")
     assert account.fake.take_requests() == []
+
+
+async def test_simultaneous_refunds_with_one_key_are_one(account: AccountUnderTest) -> None:
+    checkout_id, paid = await account.open_paid()
+    key = uuid4()
+    ids = await asyncio.gather(
+        *(account.adapter.refund(checkout_id, paid, 5_000, key) for _ in range(4))
+    )
+    assert len({*ids}) == 1

@@ -52,6 +52,10 @@ class FakeProviderProcess:
         answer.raise_for_status()
         return answer.json()
 
+    def post(self, url: str, headers: Mapping[str, str], body: bytes) -> int:
+        """Post a notification to any address. Return the status."""
+        return self._client.post(url, headers=dict(headers), content=body, timeout=10).status_code
+
     def act(self, object_id: str, action: str, **details: Any) -> Any:
         """Let something happen to a checkout or another object. Return the object."""
         return self.call("act", id=object_id, action=action, **details)
