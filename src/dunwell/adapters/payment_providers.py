@@ -100,8 +100,10 @@ class PaymentProviderAdapters(Mapping[str, PaymentProvider]):
             task.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
-        for task in self._closing:
+        closing = [*self._closing]
+        for task in closing:
             task.cancel()
+        await asyncio.gather(*closing, return_exceptions=True)
         await asyncio.gather(*(each.close() for each in self._adapters.values()))
 
 
