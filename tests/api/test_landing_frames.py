@@ -45,7 +45,7 @@ def _find_choice(page: httpx.Response, language: str) -> str:
     [
         (PLAN_CHECK, "Please check your payment plan"),
         (LATER_CHECK, "Please check the new date"),
-        ("/claim", "Your open"),
+        ("/claim", "Your outstanding"),
     ],
 )
 async def test_the_choice_of_a_language_keeps_what_was_chosen_before(

@@ -117,7 +117,7 @@ async def test_the_last_channel_cannot_be_deselected(landing: LandingHarness) ->
 
     assert page.status_code == 422
     assert "<title>Fehler: Wie wir Sie erreichen" in page.text
-    assert "Bitte lassen Sie mindestens einen Weg offen" in page.text
+    assert "Bitte lassen Sie mindestens einen Kontaktweg ausgewählt" in page.text
     assert "Gesetz verlangt" not in page.text
     assert 'id="channels-error"' in page.text
     assert await suppressed(landing) == []

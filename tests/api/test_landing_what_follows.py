@@ -181,7 +181,9 @@ async def test_a_pause_shows_its_end_or_that_nothing_happens(
     await hold(landing, "PAUSE", 10)
     assert f"Bis zum 12. März 2026 {STILL} Wenn der Betrag" in await read_announcements(landing)
     await hold(landing, "PAUSE", None)
-    assert await read_announcements(landing) == f"So geht es weiter In dieser Zeit {STILL}"
+    assert await read_announcements(landing) == (
+        f"So geht es weiter Solange die Forderung pausiert ist, {STILL}"
+    )
 
 
 async def test_nothing_happens_while_a_payment_is_pending(landing: LandingHarness) -> None:
@@ -203,7 +205,7 @@ async def test_a_closed_claim_says_that_nothing_follows(landing: LandingHarness)
     await landing.payments.end_claim("ARCHIVED")
     page = await landing.browser.get("/claim")
     assert 'id="next"' not in page.text
-    assert "und wir schreiben Ihnen nicht mehr." in read_text(page.text)
+    assert "und wir schreiben Ihnen dazu nicht mehr." in read_text(page.text)
 
 
 async def test_an_unassigned_claim_has_no_planned_contacts(
