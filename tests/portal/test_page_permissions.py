@@ -32,6 +32,7 @@ from tests.support.logged_endpoint import a_logged_endpoint
 from tests.support.portal import OWN_FORM, Clerk, read_fields, sign_in
 from tests.support.portal_data import create_portal_data
 from tests.support.portal_rules import add_rules
+from tests.support.statements import StatementHarness, build_credit, build_file
 from tests.support.texts import a_harness_with_prices, a_texts_harness
 from tests.support.transfers import nordwind_with_account
 
@@ -46,14 +47,15 @@ _GROUPS = (
         _ALL, _NONE,
         ("start claims claim claim_why claim_account claim_debtor claim_document claim_message"
          " disputes document_page document_pages"
-        " dispute_file dispute_file_pages dispute_file_page jobs job_rows job_file plans payments"
+        " bank payouts dispute_file dispute_file_pages dispute_file_page jobs job_rows job_file"
+         " plans payments"
         " messages replies workflow_history workflow_compare workflow_download"),
     ),
     (_ALL, _ALL, "views view_end export job"),
     (
         _ALL, _STAFF,
         ("dispute dispute_preview dispute_assign dispute_right_person plan plan_assign payment"
-        " payment_request answer_text_end bulk"),
+        " payment_request answer_text_end bulk bank_account bank_entries bank_file bank_statement"),
     ),
     (_STAFF, _STAFF, "answer_texts claim_act payment_refund"),
     (_STAFF, _NONE, "payment_find"),
@@ -87,6 +89,8 @@ _ELSEWHERE = {"settings_logo", "clock"}
 _MAY_BE_GONE = {"view_end", "answer_text_end", "workflow_discard", "workflow_publish"}
 # These redirect to a list of the user's merchant if they do not find the object.
 _REDIRECTED = {"view_end", "job", "answer_text_end", "credential", "settle", "suppression"}
+# Pages of an object that has no id in the address.
+_OTHER_OBJECTS = {"suppression", "bank_account", "bank_entries", "bank_statement"}
 _TEXT_PAGES = {"texts", "text", "text_preview", "text_mail", "text_sheet", "simulate"}
 _FORM = {
     "do": "check", "reason": "OTHER", "since": "2026-01-01", "outcome": "reject", "name": "Wait",
@@ -120,6 +124,13 @@ async def things(harness: Harness) -> Mapping[str, str]:
         data.claim_id,
     )
     credential = await a_credential(harness, "shop")
+    bank = StatementHarness(harness)
+    await bank.save()
+    file = await bank.load(build_file(build_credit("1.00", "Many thanks")))
+    [statement] = await harness.rows(
+        "SELECT statement_hash, entry_id FROM bank_statements"
+        " JOIN bank_entries USING (merchant_id, account, statement_hash) WHERE merchant_id = $1"
+    )
     return {
         "merchant_id": str(harness.merchant.merchant_id), "claim_id": str(data.claim_id),
         "plan_claim_id": str(data.plan_claim_id), "plan_id": str(data.plan_id),
@@ -129,6 +140,9 @@ async def things(harness: Harness) -> Mapping[str, str]:
         "endpoint_id": str(logged.new.endpoint_id), "event_id": str(logged.ids[1]),
         "payment_id": str(paid.payment.payment_id), "request_id": str(request_id),
         "channel": "EMAIL", "digest": digest["address_digest"].hex(), "section": "creditor",
+        "account": "main", "entry_id": str(statement["entry_id"]), "number": "1",
+        "share": f"{data.claim_id}:100", "bank_file_id": str(file.file_id),
+        "statement": statement["statement_hash"].hex(),
         "act": "payment", "client_id": credential.client_id, "step_id": "2", "form": "yaml",
         **await _edit_workflow(harness), **await _submit_forms(harness),
     }  # fmt: skip
@@ -177,6 +191,8 @@ def _build_address(page: str, things: Mapping[str, str]) -> str:
     given = {**things, "version": "5" if page.startswith("rules") else "v1.0"}
     if page in _TEXT_PAGES:
         given["workflow_id"] = things["texts_id"]
+    if page == "bank_file":
+        given["file_id"] = things["bank_file_id"]
     if page.startswith("plan"):
         given["claim_id"] = things["plan_claim_id"]
     channel = "LETTER" if page == "text_sheet" else "EMAIL"
@@ -249,7 +265,7 @@ async def test_another_merchants_objects_are_not_found_below_the_own_merchant(
     there = {**things, "merchant_id": str(own.merchant.merchant_id)}
     before = await digest_rows(harness), await digest_rows(own)
     for page, method in _ROLES:
-        if "_id}" in PATHS[page].replace("{merchant_id}", "") or page == "suppression":
+        if "_id}" in PATHS[page].replace("{merchant_id}", "") or page in _OTHER_OBJECTS:
             answer = await _send(clerk, page, method, there, token)
             expected = (303, 404) if page in _REDIRECTED else (404,)
             assert answer.status_code in expected, (page, method)

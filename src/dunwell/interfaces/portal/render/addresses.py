@@ -12,6 +12,7 @@ _CLAIM = f"{_MERCHANT}/claims/{{claim_id}}"
 _DISPUTE = f"{_CLAIM}/disputes/{{dispute_id}}"
 _ENDPOINT = f"{_MERCHANT}/webhooks/{{endpoint_id}}"
 _WORKFLOW = f"{_MERCHANT}/workflows/{{workflow_id}}"
+_BANK_ACCOUNT = f"{_MERCHANT}/bank/accounts/{{account}}"
 _SETTINGS = f"{_MERCHANT}/settings"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 # The path of each page, by the name that routes, redirects and templates use.
@@ -111,6 +112,12 @@ PATHS: Mapping[str, str] = {
     "payment_find": f"{_MERCHANT}/payments/record",
     "payment_request": f"{_MERCHANT}/payments/requests/{{request_id}}",
     "payment": f"{_MERCHANT}/payments/{{payment_id}}",
+    "bank": f"{_MERCHANT}/bank",
+    "payouts": f"{_MERCHANT}/bank/payouts",
+    "bank_file": f"{_MERCHANT}/bank/files/{{file_id}}",
+    "bank_account": _BANK_ACCOUNT,
+    "bank_entries": f"{_BANK_ACCOUNT}/entries",
+    "bank_statement": f"{_BANK_ACCOUNT}/statements/{{statement}}",
     "payment_refund": f"{_MERCHANT}/payments/{{payment_id}}/refund",
     "messages": f"{_MERCHANT}/messages",
     "settle": f"{_MERCHANT}/messages/{{message_id}}/settle",

@@ -130,6 +130,35 @@ REFUND_EFFECTS: Labels = {
     "REDUCE_CLAIM": LazyText("We give the amount up"),
     "REOPEN": LazyText("It is owed again"),
 }
+MATCH_RULES: Labels = {
+    "CHECKED_REFERENCE": LazyText("Reference with correct check digits"),
+    "REFERENCE": LazyText("The whole reference is in the text"),
+    "MANDATE": LazyText("Number of a collection"),
+    "DAMAGED_REFERENCE": LazyText("Reference with a typing error"),
+    "COVERING_SET": LazyText("The amounts of these claims add up exactly"),
+    "SHORT_NUMBER": LazyText("Short number, not certain"),
+    "PAYER_ACCOUNT": LazyText("Same account as an earlier payment"),
+    "PAYOUT": LazyText("Payout of a payment provider"),
+    "RETURN": LazyText("Returned payment"),
+    "BY_HAND": LazyText("Assigned by hand"),
+    "WITHOUT_CLAIM": LazyText("Recorded without a claim"),
+}
+BANK_TRANSACTION_STATES: ColoredLabels = {
+    "NEW": (LazyText("being matched"), "info"),
+    "HELD": (LazyText("on hold"), "warn"),
+    "OPEN": (LazyText("to assign"), "bad"),
+    "MATCHED": (LazyText("assigned"), "good"),
+    "PAYOUT": (LazyText("payout"), "good"),
+    "RETURNED": (LazyText("returned payment"), "warn"),
+    "WITHOUT_CLAIM": (LazyText("without a claim"), ""),
+}
+BANK_FILE_STATES: ColoredLabels = {
+    "WAITING": (LazyText("waiting"), "info"),
+    "RUNNING": (LazyText("being imported"), "info"),
+    "DONE": (LazyText("imported"), "good"),
+    "CANCELLED": (LazyText("cancelled"), ""),
+    "REFUSED": (LazyText("cannot be read"), "bad"),
+}
 SUPPRESSION_REASONS: Labels = {
     "BOUNCE": LazyText("Bounced"),
     "DEBTOR": LazyText("Requested by debtor"),
@@ -355,6 +384,9 @@ def translate_labels(language: Language) -> dict[str, dict[str, object]]:
         "MOVEMENT_KINDS": MOVEMENT_KINDS,
         "REFUND_STATES": REFUND_STATES,
         "REFUND_EFFECTS": REFUND_EFFECTS,
+        "MATCH_RULES": MATCH_RULES,
+        "BANK_TRANSACTION_STATES": BANK_TRANSACTION_STATES,
+        "BANK_FILE_STATES": BANK_FILE_STATES,
         "SUPPRESSION_REASONS": SUPPRESSION_REASONS,
         "LETTER_BATCHES": LETTER_BATCHES,
         "LETTER_STATES": LETTER_STATES,

@@ -18,7 +18,7 @@ from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormPart
 # The limit of each text and of each file.
 MAX_PART_BYTES = 1024 * 1024
 _MAX_PARTS = 40
-_MAX_FORM_BYTES = 2 * MAX_PART_BYTES + 64 * 1024
+_MAX_REST_BYTES = 64 * 1024
 
 
 class _MemoryFile:
@@ -43,10 +43,12 @@ class _MemoryFile:
 @dataclass(frozen=True, slots=True)
 class Upload:
     """A received form. `files` has the content of each file by field name. `too_large` are the
-    fields whose file exceeded MAX_PART_BYTES and was dropped."""
+    fields whose file exceeded the limit and was dropped."""
 
     fields: FormFields
     files: Mapping[str, bytes] = field(default_factory=dict)
+    # The names of the files on the sender's computer, by field name.
+    file_names: Mapping[str, str] = field(default_factory=dict)
     too_large: frozenset[str] = frozenset()
 
 
@@ -55,13 +57,15 @@ UploadHandler: TypeAlias = Callable[
 ]
 
 
-def takes_upload_at_merchant(handler: UploadHandler) -> RouteHandler:
+def takes_upload_at_merchant(
+    handler: UploadHandler, max_file_bytes: int = MAX_PART_BYTES
+) -> RouteHandler:
     """Guard a handler like `takes_form_at_merchant`, for a form that may carry files."""
 
     @wraps(handler)
     async def run(site: PortalSite, request: PortalRequest) -> Response:
         async with open_form(
-            site, request, partial(_read_upload, request), Upload(FormFields({}))
+            site, request, partial(_read_upload, request, max_file_bytes), Upload(FormFields({}))
         ) as upload:
             person = await site.find_person(request)
             if person is None or not person.is_form_token(upload.fields["token"]):
@@ -76,12 +80,15 @@ def takes_upload_at_merchant(handler: UploadHandler) -> RouteHandler:
     return run
 
 
-async def _read_upload(request: PortalRequest) -> Upload:
+async def _read_upload(request: PortalRequest, max_file_bytes: int) -> Upload:
     """Read the form. Raises ForeignForm, InvalidRequest and PayloadTooLarge."""
     if not request.headers.get("content-type", "").lower().startswith(MEDIA_TYPE):
         return Upload(await request.read_session_form())
     values, files, too_large = dict[str, list[str]](), dict[str, bytes](), set[str]()
-    async for part in request.read_parts(_LIMITS, _MAX_FORM_BYTES):
+    file_names = dict[str, str]()
+    async for part in request.read_parts(
+        _build_limits(max_file_bytes), MAX_PART_BYTES + max_file_bytes + _MAX_REST_BYTES
+    ):
         if part.file_name is None:
             values.setdefault(part.name, []).append(part.content.decode("utf-8", "replace"))
         elif part.is_too_large:
@@ -92,10 +99,11 @@ async def _read_upload(request: PortalRequest) -> Upload:
             # A file field without a chosen file sends an empty one.
             if content:
                 files[part.name] = content
+                file_names[part.name] = part.file_name
     cleaned_values = {
         name: [each.replace("\0", "") for each in texts] for name, texts in values.items()
     }
-    return Upload(FormFields(cleaned_values), files, frozenset(too_large))
+    return Upload(FormFields(cleaned_values), files, file_names, frozenset(too_large))
 
 
 def _refuse_large_text(part: FormPart, limit: int) -> None:
@@ -103,7 +111,8 @@ def _refuse_large_text(part: FormPart, limit: int) -> None:
         raise PayloadTooLarge("The form is too large.", limit=limit)
 
 
-_LIMITS = FormLimits(
-    parts=_MAX_PARTS, text_bytes=MAX_PART_BYTES, file_bytes=MAX_PART_BYTES,
-    overflow=_refuse_large_text, open_file=_MemoryFile,
-)  # fmt: skip
+def _build_limits(max_file_bytes: int) -> FormLimits:
+    return FormLimits(
+        parts=_MAX_PARTS, text_bytes=MAX_PART_BYTES, file_bytes=max_file_bytes,
+        overflow=_refuse_large_text, open_file=_MemoryFile,
+    )  # fmt: skip

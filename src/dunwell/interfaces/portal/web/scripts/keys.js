@@ -1,5 +1,5 @@
 // Keyboard shortcuts: "/" focuses the search, "g" and a letter open an area of the portal ([data-
-// key]), "?" shows the list of shortcuts. They are ignored while the user types. A checkbox in the
+// key]), "n" goes to the next entry of a list of tasks, "?" shows the list of shortcuts. They are ignored while the user types. A checkbox in the
 // list turns them off.
 const OFF = "dunwell-keys-off";
 const list = document.querySelector("dialog[data-keys]");
@@ -14,6 +14,14 @@ if (off) {
   list.querySelector("label").hidden = false;
 }
 
+// Focus the first control of the entry after the one that has the focus, or of the first entry.
+const focusNextEntry = () => {
+  const entries = [...document.querySelectorAll("[data-entry]")];
+  const current = entries.indexOf(document.activeElement.closest("[data-entry]"));
+  const next = entries[current + 1] ?? entries[0];
+  next.querySelector("button, input:not([type=hidden]), a")?.focus();
+};
+
 document.addEventListener("keydown", (event) => {
   const isOther = event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target);
   if (isOther || off?.checked) return;
@@ -25,6 +33,8 @@ document.addEventListener("keydown", (event) => {
     const search = document.querySelector("[data-search]");
     search?.focus();
     search?.select();
+  } else if (event.key === "n" && document.querySelector("[data-entry]")) {
+    focusNextEntry();
   } else if (event.key === "?" && list) {
     list.showModal();
   } else {

@@ -1,0 +1,1 @@
+"""What staff reads of bank statements and payouts."""

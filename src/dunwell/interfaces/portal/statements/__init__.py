@@ -1,0 +1,1 @@
+"""Bank statements: accounts, imports, open entries, and payouts of payment providers."""

@@ -1,0 +1,287 @@
+"""Bank accounts with their statements, imports of files, lines of a statement, and payouts."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from functools import partial
+from typing import ClassVar
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.statements.bank_accounts import list_bank_accounts
+from dunwell.cases.statements.import_statements import (
+    cancel_import,
+    get_file,
+    list_imported_files,
+    release_statement,
+    submit_file,
+)
+from dunwell.cases.statements.imported_file import ENDED, ImportedFile
+from dunwell.cases.statements.listing.list_statements import (
+    ListedStatement,
+    MatchedLine,
+    count_open_transactions,
+    list_payouts,
+    list_statement_lines,
+    list_statements,
+    load_claims_to_match,
+)
+from dunwell.cases.statements.listing.store import ListedPayout
+from dunwell.cases.statements.store import StatementAccount
+from dunwell.core.claims.lists.store import ClaimRow
+from dunwell.interfaces.portal.statements.undo import undo_matches
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, parse_path_id
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_merchant
+from dunwell.interfaces.web.forms import FormFields
+from dunwell.interfaces.web.templates import Page
+from dunwell.platform.banking_days import subtract_banking_days
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+
+_MAX_FILE_BYTES = 10 * 1024 * 1024
+_LINES_PER_PAGE = 100
+
+
+class BankAccountRow(msgspec.Struct, frozen=True, gc=False):
+    """An account, how many of its entries are open, and whether its newest statement is older than
+    the merchant allows."""
+
+    account: StatementAccount
+    open_count: int
+    is_stale: bool
+
+
+class BankPage(Page, frozen=True):
+    template: ClassVar[str] = "bank.html"
+    area: ClassVar[str] = "payments"
+
+    rows: Sequence[BankAccountRow]
+
+
+class BankAccountPage(Page, frozen=True):
+    """An account with its statements and imported files, and the form that imports a file. `error`
+    is the code of the form's fault."""
+
+    template: ClassVar[str] = "bank_account.html"
+    area: ClassVar[str] = "payments"
+
+    row: BankAccountRow
+    statements: Sequence[ListedStatement]
+    files: Sequence[ImportedFile]
+    error: str
+    max_file_bytes: int = _MAX_FILE_BYTES
+
+
+class BankFilePage(Page, frozen=True):
+    template: ClassVar[str] = "bank_file.html"
+    area: ClassVar[str] = "payments"
+
+    file: ImportedFile
+    is_live: bool
+    result_code: str
+
+
+class BankStatementPage(Page, frozen=True):
+    """The lines of a statement. `next_after` is the place after which the next page begins."""
+
+    template: ClassVar[str] = "bank_statement.html"
+    area: ClassVar[str] = "payments"
+
+    account: StatementAccount
+    statement: ListedStatement
+    lines: Sequence[MatchedLine]
+    claims: Mapping[int, ClaimRow]
+    next_after: str
+    result_code: str
+
+
+class PayoutsPage(Page, frozen=True):
+    template: ClassVar[str] = "payouts.html"
+    area: ClassVar[str] = "payments"
+
+    payouts: Sequence[ListedPayout]
+
+
+async def load_account(work: Work, name: str) -> StatementAccount:
+    """Raises NotFound."""
+    work.require(Right.READ_CLAIMS)
+    found = [each for each in await list_bank_accounts(work) if each.account == name]
+    if not found:
+        raise NotFound("There is no such bank account.")
+    return found[0]
+
+
+async def _build_row(work: Work, account: StatementAccount, today: date) -> BankAccountRow:
+    is_stale = False
+    if account.max_age_banking_days is not None and account.reported_until is not None:
+        oldest = subtract_banking_days(today, account.max_age_banking_days)
+        is_stale = account.reported_until < oldest
+    return BankAccountRow(account, await count_open_transactions(work, account.account), is_stale)
+
+
+@at_merchant
+async def get_bank_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    today = site.build_context(request, access).today
+    assert today is not None
+    async with site.open_work(access) as work:
+        accounts = await list_bank_accounts(work)
+        rows = [await _build_row(work, each, today) for each in accounts]
+    return site.render_merchant_page(request, access, BankPage(rows))
+
+
+@at_merchant
+async def get_account_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_account_page(site, request, access)
+
+
+async def _submit_statement_file(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, upload: Upload
+) -> Response:
+    """Store the file, and show the progress of its import."""
+    if not access.may(Right.RECORD_MONEY):
+        raise NotFound("There is no such page.")
+    content = upload.files.get("file")
+    if content is None:
+        error = "TOO_LARGE" if upload.too_large else "REQUIRED"
+        return await _render_account_page(site, request, access, error)
+    account, keys = request.path_params["account"], site.resources.keys
+    name = upload.file_names.get("file", "")
+    try:
+        async with site.open_work(access) as work:
+            file = await submit_file(work, keys, account, name, content=content)
+    except ValidationError:
+        return await _render_account_page(site, request, access, "TOO_LARGE")
+    return site.redirect(request, access, "bank_file", file_id=file.file_id)
+
+
+submit_statement_file = takes_upload_at_merchant(_submit_statement_file, _MAX_FILE_BYTES)
+
+
+async def _render_account_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, error: str = ""
+) -> Response:
+    today = site.build_context(request, access).today
+    assert today is not None
+    async with site.open_work(access) as work:
+        account = await load_account(work, request.path_params["account"])
+        row = await _build_row(work, account, today)
+        statements = await list_statements(work, account.account)
+        files = await list_imported_files(work)
+    files = [each for each in files if each.account == account.account][:10]
+    page = BankAccountPage(row, statements, files, error)
+    return site.render_merchant_page(request, access, page, 422 if error else 200)
+
+
+@at_merchant
+async def get_file_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    async with site.open_work(access) as work:
+        file = await get_file(work, parse_path_id(request, "file_id"))
+    done = request.get_parameter("done")
+    page = BankFilePage(file, is_live=file.state not in ENDED, result_code=done)
+    return site.render_merchant_page(request, access, page)
+
+
+@takes_form_at_merchant
+async def submit_cancel(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
+) -> Response:
+    file_id, done = parse_path_id(request, "file_id"), "cancelled"
+    try:
+        async with site.open_work(access) as work:
+            await cancel_import(work, file_id)
+    except InvalidState:
+        done = "over"
+    return site.redirect(request, access, "bank_file", file_id=file_id, done=done)
+
+
+def _parse_hash(request: PortalRequest) -> bytes:
+    try:
+        return bytes.fromhex(request.path_params["statement"])
+    except ValueError:
+        raise NotFound("There is no such statement.") from None
+
+
+def _parse_place(text: str) -> tuple[int, int]:
+    """Return the place of a line as the URL has it, or the beginning."""
+    position, _, number = text.partition("-")
+    parts = [each for each in (position, number) if each.isascii() and each.isdecimal()]
+    is_place = len(parts) == 2 and all(len(each) < 9 for each in parts)
+    return (int(position), int(number)) if is_place else (-1, 0)
+
+
+@at_merchant
+async def get_statement_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    statement_hash, after = _parse_hash(request), _parse_place(request.get_parameter("after"))
+    async with site.open_work(access) as work:
+        account = await load_account(work, request.path_params["account"])
+        listed = await list_statements(work, account.account)
+        found = [each for each in listed if each.statement_hash == statement_hash]
+        if not found:
+            raise NotFound("There is no such statement.")
+        lines = await list_statement_lines(
+            work, account.account, statement_hash, after, limit=_LINES_PER_PAGE + 1
+        )
+        shown = lines[:_LINES_PER_PAGE]
+        claim_ids = {one.claim_id for each in shown for one in each.matches if one.claim_id}
+        claims = await load_claims_to_match(work, claim_ids)
+    has_more = len(lines) > _LINES_PER_PAGE
+    page = BankStatementPage(
+        account=account,
+        statement=found[0],
+        lines=shown,
+        claims=claims,
+        next_after="-".join(map(str, shown[-1].line.place)) if has_more else "",
+        result_code=request.get_parameter("done"),
+    )
+    return site.render_merchant_page(request, access, page)
+
+
+@takes_form_at_merchant
+async def change_statement(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
+) -> Response:
+    """Release a held statement, or undo a match of one of its lines."""
+    statement_hash, account = _parse_hash(request), request.path_params["account"]
+    address = partial(
+        site.redirect, request, access, "bank_statement",
+        account=account, statement=statement_hash.hex(),
+    )  # fmt: skip
+    if fields["do"] == "undo":
+        return address(done=await undo_matches(site, access, fields.all("match")))
+    async with site.open_work(access) as work:
+        await load_account(work, account)
+    try:
+        async with site.open_work(access) as work:
+            await release_statement(work, account, statement_hash)
+    except NotFound:
+        return address(done="not_held")
+    return address(done="released")
+
+
+@at_merchant
+async def get_payouts_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    async with site.open_work(access) as work:
+        payouts = await list_payouts(work)
+    return site.render_merchant_page(request, access, PayoutsPage(payouts))
+
+
+PAGES: RoutedPages = {
+    "bank": {"GET": get_bank_page},
+    "payouts": {"GET": get_payouts_page},
+    "bank_account": {"GET": get_account_page, "POST": submit_statement_file},
+    "bank_file": {"GET": get_file_page, "POST": submit_cancel},
+    "bank_statement": {"GET": get_statement_page, "POST": change_statement},
+}

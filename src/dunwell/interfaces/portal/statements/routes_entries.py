@@ -1,0 +1,227 @@
+"""The entries of bank statements that need a person: what each may belong to, and the decision."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+from uuid import UUID
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.statements.listing.list_statements import (
+    MAX_COUNTED_OPEN,
+    count_open_transactions,
+    load_claims_to_match,
+)
+from dunwell.cases.statements.matches.assign_transactions import (
+    OpenTransaction,
+    TransactionShare,
+    assign_transactions,
+    list_open_transactions,
+    record_without_claim,
+)
+from dunwell.cases.statements.store import StatementAccount
+from dunwell.core.claims.lists.list_claims import list_claims
+from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
+from dunwell.core.claims.searching.search_claims import search_claims
+from dunwell.interfaces.portal.statements.routes_accounts import load_account
+from dunwell.interfaces.portal.statements.undo import parse_match_ids, undo_matches
+from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, parse_form_id
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.forms import FormFields
+from dunwell.interfaces.web.templates import Page
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+
+_ENTRIES_PER_PAGE = 20
+_MAX_SKIPPED = 200
+_MAX_CHOICES = 8
+_MAX_TYPED = 200
+_MAX_DIGITS = 12
+
+
+class EntryForm(msgspec.Struct, frozen=True):
+    """What the user sent for one entry (id, number) and is shown again: the typed text with the
+    claims that it may mean, or the note, and the code of the fault."""
+
+    key: tuple[UUID, int]
+    typed: str = ""
+    choices: Sequence[int] = ()
+    note: str = ""
+    error: str = ""
+
+
+class BankEntriesPage(Page, frozen=True):
+    """Open entries of an account, the oldest first, without the first `skip` ones. `undo` are the
+    matches that were just made."""
+
+    template: ClassVar[str] = "bank_entries.html"
+    area: ClassVar[str] = "payments"
+
+    account: StatementAccount
+    opened: Sequence[OpenTransaction]
+    claims: Mapping[int, ClaimRow]
+    open_count: int
+    skip: int
+    has_more: bool
+    sent: EntryForm | None
+    undo: Sequence[UUID]
+    result_code: str
+    max_counted: int = MAX_COUNTED_OPEN
+
+
+@at_merchant
+async def get_entries_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    return await _render_entries_page(site, request, access, None)
+
+
+@takes_form_at_merchant
+async def decide_entry(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
+) -> Response:
+    """Assign an entry to claims, search for its claim, record it without a claim, or undo."""
+    if not access.may(Right.RECORD_MONEY):
+        raise NotFound("There is no such page.")
+    if fields["do"] == "undo":
+        done = await undo_matches(site, access, fields.all("match"))
+        return _redirect(site, request, access, done)
+    number = fields["number"]
+    if not _is_number(number):
+        raise NotFound("There is no such entry.")
+    key = parse_form_id(fields, "entry_id"), int(number)
+    decide = {"find": _assign_typed, "aside": _set_aside}.get(fields["do"], _assign)
+    try:
+        return await decide(site, request, access, fields, key=key)
+    except (InvalidState, ValidationError):
+        return _redirect(site, request, access, "changed")
+
+
+async def _assign(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields,
+    key: tuple[UUID, int],
+) -> Response:  # fmt: skip
+    """Assign the entry to the claims of a suggestion, with the cents for each."""
+    shares = []
+    for each in fields.all("share"):
+        claim_id, _, cents = each.partition(":")
+        if not (_is_number(claim_id) and _is_number(cents)):
+            raise NotFound("There is no such claim.")
+        shares.append(TransactionShare(*key, int(claim_id), int(cents)))
+    return await _book(site, request, access, shares)
+
+
+async def _assign_typed(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields,
+    key: tuple[UUID, int],
+) -> Response:  # fmt: skip
+    """Assign the entry to the claim with the typed reference or number. A name never decides: the
+    claims that it finds are shown to choose from."""
+    typed, left = fields.text("typed")[:_MAX_TYPED], fields["left_cents"]
+    if not _is_number(left):
+        raise NotFound("There is no such entry.")
+    async with site.open_work(access) as work:
+        named = await _find_named(work, typed)
+        choices = [] if named else await _search(work, typed)
+    if named:
+        shares = [TransactionShare(*key, named[0], int(left))]
+        return await _book(site, request, access, shares)
+    error = "" if choices else "NOT_FOUND" if typed else "REQUIRED"
+    sent = EntryForm(key, typed, choices, error=error)
+    return await _render_entries_page(site, request, access, sent)
+
+
+async def _find_named(work: Work, typed: str) -> list[int]:
+    """Return the only claim with this reference number, or with this number."""
+    if not typed:
+        return []
+    wanted = ClaimFilter(reference_number=typed)
+    found = [each.claim_id for each in (await list_claims(work, limit=2, wanted=wanted)).items]
+    if not found and _is_number(typed):
+        found = list(await load_claims_to_match(work, [int(typed)]))
+    return found if len(found) == 1 else []
+
+
+async def _search(work: Work, typed: str) -> list[int]:
+    try:
+        found = await search_claims(work, typed, limit=_MAX_CHOICES)
+    except ValidationError:
+        return []
+    return [each.claim_id for each in found.items]
+
+
+async def _book(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess,
+    shares: Sequence[TransactionShare],
+) -> Response:  # fmt: skip
+    async with site.open_work(access) as work:
+        await load_account(work, request.path_params["account"])
+        matches = await assign_transactions(work, shares)
+    made = ",".join(str(each.match_id) for each in matches)
+    return _redirect(site, request, access, "assigned", undo=made)
+
+
+async def _set_aside(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields,
+    key: tuple[UUID, int],
+) -> Response:  # fmt: skip
+    note = fields.text("note")
+    try:
+        async with site.open_work(access) as work:
+            match = await record_without_claim(work, *key, note)
+    except ValidationError:
+        sent = EntryForm(key, note=note, error="NOTE")
+        return await _render_entries_page(site, request, access, sent)
+    return _redirect(site, request, access, "aside", undo=str(match.match_id))
+
+
+def _redirect(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, done: str, undo: str = ""
+) -> Response:
+    return site.redirect(
+        request, access, "bank_entries", account=request.path_params["account"],
+        skip=_parse_skip(request) or "", done=done, undo=undo,
+    )  # fmt: skip
+
+
+def _parse_skip(request: PortalRequest) -> int:
+    given = request.get_parameter("skip")
+    return min(int(given), _MAX_SKIPPED) if _is_number(given) else 0
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS
+
+
+async def _render_entries_page(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, sent: EntryForm | None
+) -> Response:
+    skip, made = _parse_skip(request), request.get_parameter("undo")
+    async with site.open_work(access) as work:
+        account = await load_account(work, request.path_params["account"])
+        limit = skip + _ENTRIES_PER_PAGE + 1
+        listed = await list_open_transactions(work, account.account, limit=limit)
+        shown = listed[skip : skip + _ENTRIES_PER_PAGE]
+        claim_ids = {
+            part.claim_id for each in shown for one in each.suggestions for part in one.parts
+        }
+        claims = await load_claims_to_match(work, {*claim_ids, *(sent.choices if sent else ())})
+        open_count = await count_open_transactions(work, account.account)
+    page = BankEntriesPage(
+        account=account,
+        opened=shown,
+        claims=claims,
+        open_count=open_count,
+        skip=skip,
+        has_more=len(listed) > skip + _ENTRIES_PER_PAGE,
+        sent=sent,
+        undo=parse_match_ids(made.split(",")) if made else (),
+        result_code=request.get_parameter("done"),
+    )
+    status = 422 if sent and sent.error else 200
+    return site.render_merchant_page(request, access, page, status)
+
+
+PAGES: RoutedPages = {"bank_entries": {"GET": get_entries_page, "POST": decide_entry}}

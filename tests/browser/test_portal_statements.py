@@ -1,0 +1,122 @@
+"""Refunds and bank statements in Chromium: every page is accessible and fits its width, and entries
+are assigned with the keyboard."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import monotonic
+from uuid import UUID
+
+import pytest
+from playwright.async_api import expect
+
+from dunwell.cases.statements.matches.match_transactions import match_new_transactions
+from dunwell.core.claims.searching.search_claims import index_claims
+from tests.browser.browser_page import Tabs
+from tests.browser.html_checker import HtmlChecker
+from tests.browser.page_checks import list_loose_ends
+from tests.browser.site import RunningApplication
+from tests.browser.test_portal_money import SignedInPage, open_portal
+from tests.support.statements import StatementHarness, build_credit, build_file
+
+_ENTRIES = "/bank/accounts/main/entries"
+
+
+async def _pay_too_much(tab: SignedInPage) -> UUID:
+    """Let the debtor pay 17.60 too much through the provider, and return the payment."""
+    payments = tab.site.payments
+    owed = (await payments.harness.read(payments.claim_id)).balance.outstanding_cents
+    started = await payments.start(owed)
+    payments.pays(owed + 1760)
+    await payments.settle(started.request_id)
+    [row] = await payments.harness.rows(
+        "SELECT payment_id FROM payments WHERE merchant_id = $1 AND request_id IS NOT NULL"
+    )
+    payment_id: UUID = row["payment_id"]
+    return payment_id
+
+
+async def _load_statement(tab: SignedInPage, unclear: int) -> None:
+    """Import a statement with entries that name two claims, and others that name none."""
+    harness = tab.data.harness
+    await index_claims(harness.resources)
+    statements = StatementHarness(harness)
+    await statements.save()
+    entries = [
+        build_credit("102.40", "RE-2026-1007 RE-2026-1008", "set"),
+        build_credit("49.00", "Rechnung Wasser, vielen Dank <b>!</b>".replace("<", "&lt;"), "name"),
+        build_credit("102.40", "RE-2026-1009", "sure"),
+        *(build_credit(f"{number}.00", f"RE-2026-1005 RE-2026-1006 {number}", f"more-{number}")
+          for number in range(1, unclear + 1)),
+    ]  # fmt: skip
+    await statements.load(build_file(*entries))
+    async with harness.work() as work:
+        await match_new_transactions(work, "main")
+
+
+@asynccontextmanager
+async def _open(
+    tabs: Tabs, application: RunningApplication, locale: str = "en-GB", unclear: int = 2
+) -> AsyncIterator[tuple[SignedInPage, UUID]]:
+    async with open_portal(tabs, application, locale=locale) as tab:
+        await _load_statement(tab, unclear)
+        yield tab, await _pay_too_much(tab)
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+async def test_every_page_is_accessible_and_fits(
+    tabs: Tabs, application: RunningApplication, html_checker: HtmlChecker, locale: str
+) -> None:
+    found = []
+    async with _open(tabs, application, locale) as (tab, payment_id):
+        pages = {
+            "payment-surplus": f"/payments/{payment_id}", "surplus": "/payments?show=unmatched",
+            "refund": f"/payments/{payment_id}/refund", "bank": "/bank",
+            "bank-account": "/bank/accounts/main", "entries": _ENTRIES, "payouts": "/bank/payouts",
+        }  # fmt: skip
+        for name, path in pages.items():
+            source = await tab.go(path)
+            faults = [
+                *await html_checker.list_faults(source),
+                *list_loose_ends(source, "default-src 'none'"),
+            ]
+            found += [f"{name} {each}" for each in faults]
+            await tab.check_page(f"{name}-{locale[:2]}")
+        await tab.go("/bank/accounts/main")
+        await tab.page.locator("main a[href*='/statements/']").first.click()
+        await tab.check_page(f"statement-{locale[:2]}")
+        await tab.go(f"/payments/{payment_id}/refund")
+        await tab.page.locator("button[value=preview]").click()
+        await tab.check_page(f"refund-preview-{locale[:2]}")
+        await tab.page.locator("button[value=confirm]").click()
+        await tab.check_page(f"refund-ordered-{locale[:2]}")
+        assert tab.complaints == []
+    assert found == []
+
+
+async def test_twenty_entries_are_assigned_with_the_keyboard(
+    tabs: Tabs, application: RunningApplication
+) -> None:
+    async with _open(tabs, application, unclear=18) as (tab, _):
+        page = tab.page
+        await tab.go(_ENTRIES)
+        begun = monotonic()
+        for left in range(19, -1, -1):
+            if await page.locator("button[autofocus]").count() == 0:
+                await page.keyboard.type("RE-2026-1004")
+            async with page.expect_navigation():
+                await page.keyboard.press("Enter")
+            await expect(page.get_by_role("status").first).to_contain_text("Assigned.")
+            assert await page.locator("[data-entry]").count() == min(left, 20)
+        assert monotonic() - begun < 120
+        assert tab.complaints == []
+
+
+async def test_a_key_goes_to_the_next_entry(tabs: Tabs, application: RunningApplication) -> None:
+    async with _open(tabs, application) as (tab, _):
+        page = tab.page
+        await tab.go(_ENTRIES)
+        await page.keyboard.press("n")
+        await expect(page.locator("#entry-2 :focus")).to_have_count(1)
+        await page.locator("#entry-4 summary").focus()
+        await page.keyboard.press("n")
+        await expect(page.locator("#entry-1 :focus")).to_have_count(1)
