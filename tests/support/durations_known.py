@@ -25,6 +25,15 @@ _PAYOUT_DAYS = (
     ),
 )
 ELSEWHERE: Mapping[str, Sequence[str]] = {
+    "contact/escalation/contacts/final_check.py _RECHECK_STATEMENTS_AFTER": (
+        (
+            "tests/engine/test_statement_age.py"
+            "::test_an_old_statement_holds_contacts_and_the_explanation_says_so"
+        ),
+    ),
+    "contact/escalation/statement_age.py _ONE_DAY": (
+        "tests/engine/test_statement_age.py::test_only_banking_days_count",
+    ),
     "cases/statements/matches/match_transactions.py _PAYOUT_EARLY": _PAYOUT_DAYS,
     "cases/statements/matches/match_transactions.py _PAYOUT_LATE": _PAYOUT_DAYS,
     "accounts/users/sessions/store.py FORMS_KEPT_FOR": (_KEPT_FORMS,),

@@ -193,4 +193,6 @@ NO_RULE: Mapping[str, str] = {
     "cases/statements/import_statements.py IMPORT_SECONDS": _PAUSE,
     "cases/statements/import_statements.py _LEASE": _TIMEOUT,
     "cases/statements/bank_accounts.py _MAX_AGE_BANKING_DAYS": _BOUND,
+    "adapters/bank_statements.py FETCH_SECONDS": _PAUSE,
+    "interfaces/cli/statements.py _POLL_SECONDS": _PAUSE,
 }

@@ -158,7 +158,7 @@ NOT_ONE_MERCHANTS = _name({
         requests_store._LIST_MERCHANTS,
         debits_store._LIST_MERCHANTS,
         debit_files_store._LIST_MERCHANTS,
-        statements_store._LEASE_FILE,
+        statements_store._LEASE_FILE, statements_store._LIST_FETCHED,
         matches_store._LIST_ACCOUNTS_WITH_NEW,
     ),
     "a sweep removes what is old of all merchants": (
@@ -434,6 +434,9 @@ QUIET = _name({
     ),
     "takes a place that no row holds: tests.engine.test_webhook_log tries it at two": (
         replay._REPLAY_GIVEN_UP,
+    ),
+    "no row has these values: tests.engine.test_statement_age tries it at two": (
+        contacts_store._FIND_STATEMENT_LIMIT,
     ),
     "no row has such a key or state: tests.usecases.test_import_statements tries it at two": (
         audit_rows._INSERT_MANY,

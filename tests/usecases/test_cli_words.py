@@ -55,6 +55,7 @@ def test_help_lists_every_command(dunwell: CommandLine) -> None:
         "explain",
         "suppression",
         "communications",
+        "statements",
         "outbox",
         "verify-ledger",
         "audit",

@@ -16,6 +16,7 @@ from dunwell.accounts.installation.current_installation import (
     open_current_installation,
 )
 from dunwell.adapters.bank_connections import BankConnectionAdapters, open_bank_connections
+from dunwell.adapters.bank_statements import FETCH_SECONDS, StatementFetcher
 from dunwell.adapters.channels.callbacks import channel_callback_routes
 from dunwell.adapters.channels.outbox.channel import report_late_failures
 from dunwell.adapters.channels.outbox.pages import outbox_routes
@@ -34,6 +35,8 @@ from dunwell.cases.modalities.sweep_modalities import MODALITY_SECONDS, sweep_mo
 from dunwell.cases.payments.provider import PaymentProviders
 from dunwell.cases.payments.refunds.refund_payment import REFUND_SECONDS, send_refunds
 from dunwell.cases.payments.requests.settle_payment import SWEEP_SECONDS, sweep_requests
+from dunwell.cases.statements.import_statements import IMPORT_SECONDS, import_next_file
+from dunwell.cases.statements.matches.match_transactions import MATCH_SECONDS, match_all
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.reports.delivery_reports import (
@@ -222,6 +225,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             *_list_job_loops(resources, storage),
             *_list_payment_loops(resources, providers),
             *_list_debit_loops(resources, banks),
+            *_list_statement_loops(resources, installation),
             Loop("sandbox notices", provider_notices.run_once, idle_seconds=NOTICE_SECONDS),
             Loop("sealed values", resealer.run_once, idle_seconds=RESEAL_IDLE_SECONDS),
             *_list_ledger_loops(resources),
@@ -345,6 +349,18 @@ def _list_job_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop
         Loop("previews", lambda: run_previews(resources), idle_seconds=JOB_SECONDS),
         Loop("search", lambda: index_claims(resources), idle_seconds=INDEX_INTERVAL_SECONDS),
         Loop("old jobs", lambda: sweep_jobs(resources, storage), idle_seconds=SWEEP_JOBS_SECONDS),
+    ]
+
+
+def _list_statement_loops(
+    resources: Resources, installation: CurrentInstallation
+) -> Sequence[Loop]:
+    """Return the loops that fetch bank statements, import them, and match their entries."""
+    fetcher = StatementFetcher(resources, installation)
+    return [
+        Loop("bank connections", fetcher.run_once, idle_seconds=FETCH_SECONDS),
+        Loop("bank statements", lambda: import_next_file(resources), idle_seconds=IMPORT_SECONDS),
+        Loop("bank entries", lambda: match_all(resources), idle_seconds=MATCH_SECONDS),
     ]
 
 

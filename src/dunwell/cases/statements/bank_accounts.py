@@ -1,6 +1,7 @@
 """The bank accounts of a merchant to which debtors transfer, and how their statements are read."""
 
 import re
+from collections.abc import Iterator
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
@@ -29,24 +30,7 @@ async def save_bank_account(work: Work, account: StatementAccount) -> StatementA
     iban = normalize_iban(account.iban) or ""
     known = await list_accounts(work.tx, work.merchant_id)
     others = {each.iban for each in known.values() if each.account != account.account}
-    faults = []
-    if _NAME.fullmatch(account.account) is None:
-        message = "A name has at most 60 lower-case letters, digits, hyphens and underscores."
-        faults.append(Fault("/account", message, "WRONG_FORMAT"))
-    if not is_iban(iban):
-        faults.append(Fault("/iban", "The IBAN is not valid. Copy it again.", "NOT_ALLOWED"))
-    elif iban in others:
-        faults.append(Fault("/iban", "Another account has this IBAN.", "NOT_UNIQUE"))
-    if not account.holder.strip() or not is_line(account.holder):
-        message = "Name the account holder exactly as the bank has it."
-        faults.append(Fault("/holder", message, "REQUIRED"))
-    if not 0 <= account.tolerance_cents <= _MAX_TOLERANCE_CENTS:
-        message = "The tolerance is between 0.00 and 100.00."
-        faults.append(Fault("/tolerance", message, "OUT_OF_RANGE"))
-    age = account.max_age_banking_days
-    if age is not None and not 1 <= age <= _MAX_AGE_BANKING_DAYS:
-        message = "Statements may be between 1 and 30 banking days old."
-        faults.append(Fault("/maxAgeBankingDays", message, "OUT_OF_RANGE"))
+    faults = [*_check_identity(account, iban, others), *_check_limits(account)]
     if faults:
         raise ValidationError(faults)
     if account.csv_mapping is not None:
@@ -56,8 +40,10 @@ async def save_bank_account(work: Work, account: StatementAccount) -> StatementA
         iban,
         account.holder,
         account.csv_mapping,
-        max_age_banking_days=age,
+        max_age_banking_days=account.max_age_banking_days,
         tolerance_cents=account.tolerance_cents,
+        connection=account.connection,
+        folder=account.folder,
     )
     await save_account(work.tx, work.merchant_id, saved, work.real_now)
     before = known.get(account.account)
@@ -68,6 +54,32 @@ async def save_bank_account(work: Work, account: StatementAccount) -> StatementA
     return saved
 
 
+def _check_identity(account: StatementAccount, iban: str, others: set[str]) -> Iterator[Fault]:
+    if _NAME.fullmatch(account.account) is None:
+        message = "A name has at most 60 lower-case letters, digits, hyphens and underscores."
+        yield Fault("/account", message, "WRONG_FORMAT")
+    if not is_iban(iban):
+        yield Fault("/iban", "The IBAN is not valid. Copy it again.", "NOT_ALLOWED")
+    elif iban in others:
+        yield Fault("/iban", "Another account has this IBAN.", "NOT_UNIQUE")
+    if not account.holder.strip() or not is_line(account.holder):
+        message = "Name the account holder exactly as the bank has it."
+        yield Fault("/holder", message, "REQUIRED")
+
+
+def _check_limits(account: StatementAccount) -> Iterator[Fault]:
+    if not 0 <= account.tolerance_cents <= _MAX_TOLERANCE_CENTS:
+        message = "The tolerance is between 0.00 and 100.00."
+        yield Fault("/tolerance", message, "OUT_OF_RANGE")
+    age = account.max_age_banking_days
+    if age is not None and not 1 <= age <= _MAX_AGE_BANKING_DAYS:
+        message = "Statements may be between 1 and 30 banking days old."
+        yield Fault("/maxAgeBankingDays", message, "OUT_OF_RANGE")
+    if ".." in account.folder.split("/") or account.folder.startswith("/"):
+        message = "The folder is below the folder of the bank connection."
+        yield Fault("/folder", message, "WRONG_FORMAT")
+
+
 def _describe(account: StatementAccount) -> dict[str, object]:
     return {
         "iban": account.iban,
@@ -75,4 +87,6 @@ def _describe(account: StatementAccount) -> dict[str, object]:
         "hasCsvMapping": account.csv_mapping is not None,
         "maxAgeBankingDays": account.max_age_banking_days,
         "toleranceCents": account.tolerance_cents,
+        "connection": account.connection,
+        "folder": account.folder,
     }

@@ -7,9 +7,10 @@ was interrupted, cancelled or repeated duplicates nothing.
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -58,6 +59,7 @@ from dunwell.cases.statements.store import (
     lease_file,
     list_accounts,
     list_files,
+    list_statement_rows,
     release_statement_rows,
     save_progress,
     save_reported_until,
@@ -80,6 +82,7 @@ _LEASE = timedelta(minutes=2)
 _PAYER_PURPOSE = "payer account"
 _MAX_NAME = 200
 _MAX_PROBLEMS = 200
+_MAX_LISTED = 500
 
 log = structlog.get_logger(__name__)
 
@@ -162,6 +165,13 @@ async def cancel_import(work: Work, file_id: UUID) -> ImportedFile:
         before={"state": file.state}, after={"state": FileState.CANCELLED},
     )  # fmt: skip
     return await _get_file(work, file_id)
+
+
+async def list_held_statements(work: Work, account: str) -> list[Mapping[str, Any]]:
+    """Return the statements of an account that wait for a person, the newest first."""
+    work.require(Right.READ_CLAIMS)
+    rows = await list_statement_rows(work.tx, work.merchant_id, account, _MAX_LISTED)
+    return [each for each in rows if each["held_reason"] and not each["released_at"]]
 
 
 async def release_statement(work: Work, account: str, statement_hash: bytes) -> None:

@@ -32,6 +32,10 @@ class StatementAccount:
     tolerance_cents: int = 0
     # The day up to which the bank has reported; None before the first statement.
     reported_until: date | None = None
+    # The bank connection of the installation file, and a folder there, from which statements are
+    # fetched. None: they are not fetched.
+    connection: str | None = None
+    folder: str = ""
 
 
 _ACCOUNT_COLUMNS = ", ".join(each.name for each in fields(StatementAccount))
@@ -48,12 +52,26 @@ ORDER BY account
 _SAVE_ACCOUNT = """
 INSERT INTO bank_accounts
     (merchant_id, account, iban, holder, csv_mapping, max_age_banking_days, tolerance_cents,
-     created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+     created_at, connection, folder)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (merchant_id, account) DO UPDATE
 SET iban = excluded.iban, holder = excluded.holder, csv_mapping = excluded.csv_mapping,
     max_age_banking_days = excluded.max_age_banking_days,
-    tolerance_cents = excluded.tolerance_cents
+    tolerance_cents = excluded.tolerance_cents, connection = excluded.connection,
+    folder = excluded.folder
+"""
+# The accounts of all merchants whose statements are fetched. Uses bank_accounts_connection.
+_LIST_FETCHED = """
+SELECT merchant_id, account, connection, folder
+FROM bank_accounts
+WHERE connection IS NOT NULL
+ORDER BY merchant_id, account
+"""
+# Uses bank_files_name.
+_LIST_KNOWN_NAMES = """
+SELECT name, size_bytes
+FROM bank_files
+WHERE merchant_id = $1 AND account = $2 AND name = ANY($3::text[])
 """
 _SAVE_REPORTED = """
 UPDATE bank_accounts
@@ -257,8 +275,31 @@ async def save_account(
     await tx.execute(
         _SAVE_ACCOUNT, merchant_id, account.account, account.iban, account.holder,
         None if mapping is None else msgspec.to_builtins(mapping), account.max_age_banking_days,
-        account.tolerance_cents, now,
+        account.tolerance_cents, now, account.connection, account.folder,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedAccount:
+    """An account whose statements are fetched from a bank connection."""
+
+    merchant_id: int
+    account: str
+    connection: str
+    folder: str
+
+
+async def list_fetched_accounts(tx: Connection) -> list[FetchedAccount]:
+    """Return the accounts of all merchants."""
+    return [FetchedAccount(**row) for row in await tx.fetch(_LIST_FETCHED)]
+
+
+async def list_known_files(
+    tx: Connection, merchant_id: int, account: str, names: Sequence[str]
+) -> frozenset[tuple[str, int]]:
+    """Return the files (name, size in bytes) among these names that were imported before."""
+    rows = await tx.fetch(_LIST_KNOWN_NAMES, merchant_id, account, list(names))
+    return frozenset((row["name"], row["size_bytes"]) for row in rows)
 
 
 async def save_reported_until(

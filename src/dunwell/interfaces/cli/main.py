@@ -132,6 +132,10 @@ _COMMANDS = {
         "dunwell.interfaces.cli.communications:command",
         "Show communications; resolve unknown delivery status.",
     ),
+    "statements": LazyCommand(
+        "dunwell.interfaces.cli.statements:command",
+        "Import bank statements; match them with claims.",
+    ),
     "outbox": LazyCommand("dunwell.interfaces.cli.outbox:command", "Read messages in the outbox."),
     "verify-ledger": LazyCommand(
         "dunwell.interfaces.cli.audit:verify_ledger_command",

@@ -18,6 +18,7 @@ from dunwell.cases.assignment.rulebook import (
     load_rulebook_of_rules,
 )
 from dunwell.cases.assignment.store import find_rules_version
+from dunwell.contact.escalation.contacts.store import find_statement_limit
 from dunwell.contact.escalation.due_claim import DueClaim, find_position
 from dunwell.contact.escalation.forecast.person_guard import build_person_guard
 from dunwell.contact.escalation.forecast.running_claim import AwaitedContact as RunningContact
@@ -28,6 +29,7 @@ from dunwell.contact.escalation.forecast.running_claim import (
 )
 from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow, get_prepared_workflow
 from dunwell.contact.escalation.schedule import StepFacts
+from dunwell.contact.escalation.statement_age import StatementLimit
 from dunwell.contact.escalation.store import load_claims
 from dunwell.contact.messages.guards.store import load_contact_days
 from dunwell.contact.messages.identities import list_identities
@@ -44,6 +46,7 @@ from dunwell.operations.claim_status.reasons import (
     explain_hold_of_workflow,
     explain_no_next_step,
     explain_past_step,
+    explain_statement_limit,
 )
 from dunwell.operations.claim_status.store import (
     find_open_contact,
@@ -68,6 +71,7 @@ from dunwell.operations.claim_status.views import (
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound
+from dunwell.platform.text.translation import LazyText
 from dunwell.platform.text.wire import render_instant
 
 
@@ -134,6 +138,8 @@ class _LoadedClaim:
     zone: str
     # False for a merchant that works with scenarios, which have no versions.
     is_switched: bool
+    # Set while contacts wait for a bank statement.
+    exceeded_limit: StatementLimit | None
 
 
 async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplanation:
@@ -187,7 +193,24 @@ async def _load_claim(
         contact=await find_open_contact(work.tx, *run),
         zone=workflow.calendar.zone.key,
         is_switched=work.merchant.switched_to_workflows,
+        exceeded_limit=await _find_exceeded_limit(work, workflow),
     )
+
+
+async def _find_exceeded_limit(work: Work, workflow: PreparedWorkflow) -> StatementLimit | None:
+    account = work.merchant.configuration.payment.bank_account
+    if account is None:
+        return None
+    limit = await find_statement_limit(work.tx, work.merchant_id, account.iban)
+    today = workflow.calendar.local_date(work.now)
+    return limit if limit is not None and limit.is_exceeded(today) else None
+
+
+def _explain_contact(loaded: _LoadedClaim, contact: StoredOpenContact) -> LazyText:
+    limit, claim_state = loaded.exceeded_limit, loaded.claim_state
+    if limit is not None and contact.state == "PLANNED" and not claim_state.held:
+        return explain_statement_limit(limit)
+    return explain_contact(contact, claim_state, loaded.zone)
 
 
 async def _forecast_contacts(
@@ -288,7 +311,7 @@ def _describe_next(loaded: _LoadedClaim) -> ExplainedNextStep | None:
     at = None if claim_state.held else claim_state.due_at
     reason: str
     if loaded.contact:
-        reason = explain_contact(loaded.contact, claim_state, loaded.zone)
+        reason = _explain_contact(loaded, loaded.contact)
         is_waiting = loaded.contact.state == "PLANNED" and not claim_state.held
         at = loaded.contact.not_before if is_waiting else None
     elif claim_state.held:
@@ -319,5 +342,5 @@ def _describe_contact(loaded: _LoadedClaim) -> ExplainedContact | None:
         state=contact.state,
         held_by=contact.held_by,
         until=render_instant(contact.not_before) if is_waiting else None,
-        reason=explain_contact(contact, loaded.claim_state, loaded.zone),
+        reason=_explain_contact(loaded, contact),
     )

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from dunwell.contact.escalation.statement_age import StatementLimit
 from dunwell.contact.messages.guards.guards import HoldReason
 from dunwell.core.claims.states import Hold, HoldKind
 from dunwell.core.workflows.definition import ContactStep, Definition, Step, WaitStep
@@ -96,6 +97,17 @@ def _explain_waiting(contact: StoredOpenContact, claim_state: ClaimState, zone: 
         return LazyText("it is about to be sent")
     reason = _DELAY_REASONS[HoldReason(contact.held_by)]
     return LazyText("held back until %(until)s: %(reason)s", until=until, reason=reason)
+
+
+def explain_statement_limit(limit: StatementLimit) -> LazyText:
+    """Return that a contact waits for a bank statement."""
+    return LazyText(
+        "not sent while the newest statement of the bank account %(account)s is older than "
+        "%(days)s banking days; it reports until %(reported_until)s",
+        account=limit.account,
+        days=limit.max_age_banking_days,
+        reported_until=limit.reported_until.isoformat(),
+    )
 
 
 def explain_no_next_step(claim_state: ClaimState) -> str:

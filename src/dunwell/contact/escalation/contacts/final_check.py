@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+import structlog
+
 from dunwell.contact.escalation.contacts.compose_contact import MessageSource
 from dunwell.contact.escalation.contacts.render_leased import ContactToRender
 from dunwell.contact.escalation.contacts.sending_hours import build_sending_hours, get_day_calendar
 from dunwell.contact.escalation.contacts.store import (
     ContactHandOver,
     GuardRowConflict,
+    find_statement_limit,
     lock_contacts,
     save_hand_over,
 )
@@ -36,6 +39,10 @@ from dunwell.platform.database.leases import Lease
 # How soon a contact of a debtor who is reported dead is checked again. The merchant may decide at
 # any time; the contact may wait for weeks.
 _RECHECK_AFTER = timedelta(days=1)
+# How soon contacts that wait for a bank statement are checked again.
+_RECHECK_STATEMENTS_AFTER = timedelta(hours=1)
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +65,24 @@ async def check_and_hand_over(
     1. Lock the claims and contacts. 2. Lock the guards of the debtors. 3. Decide which contacts the
     guards allow, in the order of planning time, then claim id. 4. Mark these as handed over and
     update the guards, in one statement. A contact whose claim changed after rendering is held back
-    so that it is rendered again.
+    so that it is rendered again. While the newest bank statement is too old, all are held back.
     """
     if not rendered:
         return FinalCheckResult((), (), {})
+    if await _is_statement_missing(tx, source, now):
+        waiting = ContactHold(now + _RECHECK_STATEMENTS_AFTER)
+        keys = [each.planned.contact.communication_id for each, _ in rendered]
+        return FinalCheckResult((), (), dict.fromkeys(keys, waiting))
+    return await _check_contacts(tx, source, lease, rendered=rendered, now=now)
+
+
+async def _check_contacts(
+    tx: Connection,
+    source: MessageSource,
+    lease: Lease,
+    rendered: Sequence[tuple[ContactToRender, RenderedContact]],
+    now: datetime,
+) -> FinalCheckResult:
     to_render = {each.planned.contact.communication_id: each for each, _ in rendered}
     messages = {message.planned.contact.communication_id: message for _, message in rendered}
     contacts = {key: message.planned.contact for key, message in messages.items()}
@@ -90,6 +111,25 @@ async def check_and_hand_over(
     for key, hold in held.items():
         kept_back[key] = _build_hold(source, to_render[key], hold)
     return FinalCheckResult(passed, suppressed, kept_back)
+
+
+async def _is_statement_missing(tx: Connection, source: MessageSource, now: datetime) -> bool:
+    """Return whether the newest statement of the account to which debtors transfer is too old."""
+    merchant = source.merchant
+    account = merchant.configuration.payment.bank_account
+    if account is None:
+        return False
+    limit = await find_statement_limit(tx, merchant.merchant_id, account.iban)
+    today = get_day_calendar(merchant.configuration.timezone).local_date(now)
+    if limit is None or not limit.is_exceeded(today):
+        return False
+    log.warning(
+        "contacts wait for a bank statement",
+        merchant_id=merchant.merchant_id,
+        account=limit.account,
+        reported_until=limit.reported_until.isoformat(),
+    )
+    return True
 
 
 async def _hand_over(

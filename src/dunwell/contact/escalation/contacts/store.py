@@ -9,6 +9,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.due_merchants import DueTable, render_due_merchants
+from dunwell.contact.escalation.statement_age import StatementLimit, normalize_account
 from dunwell.contact.escalation.store import CONTACTS
 from dunwell.contact.messages.contact import Content, LeasedContact, PlannedContact, RenderedContact
 from dunwell.contact.messages.guards.guards import ContactHold, UpdatedGuard
@@ -231,6 +232,21 @@ def _parse_date(text: str | None) -> date | None:
 
 _LOCK = load_statement(__file__, "lock_contacts.sql", is_held=CONTACTS.is_held("$2", "m."))
 _HAND_OVER = load_statement(__file__, "hand_over.sql")
+# Uses bank_accounts_iban.
+_FIND_STATEMENT_LIMIT = """
+SELECT account, max_age_banking_days, reported_until
+FROM bank_accounts
+WHERE merchant_id = $1 AND iban = $2 AND max_age_banking_days IS NOT NULL
+  AND reported_until IS NOT NULL
+"""
+
+
+async def find_statement_limit(
+    tx: Connection, merchant_id: int, iban: str
+) -> StatementLimit | None:
+    """Return the limit on the age of the account's newest statement, if it has one."""
+    row = await tx.fetchrow(_FIND_STATEMENT_LIMIT, merchant_id, normalize_account(iban))
+    return None if row is None else StatementLimit(**row)
 
 
 class GuardRowConflict(Exception):  # noqa: N818 - reads as what happened

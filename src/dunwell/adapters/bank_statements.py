@@ -1,0 +1,120 @@
+"""Fetch bank statements from the connections of the installation file: a watched folder, or the
+bank's SFTP server with its pinned host key.
+
+Files stay where they are. A file that was fetched is recognised by its name and size, and a file is
+fetched only when its size did not change since the last look, because it may still be written.
+"""
+
+from pathlib import Path
+
+import structlog
+
+from dunwell.accounts.installation.bank_connections import (
+    BankConnection,
+    BankFolder,
+    find_bank_secret,
+)
+from dunwell.accounts.installation.current_installation import CurrentInstallation
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.adapters.channels.folder.channel import LocalLetterFolder
+from dunwell.adapters.channels.sftp.channel import SftpLetterFolder
+from dunwell.cases.statements.formats.bank_file import MAX_FILE_BYTES
+from dunwell.cases.statements.import_statements import submit_file
+from dunwell.cases.statements.store import (
+    FetchedAccount,
+    list_fetched_accounts,
+    list_known_files,
+)
+from dunwell.platform.errors import Refusal
+from dunwell.platform.resources import Resources
+
+FETCH_SECONDS = 60.0
+_PART_SUFFIXES = (".part", ".tmp", ".filepart")
+
+log = structlog.get_logger(__name__)
+
+_Folder = LocalLetterFolder | SftpLetterFolder
+
+
+class StatementFetcher:
+    """Looks for new files of all accounts that name a connection."""
+
+    def __init__(self, resources: Resources, installation: CurrentInstallation) -> None:
+        self._resources = resources
+        self._installation = installation
+        # The sizes of files at the last look, by account and name.
+        self._seen: dict[tuple[int, str, str], int] = {}
+
+    async def run_once(self) -> int:
+        """Fetch new files and return their number. A bank that is away stops no other."""
+        async with self._resources.database.connection() as connection:
+            accounts = await list_fetched_accounts(connection)
+        done = 0
+        for account in accounts:
+            try:
+                done += await self._fetch(account)
+            except (OSError, ValueError, Refusal) as error:
+                log.warning(
+                    "bank statements not fetched",
+                    merchant_id=account.merchant_id,
+                    account=account.account,
+                    connection=account.connection,
+                    error=str(error) or type(error).__name__,
+                )
+        return done
+
+    async def _fetch(self, account: FetchedAccount) -> int:
+        connection = self._installation.bank_connections.get(account.connection)
+        if connection is None:
+            log.warning("no such bank connection", connection=account.connection)
+            return 0
+        folder = self._open(account.connection, connection)
+        try:
+            return await self._fetch_from(folder, account)
+        finally:
+            await folder.close()
+
+    def _open(self, name: str, connection: BankConnection) -> _Folder:
+        if isinstance(connection, BankFolder):
+            return LocalLetterFolder(Path(connection.folder))
+        secrets = self._installation.secrets
+        return SftpLetterFolder(
+            connection,
+            password=find_bank_secret(secrets, name, "passwordFile"),
+            key=find_bank_secret(secrets, name, "keyFile"),
+        )
+
+    async def _fetch_from(self, folder: _Folder, account: FetchedAccount) -> int:
+        listed = await folder.list(account.folder)
+        files = {name: size for name, size in listed.items() if _is_complete_name(name)}
+        async with self._resources.database.connection() as connection:
+            known = await list_known_files(
+                connection, account.merchant_id, account.account, list(files)
+            )
+        done = 0
+        for name, size in sorted(files.items()):
+            if (name, size) in known or not self._is_stable(account, name, size):
+                continue
+            path = f"{account.folder}/{name}" if account.folder else name
+            await self._submit(account, name, await folder.read(path))
+            done += 1
+        return done
+
+    def _is_stable(self, account: FetchedAccount, name: str, size: int) -> bool:
+        """Return whether the file has content and had this size at the last look."""
+        key = (account.merchant_id, account.account, name)
+        before, self._seen[key] = self._seen.get(key), size
+        return before == size and 0 < size <= MAX_FILE_BYTES
+
+    async def _submit(self, account: FetchedAccount, name: str, content: bytes) -> None:
+        async with self._resources.database.transaction() as tx:
+            merchant = await load_merchant(tx, account.merchant_id)
+            assert merchant is not None
+            work = Work.open(self._resources, tx, merchant, SYSTEM)
+            await submit_file(work, self._resources.keys, account.account, name, content=content)
+
+
+def _is_complete_name(name: str) -> bool:
+    return not name.startswith(".") and not name.lower().endswith(_PART_SUFFIXES)

@@ -1,0 +1,265 @@
+"""`dunwell statements`: bank accounts, and the import of their statements."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import click
+import msgspec
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.cases.statements.bank_accounts import list_bank_accounts, save_bank_account
+from dunwell.cases.statements.formats.amounts import render_plain_amount
+from dunwell.cases.statements.formats.csv_mapping import CsvMapping
+from dunwell.cases.statements.import_statements import (
+    cancel_import,
+    get_file,
+    import_next_file,
+    list_held_statements,
+    list_imported_files,
+    release_statement,
+    submit_file,
+)
+from dunwell.cases.statements.imported_file import ENDED, ImportedFile
+from dunwell.cases.statements.matches.assign_transactions import (
+    OpenTransaction,
+    list_open_transactions,
+    undo_match,
+)
+from dunwell.cases.statements.store import StatementAccount
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.output import echo_json, render_table
+from dunwell.interfaces.cli.work import (
+    find_merchant_by_key,
+    open_work,
+    run_query,
+    run_use_case,
+)
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.resources import Resources
+
+_WORD = "statements"
+_POLL_SECONDS = 0.5
+
+
+@click.group(_WORD, no_args_is_help=False)
+def command() -> None:
+    """Import bank statements and match them with claims."""
+
+
+@command.command("account")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("account")
+@click.option("--iban", required=True, help="The account's IBAN.")
+@click.option("--holder", required=True, help="The account holder, exactly as the bank has it.")
+@click.option(
+    "--csv-mapping",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A JSON file that says how the account's CSV files are written.",
+)
+@click.option(
+    "--max-age", type=int, help="Do not dun while the newest statement is older (banking days)."
+)
+@click.option("--tolerance", type=int, default=0, help="Cents by which an amount may differ.")
+@click.option("--connection", help="The bank connection from which statements are fetched.")
+@click.option("--folder", default="", help="The folder with statements at that connection.")
+def save(data_dir: str | None, merchant: str, account: str, **given: Any) -> None:
+    """Create or replace the bank ACCOUNT of MERCHANT (its key). A new mapping replaces the old."""
+
+    async def change(work: Work, _: Resources) -> StatementAccount:
+        known = {each.account: each for each in await list_bank_accounts(work)}
+        path = given["csv_mapping"]
+        mapping = known[account].csv_mapping if account in known else None
+        return await save_bank_account(
+            work,
+            StatementAccount(
+                account,
+                given["iban"],
+                given["holder"],
+                mapping if path is None else _read_mapping(path),
+                max_age_banking_days=given["max_age"],
+                tolerance_cents=given["tolerance"],
+                connection=given["connection"],
+                folder=given["folder"],
+            ),
+        )
+
+    run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change)
+    click.echo("saved")
+
+
+def _read_mapping(path: Path) -> CsvMapping:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=CsvMapping)
+    except msgspec.DecodeError as error:
+        raise ValidationError([Fault("/csvMapping", str(error), "WRONG_FORMAT")]) from None
+
+
+@command.command("accounts")
+@data_dir_option
+@click.argument("merchant")
+def accounts(data_dir: str | None, merchant: str) -> None:
+    """List the bank accounts of MERCHANT, with the day up to which the bank has reported, and the
+    statements that are held."""
+
+    async def read(work: Work, _: Resources) -> tuple[list[StatementAccount], list[Any]]:
+        found = await list_bank_accounts(work)
+        held = [one for each in found for one in await list_held_statements(work, each.account)]
+        return found, held
+
+    found, held = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read)
+    rows = [
+        (each.account, each.iban, each.holder, str(each.reported_until or "no statement yet"))
+        for each in found
+    ]
+    click.echo(render_table(("account", "iban", "holder", "reported until"), rows))
+    for each in held:
+        number = each["statement_hash"].hex()[:16]
+        click.echo(f"held: {each['statement_id']} ({number}): {each['held_reason']}")
+
+
+@command.command("import")
+@data_dir_option
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--merchant", required=True, help="The merchant's key.")
+@click.option("--account", required=True, help="The bank account, whose CSV mapping applies.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+def import_file(
+    data_dir: str | None, file: Path, merchant: str, account: str, *, is_json: bool
+) -> None:
+    """Import FILE. Importing it again duplicates nothing."""
+    content = file.read_bytes()
+
+    async def run(resources: Resources) -> ImportedFile:
+        find = find_merchant_by_key(merchant)
+        async with open_work(resources, find) as work:
+            submitted = await submit_file(work, resources.keys, account, file.name, content=content)
+        while True:
+            count = await import_next_file(resources)
+            async with open_work(resources, find) as work:
+                found = await get_file(work, submitted.file_id)
+            if found.state in ENDED:
+                return found
+            if not count:
+                await asyncio.sleep(_POLL_SECONDS)
+
+    found = run_query(data_dir, _WORD, run)
+    if is_json:
+        echo_json(_as_json(found))
+    else:
+        click.echo(
+            f"{found.state}: {found.read_count:,} entries, {found.new_count:,} new, "
+            f"{found.matched_count:,} matched"
+        )
+    for each in found.problems:
+        click.echo(each, err=True)
+
+
+@command.command("list")
+@data_dir_option
+@click.argument("merchant")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+def show(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
+    """List the files of MERCHANT that were imported last."""
+
+    async def read(work: Work, _: Resources) -> list[ImportedFile]:
+        return await list_imported_files(work)
+
+    found = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read)
+    if is_json:
+        echo_json([_as_json(each) for each in found])
+        return
+    rows = [
+        (str(each.file_id), each.name, each.account, each.state,
+         f"{each.read_count:,}/{each.entry_count:,}", f"{each.new_count:,}",
+         f"{each.matched_count:,}")
+        for each in found
+    ]  # fmt: skip
+    heads = ("file", "name", "account", "state", "read", "new", "matched")
+    click.echo(render_table(heads, rows))
+
+
+@command.command("open")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("account")
+def show_open(data_dir: str | None, merchant: str, account: str) -> None:
+    """List the payments of ACCOUNT that need a person, with suggestions."""
+
+    async def read(work: Work, _: Resources) -> list[OpenTransaction]:
+        return await list_open_transactions(work, account)
+
+    for each in run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read):
+        transaction = each.transaction
+        amount = render_plain_amount(transaction.amount_cents, transaction.currency)
+        text = " ".join(transaction.remittance_text.split())
+        click.echo(
+            f"{transaction.entry_id} {transaction.number}  {transaction.booked_on}  {amount}"
+        )
+        click.echo(f"    {transaction.counterparty_name or '?'}: {text}")
+        for suggestion in each.suggestions:
+            claims = ", ".join(str(part.claim_id) for part in suggestion.parts)
+            click.echo(f"    claim {claims}: {suggestion.explanation}")
+
+
+@command.command("undo")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("match", type=click.UUID)
+@click.option("--reason", help="Why the match was wrong.")
+def undo(data_dir: str | None, merchant: str, match: UUID, reason: str | None) -> None:
+    """Undo MATCH, which is the transaction id of the payment. The payment is reversed."""
+
+    async def change(work: Work, _: Resources) -> None:
+        await undo_match(work, match, reason)
+
+    run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change)
+    click.echo("undone")
+
+
+@command.command("release")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("account")
+@click.argument("statement")
+def release(data_dir: str | None, merchant: str, account: str, statement: str) -> None:
+    """Let a held STATEMENT be booked; `accounts` shows its number in brackets."""
+
+    async def change(work: Work, _: Resources) -> None:
+        for each in await list_held_statements(work, account):
+            if each["statement_hash"].hex().startswith(statement):
+                return await release_statement(work, account, each["statement_hash"])
+        raise click.BadParameter("There is no such statement that is held.")
+
+    run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change)
+    click.echo("released")
+
+
+@command.command("cancel")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("file", type=click.UUID)
+def cancel(data_dir: str | None, merchant: str, file: UUID) -> None:
+    """Cancel the import of FILE. What is imported already stays."""
+
+    async def change(work: Work, _: Resources) -> None:
+        await cancel_import(work, file)
+
+    run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change)
+    click.echo("cancelled")
+
+
+def _as_json(each: ImportedFile) -> dict[str, Any]:
+    return {
+        "id": str(each.file_id),
+        "name": each.name,
+        "account": each.account,
+        "state": each.state,
+        "entries": each.entry_count,
+        "read": each.read_count,
+        "new": each.new_count,
+        "matched": each.matched_count,
+        "problems": list(each.problems),
+    }
