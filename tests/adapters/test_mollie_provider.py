@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -189,3 +190,19 @@ async def test_an_amount_that_is_not_in_cents_is_not_read(
     with pytest.raises(PaymentProviderUnavailable):
         await account.adapter.fetch_checkout(checkout_id)
     account.fake.act(checkout_id, "corrupt", value="102.40")
+
+
+async def test_a_fake_that_is_killed_keeps_its_state(tmp_path: Path) -> None:
+    """Tests that kill processes rely on it."""
+    with a_fake("mollie", tmp_path / "state.json") as fake:
+        adapter = build(fake, SECRETS)
+        request = replace(REQUEST, request_id=uuid4())
+        checkout_id = (await adapter.open_checkout(request)).checkout_id
+        fake.act(checkout_id, "pay")
+        fake.kill()
+        with pytest.raises(PaymentProviderUnavailable):
+            await adapter.fetch_checkout(checkout_id)
+        fake.start()
+        assert (await adapter.fetch_checkout(checkout_id)).status is CheckoutStatus.PAID
+        assert (await adapter.open_checkout(request)).checkout_id == checkout_id
+        await adapter.close()

@@ -1,5 +1,6 @@
 """A fake Mollie: payments, refunds, chargebacks, settlements."""
 
+import copy
 import hmac
 import json
 from collections.abc import Mapping, Sequence
@@ -241,7 +242,8 @@ class FakeMollie(MollieMoney):
     def _remember(self, request: Request, answer: Object) -> Object:
         key = request.headers.get("idempotency-key")
         if key:
-            self.table("keys")[key] = answer
+            # A copy, because the first answer is replayed as it was.
+            self.table("keys")[key] = copy.deepcopy(answer)
         return answer
 
     async def _create_payment(self, request: Request) -> Object:
