@@ -10,6 +10,11 @@ from uuid import uuid4
 import pytest
 
 from dunwell.accounts.installation.payment_providers import GoCardlessAccount
+from dunwell.adapters.payments.gocardless.objects import (
+    GoCardlessEvent,
+    GoCardlessPayment,
+    list_payment_movements,
+)
 from dunwell.adapters.payments.gocardless.provider import GoCardlessProvider
 from dunwell.cases.payments.provider import (
     CheckoutStatus,
@@ -124,6 +129,19 @@ async def test_money_that_fails_after_it_was_confirmed_is_charged_back(
     assert ids == [paid.movement_id, paid.movement_id, f"{paid.movement_id}-2"]
     assert state.status is CheckoutStatus.PAID
     assert account.fake.count_money()[checkout_id] == 10_240
+
+
+def test_a_chargeback_that_is_cancelled_between_two_requests_is_not_booked_again() -> None:
+    """The payment is fetched before its events, which may be newer than its status."""
+    at = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+    payment = GoCardlessPayment("PM1", "charged_back", 10_240, "EUR", at)
+    actions = ("chargeback_cancelled", "charged_back", "confirmed")
+    events = [
+        GoCardlessEvent(f"EV{3 - age}", action, at + timedelta(days=3 - age))
+        for age, action in enumerate(actions)
+    ]
+    kinds = [each.kind.value for each in list_payment_movements(payment, events)]
+    assert kinds == ["PAID", "CHARGED_BACK", "CHARGEBACK_REVERSED"]
 
 
 async def test_movements_outlast_the_events_that_gocardless_deletes(

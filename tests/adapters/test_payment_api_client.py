@@ -130,7 +130,10 @@ async def test_only_failures_are_repeated(server: Receiver, script: Script) -> N
         try:
             await client.send("POST", "/x", {"Idempotency-Key": "k"}, b"{}")
         except PaymentProviderUnavailable:
-            assert status in (503, 429)
+            assert status in (503, 409, 429)
+        else:
+            # A key that is in use at this moment says nothing about what becomes of its request.
+            assert status in (422, 200)
         assert len(server.received) == attempts, status
     await client.close()
 

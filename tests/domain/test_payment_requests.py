@@ -54,7 +54,7 @@ def test_an_open_request_expires_after_exactly_a_day() -> None:
     open_still = decide_request(PaymentRequestState.OPEN, CheckoutStatus.OPEN, START, before)
     assert open_still == PaymentRequestDecision(PaymentRequestState.OPEN, keeps_checking=True)
     over = decide_request(PaymentRequestState.OPEN, CheckoutStatus.OPEN, START, LATE)
-    assert over == PaymentRequestDecision(PaymentRequestState.EXPIRED, keeps_checking=False)
+    assert over == PaymentRequestDecision(PaymentRequestState.EXPIRED, keeps_checking=True)
 
 
 def test_a_pending_payment_never_expires() -> None:
@@ -72,8 +72,17 @@ def test_a_failed_payment_lets_the_debtor_try_again() -> None:
 def test_an_abandoned_checkout_is_checked_until_it_ends() -> None:
     given_up = PaymentRequestState.CANCELLED
     assert decide_request(given_up, CheckoutStatus.OPEN, START, SOON).keeps_checking is True
-    assert decide_request(given_up, CheckoutStatus.OPEN, START, LATE).keeps_checking is False
+    assert decide_request(given_up, CheckoutStatus.OPEN, START, LATE).keeps_checking is True
     assert decide_request(given_up, CheckoutStatus.CANCELLED, START, SOON).keeps_checking is False
+
+
+def test_a_checkout_that_its_provider_leaves_open_is_checked_for_thirty_days() -> None:
+    last = START + timedelta(days=30)
+    for state in (PaymentRequestState.EXPIRED, PaymentRequestState.CANCELLED):
+        before = decide_request(state, CheckoutStatus.OPEN, START, last - timedelta(seconds=1))
+        assert before == PaymentRequestDecision(state, keeps_checking=True)
+        after = decide_request(state, CheckoutStatus.OPEN, START, last)
+        assert after == PaymentRequestDecision(state, keeps_checking=False)
 
 
 @pytest.mark.parametrize(

@@ -192,3 +192,83 @@ async def test_a_checkout_that_cannot_be_cancelled_and_is_paid_makes_a_surplus(
     payments.pays(10240, number="psp-1")
     await payments.settle(first.request_id)
     assert await _read_balance(payments) == (Status.COLLECTED, 0, 10240)
+
+
+async def test_the_debtor_is_notified_of_each_of_two_equal_refunds(
+    payments: PaymentHarness,
+) -> None:
+    request_id = await _pay(payments)
+    payments.moves(
+        _move(payments, "re-1", MovementKind.REFUNDED, 240),
+        _move(payments, "re-1", MovementKind.REFUND_FAILED, 240, 2),
+    )
+    await payments.settle(request_id)
+    payments.moves(_move(payments, "re-2", MovementKind.REFUNDED, 240, 3))
+    await payments.settle(request_id)
+    occasions = [row["occasion"] for row in await payments.harness.rows(_OCCASIONS)]
+    assert occasions == ["payment_return"] * 3 + ["receipt"]
+
+
+async def test_a_movement_that_is_listed_twice_in_one_answer_is_booked_once(
+    payments: PaymentHarness,
+) -> None:
+    request_id = await _pay(payments)
+    payments.moves(*[_move(payments, "re-1", MovementKind.REFUNDED, 240)] * 2)
+    await payments.settle(request_id)
+    assert await _read_balance(payments) == (Status.CREATED, 240, 0)
+
+
+async def test_a_movement_of_nothing_does_not_stop_the_others(payments: PaymentHarness) -> None:
+    request_id = await _pay(payments)
+    payments.moves(
+        _move(payments, "re-1", MovementKind.REFUNDED, 0),
+        _move(payments, "re-2", MovementKind.REFUNDED, 240),
+    )
+    await payments.settle(request_id)
+    assert await _read_balance(payments) == (Status.CREATED, 240, 0)
+
+
+async def test_a_recorded_transaction_is_the_same_payment_despite_an_announced_transfer(
+    payments: PaymentHarness,
+) -> None:
+    """The merchant's system may record what the provider received before we fetch it, and an
+    announced transfer may then take that payment for its own."""
+    request_id = (await payments.start()).request_id
+    await payments.harness.rows(
+        """
+        INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, provider_name,
+                                      amount_cents, currency, reference, state, created_at)
+        SELECT merchant_id, gen_random_uuid(), claim_id, 'BANK_TRANSFER', 'BANK_TRANSFER',
+               amount_cents, currency, reference, 'COMPLETED', created_at
+        FROM payment_requests
+        WHERE merchant_id = $1
+        """
+    )
+    await payments.harness.pay(payments.claim_id, 10240, "psp-1")
+    await payments.harness.rows(
+        """
+        UPDATE payments SET request_id = (SELECT request_id FROM payment_requests
+            WHERE merchant_id = $1 AND provider = 'BANK_TRANSFER')
+        WHERE merchant_id = $1
+        """
+    )
+    payments.pays()
+    assert await payments.settle(request_id) is PaymentRequestState.COMPLETED
+    assert await _read_balance(payments) == (Status.COLLECTED, 0, 0)
+    [movement] = await payments.harness.rows(_MOVEMENTS)
+    assert (movement["booked_cents"], movement["review_reason"]) == (10240, None)
+
+
+async def test_a_checkout_that_stays_open_is_checked_until_a_late_transfer_arrives(
+    payments: PaymentHarness, clock: MovableClock
+) -> None:
+    """A transfer to the provider takes days, and its checkout stays open for that time."""
+    request_id = (await payments.start()).request_id
+    clock.advance(timedelta(hours=24))
+    assert await payments.sweep() == 1
+    assert await payments.states() == ["EXPIRED"]
+    payments.pays()
+    clock.advance(timedelta(days=1))
+    assert await payments.sweep() == 1
+    assert await payments.settle(request_id) is PaymentRequestState.COMPLETED
+    assert await _read_balance(payments) == (Status.COLLECTED, 0, 0)

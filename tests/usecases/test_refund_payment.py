@@ -1,6 +1,7 @@
 """Refunds through the provider: ordered once, sent with one key, and booked when the provider lists
 them."""
 
+import asyncio
 from datetime import timedelta
 from uuid import UUID
 
@@ -14,9 +15,17 @@ from dunwell.cases.payments.refunds.refund_payment import (
     order_refund,
     send_refunds,
 )
-from dunwell.cases.payments.refunds.store import RefundEffect, RefundState, StoredRefund
+from dunwell.cases.payments.refunds.store import (
+    RefundEffect,
+    RefundState,
+    StoredRefund,
+    save_refund_state,
+)
+from dunwell.cases.payments.requests.store import lock_request
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.cases.payments.statement_of_account import get_statement_of_account
 from dunwell.core.claims.states import Status
+from dunwell.core.claims.store import lock_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.resources import Resources
@@ -187,6 +196,72 @@ async def test_a_refused_order_ends_and_frees_its_amount(
     monkeypatch.setattr(payments.provider, "refund", refuse)
     assert [await _send(payments), await _send(payments)] == [1, 0]
     assert (await _order(payments, payment_id)).amount_cents == 1760
+
+
+async def test_a_refund_of_a_payment_that_was_reversed_by_hand_is_no_longer_pending(
+    payments: PaymentHarness,
+) -> None:
+    payment_id = await _pay(payments, 12000)
+    refund = await _order(payments, payment_id)
+    await _send(payments)
+    async with payments.harness.work() as work:
+        await reverse_payment(work, payments.claim_id, payment_id)
+    await _book(payments, refund)
+    async with payments.harness.work() as work:
+        [listed] = await list_refunds(work, payments.claim_id)
+    assert listed.state is RefundState.BOOKED
+    assert await _read(payments) == (Status.CREATED, 10240, 0)
+
+
+async def test_the_second_payment_of_a_checkout_can_be_refunded(payments: PaymentHarness) -> None:
+    request_id = (await payments.start()).request_id
+    payments.pays()
+    payments.moves(MoneyMovement("psp-2", MovementKind.PAID, 1000, "EUR", payments.now))
+    await payments.settle(request_id)
+    [second] = await payments.harness.rows(f"{_PAYMENTS} AND transaction_id = 'psp-2'")
+    refund = await _order(payments, second["payment_id"])
+    assert await _send(payments) == 1
+    assert payments.provider.refunds == {refund.refund_id: 1000}
+
+
+async def test_the_answer_to_an_order_and_its_booking_do_not_block_each_other(
+    payments: PaymentHarness,
+) -> None:
+    """The provider's notification may arrive while the answer is stored. Both change the request
+    and the refund."""
+    payment_id = await _pay(payments, 12000)
+    refund = await _order(payments, payment_id)
+    async with payments.resources.database.transaction() as tx:
+        await lock_claim(tx, payments.merchant_id, payments.claim_id)
+        await lock_request(tx, payments.merchant_id, refund.request_id)
+        sending = asyncio.create_task(_send(payments))
+        await asyncio.sleep(0.5)
+        await save_refund_state(
+            tx, payments.merchant_id, refund.refund_id, RefundState.BOOKED, "refund-1"
+        )
+    assert await sending == 1
+
+
+async def test_an_answer_that_cannot_be_stored_does_not_stop_the_other_orders(
+    payments: PaymentHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A provider that answers with the same id for two refunds violates a unique key."""
+    payment_id = await _pay(payments)
+    orders = [
+        await _order(payments, payment_id, amount_cents=cents, effect=RefundEffect.REOPEN)
+        for cents in (100, 200, 300)
+    ]
+
+    async def refund(checkout_id: str, movement: MoneyMovement, cents: int, key: UUID) -> str:
+        return "re-1" if cents < 300 else "re-3"
+
+    monkeypatch.setattr(payments.provider, "refund", refund)
+    assert await _send(payments) == 3
+    async with payments.harness.work() as work:
+        listed = {
+            each.refund_id: each.state for each in await list_refunds(work, payments.claim_id)
+        }
+    assert [listed[each.refund_id] for each in orders].count(RefundState.ACCEPTED) == 2
 
 
 async def test_pending_orders_together_do_not_exceed_the_payment(payments: PaymentHarness) -> None:

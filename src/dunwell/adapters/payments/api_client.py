@@ -103,7 +103,7 @@ class ApiClient:
             await asyncio.sleep(wait)
         if isinstance(answer, NoResponse):
             raise self._unavailable(answer.reason)
-        if answer.status == 429 or answer.status >= 500:
+        if answer.status == 429 or answer.status >= 500 or self._should_repeat(answer):
             raise self._unavailable(f"status {answer.status}")
         return answer
 

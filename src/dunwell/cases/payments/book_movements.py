@@ -21,6 +21,7 @@ from dunwell.cases.payments.provider import MoneyMovement, MovementKind
 from dunwell.cases.payments.record_payment import NewPayment, book_payment
 from dunwell.cases.payments.refunds.store import (
     RefundState,
+    StoredRefund,
     find_refund,
     find_refund_of_movement,
     save_refund_state,
@@ -62,7 +63,9 @@ async def book_movements(settlement: RequestSettlement, listed: Sequence[MoneyMo
     known = await list_request_movements(work.tx, work.merchant_id, request.request_id)
     stored = {(each.movement_id, each.kind) for each in known}
     for movement in order_movements(listed):
-        if (movement.movement_id, movement.kind) not in stored:
+        key = (movement.movement_id, movement.kind)
+        if key not in stored and movement.amount_cents > 0:
+            stored.add(key)
             known.append(await _book(settlement, movement, known))
     return any(each.kind == MovementKind.PAID and each.booked_cents > 0 for each in known)
 
@@ -116,7 +119,8 @@ async def _book_payment(
     settlement: RequestSettlement, claim: LockedClaim, movement: MoneyMovement, *, is_first: bool
 ) -> _Booking:
     """Book money that was received. If the merchant has recorded the same transaction, that payment
-    is used; with another amount, staff has to look at it."""
+    is used, even if it has completed an announced transfer. With another amount, or if the merchant
+    has reversed it, staff has to look at it."""
     work, request = settlement.work, settlement.request
     payment = await find_payment_by_transaction(
         work.tx, work.merchant_id, request.claim_id, movement.movement_id
@@ -125,7 +129,7 @@ async def _book_payment(
     if payment is None:
         new = _build_payment(work, request, movement)
         payment = (await book_payment(work, claim, new, request_id)).payment
-    elif payment.request_id is not None or payment.amount_cents != movement.amount_cents:
+    elif payment.amount_cents != movement.amount_cents or payment.reversed_at is not None:
         return _Booking(None, 0, ReviewReason.OTHER_AMOUNT)
     elif request_id is not None:
         await link_payment(work.tx, work.merchant_id, payment.payment_id, request_id)
@@ -164,6 +168,7 @@ async def _book_return(
     work = settlement.work
     origin = RETURN_OF.get(movement.kind)
     is_restored = origin is not None
+    refund = await _complete_refund(settlement, movement)
     sources = [
         each for each in known
         if (each.movement_id == movement.movement_id and each.kind == origin)
@@ -183,7 +188,7 @@ async def _book_return(
         if is_restored:
             status = await _restore(settlement, claim, payment, movement, cents=cents)
         else:
-            status = await _return(settlement, claim, payment, movement, cents=cents)
+            status = await _return(settlement, claim, payment, movement, refund=refund, cents=cents)
         if cents < movement.amount_cents:
             return _Booking(payment, cents, ReviewReason.NOTHING_TO_RETURN)
         has_ended = status not in (*ACTIVE, Status.COLLECTED)
@@ -193,19 +198,27 @@ async def _book_return(
 
 async def _return(
     settlement: RequestSettlement, claim: LockedClaim, payment: StoredPayment,
-    movement: MoneyMovement, cents: int,
+    movement: MoneyMovement, refund: StoredRefund | None, cents: int,
 ) -> Status:  # fmt: skip
     """Take the money off the payment. What the merchant gave up with a refund is no longer owed."""
-    work, request = settlement.work, settlement.request
-    refund = None
-    if movement.kind is MovementKind.REFUNDED:
-        refund = await find_refund_of_movement(
-            work.tx, work.merchant_id, claim_id=claim.claim_id, provider=request.provider,
-            request_id=request.request_id, movement_id=movement.movement_id,
-            amount_cents=movement.amount_cents,
-        )  # fmt: skip
     change = MoneyChange(cents, movement.kind, movement.movement_id, refund)
-    status, _ = await return_money(work, claim, payment, change)
+    status, _ = await return_money(settlement.work, claim, payment, change)
+    return status
+
+
+async def _complete_refund(
+    settlement: RequestSettlement, movement: MoneyMovement
+) -> StoredRefund | None:
+    """Mark the refund that was ordered here as booked, also if nothing is left to book. Return None
+    if the movement belongs to none."""
+    work, request = settlement.work, settlement.request
+    if movement.kind is not MovementKind.REFUNDED:
+        return None
+    refund = await find_refund_of_movement(
+        work.tx, work.merchant_id, claim_id=request.claim_id, provider=request.provider,
+        request_id=request.request_id, movement_id=movement.movement_id,
+        amount_cents=movement.amount_cents,
+    )  # fmt: skip
     if refund is not None:
         await save_refund_state(
             work.tx,
@@ -214,7 +227,7 @@ async def _return(
             RefundState.BOOKED,
             provider_refund_id=movement.movement_id,
         )
-    return status
+    return refund
 
 
 async def _restore(

@@ -145,7 +145,7 @@ async def _finish_change(
         number=payment.transaction_id,
         outstanding_cents=None if is_closed else balance.outstanding_cents,
     )
-    subject = f"{payment.payment_id}:{kind}:{payment.returned_cents}"
+    subject = f"{payment.payment_id}:{kind}:{change.movement_id}"
     await notify_debtor(work, claim.claim_id, subject, facts)
     await _publish_change(work, payment, change)
     action = "payment.reverse" if kind == REVERSED else "payment.return"

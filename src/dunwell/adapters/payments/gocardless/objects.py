@@ -239,7 +239,9 @@ def list_payment_movements(
     charged_at = datetime.combine(charged_on, time(), UTC)
     if payment.status in (*_CONFIRMED, "charged_back") and not movements.found:
         movements.add("confirmed", charged_at)
-    if payment.status == "charged_back":
+    # An event that is newer than the status may have reversed the chargeback.
+    is_known = any(each.kind is MovementKind.CHARGED_BACK for each in movements.found)
+    if payment.status == "charged_back" and not is_known:
         movements.add("charged_back", charged_at)
     return movements.found
 

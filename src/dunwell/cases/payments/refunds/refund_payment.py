@@ -6,6 +6,7 @@ booked only when the provider lists it as a movement (`book_movements`).
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -17,7 +18,6 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.cases.payments.movements import PaymentMovement
 from dunwell.cases.payments.provider import (
     MoneyMovement,
     MovementKind,
@@ -42,11 +42,11 @@ from dunwell.cases.payments.requests.provider_calls import (
 )
 from dunwell.cases.payments.requests.store import find_request, make_requests_due
 from dunwell.cases.payments.reversals import compute_balance_after_return
-from dunwell.cases.payments.store import StoredPayment, find_payment, list_request_movements
+from dunwell.cases.payments.store import StoredPayment, find_payment, list_payment_movements
 from dunwell.core.claims.access import check_claim_exists, lock_claim_of_merchant
 from dunwell.core.claims.balance import Balance
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store import load_claim
+from dunwell.core.claims.store import load_claim, lock_claim
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import Fault, InvalidState, NotFound, Refusal, ValidationError
 from dunwell.platform.resources import Resources
@@ -258,12 +258,9 @@ class _PaidMovement:
 
 async def _find_paid_movement(work: Work, payment: StoredPayment) -> _PaidMovement | None:
     """Return None if the payment was not made through a provider."""
-    found: Sequence[PaymentMovement] = ()
-    if payment.request_id is not None:
-        found = await list_request_movements(work.tx, work.merchant_id, payment.request_id)
-    for each in found:
+    for each in await list_payment_movements(work.tx, work.merchant_id, payment):
         if each.kind == MovementKind.PAID and each.payment_id == payment.payment_id:
-            assert payment.request_id is not None
+            assert each.request_id is not None, "a provider listed it"
             movement = MoneyMovement(
                 each.movement_id,
                 MovementKind.PAID,
@@ -271,7 +268,7 @@ async def _find_paid_movement(work: Work, payment: StoredPayment) -> _PaidMoveme
                 currency=each.currency,
                 moved_at=each.moved_at,
             )
-            return _PaidMovement(each.provider, payment.request_id, movement)
+            return _PaidMovement(each.provider, each.request_id, movement)
     return None
 
 
@@ -322,17 +319,17 @@ async def send_refunds(resources: Resources, providers: PaymentProviders) -> int
 async def _send_one(
     resources: Resources, providers: PaymentProviders, merchant_id: int, refund: StoredRefund
 ) -> None:
-    """Send one order. A failure is logged, and the order is sent again later."""
+    """Send one order and record the answer. A failure is logged, and the order is sent again
+    later."""
     try:
-        provider_refund_id = await _call_provider(resources, providers, merchant_id, refund)
-    except PaymentProviderRefused:
-        await _record_answer(resources, merchant_id, refund, None)
+        provider_refund_id: str | None = None
+        with suppress(PaymentProviderRefused):
+            provider_refund_id = await _call_provider(resources, providers, merchant_id, refund)
+        await _record_answer(resources, merchant_id, refund, provider_refund_id)
     except Refusal as refusal:
         log.warning("refund not sent", refund_id=str(refund.refund_id), error=refusal.type)
     except Exception:
         log.exception("refund not sent", refund_id=str(refund.refund_id))
-    else:
-        await _record_answer(resources, merchant_id, refund, provider_refund_id)
 
 
 async def _call_provider(
@@ -367,6 +364,8 @@ async def _record_answer(
         merchant = await load_merchant(tx, merchant_id)
         assert merchant is not None
         work = Work.open(resources, tx, merchant, SYSTEM)
+        # Booking locks the claim, then the request, then the refund.
+        await lock_claim(tx, merchant_id, refund.claim_id)
         await save_refund_state(
             tx, merchant_id, refund.refund_id, state, provider_refund_id=provider_refund_id
         )

@@ -28,6 +28,9 @@ LIVE_STATES = frozenset(
     {PaymentRequestState.CREATED, PaymentRequestState.OPEN, PaymentRequestState.PENDING}
 )
 EXPIRES_AFTER = timedelta(hours=24)
+# An expired or cancelled checkout that its provider leaves open is checked for this time: a
+# transfer to the provider takes days.
+OPEN_CHECKED_FOR = timedelta(days=30)
 # The request's state after the provider's answer. A pair that is missing here leaves it unchanged.
 TRANSITIONS: dict[tuple[PaymentRequestState, CheckoutStatus], PaymentRequestState] = {
     (PaymentRequestState.OPEN, CheckoutStatus.PENDING): PaymentRequestState.PENDING,
@@ -79,7 +82,8 @@ def decide_request(
     if following is PaymentRequestState.COMPLETED:
         return PaymentRequestDecision(following, keeps_checking=True)
     if answer is CheckoutStatus.OPEN and is_overdue(created_at, now):
-        return PaymentRequestDecision(expire_state(following), keeps_checking=False)
+        is_checked = now < created_at + OPEN_CHECKED_FOR
+        return PaymentRequestDecision(expire_state(following), keeps_checking=is_checked)
     return PaymentRequestDecision(
         following, keeps_checking=answer in (CheckoutStatus.OPEN, CheckoutStatus.PENDING)
     )
