@@ -4,6 +4,7 @@ import pytest
 
 from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import EventHead, archived
+from dunwell.operations.sandbox.store import begin_count, count_since
 from dunwell.platform.resources import Resources
 from tests.support.webhooks import an_outbox
 
@@ -54,6 +55,18 @@ async def test_an_addition_is_sent_only_to_endpoints_that_name_its_type(
         "SELECT sequence FROM events WHERE merchant_id = $1 AND type = 'PAYMENT_REFUNDED'"
     )
     assert row["sequence"] is None
+
+
+async def test_the_test_clock_counts_events_without_additions(resources: Resources) -> None:
+    outbox = await an_outbox(resources)
+    merchant_id = outbox.merchant.merchant_id
+    async with resources.database.transaction() as tx:
+        beginning = await begin_count(tx, merchant_id, outbox.now)
+    await outbox.raise_events(2)
+    await outbox.raise_addition()
+    async with resources.database.transaction() as tx:
+        counted = await count_since(tx, merchant_id, beginning)
+    assert counted.events == 2
 
 
 async def test_an_empty_set_writes_nothing(resources: Resources) -> None:

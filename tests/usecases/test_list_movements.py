@@ -24,6 +24,19 @@ from dunwell.platform.resources import Resources
 from tests.support.payments import PaymentHarness, a_payment_harness
 
 _PAYMENTS = "SELECT payment_id FROM payments WHERE merchant_id = $1"
+_MATCHED = """
+WITH entry AS (
+    INSERT INTO bank_transactions (merchant_id, entry_id, number, account, amount_cents, currency,
+                                   booked_on, state)
+    VALUES ($1, gen_random_uuid(), 1, 'giro', 100, 'EUR', '2026-03-02', 'MATCHED')
+    RETURNING entry_id, number
+)
+INSERT INTO bank_matches (merchant_id, match_id, kind, entry_id, number, claim_id, payment_id,
+                          amount_cents, rule, explanation, actor_kind, matched_at)
+SELECT $1, gen_random_uuid(), 'MATCHED', entry_id, number, $2, $3, 100, 'REFERENCE', 'x', 'SYSTEM',
+       now()
+FROM entry
+"""
 _REVIEWED = "SELECT reviewed_at FROM payment_movements WHERE merchant_id = $1 AND record_id = $2"
 
 
@@ -95,6 +108,22 @@ async def test_payments_are_listed_by_the_account_that_received_them(
         for account, transactions in (("sandbox", ["psp-1"]), ("other", [])):
             page = await list_payments(work, limit=10, wanted=PaymentFilter(account=account))
             assert [each.payment.transaction_id for each in page.items] == transactions
+
+
+async def test_payments_are_listed_by_the_bank_account_of_their_entry(
+    payments: PaymentHarness,
+) -> None:
+    recorded = await payments.harness.pay(payments.claim_id, 100, "bank-1")
+    async with payments.resources.database.transaction() as tx:
+        # The entry and its statement are left out.
+        await tx.execute("SET LOCAL session_replication_role = replica")
+        await tx.execute(
+            _MATCHED, payments.merchant_id, payments.claim_id, recorded.payment.payment_id
+        )
+    async with payments.harness.work() as work:
+        for account, count in (("bank:giro", 1), ("bank:savings", 0), ("giro", 0)):
+            page = await list_payments(work, limit=10, wanted=PaymentFilter(account=account))
+            assert len(page.items) == count, account
 
 
 async def test_the_refunds_of_a_claim_are_listed_newest_first(

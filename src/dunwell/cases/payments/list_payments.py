@@ -22,7 +22,9 @@ from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import (
     ListedTable,
     ListPage,
+    ListScope,
     NarrowIndex,
+    Test,
 )
 from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
@@ -38,11 +40,25 @@ _UNALLOCATED = (
     " AND c.status = 'WITHDRAWN'))"
 )
 # Uses the index payment_movements_claim.
-_RECEIVED_BY = (
+_RECEIVED_BY_PROVIDER = (
     "EXISTS (SELECT FROM payment_movements m WHERE m.merchant_id = l.merchant_id"
     " AND m.claim_id = l.claim_id AND m.payment_id = l.payment_id AND m.kind = 'PAID'"
     " AND m.provider = {})"
 )
+# Uses the index bank_matches_claim and the primary key of bank_transactions.
+_RECEIVED_BY_BANK = (
+    "EXISTS (SELECT FROM bank_matches b JOIN bank_transactions t ON t.merchant_id = b.merchant_id"
+    " AND t.entry_id = b.entry_id AND t.number = b.number WHERE b.merchant_id = l.merchant_id"
+    " AND b.claim_id = l.claim_id AND b.payment_id = l.payment_id AND t.account = {})"
+)
+_BANK = "bank:"
+
+
+def _list_account_tests(account: str, _: ListScope) -> list[Test]:
+    """Return the test for the account; that of a bank is written like in movements."""
+    if account.startswith(_BANK):
+        return [(_RECEIVED_BY_BANK, (account.removeprefix(_BANK),))]
+    return [(_RECEIVED_BY_PROVIDER, (account,))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +98,7 @@ PAYMENTS: ListedTable[PaymentFilter, UUID, ListedPayment] = ListedTable(
     filters={
         "is_reversed": "(l.reversed_at IS NOT NULL) = {}",
         "provider_name": "l.provider_name = {}",
-        "account": _RECEIVED_BY,
+        "account": _list_account_tests,
         "is_unmatched": lambda is_asked, _: [(_UNALLOCATED, ())] if is_asked else [],
     },
     load=load_listed_payments,
