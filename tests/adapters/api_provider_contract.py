@@ -130,7 +130,7 @@ class ApiProviderContract(ProviderContract):
         account.fake.act(checkout_id, "later")
         account.fake.act(checkout_id, "settle")
         [paid] = (await account.adapter.fetch_checkout(checkout_id)).movements
-        refund_id = await account.adapter.refund(checkout_id, paid, 240, uuid4())
+        refund_id = await account.adapter.refund(checkout_id, paid, 240, key := uuid4())
         assert (await account.list_movements(checkout_id))[1:] == []
         account.fake.act(refund_id, "settle")
         state = await account.adapter.fetch_checkout(checkout_id)
@@ -138,7 +138,8 @@ class ApiProviderContract(ProviderContract):
         account.fake.act(refund_id, "fail")
         state = await account.adapter.fetch_checkout(checkout_id)
         assert describe(state)[1:] == [("REFUNDED", 240), ("REFUND_FAILED", 240)]
-        assert {each.movement_id for each in state.movements[1:]} == {refund_id}
+        returned = {(each.movement_id, each.refund_key) for each in state.movements[1:]}
+        assert returned == {(refund_id, key)}
         assert state.status is CheckoutStatus.PAID
         assert account.fake.count_money()[checkout_id] == 10_240
 

@@ -264,6 +264,29 @@ async def test_an_answer_that_cannot_be_stored_does_not_stop_the_other_orders(
     assert [listed[each.refund_id] for each in orders].count(RefundState.ACCEPTED) == 2
 
 
+async def test_of_two_equal_orders_the_one_with_the_movements_key_is_booked(
+    payments: PaymentHarness,
+) -> None:
+    """The first was not sent yet, and the answer to the second is not stored yet."""
+    payment_id = await _pay(payments, 12000)
+    first, second = [
+        await _order(payments, payment_id, amount_cents=240, effect=RefundEffect.REOPEN)
+        for _ in range(2)
+    ]
+    payments.moves(
+        MoneyMovement(
+            "re-2", MovementKind.REFUNDED, 240, "EUR", payments.now, refund_key=second.refund_id
+        )
+    )
+    await payments.settle(second.request_id)
+    async with payments.harness.work() as work:
+        listed = {
+            each.refund_id: each.state for each in await list_refunds(work, payments.claim_id)
+        }
+    assert listed[first.refund_id] is RefundState.CREATED
+    assert listed[second.refund_id] is RefundState.BOOKED
+
+
 async def test_pending_orders_together_do_not_exceed_the_payment(payments: PaymentHarness) -> None:
     payment_id = await _pay(payments)
     for _ in range(2):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
+from uuid import UUID
 
 from msgspec import Meta
 
@@ -63,6 +64,16 @@ def is_authentic(secret: bytes, message: bytes, signatures: Sequence[str]) -> bo
     """Return whether one of the signatures is the message's HMAC-SHA256 in hexadecimal digits."""
     wanted = hmac.digest(secret, message, "sha256").hex().encode()
     return any(hmac.compare_digest(wanted, each.encode("utf-8", "replace")) for each in signatures)
+
+
+def find_refund_key(metadata: object) -> UUID | None:
+    """Return the key with which a refund was ordered here, from the data that it was given. The
+    merchant can change them at the provider."""
+    key = metadata.get("dunwell_refund") if isinstance(metadata, dict) else None
+    try:
+        return UUID(key) if isinstance(key, str) else None
+    except ValueError:
+        return None
 
 
 def from_timestamp(seconds: int) -> datetime:

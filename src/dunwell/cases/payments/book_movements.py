@@ -216,8 +216,7 @@ async def _complete_refund(
         return None
     refund = await find_refund_of_movement(
         work.tx, work.merchant_id, claim_id=request.claim_id, provider=request.provider,
-        request_id=request.request_id, movement_id=movement.movement_id,
-        amount_cents=movement.amount_cents,
+        request_id=request.request_id, movement=movement,
     )  # fmt: skip
     if refund is not None:
         await save_refund_state(

@@ -63,6 +63,9 @@ class MoneyMovement:
     moved_at: datetime
     # The means of payment as the payer knows it, masked by the provider: "Visa •••• 4242".
     method: str | None = None
+    # The key with which this refund was ordered; None if the provider does not show it, or if the
+    # merchant ordered the refund at the provider.
+    refund_key: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,15 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
-from dunwell.adapters.payments.api_values import Cents, Id, PageUrl, SignedCents, clean_text, is_id
+from dunwell.adapters.payments.api_values import (
+    Cents,
+    Id,
+    PageUrl,
+    SignedCents,
+    clean_text,
+    find_refund_key,
+    is_id,
+)
 from dunwell.cases.payments.provider import (
     CheckoutRequest,
     CheckoutStatus,
@@ -289,8 +297,9 @@ def list_refund_movements(refunds: Iterable[GoCardlessRefund]) -> Iterator[Money
     for refund in refunds:
         for kind in _REFUND_KINDS.get(refund.status, ()):
             yield MoneyMovement(
-                refund.id, kind, refund.amount, refund.currency, moved_at=refund.created_at
-            )
+                refund.id, kind, refund.amount, refund.currency, moved_at=refund.created_at,
+                refund_key=find_refund_key(refund.metadata),
+            )  # fmt: skip
 
 
 def build_payout(payout: GoCardlessPayout, items: Sequence[PayoutItem]) -> Payout:

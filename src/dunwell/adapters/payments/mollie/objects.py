@@ -13,7 +13,14 @@ import msgspec
 from msgspec import Meta
 
 from dunwell.accounts.merchants.configuration import PaymentMeans
-from dunwell.adapters.payments.api_values import Id, PageUrl, clean_text, find_means, is_id
+from dunwell.adapters.payments.api_values import (
+    Id,
+    PageUrl,
+    clean_text,
+    find_means,
+    find_refund_key,
+    is_id,
+)
 from dunwell.cases.payments.provider import (
     CheckoutRequest,
     CheckoutStatus,
@@ -198,7 +205,7 @@ def list_movements(payment: MolliePayment) -> Iterator[MoneyMovement]:
         for kind in _REFUND_KINDS.get(refund.status, ()):
             yield MoneyMovement(
                 refund.id, kind, abs(refund.amount.cents), refund.amount.currency,
-                moved_at=refund.created_at,
+                moved_at=refund.created_at, refund_key=find_refund_key(refund.metadata),
             )  # fmt: skip
     for chargeback in payment.embedded.chargebacks:
         cents, currency = abs(chargeback.amount.cents), chargeback.amount.currency

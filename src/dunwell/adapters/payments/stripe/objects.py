@@ -18,6 +18,7 @@ from dunwell.adapters.payments.api_values import (
     Timestamp,
     clean_text,
     find_means,
+    find_refund_key,
     from_timestamp,
     is_id,
 )
@@ -221,6 +222,7 @@ def list_refund_movements(refunds: Iterable[StripeRefund]) -> Iterator[MoneyMove
             yield MoneyMovement(
                 refund.id, kind, refund.amount, refund.currency.upper(),
                 moved_at=from_timestamp(refund.created),
+                refund_key=find_refund_key(refund.metadata),
             )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
+from dunwell.cases.payments.provider import MoneyMovement
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
@@ -91,14 +92,17 @@ WHERE merchant_id = $1 AND refund_id = ANY($2::uuid[])
 """,
     columns=_COLUMNS,
 )
-# The refund of a movement. Until the provider's answer is stored, a refund is found by its amount.
+# The refund of a movement. Until the provider's answer is stored, a refund is found by its key, or
+# by its amount if the movement has no key.
 _FIND_OF_MOVEMENT = compose(
     """
 SELECT {columns}
 FROM payment_refunds
 WHERE merchant_id = $1 AND claim_id = $2 AND provider = $3 AND request_id = $4
   AND state IN ('CREATED', 'ACCEPTED')
-  AND (provider_refund_id = $5 OR (provider_refund_id IS NULL AND amount_cents = $6))
+  AND (provider_refund_id = $5
+       OR (provider_refund_id IS NULL
+           AND (refund_id = $7 OR ($7::uuid IS NULL AND amount_cents = $6))))
 ORDER BY provider_refund_id NULLS LAST, created_at
 LIMIT 1
 """,
@@ -212,15 +216,16 @@ async def load_refunds(
     return {row["refund_id"]: _build_refund(row) for row in rows}
 
 
-async def find_refund_of_movement(  # noqa: PLR0913 - what identifies it
+async def find_refund_of_movement(
     tx: Connection, merchant_id: int, *, claim_id: int, provider: str, request_id: UUID,
-    movement_id: str, amount_cents: int,
+    movement: MoneyMovement,
 ) -> StoredRefund | None:  # fmt: skip
     """Return the refund that a new REFUNDED movement belongs to, or None if the merchant ordered it
     at the provider."""
     row = await tx.fetchrow(
-        _FIND_OF_MOVEMENT, merchant_id, claim_id, provider, request_id, movement_id, amount_cents
-    )
+        _FIND_OF_MOVEMENT, merchant_id, claim_id, provider, request_id, movement.movement_id,
+        movement.amount_cents, movement.refund_key,
+    )  # fmt: skip
     return None if row is None else _build_refund(row)
 
 
