@@ -10,9 +10,10 @@ from tests.support.disputes import dispute
 from tests.support.harness import ERP
 
 _REQUESTS = """
-INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
-                              reference, state, created_at, settled_at)
-VALUES ($1, gen_random_uuid(), $2, 'sandbox', 100, 'EUR', 'x', 'FAILED', now(), now())
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, provider_name,
+                              amount_cents, currency, reference, state, created_at,
+                              settled_at)
+VALUES ($1, gen_random_uuid(), $2, 'sandbox', 'sandbox', 100, 'EUR', 'x', 'FAILED', now(), now())
 RETURNING request_id
 """
 

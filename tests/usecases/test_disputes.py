@@ -217,12 +217,12 @@ async def test_a_reversed_payment_leaves_the_claim_disputed(harness: Harness) ->
     assert await sent(harness) == 0
     await answer(harness, opened, REJECTED)
     await harness.run_until(harness.clock.now() + 7 * DAY)
-    # The three messages before the reminder are sent at once, in any order.
+    # The four messages before the reminder are sent at once, in any order.
     *subjects, last = [each.subject or "" for each in harness.channels[0].sent]
     assert last == "Erinnerung INV-1001"
     assert sorted(subjects) == [
         "Die Antwort von Nordwind auf Ihren Einwand", "Ihr Einwand ist bei Nordwind eingegangen",
-        "Quittung über Ihre Zahlung an Nordwind",
+        "Ihre Zahlung an Nordwind wurde zurückgebucht", "Quittung über Ihre Zahlung an Nordwind",
     ]  # fmt: skip
 
 

@@ -126,9 +126,10 @@ async def test_a_request_with_a_mismatch_is_checked_again(
     payments: PaymentHarness, clock: MovableClock
 ) -> None:
     await payments.start()
-    payments.pays(1)
+    payments.pays(1, "USD")
     for hours in (1, 24, 48, 72):
         clock.advance(hours * HOUR)
         assert await payments.sweep() == 1
-    assert (await payments.states(), await payments.count("payments")) == (["OPEN"], 0)
-    assert await payments.audited("paymentRequest.mismatch") == 4
+    assert (await payments.states(), await payments.count("payments")) == (["PENDING"], 0)
+    # Staff is told once.
+    assert await payments.audited("paymentRequest.mismatch") == 1

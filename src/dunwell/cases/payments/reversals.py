@@ -149,11 +149,12 @@ async def _finish_change(
     await notify_debtor(work, claim.claim_id, subject, facts)
     await _publish_change(work, payment, change)
     action = "payment.reverse" if kind == REVERSED else "payment.return"
+    details = {} if kind == REVERSED else {"kind": kind}
     await save_audit(
         work, action, f"claim:{claim.claim_id}",
         before={"status": claim.status, "amount": payment.amount_cents - payment.returned_cents},
-        after={"status": status, "outstanding": balance.outstanding_cents, "kind": kind},
-        paymentId=str(payment.payment_id), kind=kind,
+        after={"status": status, "outstanding": balance.outstanding_cents},
+        paymentId=str(payment.payment_id), **details,
     )  # fmt: skip
 
 
