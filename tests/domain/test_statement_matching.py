@@ -151,6 +151,11 @@ def test_claims_of_a_known_payer_whose_sum_is_exact_are_proposed_as_a_set() -> N
     assert [each.rule for each in found.proposals] == [MatchRule.COVERING_SET]
 
 
+def test_a_set_has_no_claim_in_another_currency() -> None:
+    claims = [_claim(1), _claim(2, "B-200", owed=5000, currency="USD")]
+    assert decide_match(_money(15240, "danke"), MatchCandidates(by_payer=claims)).proposals == ()
+
+
 def test_a_tolerance_makes_an_amount_exact_up_to_its_limit() -> None:
     line = _checked(_NUMBER)
     assert _rule(_decide(_money(10230, structured=(line,)), _claim(), tolerance=10)) == (
@@ -170,6 +175,8 @@ def test_covering_sets_are_found_by_exact_sum_and_limited() -> None:
         frozenset({1, 2}), frozenset({3, 4}),
     )  # fmt: skip
     assert find_covering_sets(100, {1: 100}).sets == ()
+    equal = find_covering_sets(200, dict.fromkeys(range(30), 100))
+    assert (len(equal.sets), equal.is_complete) == (10, False)
     many = find_covering_sets(50_000, dict.fromkeys(range(1, 80), 1_000))
     assert not many.is_complete
     assert not many.is_unique

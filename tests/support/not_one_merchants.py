@@ -159,6 +159,7 @@ NOT_ONE_MERCHANTS = _name({
         debits_store._LIST_MERCHANTS,
         debit_files_store._LIST_MERCHANTS,
         statements_store._LEASE_FILE, statements_store._LIST_FETCHED,
+        statements_store._LIST_MERCHANTS,
         matches_store._LIST_ACCOUNTS_WITH_NEW,
     ),
     "a sweep removes what is old of all merchants": (

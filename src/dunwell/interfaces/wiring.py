@@ -37,6 +37,7 @@ from dunwell.cases.payments.refunds.refund_payment import REFUND_SECONDS, send_r
 from dunwell.cases.payments.requests.settle_payment import SWEEP_SECONDS, sweep_requests
 from dunwell.cases.statements.import_statements import IMPORT_SECONDS, import_next_file
 from dunwell.cases.statements.matches.match_transactions import MATCH_SECONDS, match_all
+from dunwell.cases.statements.matches.payouts import PAYOUT_SECONDS, fetch_payouts
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.reports.delivery_reports import (
@@ -261,10 +262,11 @@ def _list_report_loops(resources: Resources, adapters: Adapters) -> Sequence[Loo
 
 
 def _list_payment_loops(resources: Resources, providers: PaymentProviders) -> Sequence[Loop]:
-    """Return the loops that check payments and send refunds."""
+    """Return the loops that check payments, send refunds and ask for payouts."""
     return [
         Loop("payments", lambda: sweep_requests(resources, providers), idle_seconds=SWEEP_SECONDS),
         Loop("refunds", lambda: send_refunds(resources, providers), idle_seconds=REFUND_SECONDS),
+        Loop("payouts", lambda: fetch_payouts(resources, providers), idle_seconds=PAYOUT_SECONDS),
     ]
 
 

@@ -67,6 +67,8 @@ FROM bank_accounts
 WHERE connection IS NOT NULL
 ORDER BY merchant_id, account
 """
+# Reads the whole table, which has a few rows for each merchant.
+_LIST_MERCHANTS = "SELECT DISTINCT merchant_id FROM bank_accounts ORDER BY merchant_id"
 # Uses bank_files_name.
 _LIST_KNOWN_NAMES = """
 SELECT name, size_bytes
@@ -292,6 +294,11 @@ class FetchedAccount:
 async def list_fetched_accounts(tx: Connection) -> list[FetchedAccount]:
     """Return the accounts of all merchants."""
     return [FetchedAccount(**row) for row in await tx.fetch(_LIST_FETCHED)]
+
+
+async def list_merchants_with_accounts(tx: Connection) -> list[int]:
+    """Return the merchants that have a bank account."""
+    return [row["merchant_id"] for row in await tx.fetch(_LIST_MERCHANTS)]
 
 
 async def list_known_files(

@@ -2,12 +2,31 @@
 comes, so that they are not taken for a debtor's payment."""
 
 from collections.abc import Sequence
+from datetime import timedelta
+
+import structlog
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.payments.provider import Payout
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.payments.provider import (
+    PaymentProviderRefused,
+    PaymentProviders,
+    PaymentProviderUnavailable,
+    Payout,
+)
 from dunwell.cases.statements.matches.store import insert_payouts
+from dunwell.cases.statements.store import list_merchants_with_accounts
+from dunwell.platform.resources import Resources
+
+PAYOUT_SECONDS = 1800.0
+# Payouts are asked for again, because a provider can be away for some days.
+_LISTED_SINCE = timedelta(days=14)
+
+log = structlog.get_logger(__name__)
 
 
 async def record_payouts(work: Work, provider: str, listed: Sequence[Payout]) -> int:
@@ -21,3 +40,40 @@ async def record_payouts(work: Work, provider: str, listed: Sequence[Payout]) ->
             work, "payout.record", f"paymentProvider:{provider}", after={"payouts": new}
         )
     return new
+
+
+async def fetch_payouts(resources: Resources, providers: PaymentProviders) -> int:
+    """Ask the providers of every merchant with a bank account for payouts. Return how many are new.
+    A provider that is away stops no other."""
+    async with resources.database.connection() as connection:
+        merchant_ids = await list_merchants_with_accounts(connection)
+    listed: dict[str, Sequence[Payout]] = {}
+    new = 0
+    for merchant_id in merchant_ids:
+        async with resources.database.connection() as connection:
+            merchant = await load_merchant(connection, merchant_id)
+        assert merchant is not None
+        for name in _list_providers(merchant, providers):
+            if name not in listed:
+                listed[name] = await _list_payouts(resources, providers, name)
+            if listed[name]:
+                async with resources.database.transaction() as tx:
+                    work = Work.open(resources, tx, merchant, SYSTEM)
+                    new += await record_payouts(work, name, listed[name])
+    return new
+
+
+def _list_providers(merchant: Merchant, providers: PaymentProviders) -> list[str]:
+    """Return the accounts at providers that the merchant uses and that pay out."""
+    named = dict.fromkeys(each.provider for each in merchant.configuration.payment.methods)
+    return [name for name in named if name in providers and providers[name].moves_money]
+
+
+async def _list_payouts(
+    resources: Resources, providers: PaymentProviders, name: str
+) -> Sequence[Payout]:
+    try:
+        return await providers[name].list_payouts(resources.clock.now() - _LISTED_SINCE)
+    except (PaymentProviderUnavailable, PaymentProviderRefused) as error:
+        log.warning("payouts not listed", provider=name, error=error.type)
+        return ()
