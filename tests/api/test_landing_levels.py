@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from dunwell.cases.direct_debit.debit_values import build_reference as build_mandate_reference
 from dunwell.interfaces.landing.session.session import (
     SESSION_LIFETIME,
     Level,
@@ -17,6 +18,7 @@ from dunwell.interfaces.landing.session.session import (
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.digests import Digests, digest_tables, find_changed
+from tests.support.direct_debits import DEBTOR_IBAN
 from tests.support.files import an_image
 from tests.support.full_claim import FullClaim, a_full_claim
 from tests.support.guarded_landing import read_sent_code
@@ -55,6 +57,9 @@ NEEDED: dict[str, dict[str, Level | None]] = {
     "/claim/modality/{modality_id}": {"GET": FACT},
     "/claim/modality/{modality_id}/pdf": {"GET": FACT},
     "/claim/modality/{modality_id}/email": {"GET": LINK, "POST": FACT},
+    "/claim/modality/{modality_id}/mandate": {"GET": FACT, "POST": FACT},
+    "/claim/modality/{modality_id}/mandate/pdf": {"GET": FACT},
+    "/claim/modality/{modality_id}/mandate/revoke": {"GET": LINK, "POST": FACT},
     "/claim/modality/{modality_id}/withdraw": {"GET": FACT, "POST": FACT},
     "/claim/help": {"GET": LINK, "POST": FACT},
     "/claim/dispute": {"GET": LINK},
@@ -101,6 +106,8 @@ FORMS: dict[str, dict[str, str]] = {
     "/claim/disputes/{dispute_id}/files": {},
     "/claim/disputes/{dispute_id}/withdraw": {},
     "/claim/modality/{modality_id}/email": {},
+    "/claim/modality/{modality_id}/mandate": {"holder": "Alex Example", "iban": DEBTOR_IBAN},
+    "/claim/modality/{modality_id}/mandate/revoke": {},
     "/claim/modality/{modality_id}/withdraw": {},
     "/claim/plan/check": {"count": "3", "first": "2026-03-16", "shown": "9240"},
     "/claim/receipt/{request_id}/email": {},
@@ -283,7 +290,10 @@ def find_token(full_claim: FullClaim, visitor: Browser) -> str:
 
 
 async def read_proof(full_claim: FullClaim, address: str) -> dict[str, str]:
-    """Return the code that some of the forms require."""
+    """Return the code or reference that some of the forms require."""
+    if address.endswith("/mandate"):
+        modality_id = full_claim.ids["modality_id"]
+        return {"reference": build_mandate_reference(full_claim.claim_id, modality_id, 1)}
     if address.endswith("/letter"):
         return {"code": await full_claim.landing.give_code(full_claim.claim_id)}
     return {"code": await read_sent_code(full_claim.landing)} if address.endswith("/code") else {}

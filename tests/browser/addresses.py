@@ -52,6 +52,7 @@ SHOWN_AT: Mapping[str, str] = {
         "plan-requested plan-requested-late plan-agreed plan-rejected plan-withdrawn plan-broken "
         "later-agreed"
     ),
+    "/claim/modality/{modality_id}/mandate": "mandate mandate-errors mandate-given",
     "/claim/modality/{modality_id}/withdraw": "plan-withdraw",
     "/claim/help": "help help-paused help-refused help-by-link",
     "/claim/dispute": "dispute dispute-by-link",

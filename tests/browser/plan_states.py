@@ -4,9 +4,12 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
+import msgspec
+
 from dunwell.cases.modalities.answer_modality import reject_modality
 from tests.browser.browser_page import Visit
 from tests.browser.page_checks import follow
+from tests.support.debit_plans import DEBIT
 from tests.support.notice_sending import send_due_notices
 
 Reach = Callable[[Visit], Awaitable[None]]
@@ -123,6 +126,25 @@ async def _help_by_link(visit: Visit) -> None:
     await visit.go("/claim/help")
 
 
+_DEBIT = """
+UPDATE merchants
+SET revision = revision + 1,
+    configuration = jsonb_set(configuration::jsonb, '{payment,directDebit}', $2)
+WHERE merchant_id = $1
+"""
+
+
+async def _give_mandate(visit: Visit, iban: str | None = None) -> None:
+    """Open the form of an agreed plan, and send it if an IBAN is given."""
+    await visit.site.payments.harness.rows(_DEBIT, msgspec.to_builtins(DEBIT))
+    await _ask(visit, _PLAN, _AT_ONCE)
+    await visit.page.goto(f"{visit.page.url.partition('?')[0]}/mandate")
+    if iban is not None:
+        await visit.page.fill("#holder", "Hildegard Müller-Lüdenscheidt")
+        await visit.page.fill("#iban", iban)
+        await follow(visit.page.locator("main form button").first)
+
+
 PLAN_STATES: dict[str, Reach] = {
     "options": lambda visit: _see(visit, "/claim/options"),
     "options-none": lambda visit: _see(visit, "/claim/options", {}),
@@ -135,6 +157,9 @@ PLAN_STATES: dict[str, Reach] = {
     "plan-check": lambda visit: _see(visit, _PLAN),
     "plan-check-at-once": lambda visit: _see(visit, _PLAN, _AT_ONCE),
     "plan-changed": _change,
+    "mandate": _give_mandate,
+    "mandate-errors": lambda visit: _give_mandate(visit, "DE02 1203 0000 0000 2020 52"),
+    "mandate-given": lambda visit: _give_mandate(visit, "DE02 1203 0000 0000 2020 51"),
     "plan-requested": lambda visit: _ask(visit, _PLAN),
     "plan-agreed": _pay_some,
     "plan-rejected": _reject,

@@ -6,6 +6,7 @@ _AGES = "tests/usecases/test_age_limits.py::test_only_rows_beyond_their_age_limi
 _KEYS = "tests/people/test_oidc_keys.py"
 _ASKED_ONCE = "test_metadata_is_loaded_once_an_hour_and_keys_every_ten_minutes"
 _DISPATCH_ATTACHMENTS = "tests/engine/test_dispatch_attachments.py"
+_DEBITS = "tests/usecases/test_debit_waits.py"
 _REPORTS = "tests/engine/test_reports.py"
 _SESSIONS = "tests/people/test_sessions.py"
 _ALARMS = "tests/usecases/test_alerts.py"
@@ -37,6 +38,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "cases/statements/matches/match_transactions.py _PAYOUT_EARLY": _PAYOUT_DAYS,
     "cases/statements/matches/match_transactions.py _PAYOUT_LATE": _PAYOUT_DAYS,
     "accounts/users/sessions/store.py FORMS_KEPT_FOR": (_KEPT_FORMS,),
+    "cases/direct_debit/debit_values.py RESULT_WITHIN": (
+        f"{_DEBITS}::test_a_plan_waits_fourteen_days_for_the_result",
+    ),
+    "cases/direct_debit/files/deliver_files.py _REPEAT_AFTER": (
+        f"{_DEBITS}::test_a_failed_delivery_is_repeated_after_five_minutes",
+    ),
     "accounts/users/sessions/store.py RESTORABLE_FOR": (_KEPT_FORMS,),
     "platform/watched_clock.py COMPARE_SECONDS": (_COMPARED,),
     "platform/watched_clock.py _COMPARE_SUSPENDED_SECONDS": (_COMPARED,),

@@ -27,6 +27,7 @@ from dunwell.contact.sending.references import build_reference
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from tests.support.debit_plans import DEBIT
 from tests.support.disputes import REJECTED, dispute, give_evidence, resolve
 from tests.support.documents import attach
 from tests.support.files import an_image
@@ -116,8 +117,12 @@ class FullClaim:
 def configuration_with_everything(texts: Texts = use_name_as_text) -> Configuration:
     """Return a merchant's configuration with every optional feature."""
     account = msgspec.structs.replace(ACCOUNT, holder=texts("holder"))
+    configuration = nordwind_with_account(
+        PartialPaymentSettings("500", items=True), account=account
+    )
     return msgspec.structs.replace(
-        nordwind_with_account(PartialPaymentSettings("500", items=True), account=account),
+        configuration,
+        payment=msgspec.structs.replace(configuration.payment, direct_debit=DEBIT),
         legal=LegalDetails(
             texts("legal-name"), f"{texts('street')}\n{texts('town')}", texts("register"),
             texts("authority"), texts("vat-id"), (texts("representative"),),

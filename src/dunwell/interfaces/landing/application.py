@@ -28,7 +28,7 @@ from dunwell.interfaces.landing.notifications.writer import NoticeWriter
 from dunwell.interfaces.landing.payment import routes as payment
 from dunwell.interfaces.landing.payment import routes_receipts, routes_transfer
 from dunwell.interfaces.landing.payment_plans import routes as payment_plans
-from dunwell.interfaces.landing.payment_plans import routes_modality
+from dunwell.interfaces.landing.payment_plans import routes_mandate, routes_modality
 from dunwell.interfaces.landing.render.addresses import (
     IN_CLAIM,
     PATHS,
@@ -49,7 +49,7 @@ from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 
 _PAGE_MODULES = (
     claim_page, sign_in, routes_authenticity, routes_verify, payment, routes_transfer,
-    routes_receipts, payment_plans, routes_modality, disputes, routes_evidence,
+    routes_receipts, payment_plans, routes_modality, routes_mandate, disputes, routes_evidence,
     contact_preferences, routes_addresses, assets,
 )  # fmt: skip
 _PAGES = {page: handlers for each in _PAGE_MODULES for page, handlers in each.PAGES.items()}

@@ -128,7 +128,10 @@ _NOTES = ("instead", "sent", "refused")
 async def get_modality_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    context, modality = site.build_claim_context(request, opened), _get_modality(request, opened)
+    context, modality = (
+        site.build_claim_context(request, opened),
+        get_requested_modality(request, opened),
+    )
     note = request.find_parameter("note")
     page = describe_modality(
         opened, modality, opened.merchant.now(site.resources.clock),
@@ -178,7 +181,7 @@ async def send_copy(
 async def confirm_withdrawal(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    modality = _get_modality(request, opened)
+    modality = get_requested_modality(request, opened)
     if modality.ended_at is not None:
         return _redirect_to_modality(site, request, opened, modality)
     context = site.build_claim_context(request, opened)
@@ -199,7 +202,7 @@ async def withdraw(
 ) -> Response:
     """Withdraw the request. If it has ended for another reason meanwhile, nothing changes, and the
     page gives that reason."""
-    modality = _get_modality(request, opened)
+    modality = get_requested_modality(request, opened)
     try:
         async with site.resources.database.transaction() as tx:
             work = site.build_work(tx, opened.merchant, opened.session.session_id)
@@ -222,13 +225,13 @@ async def redirect_to_modality(
 
 def _get_agreed_modality(request: DebtorRequest, opened: OpenedClaim) -> Modality:
     """Return the approved modality. Raises NotFound: it was not approved."""
-    modality = _get_modality(request, opened)
+    modality = get_requested_modality(request, opened)
     if not is_kept(modality):
         raise NotFound("This request has no confirmation.")
     return modality
 
 
-def _get_modality(request: DebtorRequest, opened: OpenedClaim) -> Modality:
+def get_requested_modality(request: DebtorRequest, opened: OpenedClaim) -> Modality:
     """Return the modality in the path. Raises NotFound: the claim has no such modality."""
     if opened.modality is not None and opened.modality.modality_id == _parse_id(request):
         return opened.modality

@@ -7,6 +7,9 @@ from typing import ClassVar
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Configuration
+from dunwell.cases.direct_debit.debit_values import Mandate
+from dunwell.cases.direct_debit.mandates import MandateOffer
+from dunwell.cases.direct_debit.order import CURRENCY
 from dunwell.cases.modalities.answer_modality import is_kept
 from dunwell.cases.modalities.instalments import (
     Instalment,
@@ -155,9 +158,26 @@ class DebtorModalityPage(Page, frozen=True):
     # The masked address for a copy.
     masked: str | None
     can_pay: bool
+    # True if the plan can be paid by direct debit.
+    has_direct_debit: bool
     grace_days: int
     # instead if another request existed already, sent or refused for a copy, or None.
     note: str | None
+
+
+class MandatePage(Page, frozen=True):
+    """The plan's mandate, or the form for it: exactly one of `mandate` and `offer` is set."""
+
+    template: ClassVar[str] = "mandate.html"
+
+    modality: Modality
+    # What the debtor accepts or has accepted.
+    text: str
+    mandate: Mandate | None = None
+    offer: MandateOffer | None = None
+    # What was typed, and the codes of the faults, by field.
+    typed: Mapping[str, str] = {}
+    faults: Mapping[str, str] = {}
 
 
 class ModalityWithdrawPage(Page, frozen=True):
@@ -271,6 +291,12 @@ def describe_modality(
         has_confirmation=has_confirmation,
         masked=None if email is None else mask_address("EMAIL", email),
         can_pay=can_pay,
+        has_direct_debit=(
+            modality.type is ModalityType.PAYMENT_PLAN
+            and modality.ended_at is None
+            and modality.currency == CURRENCY
+            and configuration.payment.direct_debit is not None
+        ),
         grace_days=GRACE.days,
         note=note,
     )

@@ -1,0 +1,233 @@
+"""The direct debit mandate of a payment plan: giving it, seeing it, its copy on paper, and revoking
+it."""
+
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.configuration import DirectDebitSettings
+from dunwell.cases.direct_debit.debit_values import Mandate, MandateState
+from dunwell.cases.direct_debit.mandates import (
+    MandateOffer,
+    SignedMandate,
+    list_mandates,
+    prepare_mandate,
+    revoke_mandate,
+    sign_mandate,
+)
+from dunwell.cases.modalities.modality import Modality
+from dunwell.contact.messages.letters.sheet import Paper, PaperBody, build_paper, encode_paper
+from dunwell.contact.messages.templates.creditors import build_creditor
+from dunwell.contact.messages.templates.formatting import render_day
+from dunwell.interfaces.landing.payment_plans.routes_modality import (
+    ENDED_MODALITY,
+    get_requested_modality,
+)
+from dunwell.interfaces.landing.payment_plans.views import MandatePage
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.store import OpenedClaim
+from dunwell.interfaces.landing.web.in_session import (
+    RoutedPages,
+    accepts_form_with,
+    form_requires_level,
+    in_session_with,
+    requires_level,
+    unless_closed,
+)
+from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
+from dunwell.interfaces.web.forms import FormFields
+from dunwell.interfaces.web.responses import build_file_response
+from dunwell.platform.errors import InvalidState, ValidationError
+from dunwell.platform.text.translation import Language
+
+# The page in RETURN_PAGES that the debtor returns to after verification.
+_RETURN_PAGE = "options"
+
+
+def render_mandate_text(language: Language, settings: DirectDebitSettings) -> str:
+    """Return what the debtor accepts: the text of the SEPA core scheme, and the period of the
+    pre-notification."""
+    translate, name = language.translate, settings.account.holder
+    return " ".join((
+        translate(
+            "I authorise %(name)s to collect payments from my account by direct debit. I also "
+            "instruct my bank to honour the direct debits that %(name)s draws on my account.",
+            name=name,
+        ),
+        translate(
+            "Note: I can demand a refund of the amount debited within eight weeks of the date of "
+            "the debit. The terms agreed with my bank apply."
+        ),
+        translate(
+            "I am notified %(days)s days before each debit.",
+            days=str(settings.pre_notification_days),
+        ),
+    ))  # fmt: skip
+
+
+@in_session_with(ENDED_MODALITY)
+@unless_closed
+@requires_level(Level.FACT, _RETURN_PAGE)
+async def get_mandate_page(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
+    """Show the mandate, or the form for it."""
+    modality = get_requested_modality(request, opened)
+    mandate = await _find_mandate(site, opened, modality)
+    if mandate is not None:
+        page = MandatePage(modality=modality, text=mandate.text, mandate=mandate)
+        return site.render_page(site.build_claim_context(request, opened), page)
+    return await _show_form(site, request, opened, {}, faults={})
+
+
+@accepts_form_with(ENDED_MODALITY)
+@unless_closed
+@form_requires_level(Level.FACT, _RETURN_PAGE)
+async def give_mandate(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
+    """Store the mandate. A wrong account is shown again with its faults; if another mandate can no
+    longer be given, the page shows what there is."""
+    modality = get_requested_modality(request, opened)
+    context = site.build_claim_context(request, opened)
+    settings = opened.merchant.configuration.payment.direct_debit
+    if settings is None:
+        return site.redirect(context, "modality", modality_id=modality.modality_id)
+    language = site.pages.languages[context.language]
+    signed = SignedMandate(
+        modality_id=modality.modality_id,
+        holder=form.text("holder"),
+        iban=form.text("iban"),
+        reference=form["reference"],
+        text=render_mandate_text(language, settings),
+        language=context.language,
+    )
+    try:
+        async with site.resources.database.transaction() as tx:
+            work = site.build_work(tx, opened.merchant, opened.session.session_id)
+            await sign_mandate(work, site.resources.keys, opened.facts.claim_id, signed)
+    except ValidationError as refusal:
+        faults = {each.path.removeprefix("/"): each.code for each in refusal.faults}
+        typed = {"holder": signed.holder, "iban": signed.iban}
+        return await _show_form(site, request, opened, typed, faults=faults)
+    except InvalidState:
+        pass
+    return site.redirect(context, "mandate", modality_id=modality.modality_id)
+
+
+@in_session_with(ENDED_MODALITY)
+@unless_closed
+@requires_level(Level.FACT, _RETURN_PAGE)
+async def download_mandate(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
+    modality = get_requested_modality(request, opened)
+    context = site.build_claim_context(request, opened)
+    mandate = await _find_mandate(site, opened, modality)
+    if mandate is None:
+        return site.redirect(context, "mandate", modality_id=modality.modality_id)
+    language = site.pages.languages[context.language]
+    paper = compose_mandate(language, opened, mandate)
+    pdf = await site.printer.for_caller(opened.debtor_key).print_paper(encode_paper(paper))
+    return build_file_response(pdf, "application/pdf", "mandate.pdf")
+
+
+@accepts_form_with(ENDED_MODALITY)
+@unless_closed
+@form_requires_level(Level.FACT, _RETURN_PAGE)
+async def revoke(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
+    """Revoke the mandate. If it has ended meanwhile, nothing changes."""
+    modality = get_requested_modality(request, opened)
+    mandate = await _find_mandate(site, opened, modality)
+    if mandate is not None:
+        async with site.resources.database.transaction() as tx:
+            work = site.build_work(tx, opened.merchant, opened.session.session_id)
+            await revoke_mandate(work, opened.facts.claim_id, mandate.mandate_id)
+    context = site.build_claim_context(request, opened)
+    return site.redirect(context, "modality", modality_id=modality.modality_id)
+
+
+@in_session_with(ENDED_MODALITY)
+async def redirect_to_mandate(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
+) -> Response:
+    """Redirect a GET request for an address that accepts only forms."""
+    modality = get_requested_modality(request, opened)
+    context = site.build_claim_context(request, opened)
+    return site.redirect(context, "mandate", modality_id=modality.modality_id)
+
+
+def compose_mandate(language: Language, opened: OpenedClaim, mandate: Mandate) -> Paper:
+    """Compose the mandate on paper. Raises MerchantNotConfigured."""
+    translate, creditor = language.translate, build_creditor(opened.merchant)
+    body = PaperBody(
+        title=translate("Direct debit mandate"),
+        rows=[
+            (translate("To"), creditor.legal_name),
+            (translate("For"), opened.facts.reference_number),
+            (translate("Creditor identifier"), mandate.creditor_id),
+            (translate("Mandate reference"), mandate.reference),
+            (translate("Account"), mandate.account_shown),
+            (translate("Given on"), render_day(mandate.signed_on, language.code)),
+        ],
+        table=None,
+        notes=[mandate.text],
+    )
+    return build_paper(opened.merchant.configuration.brand, creditor, language.code, body)
+
+
+async def _show_form(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, typed: Mapping[str, str],
+    faults: Mapping[str, str],
+) -> Response:  # fmt: skip
+    modality = get_requested_modality(request, opened)
+    context = site.build_claim_context(request, opened)
+    offer = await _find_offer(site, opened, modality)
+    if offer is None:
+        return site.redirect(context, "modality", modality_id=modality.modality_id)
+    language = site.pages.languages[context.language]
+    page = MandatePage(
+        modality=modality,
+        text=render_mandate_text(language, offer.settings),
+        offer=offer,
+        typed=typed,
+        faults=faults,
+    )
+    return site.render_page(context, page)
+
+
+async def _find_offer(
+    site: DebtorSite, opened: OpenedClaim, modality: Modality
+) -> MandateOffer | None:
+    """Return the mandate that can be given, or None."""
+    try:
+        async with site.resources.database.connection() as connection:
+            work = site.build_work(connection, opened.merchant, opened.session.session_id)
+            return await prepare_mandate(work, opened.facts.claim_id, modality.modality_id)
+    except InvalidState:
+        return None
+
+
+async def _find_mandate(
+    site: DebtorSite, opened: OpenedClaim, modality: Modality
+) -> Mandate | None:
+    """Return the plan's active mandate, or None."""
+    async with site.resources.database.connection() as connection:
+        work = site.build_work(connection, opened.merchant, opened.session.session_id)
+        mandates = await list_mandates(work, opened.facts.claim_id)
+    return next(
+        (
+            each for each in mandates
+            if each.modality_id == modality.modality_id and each.state is MandateState.ACTIVE
+        ),
+        None,
+    )  # fmt: skip
+
+
+PAGES: RoutedPages = {
+    "mandate": {"GET": get_mandate_page, "POST": give_mandate},
+    "mandate_pdf": {"GET": download_mandate},
+    "mandate_revoke": {"GET": redirect_to_mandate, "POST": revoke},
+}
