@@ -31,7 +31,7 @@ from dunwell.cases.rollout.preview import (
 from dunwell.cases.rollout.scenarios import switch_to_workflows
 from dunwell.cases.rollout.texts import edit_text
 from dunwell.cases.rollout.trials import send_trial, simulate, sms_costs, trial_messages
-from dunwell.cases.statements.matches import assign_transactions, match_transactions
+from dunwell.cases.statements.matches import assign_transactions, match_debits, match_transactions
 from dunwell.contact.escalation import end_claim, engine
 from dunwell.contact.escalation.contacts.outcomes import record_outcomes
 from dunwell.contact.escalation.reports import delivery_reports
@@ -133,7 +133,7 @@ _NO_ROW = {
         announce_transfer.announce_transfer,
         start_payment.start_payment,
         part_forms.save_part,
-        publish_workflow.publish_workflow,
+        publish_workflow.publish_workflow, match_debits.record_debits,
         edit_text.edit_text, refused_addresses.suppress_refused_addresses,
         assign_transactions.assign_transactions, match_transactions.book_matches,
     ),

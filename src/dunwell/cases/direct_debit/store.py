@@ -151,6 +151,12 @@ WHERE merchant_id = $1 AND end_to_end_id = $2
 """,
     columns=_COLLECTION_COLUMNS,
 )
+# Uses the unique key debit_collections_end_to_end.
+_LIST_END_TO_END_IDS = """
+SELECT end_to_end_id
+FROM debit_collections
+WHERE merchant_id = $1 AND end_to_end_id = ANY($2::text[])
+"""
 # Uses the primary key. The state is compared, so that nothing changes twice.
 _SAVE_PRENOTIFIED = """
 UPDATE debit_collections
@@ -281,6 +287,12 @@ async def find_collection(
 ) -> Collection | None:
     row = await tx.fetchrow(_FIND_COLLECTION, merchant_id, end_to_end_id)
     return None if row is None else build_collection(row)
+
+
+async def list_end_to_end_ids(tx: Connection, merchant_id: int, named: Ids[str]) -> set[str]:
+    """Return those of the end-to-end ids that are our debits'."""
+    rows = await tx.fetch(_LIST_END_TO_END_IDS, merchant_id, list(named))
+    return {row["end_to_end_id"] for row in rows}
 
 
 async def save_prenotified(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import structlog
 
@@ -24,6 +25,7 @@ from dunwell.cases.statements.formats.bank_file import MAX_FILE_BYTES, BankFile,
 from dunwell.cases.statements.formats.entry_keys import compute_entry_keys
 from dunwell.cases.statements.formats.invariants import find_broken_invariants
 from dunwell.cases.statements.formats.merge_details import complete_entry, merge_details
+from dunwell.cases.statements.formats.payment_status import PaymentStatusReport
 from dunwell.cases.statements.formats.statement import (
     BankEntry,
     BankStatement,
@@ -38,6 +40,7 @@ from dunwell.cases.statements.imported_file import (
     open_file,
     seal_file,
 )
+from dunwell.cases.statements.matches.match_debits import record_status_reports
 from dunwell.cases.statements.matches.match_transactions import match_new_transactions
 from dunwell.cases.statements.store import (
     ImportProgress,
@@ -271,11 +274,7 @@ class _FileImport:
         mapping = accounts[file.account].csv_mapping
         files = await asyncio.to_thread(parse_bank_file, file.name, content, mapping)
         self.problems += [str(each.refusal) for each in files if each.refusal is not None]
-        self.problems += [
-            f"{each.name}: reports about orders (pain.002) are read with the orders, not here."
-            for each in files
-            if each.status_reports
-        ]
+        await self._record_reports([one for each in files for one in each.status_reports])
         by_iban = {each.iban: each for each in accounts.values()}
         found = []
         for statement in _complete_statements(files):
@@ -291,6 +290,15 @@ class _FileImport:
             self.problems += [f"{statement.statement_id} is held: {one}" for one in broken]
             found.append(_StatementToImport(account, statement, " ".join(broken)[:1000] or None))
         return found if found or not self.problems else None
+
+    async def _record_reports(self, reports: Sequence[PaymentStatusReport]) -> None:
+        """Record the direct debits that the bank rejects."""
+        if not reports:
+            return
+        async with self.resources.database.transaction() as tx:
+            work = await self._open_work(tx)
+            today = work.now.astimezone(ZoneInfo(work.merchant.configuration.timezone)).date()
+            await record_status_reports(work, reports, today)
 
     async def _import_statement(self, each: _StatementToImport) -> None:
         statement, keys = each.statement, compute_entry_keys(each.statement)

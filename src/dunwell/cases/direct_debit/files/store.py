@@ -96,6 +96,8 @@ FROM debit_collections
 WHERE merchant_id = $1 AND file_id = $2
 ORDER BY collected_on, collection_id
 """
+# Uses the unique key debit_files_message and then the index debit_collections_file.
+_FIND_FILE_ID = "SELECT file_id FROM debit_files WHERE merchant_id = $1 AND message_id = $2"
 _PUT_INTO_FILE = """
 UPDATE debit_collections
 SET file_id = $3, changed_at = $4
@@ -205,6 +207,14 @@ async def list_file_collections(
 ) -> list[Collection]:
     rows = await tx.fetch(_LIST_COLLECTIONS, merchant_id, file_id)
     return [build_collection(row) for row in rows]
+
+
+async def list_message_collections(
+    tx: Connection, merchant_id: int, message_id: str
+) -> list[Collection]:
+    """Return the collections of the file with this message id; none if it is not ours."""
+    file_id = await tx.fetchval(_FIND_FILE_ID, merchant_id, message_id)
+    return [] if file_id is None else await list_file_collections(tx, merchant_id, file_id)
 
 
 async def put_into_file(

@@ -20,6 +20,7 @@ from dunwell.cases.payments.record_payment import NewPayment
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER
 from dunwell.cases.payments.reversals import MoneyChange, return_money
 from dunwell.cases.payments.store import StoredPayment, find_payment, insert_movement
+from dunwell.cases.statements.matches.match_debits import record_debits
 from dunwell.cases.statements.matches.store import (
     AwaitedPayout,
     BankMatch,
@@ -106,13 +107,20 @@ async def match_new_transactions(work: Work, account: str, *, limit: int = SET_S
     accounts = await list_accounts(work.tx, work.merchant_id)
     tolerance = accounts[account].tolerance_cents
     plan = _Plan(states={each.key: ("OPEN", 0) for each in new})
+    # Debits come first: they are known by their end-to-end ids, and book their own payments.
+    debits = {(each.entry_id, each.number): each for each in await record_debits(work, new)}
+    for key, match in debits.items():
+        is_return = match.rule == MatchRule.RETURN
+        plan.states[key] = ("RETURNED" if is_return else "MATCHED", match.amount_cents)
+    everything, new = new, [each for each in new if each.key not in debits]
     await _plan_payouts(work, plan, new)
     await _plan_returns(work, plan, [each for each in new if each.amount_cents < 0])
     arrived = [each for each in new if each.amount_cents > 0 and each.key not in plan.payouts]
     claims = await _plan_payments(work, plan, arrived, tolerance)
     # Another worker may have matched the same set.
     kept = await save_states(work.tx, work.merchant_id, plan.states)
-    transactions = [each for each in new if each.key in kept]
+    transactions = [each for each in everything if each.key in kept]
+    await record_matches(work, [each for key, each in debits.items() if key in kept])
     await book_matches(
         work, claims, [(each, plan.matches[each.key]) for each in transactions
                        if each.key in plan.matches],
@@ -126,7 +134,7 @@ async def match_new_transactions(work: Work, account: str, *, limit: int = SET_S
         work, "bankStatement.match", f"bankAccount:{account}",
         after={"seen": len(transactions), "matched": decided},
     )  # fmt: skip
-    return MatchedSet(len(new), decided)
+    return MatchedSet(len(everything), decided)
 
 
 async def _plan_payouts(work: Work, plan: _Plan, new: Sequence[BankTransaction]) -> None:
