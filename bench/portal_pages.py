@@ -123,6 +123,7 @@ def _list_others(known: Known) -> list[Page]:
         "payments": ("payments", {}),
         "payments of yesterday": ("payments", {"on": yesterday}),
         "payments of a day long ago": ("payments", {"on": "2001-01-01"}),
+        "movements that need review": ("payments_review", {}),
         "payment requests": ("payments", {"show": "requests"}),
         "messages": ("messages", {}),
         **{

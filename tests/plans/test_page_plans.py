@@ -31,7 +31,7 @@ NO_WHOLE_TABLES = "enable_seqscan = off"
 # The rows of a page, of its count and of the search for the end of both, for a list and for the
 # rows that belong to it.
 MAX_READ = 2_600
-# The start page counts ten kinds of items. A fifth of the claims changed at the same instant and
+# The start page counts eleven kinds of items. A fifth of the claims changed at the same instant and
 # are sorted. All claims are counted up to a thousand.
 MORE = {"start", "claims", "claims: by the greatest changed", "claims: of a rare status, by change"}
 # Index -> the page that needs it. The page uses the index with every plan.
@@ -50,6 +50,7 @@ INDEXES = {
     "disputes_open_list": "disputes",
     "installation_audit_subject": "people: what was done to one",
     "payments_list": "payments",
+    "payment_movements_review": "movements that need review",
     "payment_requests_list": "payment requests",
     "payment_modalities_list": "plans: all",
     "payment_modalities_requested": "plans",

@@ -54,7 +54,7 @@ _ORDINARY = {
     "dispute_preview", "dispute_assign", "dispute_right_person", "answer_texts",
     "answer_text_end", "audit_export", "bulk",
     "export", "job", "endpoint_test", "endpoint_on", "endpoint_replay", "delivery", "clock", "plan",
-    "plan_assign", "payment_request", "payment", "payment_refund", "settle",
+    "plan_assign", "payment_request", "payment", "payment_refund", "payments_review", "settle",
     "bank_account", "bank_entries", "bank_file", "bank_statement",
     "rules", "rules_default", "rule",
     "rules_try", "rules_publish", "rules_discard", "rules_version", "rules_file", "suppressions",

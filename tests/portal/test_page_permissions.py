@@ -55,7 +55,8 @@ _GROUPS = (
     (
         _ALL, _STAFF,
         ("dispute dispute_preview dispute_assign dispute_right_person plan plan_assign payment"
-        " payment_request answer_text_end bulk bank_account bank_entries bank_file bank_statement"),
+        " payment_request answer_text_end bulk bank_account bank_entries bank_file bank_statement"
+         " payments_review"),
     ),
     (_STAFF, _STAFF, "answer_texts claim_act payment_refund"),
     (_STAFF, _NONE, "payment_find"),
@@ -124,13 +125,6 @@ async def things(harness: Harness) -> Mapping[str, str]:
         data.claim_id,
     )
     credential = await a_credential(harness, "shop")
-    bank = StatementHarness(harness)
-    await bank.save()
-    file = await bank.load(build_file(build_credit("1.00", "Many thanks")))
-    [statement] = await harness.rows(
-        "SELECT statement_hash, entry_id FROM bank_statements"
-        " JOIN bank_entries USING (merchant_id, account, statement_hash) WHERE merchant_id = $1"
-    )
     return {
         "merchant_id": str(harness.merchant.merchant_id), "claim_id": str(data.claim_id),
         "plan_claim_id": str(data.plan_claim_id), "plan_id": str(data.plan_id),
@@ -140,11 +134,32 @@ async def things(harness: Harness) -> Mapping[str, str]:
         "endpoint_id": str(logged.new.endpoint_id), "event_id": str(logged.ids[1]),
         "payment_id": str(paid.payment.payment_id), "request_id": str(request_id),
         "channel": "EMAIL", "digest": digest["address_digest"].hex(), "section": "creditor",
-        "account": "main", "entry_id": str(statement["entry_id"]), "number": "1",
-        "share": f"{data.claim_id}:100", "bank_file_id": str(file.file_id),
-        "statement": statement["statement_hash"].hex(),
         "act": "payment", "client_id": credential.client_id, "step_id": "2", "form": "yaml",
         **await _edit_workflow(harness), **await _submit_forms(harness),
+        **await _move_money(harness, data.claim_id),
+    }  # fmt: skip
+
+
+async def _move_money(harness: Harness, claim_id: int) -> Mapping[str, str]:
+    """Add a movement that needs review, and a bank statement with an open entry."""
+    bank = StatementHarness(harness)
+    await bank.save()
+    file = await bank.load(build_file(build_credit("1.00", "Many thanks")))
+    [movement] = await harness.rows(
+        "INSERT INTO payment_movements (merchant_id, record_id, provider, movement_id, kind,"
+        " claim_id, amount_cents, currency, booked_cents, moved_at, recorded_at, review_reason)"
+        " VALUES ($1, gen_random_uuid(), 'sandbox', 'm-1', 'PAID', $2, 100, 'CHF', 0, $3, $3,"
+        " 'OTHER_CURRENCY') RETURNING record_id",
+        claim_id, harness.clock.now(),
+    )  # fmt: skip
+    [statement] = await harness.rows(
+        "SELECT statement_hash, entry_id FROM bank_statements"
+        " JOIN bank_entries USING (merchant_id, account, statement_hash) WHERE merchant_id = $1"
+    )
+    return {
+        "movement": str(movement["record_id"]), "account": "main",
+        "entry_id": str(statement["entry_id"]), "number": "1", "share": f"{claim_id}:100",
+        "bank_file_id": str(file.file_id), "statement": statement["statement_hash"].hex(),
     }  # fmt: skip
 
 

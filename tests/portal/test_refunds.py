@@ -192,3 +192,25 @@ async def test_a_payment_made_elsewhere_offers_no_refund(
     assert "Refund payment" not in page.text
     answer = await clerk.follow(await clerk.get(f"/payments/{row['payment_id']}/refund"))
     assert "was not made through a payment provider" in re.sub(r"\s+", " ", answer.text)
+
+
+async def test_a_movement_that_needs_review_is_marked_as_reviewed_once(
+    clerk: Clerk, payments: PaymentHarness
+) -> None:
+    started = await payments.start()
+    payments.pays(10240, "CHF", "psp-9")
+    await payments.settle(started.request_id)
+    assert "need review" in (await clerk.get("")).text
+    page = await clerk.get("/payments/review")
+    assert "psp-9" in page.text
+    assert "another currency than the claim" in page.text
+    form = read_fields(page.text)
+    for _ in range(2):
+        done = await clerk.follow(await clerk.post("/payments/review", form))
+        assert "Marked as reviewed." in done.text
+    assert "psp-9" not in done.text
+    audited = await payments.harness.rows(
+        "SELECT action FROM audit_log WHERE merchant_id = $1 AND action = 'payment.reviewMovement'"
+    )
+    assert len(audited) == 1
+    assert "Movements of money that need review" not in (await clerk.get("")).text

@@ -24,7 +24,7 @@ from dunwell.interfaces.portal.jobs import routes as jobs
 from dunwell.interfaces.portal.jobs import routes_bulk
 from dunwell.interfaces.portal.modalities import routes as plans
 from dunwell.interfaces.portal.payments import routes as payments
-from dunwell.interfaces.portal.payments import routes_refund
+from dunwell.interfaces.portal.payments import routes_refund, routes_review
 from dunwell.interfaces.portal.render.addresses import PATHS, ROOT, build_address
 from dunwell.interfaces.portal.render.pages import PortalPages
 from dunwell.interfaces.portal.rules import routes as rules
@@ -105,7 +105,7 @@ _ROUTE_MODULES = (
     routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_users,
     start, routes_list, routes_claim, routes_acts, disputes, evidence, plans,
     delivery_providers, communications, jobs, routes_bulk, audit, webhooks, payments,
-    routes_refund, routes_accounts, routes_entries,
+    routes_refund, routes_review, routes_accounts, routes_entries,
     suppressions, rules, routes_rule, routes_try, rules_publish, workflows, routes_editor,
     routes_publish, routes_history, texts, routes_preview, setup, setup_file,
     routes_section, routes_access, routes_clock,

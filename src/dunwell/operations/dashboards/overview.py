@@ -19,6 +19,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.list_disputes import DISPUTES, OPEN_DISPUTES, build_overdue_filter
 from dunwell.cases.modalities.list_modalities import MODALITIES, ModalityFilter
 from dunwell.cases.modalities.modality import ModalityState
+from dunwell.cases.payments.list_movements import MOVEMENTS, MovementFilter
 from dunwell.cases.payments.list_payments import PAYMENT_REQUESTS, PaymentRequestFilter
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.replies.store import count_unread_replies
@@ -164,6 +165,8 @@ class AttentionKind(StrEnum):
     UNSEEN_REPLIES = "UNSEEN_REPLIES"
     # Bank transfers reported by debtors.
     PENDING_PAYMENTS = "PENDING_PAYMENTS"
+    # Movements of money that staff has to look at.
+    MOVEMENTS_TO_REVIEW = "MOVEMENTS_TO_REVIEW"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +209,7 @@ def _get_lists(
             PAYMENT_REQUESTS,
             PaymentRequestFilter(PaymentRequestState.PENDING),
         ),
+        AttentionKind.MOVEMENTS_TO_REVIEW: (MOVEMENTS, MovementFilter(needs_review=True)),
     }
 
 

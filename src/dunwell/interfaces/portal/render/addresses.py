@@ -110,6 +110,7 @@ PATHS: Mapping[str, str] = {
     "plan_assign": f"{_CLAIM}/plans/{{plan_id}}/assignee",
     "payments": f"{_MERCHANT}/payments",
     "payment_find": f"{_MERCHANT}/payments/record",
+    "payments_review": f"{_MERCHANT}/payments/review",
     "payment_request": f"{_MERCHANT}/payments/requests/{{request_id}}",
     "payment": f"{_MERCHANT}/payments/{{payment_id}}",
     "bank": f"{_MERCHANT}/bank",

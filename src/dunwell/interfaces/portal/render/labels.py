@@ -119,6 +119,23 @@ MOVEMENT_KINDS: ColoredLabels = {
     "CHARGEBACK_REVERSED": (LazyText("Chargeback reversed, money is back"), "good"),
     "REVERSED": (LazyText("Reversed by us"), "warn"),
 }
+REVIEW_REASONS: Labels = {
+    "OTHER_CURRENCY": LazyText(
+        "The money is in another currency than the claim. It was not booked. Refund it at the "
+        "provider, or exchange it and record the payment."
+    ),
+    "OTHER_AMOUNT": LazyText(
+        "You recorded the same payment with another amount, so this one was not booked. Check "
+        "which amount is right."
+    ),
+    "NOTHING_TO_RETURN": LazyText(
+        "More money was returned than is left of the payment. Check the payment at the provider."
+    ),
+    "CLAIM_ENDED": LazyText(
+        "It changed the balance of a claim that is archived or withdrawn. The claim stays closed. "
+        "Decide whether you collect the amount again."
+    ),
+}
 REFUND_STATES: ColoredLabels = {
     "CREATED": (LazyText("being sent to the provider"), "info"),
     "ACCEPTED": (LazyText("accepted by the provider"), "info"),
@@ -382,6 +399,7 @@ def translate_labels(language: Language) -> dict[str, dict[str, object]]:
         "PAYMENT_REQUESTS": PAYMENT_REQUESTS,
         "PAYMENT_PROVIDERS": PAYMENT_PROVIDERS,
         "MOVEMENT_KINDS": MOVEMENT_KINDS,
+        "REVIEW_REASONS": REVIEW_REASONS,
         "REFUND_STATES": REFUND_STATES,
         "REFUND_EFFECTS": REFUND_EFFECTS,
         "MATCH_RULES": MATCH_RULES,
