@@ -360,6 +360,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "cases/payments/requests/request_states.py EXPIRES_AFTER": (
         ("tests/domain/test_payment_requests.py::test_an_open_request_expires_after_exactly_a_day"),
     ),
+    "cases/payments/requests/request_states.py OPEN_CHECKED_FOR": (
+        (
+            "tests/domain/test_payment_requests.py"
+            "::test_a_checkout_that_its_provider_leaves_open_is_checked_for_thirty_days"
+        ),
+    ),
     "cases/payments/requests/request_states.py CHECK_DELAYS": (
         (
             "tests/domain/test_check_schedule.py"

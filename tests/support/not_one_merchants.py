@@ -458,7 +458,7 @@ QUIET = _name({
         occasions_store._SAVE_MANY,
         payments_store._LOAD_SURPLUS, payments_store._LIST_REQUEST_MOVEMENTS,
         payments_store._LIST_PAYMENT_MOVEMENTS, payments_store._LIST_STATEMENT_RETURNS,
-        refunds_store._FIND_BY_PROVIDER_ID,
+        refunds_store._FIND_BY_PROVIDER_ID, requests_store._LIST_EXPIRED_OPEN,
         sandbox_store._FIND_REFUND, sandbox_store._LOCK_PAID, sandbox_store._SAVE_RETURN,
         operations_sandbox_store._MOVE_CLOCK,
         drafts_store._INSERT,

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.cases.payments.provider import (
+    CheckoutCancellation,
     CheckoutState,
     CheckoutStatus,
     PaymentProviderUnavailable,
@@ -143,6 +144,23 @@ async def test_a_checkout_that_was_cancelled_is_followed_by_a_new_one(
     assert second.request_id != first.request_id
     assert await payments.states() == ["CANCELLED", "OPEN"]
     assert await payments.events() == ["PAYMENT_IN_PROGRESS"] * 2
+
+
+async def test_an_expired_checkout_that_is_still_open_is_cancelled_before_the_next(
+    payments: PaymentHarness, clock: MovableClock
+) -> None:
+    """Otherwise the debtor could pay both."""
+    first = await payments.start()
+    clock.advance(timedelta(hours=24))
+    await payments.sweep()
+    assert await payments.states() == ["EXPIRED"]
+    payments.provider.cancellation = CheckoutCancellation.CANCELLED
+    await payments.start()
+    assert payments.provider.cancelled == [f"ref-{first.request_id}"]
+    # It is closed, and not cancelled again.
+    await payments.start()
+    assert len(payments.provider.cancelled) == 1
+    assert await payments.states() == ["EXPIRED", "OPEN"]
 
 
 async def test_no_payment_can_start_while_another_is_pending(payments: PaymentHarness) -> None:

@@ -35,6 +35,7 @@ from dunwell.cases.payments.requests.store import (
     find_request,
     insert_request,
     lift_request_hold,
+    list_expired_open_requests,
     list_live_requests,
     lock_request,
     save_request_state,
@@ -195,13 +196,18 @@ def is_same_payment(request: StoredPaymentRequest, attempt: PaymentAttempt) -> b
 
 
 async def list_open_requests_elsewhere(attempt: PaymentAttempt) -> list[StoredPaymentRequest]:
-    """Return the claim's requests whose checkout is open at another provider."""
+    """Return the claim's requests whose checkout is open at another provider, and expired ones
+    whose checkout may be open at any provider."""
     async with attempt.resources.database.connection() as connection:
         live = await list_live_requests(connection, attempt.merchant_id, attempt.claim_id)
-    return [
+        expired = await list_expired_open_requests(
+            connection, attempt.merchant_id, attempt.claim_id
+        )
+    elsewhere = [
         each for each in live
         if each.state is PaymentRequestState.OPEN and each.provider != attempt.provider.name
     ]  # fmt: skip
+    return [*elsewhere, *expired]
 
 
 async def replace_open_request(attempt: PaymentAttempt, request: StoredPaymentRequest) -> None:

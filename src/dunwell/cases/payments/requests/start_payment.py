@@ -107,7 +107,7 @@ async def start_payment(
 
 
 async def _cancel_checkouts_elsewhere(attempt: PaymentAttempt) -> None:
-    """Cancel the claim's open checkouts at other providers where they allow it, so that the debtor
+    """Cancel the claim's other open checkouts where their providers allow it, so that the debtor
     does not pay twice. Where they do not, the periodic check finds what is paid there, and the
     claim shows a surplus."""
     for each in await list_open_requests_elsewhere(attempt):

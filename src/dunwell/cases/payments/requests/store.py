@@ -63,6 +63,18 @@ ORDER BY created_at, request_id
 """,
     columns=_COLUMNS,
 )
+# An expired request is checked as long as its provider leaves the checkout open. Uses the index
+# payment_requests_claim.
+_LIST_EXPIRED_OPEN = compose(
+    """
+SELECT {columns}
+FROM payment_requests
+WHERE merchant_id = $1 AND claim_id = $2 AND state = 'EXPIRED' AND next_check_at IS NOT NULL
+ORDER BY created_at DESC
+LIMIT 3
+""",
+    columns=_COLUMNS,
+)
 # It covers all merchants, because a notification does not name the merchant. Uses the unique key
 # (provider, provider_reference) and the index provider_ids_by_id.
 _LIST_BY_PROVIDER_IDS = """
@@ -157,6 +169,14 @@ async def list_live_requests(
     tx: Connection, merchant_id: int, claim_id: int
 ) -> Sequence[StoredPaymentRequest]:
     return [_build_request(row) for row in await tx.fetch(_LIST_LIVE, merchant_id, claim_id)]
+
+
+async def list_expired_open_requests(
+    tx: Connection, merchant_id: int, claim_id: int
+) -> Sequence[StoredPaymentRequest]:
+    """Return the claim's newest expired requests whose checkout may still be open."""
+    rows = await tx.fetch(_LIST_EXPIRED_OPEN, merchant_id, claim_id)
+    return [_build_request(row) for row in rows]
 
 
 async def list_requests_of_provider_ids(
