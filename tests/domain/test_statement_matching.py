@@ -88,6 +88,11 @@ def test_a_damaged_reference_is_booked_and_the_damage_is_shown(line: str) -> Non
     assert f'for "{_NUMBER}"' in found.explanation
 
 
+def test_a_long_word_is_no_part_of_a_broken_reference() -> None:
+    written = list_written_references([], ["Rechnung 2026 0001"])
+    assert {"20260001", "2026", "0001"} == written.normal.keys()
+
+
 def test_a_damaged_reference_with_more_than_is_owed_is_only_proposed() -> None:
     found = _decide(_money(10241, "inv 2026 000123"), _claim())
     assert found.match is None

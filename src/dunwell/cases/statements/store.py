@@ -60,16 +60,16 @@ SET iban = excluded.iban, holder = excluded.holder, csv_mapping = excluded.csv_m
     tolerance_cents = excluded.tolerance_cents, connection = excluded.connection,
     folder = excluded.folder
 """
-# The accounts of all merchants whose statements are fetched. Uses bank_accounts_connection.
+# The accounts of all merchants whose statements are fetched. This statement and the next read the
+# whole table, which has a few rows for each merchant.
 _LIST_FETCHED = """
 SELECT merchant_id, account, connection, folder
 FROM bank_accounts
 WHERE connection IS NOT NULL
 ORDER BY merchant_id, account
 """
-# Reads the whole table, which has a few rows for each merchant.
 _LIST_MERCHANTS = "SELECT DISTINCT merchant_id FROM bank_accounts ORDER BY merchant_id"
-# Uses bank_files_name.
+# Uses bank_files_list.
 _LIST_KNOWN_NAMES = """
 SELECT name, size_bytes
 FROM bank_files

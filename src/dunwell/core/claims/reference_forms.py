@@ -14,6 +14,7 @@ _DIGIT = re.compile(r"\d")
 _AROUND = ".,;:!?()[]{}\"'*#"
 # A reference may be broken into at most this many words.
 _MAX_WORDS = 5
+_MAX_PREFIX = 7
 _MAX_LENGTH = 40
 _MAX_CANDIDATES = 80
 # Fewer digits alone, or fewer characters, are as likely a customer number, a date or an amount.
@@ -86,8 +87,12 @@ def _list_runs(words: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
             if found and after:
                 parts = (each.strip(_AROUND) for each in (before, after))
                 yield from ((each, normalize_reference(each)) for each in parts)
+    # A long word without a digit is no part of a broken reference.
+    breaks = [len(form) > _MAX_PREFIX and _DIGIT.search(word) is None for word, form in words]
     for length in range(2, _MAX_WORDS + 1):
         for start in range(len(words) - length + 1):
+            if any(breaks[start : start + length]):
+                continue
             run = words[start : start + length]
             yield " ".join([word for word, _ in run]), "".join([form for _, form in run])
 

@@ -3,6 +3,3 @@
 ALTER TABLE bank_accounts
     ADD COLUMN connection text,
     ADD COLUMN folder text NOT NULL DEFAULT '';
-CREATE INDEX bank_accounts_connection ON bank_accounts (connection) WHERE connection IS NOT NULL;
--- A file that is still on the server is not fetched again.
-CREATE INDEX bank_files_name ON bank_files (merchant_id, account, name);
