@@ -93,6 +93,8 @@ WITHOUT_A_PAGE = {
     "/q/{token}/send",
     "/claim/pay/code.png",
     "/claim/modality/{modality_id}/pdf",
+    "/claim/modality/{modality_id}/mandate/pdf",
+    "/claim/modality/{modality_id}/mandate/revoke",
     "/claim/modality/{modality_id}/email",
     "/claim/receipt/{request_id}/pdf",
     "/claim/receipt/{request_id}/email",

@@ -52,10 +52,10 @@ WITHOUT_ACTION = {
     "options", "options-none", "preferences", "preferences-changed", "preferences-no-way-left",
     "preferences-sure", "dispute-late", "dispute-unsent", "others", "others-none", "plan-late",
     "stale", "timed-out", "too-large", "transfer-sent",
-    "transfer-too-often",
+    "transfer-too-often", "mandate-given",
 }  # fmt: skip
 # Long forms with many faults or with a saved draft. Their summary is in view at the top.
-LONG = {"dispute-faults", "dispute-kept", "dispute-refused", "plan-errors"}
+LONG = {"dispute-faults", "dispute-kept", "dispute-refused", "mandate-errors", "plan-errors"}
 
 
 async def list_faults(visit: Visit, html_checker: HtmlChecker, name: str) -> list[str]:
