@@ -3,8 +3,8 @@
 `make demo ONCE=1` ends after the last claim. The demo starts Dunwell, applies
 examples/demo-merchant.yaml, creates the claims of examples/claims.json through the public API and
 advances the sandbox clock day by day. Debtors are contacted by e-mail, SMS and letter; one pays on
-the page and one by bank transfer. If something that should happen does not, the demo names it and
-exits with status 1.
+the page and one by bank transfer, which a bank statement reports. If something that should happen
+does not, the demo names it and exits with status 1.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from examples.bank_statement import import_transfer
 from examples.debtor import pay_on_page
 from examples.installation import (
     EXAMPLES,
@@ -195,19 +196,17 @@ class DemoRunner:
             await pay_on_page(self._find_link(PAYS_ON_PAGE), reference)
             await self._wait_for(self._progress.was_paid_on_page, "the webhooks of the payment")
         if self._was_contacted(PAYS_BY_TRANSFER, 2) and not self._progress.is_transferred:
-            await self._record_payment()
+            await self._import_transfer()
 
-    async def _record_payment(self) -> None:
-        """Record a bank transfer, as the merchant's bookkeeping would. It raises no event."""
+    async def _import_transfer(self) -> None:
+        """Import a bank statement with a transfer, which is matched by its reference. It raises no
+        event."""
         claim_id = self._progress.claim_id(PAYS_BY_TRANSFER)
         claim = await self._client.get_claim(claim_id)
-        amount = int(claim["outstanding"])
-        payment = {
-            "amount": amount, "currency": claim["currency"], "transactionId": f"bank-{claim_id}",
-        }  # fmt: skip
-        await self._client.record_payment(claim_id, payment)
+        amount, reference = int(claim["outstanding"]), claim["referenceNumber"]
+        await asyncio.to_thread(import_transfer, self._installation, reference, amount, claim_id)
         self._progress.is_transferred = True
-        words = f"{claim['referenceNumber']}  {render_money(amount)} recorded, by bank transfer"
+        words = f"{reference}  {render_money(amount)} found in a bank statement"
         print_line(f"{'':<14}{'payment':<11}{words}")
 
     def _was_contacted(self, reference: str, times: int) -> bool:

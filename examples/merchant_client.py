@@ -56,9 +56,6 @@ class MerchantClient:
     async def get_claim(self, claim_id: int) -> dict[str, Any]:
         return dict(await self._ask("GET", f"/claims/{claim_id}"))
 
-    async def record_payment(self, claim_id: int, payment: dict[str, Any]) -> dict[str, Any]:
-        return dict(await self._ask("POST", f"/claims/{claim_id}/payments", json=payment))
-
     async def dispute(self, claim_id: int, dispute: dict[str, Any]) -> dict[str, Any]:
         return dict(await self._ask("POST", f"/claims/{claim_id}/disputes", json=dispute))
 
