@@ -25,6 +25,8 @@ _PAYMENT = {"amount": "40,50", "on": "2026-03-01", "number": "7"}
 _CARRIED = {
     "settings_changes.html": {"text"},
     "payment_refund.html": {"amount", "effect", "reason"},
+    "payment.html": {"surplus_cents"},
+    "payments.html": {"from", "surplus_cents"},
     "payments_review.html": {"movement"},
 }
 _FORM = re.compile(r"<form[^>]*method=\"post\".*?</form>", re.DOTALL)

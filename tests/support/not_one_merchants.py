@@ -28,6 +28,7 @@ from dunwell.cases.payments.refunds import store as refunds_store
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import store as rollout_store
 from dunwell.cases.statements import store as statements_store
+from dunwell.cases.statements.listing import store as listing_store
 from dunwell.cases.statements.matches import store as matches_store
 from dunwell.contact.escalation import store as escalation_store
 from dunwell.contact.escalation.contacts import store as contacts_store
@@ -456,6 +457,7 @@ QUIET = _name({
         create_claims._CREATE, merchants_store._ROTATE,
         guards_store._FREE_DAYS, guards_store._LOAD_COUNTED,
         occasions_store._SAVE_MANY,
+        listing_store._LIST_LINES,
         payments_store._LOAD_SURPLUS, payments_store._LIST_REQUEST_MOVEMENTS,
         payments_store._LIST_PAYMENT_MOVEMENTS, payments_store._LIST_STATEMENT_RETURNS,
         refunds_store._FIND_BY_PROVIDER_ID, requests_store._LIST_EXPIRED_OPEN,
