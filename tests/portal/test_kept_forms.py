@@ -28,6 +28,8 @@ _CARRIED = {
     "payment.html": {"surplus_cents"},
     "payments.html": {"from", "surplus_cents"},
     "payments_review.html": {"movement"},
+    "bank_entries.html": {"left_cents", "match", "share"},
+    "bank_statement.html": {"match"},
 }
 _FORM = re.compile(r"<form[^>]*method=\"post\".*?</form>", re.DOTALL)
 _BANNER = "are back in this form"
