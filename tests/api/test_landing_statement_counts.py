@@ -24,6 +24,11 @@ _IN_TWO = {
     "/claim/documents/{attachment_id}",
 }  # fmt: skip
 
+# These read the plan, its mandate and its collections, but no page of a list.
+_IN_MORE = {
+    "/claim/modality/{modality_id}/mandate", "/claim/modality/{modality_id}/mandate/pdf",
+}  # fmt: skip
+
 
 async def test_the_number_of_statements_does_not_depend_on_the_rows(
     resources: Resources, clock: MovableClock
@@ -40,8 +45,8 @@ async def test_the_number_of_statements_does_not_depend_on_the_rows(
         many = await _count(full_claim, visitor, statements)
 
     assert few == many
-    assert {address for address, count in few.items() if count > 1} == _IN_TWO
-    assert max(few.values()) == 2
+    assert {address for address, count in few.items() if count > 1} == _IN_TWO | _IN_MORE
+    assert max(count for address, count in few.items() if address not in _IN_MORE) == 2
 
 
 async def _count(

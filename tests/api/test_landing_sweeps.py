@@ -14,8 +14,10 @@ from tests.support.digests import digest_tables, find_changed
 from tests.support.full_claim import FullClaim, Texts, a_full_claim, use_name_as_text
 from tests.support.one_claim import ROUTES
 
-# Pages that only redirect.
+# Pages that only redirect, and those of a mandate, which this claim does not have.
 _LEADING = {
+    "/claim/modality/{modality_id}/mandate/pdf",
+    "/claim/modality/{modality_id}/mandate/revoke",
     "/q/{token}/send",
     "/q/{token}/code",
     "/claim/modality/{modality_id}/email",

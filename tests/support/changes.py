@@ -161,5 +161,6 @@ UNCHANGED = {
     "replaceAttachment": _FILES,
     "deleteAttachment": _FILES,
     "startAssignment": "assigns as assignToWorkflow does, or changes nothing",
+    "refundPayment": "orders a refund; only the provider's movement changes the balance",
     "assignToScenario": "assigns as assignToWorkflow does, before the switch",
 }

@@ -19,7 +19,7 @@ from dunwell.platform.database.lists import list_page
 from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import InvalidState, NotFound
 
-# Uses the unique key of record_id, and the primary key of claims.
+# Uses payment_movements_merchant_id_record_id_key, and the primary key of claims.
 _LOAD = compose(
     """
 SELECT {columns}, c.reference_number
@@ -102,7 +102,7 @@ _REFUNDS: ListedTable[NoFilter, UUID, StoredRefund] = ListedTable(
     table="payment_refunds",
     key="refund_id",
     key_type="uuid",
-    index="payment_refunds_claim",
+    index="payment_refunds_list",
     filter=NoFilter,
     load=load_refunds,
 )

@@ -28,6 +28,7 @@ CREATE TABLE payment_refunds (
     FOREIGN KEY (merchant_id, payment_id) REFERENCES payments,
     FOREIGN KEY (merchant_id, request_id) REFERENCES payment_requests
 );
+CREATE INDEX payment_refunds_list ON payment_refunds (merchant_id, written_by, refund_id);
 CREATE INDEX payment_refunds_claim ON payment_refunds (merchant_id, claim_id, created_at);
 CREATE UNIQUE INDEX payment_refunds_provider
     ON payment_refunds (merchant_id, provider, provider_refund_id)
