@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.cases.payments.list_movements import review_movement
 from dunwell.cases.payments.provider import CheckoutCancellation, MoneyMovement, MovementKind
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.reversals import reverse_payment
@@ -272,3 +273,21 @@ async def test_a_checkout_that_stays_open_is_checked_until_a_late_transfer_arriv
     assert await payments.sweep() == 1
     assert await payments.settle(request_id) is PaymentRequestState.COMPLETED
     assert await _read_balance(payments) == (Status.COLLECTED, 0, 0)
+
+
+async def test_a_payment_in_another_currency_ends_its_request_once_it_was_reviewed(
+    payments: PaymentHarness,
+) -> None:
+    started = await payments.start()
+    payments.pays(10240, "USD")
+    assert await payments.settle(started.request_id) is PaymentRequestState.PENDING
+    [row] = await payments.harness.rows(
+        "SELECT record_id FROM payment_movements WHERE merchant_id = $1"
+    )
+    async with payments.harness.work() as work:
+        await review_movement(work, row["record_id"])
+    assert await payments.sweep() == 1
+    assert await payments.states() == ["COMPLETED"]
+    assert await payments.count("payments") == 0
+    # The debtor can pay what is owed.
+    assert (await payments.start()).request_id != started.request_id

@@ -67,7 +67,12 @@ async def book_movements(settlement: RequestSettlement, listed: Sequence[MoneyMo
         if key not in stored and movement.amount_cents > 0:
             stored.add(key)
             known.append(await _book(settlement, movement, known))
-    return any(each.kind == MovementKind.PAID and each.booked_cents > 0 for each in known)
+    # What could not be booked ends the request once staff has reviewed it, so that the debtor can
+    # pay the rest.
+    return any(
+        each.kind == MovementKind.PAID and (each.booked_cents > 0 or each.reviewed_at is not None)
+        for each in known
+    )
 
 
 async def _book(

@@ -11,6 +11,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.movements import PaymentMovement
 from dunwell.cases.payments.refunds.store import StoredRefund, load_refunds
+from dunwell.cases.payments.requests.store import make_requests_due
 from dunwell.cases.payments.store import build_movement
 from dunwell.core.claims.access import check_claim_exists
 from dunwell.platform.database.database import Connection, snapshot
@@ -163,4 +164,8 @@ async def review_movement(work: Work, record_id: UUID) -> ListedMovement:
             before={"reviewedAt": None}, after={"reviewedAt": work.now.isoformat()},
             movementId=str(record_id), kind=movement.kind, reason=movement.review_reason,
         )  # fmt: skip
+        if movement.request_id is not None:
+            # Its payment request can end now.
+            requests = [(work.merchant_id, movement.request_id)]
+            await make_requests_due(work.tx, requests, work.real_now)
     return listed
