@@ -123,6 +123,8 @@ SELECT m AS merchant_id, {id} AS payment_id, claim_id,
        CASE WHEN n % 100 = 99 THEN 'cash' WHEN n % 5 < 3 THEN 'sandbox' ELSE 'bank' END
        AS provider_name, paid_at, paid_at AS recorded_at,
        CASE WHEN s < 40 THEN paid_at END AS reversed_at,
+       CASE WHEN s >= 40 THEN 0 WHEN status = 'COLLECTED' THEN 1000 + n * 37 % 90000 ELSE 500 END
+       AS returned_cents,
        {first}::bigint + (n + 28800) / 1000 AS written_by
 FROM crowd, LATERAL (SELECT at + interval '10 days' AS paid_at) known
 WHERE n + 28800 <= {rows} AND (status = 'COLLECTED' OR status = 'IN_PROCESS' AND s % 10 = 0)
@@ -132,8 +134,8 @@ SELECT merchant_id, claim_id, payment_id, claim_id * 2 AS item_id, amount_cents
 FROM payments WHERE reversed_at IS NULL
 
 -- payment_requests
-SELECT m AS merchant_id, {id} AS request_id, claim_id, 'sandbox' AS provider, 1000 AS amount_cents,
-       'EUR' AS currency, 'RE-' || n AS reference,
+SELECT m AS merchant_id, {id} AS request_id, claim_id, 'sandbox' AS provider,
+       'sandbox' AS provider_name, 1000 AS amount_cents, 'EUR' AS currency, 'RE-' || n AS reference,
        CASE WHEN s < 40 AND status = 'IN_PROCESS' THEN 'PENDING'
             WHEN s < 200 THEN 'FAILED' WHEN s < 900 THEN 'EXPIRED' ELSE 'COMPLETED' END AS state,
        at AS created_at, at AS settled_at, tx AS written_by

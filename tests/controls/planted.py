@@ -69,8 +69,8 @@ FAULTS = (
     ),
     Fault(
         12, "a movement is booked again", "cases/payments/book_movements.py",
-        "        if (movement.movement_id, movement.kind) not in stored:\n",
-        "        if movement is not None:\n",
+        "        if key not in stored and movement.amount_cents > 0:\n",
+        "        if movement.amount_cents > 0:\n",
         ["tests/usecases/test_book_movements.py"],
     ),
     Fault(

@@ -153,7 +153,7 @@ async def test_doctor_reports_a_missing_pooler_option(
     name = _words_of_doctor(CommandLine(settings.data_dir, pooler.unnamed))
     assert "FAULT pooler" in name
     assert "add pooler=transaction to DUNWELL_DATABASE_URL" in name
-    assert "mode" in _words_of_doctor(CommandLine(settings.data_dir, pooler.url))
+    assert "ok    pooler" in _words_of_doctor(CommandLine(settings.data_dir, pooler.url))
     direct = EmbeddedPostgres(postgres.folder, postgres.binaries).url
     superfluous = CommandLine(settings.data_dir, f"{direct}&pooler=transaction")
     assert "Remove pooler=transaction from" in _words_of_doctor(superfluous)
