@@ -74,7 +74,7 @@ async def test_a_server_that_refuses_the_folder_for_manifest_copies_is_a_fault(s
     found = await check_print_provider("post", sshd.provider(), sshd.secrets)
     words = "but no copies of manifests in its folder released"
     assert read(found) == ("FAULT", f"accepts letters in {sshd.letter_folder}, {words}")
-    assert "the right to create that folder" in (found.remedy or "")
+    assert "permission to create that folder" in (found.remedy or "")
     copies.mkdir()
     assert (await check_print_provider("post", sshd.provider(), sshd.secrets)).mark == "ok"
     assert list_files(copies) == []
