@@ -101,9 +101,10 @@ async def _suggest(
             transaction.left_cents, transaction.currency, written, transaction.end_to_end_id
         ),
         MatchCandidates(
-            by_reference=[claims[each] for each in named if each in claims],
+            # In a fixed order, so that a clerk who reloads the page sees the same one first.
+            by_reference=[claims[each] for each in sorted(named) if each in claims],
             by_payer=[claims[each] for each in paid if each in claims],
-            of_customer=list(others.values()),
+            of_customer=[others[each] for each in sorted(others)],
         ),
         tolerance,
     )
