@@ -34,7 +34,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
         ),
         *(
             Line(
-                work=f"engine: the first claims of a backlog of {size:,}", unit="core/claims/s",
+                work=f"engine: the first claims of a backlog of {size:,}", unit="claims/s",
                 ours=reached, beside=f"a backlog of {_FEW:,}", reference=backlog_few,
             )
             for size, reached in ((scale.rows(_SOME), backlog_some), (many, backlog_many))

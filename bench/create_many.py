@@ -30,7 +30,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
     )
     return [
         Line(
-            work=f"create claims, 500 a request, 4 connections, {name}", unit="core/claims/s",
+            work=f"create claims, 500 a request, 4 connections, {name}", unit="claims/s",
             ours=ours, beside="COPY of the same rows, 4 connections", reference=copy,
             at_least=0.60,
         )

@@ -45,7 +45,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 def _compare(ours: list[Run], reference: list[Run], name: str, goal: float | None) -> list[Line]:
     return [
         Line(
-            work=f"create claims, 1 a request, {name}", unit="core/claims/s",
+            work=f"create claims, 1 a request, {name}", unit="claims/s",
             ours=[run.rate for run in ours], beside=_REFERENCE,
             reference=[run.rate for run in reference], at_least=goal,
         ),

@@ -43,18 +43,18 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
     )
     return [
         Line(
-            work="engine: due contacts decided and planned", unit="core/claims/s", ours=messages,
+            work="engine: due contacts decided and planned", unit="claims/s", ours=messages,
             beside="pgqueuer, no-op jobs, batches of 500", reference=pgqueuer,
             reference_unit="operations/jobs/s", at_least=0.6,
         ),
         Line(
             work="engine: fees added with an event for a webhook each, and waits begun",
-            unit="core/claims/s", ours=with_events,
+            unit="claims/s", ours=with_events,
             beside="pgqueuer, no-op jobs, batches of 500", reference=pgqueuer,
             reference_unit="operations/jobs/s", at_least=0.6,
         ),
         Line(
-            work="engine: due contacts decided and planned", unit="core/claims/s", ours=messages,
+            work="engine: due contacts decided and planned", unit="claims/s", ours=messages,
             beside="procrastinate, no-op jobs", reference=procrastinate,
             reference_unit="operations/jobs/s",
         ),
@@ -71,7 +71,7 @@ async def _compare_celery(ground: Ground, ours: list[float], scale: Scale) -> li
         reference = [await drain_celery(url, count) for _ in range(scale.rounds)]
     return [
         Line(
-            work="engine: due contacts decided and planned", unit="core/claims/s", ours=ours,
+            work="engine: due contacts decided and planned", unit="claims/s", ours=ours,
             beside="celery with redis in memory, no-op jobs", reference=reference,
             reference_unit="operations/jobs/s",
         )

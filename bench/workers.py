@@ -24,7 +24,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
     )
     return [
         Line(
-            work=f"engine: {count} worker processes, {_MERCHANTS} merchants", unit="core/claims/s",
+            work=f"engine: {count} worker processes, {_MERCHANTS} merchants", unit="claims/s",
             ours=rates, beside="1 worker process", reference=reached[0],
         )
         for count, rates in zip(_COUNTS[1:], reached[1:], strict=True)
