@@ -1,4 +1,4 @@
-"""A statement of 5,000 entries is imported, matched and booked beside 1,000,000 claims.
+"""A statement of 5,000 entries is imported, matched and booked in a database with 1,000,000 claims.
 
 `python -m bench.statements [claims] [entries]` prints the seconds from the file's bytes until the
 last payment is booked, for three files one after the other.
@@ -84,8 +84,8 @@ async def measure_import(bench: BenchMerchant, first: int, entries: int, claims:
         work = Work.open(bench.resources, tx, bench.merchant, COMMAND_LINE)
         ended = await get_file(work, file.file_id)
     print(
-        f"{ended.new_count:,} entries beside {claims:,} claims: {ended.matched_count:,} matched "
-        f"and booked in {seconds:.2f} s, {ended.state}"
+        f"{ended.new_count:,} entries, {claims:,} claims in the database: "
+        f"{ended.matched_count:,} matched and booked in {seconds:.2f} s, {ended.state}"
     )
     return seconds
 

@@ -1,4 +1,4 @@
-"""Fake payment providers. Each is a process of its own that behaves like the provider's API, its
+"""Fake payment providers. Each is a separate process that behaves like the provider's API, its
 hosted checkout page and its notifications.
 
 `python -m tests.fakes.stripe --port 0` prints its address. Paths below `/_fake` are ours: they

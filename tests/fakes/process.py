@@ -130,15 +130,15 @@ class FakeProvider(ABC):
 
     def notify(self, url: str | None, headers: Mapping[str, str], body: bytes) -> None:
         """Send a notification as the switch says, after this request was answered."""
-        told = self.notifications
-        address = told.url or url
-        if address is None or told.mode == "LOST":
+        settings = self.notifications
+        address = settings.url or url
+        if address is None or settings.mode == "LOST":
             return
-        if told.mode == "HELD":
-            told.held.append((address, dict(headers), body))
+        if settings.mode == "HELD":
+            settings.held.append((address, dict(headers), body))
             return
-        delay = _LATE_SECONDS if told.mode == "LATE" else 0.0
-        for _ in range(2 if told.mode == "TWICE" else 1):
+        delay = _LATE_SECONDS if settings.mode == "LATE" else 0.0
+        for _ in range(2 if settings.mode == "TWICE" else 1):
             self._start(self._send(address, dict(headers), body, delay))
 
     def release(self) -> int:

@@ -1,5 +1,5 @@
 """Notifications of providers that arrive once, twice, late, in another order, or never, and of a
-provider that is unavailable meanwhile: the money that is booked equals the money that moved."""
+provider that is unavailable for a while: the money that is booked equals the money that moved."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

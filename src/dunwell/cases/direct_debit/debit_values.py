@@ -81,7 +81,7 @@ class CancelReason(StrEnum):
     PAID = "PAID"
     # No channel reached the debtor with the pre-notification, or too late.
     NOT_NOTIFIED = "NOT_NOTIFIED"
-    # Nobody released it in time for the bank.
+    # It was not released in time for the bank.
     NOT_RELEASED = "NOT_RELEASED"
     DISPUTED = "DISPUTED"
 

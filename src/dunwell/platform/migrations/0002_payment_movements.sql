@@ -36,7 +36,7 @@ CREATE TABLE payment_movements (
     moved_at timestamptz NOT NULL,
     -- The merchant's time.
     recorded_at timestamptz NOT NULL,
-    -- Why staff has to look at it, until somebody did.
+    -- Why staff has to look at it, and when that was done.
     review_reason text CHECK (review_reason IN
         ('OTHER_CURRENCY', 'OTHER_AMOUNT', 'NOTHING_TO_RETURN', 'CLAIM_ENDED')),
     reviewed_at timestamptz,

@@ -237,7 +237,7 @@ def list_dispute_movements(disputes: Iterable[StripeDispute]) -> Iterator[MoneyM
                 MovementKind.CHARGED_BACK if moved.amount < 0 else MovementKind.CHARGEBACK_REVERSED
             )
             counts[kind] += 1
-            # Money that is withdrawn a second time is a movement of its own.
+            # Money that is withdrawn a second time is a separate movement.
             suffix = "" if counts[kind] == 1 else f"-{counts[kind]}"
             is_same = moved.currency == dispute.currency
             yield MoneyMovement(

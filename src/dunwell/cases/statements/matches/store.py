@@ -234,7 +234,7 @@ WHERE t.merchant_id = $1 AND t.end_to_end_id = ANY($2::text[]) AND t.amount_cent
   AND m.kind = 'MATCHED' AND m.claim_id IS NOT NULL
   AND NOT EXISTS (SELECT FROM bank_matches u WHERE u.merchant_id = $1 AND u.undoes = m.match_id)
 """
-# Per normal form; more claims than this cannot be told apart anyway.
+# Per normal form; more claims than this could not be distinguished anyway.
 _SAME_TERM_LIMIT = 5
 _PAYER_LIMIT, _CUSTOMER_LIMIT = 2_000, 200
 

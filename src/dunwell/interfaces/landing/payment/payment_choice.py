@@ -158,7 +158,7 @@ def _parse_numbers(texts: Sequence[str]) -> list[int]:
     return [int(text) for text in texts]
 
 
-# These providers show the wallets of the debtor's device beside the card's fields.
+# These providers show the wallets of the debtor's device next to the card's fields.
 _KINDS_WITH_WALLETS = frozenset({"STRIPE"})
 
 

@@ -138,7 +138,7 @@ async def download_mandate(
 async def revoke(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
-    """Revoke the mandate. If it has ended meanwhile, nothing changes."""
+    """Revoke the mandate. If it has already ended, nothing changes."""
     modality = get_requested_modality(request, opened)
     mandate = await _find_mandate(site, opened, modality)
     if mandate is not None:
