@@ -16,7 +16,9 @@ from tests.support.harness import Harness, a_harness
 from tests.support.plans import Explaining
 
 COUNT, PAGE, FEW = 5000, 50, 5
-# Every claim has each of these; a tenth of the disputes are open, and some of those are overdue.
+# Every claim has each of these; a tenth of the disputes are open, and all of those are overdue. One
+# transaction writes them all, so none may have been opened after the others became overdue: lists of
+# a period skip whole transactions by the instant of one of their rows.
 _FILL = f"""
 WITH filled AS (
     INSERT INTO claims (merchant_id, reference_number, currency, created_at, updated_at)
@@ -41,7 +43,8 @@ INSERT INTO disputes (merchant_id, dispute_id, claim_id, type, state, hold_id, a
                       opened_at, resolved_at)
 SELECT $1, gen_random_uuid(), claim_id, 'DEFECTIVE',
        CASE WHEN n % 10 = 0 THEN 'OPEN' ELSE 'WITHDRAWN' END, gen_random_uuid(), 'DEBTOR',
-       $2::timestamptz - n * interval '1 hour', CASE WHEN n % 10 <> 0 THEN $2::timestamptz END
+       $2::timestamptz - (n + 5000) * interval '1 hour',
+       CASE WHEN n % 10 <> 0 THEN $2::timestamptz END
 FROM numbered
 """
 _DUE = """
