@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 def build_bank_folder(
     name: str, connection: BankConnection, secrets: Mapping[str, bytes]
-) -> LetterFolder:
+) -> LocalLetterFolder | SftpLetterFolder:
     """Build the folder without connecting. `secrets` are those of the installation file by name.
     Raises ValueError if a key cannot be read."""
     if isinstance(connection, BankFolder):

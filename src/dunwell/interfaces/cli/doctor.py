@@ -12,6 +12,7 @@ import click
 from dunwell.core.files.storage import Storage
 from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.findings.backups import check_backups
+from dunwell.interfaces.cli.findings.banks import check_bank_connections
 from dunwell.interfaces.cli.findings.email import check_email_providers
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.interfaces.cli.findings.gateways import check_gateways
@@ -93,6 +94,7 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
                 *asyncio.run(check_print_providers(url, settings)),
                 *asyncio.run(check_email_providers(url, settings)),
                 *asyncio.run(check_payment_providers(url, settings)),
+                *asyncio.run(check_bank_connections(url, settings)),
                 *asyncio.run(check_sign_in(url, settings)),
                 *asyncio.run(check_alerts(url)),
                 *asyncio.run(check_workflows(url)),

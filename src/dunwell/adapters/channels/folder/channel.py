@@ -34,6 +34,10 @@ class LocalLetterFolder:
     async def has(self, name: str) -> bool:
         return await asyncio.to_thread((self._folder / name).is_file)
 
+    async def has_folder(self, folder: str) -> bool:
+        """Return whether the folder exists; "" is the whole one."""
+        return await asyncio.to_thread((self._folder / folder).is_dir)
+
     async def list(self, folder: str = "") -> dict[str, int]:
         return await asyncio.to_thread(self._list, folder)
 

@@ -68,6 +68,11 @@ class SftpLetterFolder:
         async with self._lend_client() as client:
             return await client.isfile(self._build_path(name))
 
+    async def has_folder(self, folder: str) -> bool:
+        """Return whether the folder exists; "" is the whole one."""
+        async with self._lend_client() as client:
+            return await client.isdir(self._build_path(folder))
+
     async def list(self, folder: str = "") -> dict[str, int]:
         try:
             async with self._lend_client() as client:
