@@ -17,8 +17,8 @@ from tests.support.plans import Explaining
 
 COUNT, PAGE, FEW = 5000, 50, 5
 # Every claim has each of these; a tenth of the disputes are open, and all of those are overdue. One
-# transaction writes them all, so none may have been opened after the others became overdue: lists of
-# a period skip whole transactions by the instant of one of their rows.
+# transaction writes them all, so none may have been opened after the others became overdue: lists
+# of a period skip whole transactions by the instant of one of their rows.
 _FILL = f"""
 WITH filled AS (
     INSERT INTO claims (merchant_id, reference_number, currency, created_at, updated_at)
