@@ -111,16 +111,9 @@ async def submit_file(
         name=name.replace("\0", "")[:_MAX_NAME],
         size_bytes=len(content),
         state=FileState.WAITING,
-        entry_count=0,
-        read_count=0,
-        new_count=0,
-        matched_count=0,
-        problems=(),
         actor_kind=work.actor.kind,
         actor_id=work.actor.actor_id,
         created_at=work.real_now,
-        cancelled_at=None,
-        finished_at=None,
     )
     sealed = seal_file(keys, work.merchant_id, file_id, content)
     await insert_file(
@@ -204,6 +197,10 @@ async def import_next_file(resources: Resources) -> int:
     return 1
 
 
+# An entry with its number in the statement and its key.
+_NumberedEntry = tuple[int, str | None, BankEntry]
+
+
 class _ImportStopped(Exception):  # noqa: N818 - it is no error
     """The import was cancelled, or another worker has it."""
 
@@ -235,7 +232,10 @@ class _FileImport:
     file_id: UUID
     lease: Lease
     problems: list[str] = field(default_factory=list)
+    # Entries in the file, those that were read, and those among them that are not booked.
     entry_count: int = 0
+    read_count: int = 0
+    pending_count: int = 0
 
     async def run(self) -> None:
         try:
@@ -311,11 +311,8 @@ class _FileImport:
         numbered = [
             (number, key, entry)
             for number, (key, entry) in enumerate(zip(keys, statement.entries, strict=True), 1)
-            if key is not None or each.is_newest
         ]
-        groups: Sequence[Sequence[tuple[int, str | None, BankEntry]]] = [
-            *split_into_groups(numbered)
-        ] or [[]]
+        groups: Sequence[Sequence[_NumberedEntry]] = [*split_into_groups(numbered)] or [[]]
         for group in groups:
             async with self.resources.database.transaction() as tx:
                 work = await self._open_work(tx)
@@ -325,25 +322,34 @@ class _FileImport:
                 if group is groups[0] and each.is_newest:
                     await delete_pending_entries(tx, self.merchant_id, each.account.account)
                 store = _StatementStore(work, head, self._digest_iban, is_held=is_held)
-                new = await store.save(statement, group)
-                await self._save_progress(tx, ImportProgress(0, len(group), new))
+                new = await store.save(
+                    statement, [one for one in group if one[1] is not None or each.is_newest]
+                )
+                self.read_count += len(group)
+                self.pending_count += sum(key is None for _, key, _ in group)
+                await self._save_progress(tx, new)
                 if group is groups[-1]:
                     await _finish_statement(work, head, statement)
 
     async def _match(self, account: str) -> None:
+        """Match all new transactions of an account, also those that another file brought."""
         seen = 1
         while seen:
             async with self.resources.database.transaction() as tx:
-                found = await match_new_transactions(await self._open_work(tx), account)
-                seen = found.seen
-                await self._save_progress(tx, ImportProgress(0, matched=found.matched))
+                seen = await match_new_transactions(await self._open_work(tx), account)
+            # In its own transaction: matching holds rows of other files.
+            async with self.resources.database.transaction() as tx:
+                await self._save_progress(tx)
 
-    async def _save_progress(self, tx: Connection, progress: ImportProgress) -> None:
-        """Save the progress in the transaction of the step; a cancelled step is rolled back."""
+    async def _save_progress(self, tx: Connection, new: int = 0) -> None:
+        """Save the progress, and renew the lease. A step of an import that was cancelled is rolled
+        back."""
         now = self.resources.clock.now()
         self.lease = Lease(self.lease.lease_id, now + _LEASE)
-        whole = ImportProgress(self.entry_count, progress.read, progress.new, progress.matched)
-        if not await save_progress(tx, self.merchant_id, self.file_id, self.lease, progress=whole):
+        progress = ImportProgress(self.entry_count, self.read_count, self.pending_count, new)
+        if not await save_progress(
+            tx, self.merchant_id, self.file_id, self.lease, progress=progress
+        ):
             raise _ImportStopped
 
     async def _end(self, state: FileState) -> None:
@@ -403,10 +409,8 @@ class _StatementStore:
     digest_iban: DigestIban
     is_held: bool
 
-    async def save(
-        self, statement: BankStatement, group: Sequence[tuple[int, str | None, BankEntry]]
-    ) -> int:
-        """Store a group of entries (number, key, entry). Return how many were not known."""
+    async def save(self, statement: BankStatement, group: Sequence[_NumberedEntry]) -> int:
+        """Store a group of entries. Return how many booked ones were not known."""
         tx, merchant_id = self.work.tx, self.work.merchant_id
         entries = group
         if statement.kind is StatementKind.DETAILS:
@@ -429,11 +433,9 @@ class _StatementStore:
         waits = self.is_held or statement.kind is StatementKind.DETAILS
         state = "HELD" if waits else "NEW"
         await insert_transactions(tx, merchant_id, self.head.account, state, rows=transactions)
-        return len(new)
+        return sum(rows[each][0].entry_key is not None for each in new)
 
-    async def _complete_known(
-        self, group: Sequence[tuple[int, str | None, BankEntry]]
-    ) -> list[tuple[int, str | None, BankEntry]]:
+    async def _complete_known(self, group: Sequence[_NumberedEntry]) -> list[_NumberedEntry]:
         """Complete the stored entries to which the notification belongs. Return the others."""
         tx, merchant_id = self.work.tx, self.work.merchant_id
         references = {each.bank_reference for _, _, each in group if each.bank_reference}

@@ -23,7 +23,7 @@ class FileState(StrEnum):
 ENDED = frozenset({FileState.DONE, FileState.CANCELLED, FileState.REFUSED})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedFile:
     """A file with the progress of its import."""
 
@@ -32,19 +32,26 @@ class ImportedFile:
     name: str
     size_bytes: int
     state: FileState
-    # Entries in the file, those that were read, those among them that were not known before, and
-    # payments that were matched at once.
-    entry_count: int
-    read_count: int
-    new_count: int
-    matched_count: int
+    # Entries in the file, those that were read, those among them that the bank has not booked yet,
+    # and the booked ones that this file brought.
+    entry_count: int = 0
+    read_count: int = 0
+    pending_count: int = 0
+    new_count: int = 0
+    # Payments of the entries that this file brought that were matched without a person.
+    matched_count: int = 0
     # Sentences about what is wrong with the file.
-    problems: tuple[str, ...]
+    problems: tuple[str, ...] = ()
     actor_kind: str
     actor_id: str | None
     created_at: datetime
-    cancelled_at: datetime | None
-    finished_at: datetime | None
+    cancelled_at: datetime | None = None
+    finished_at: datetime | None = None
+
+    @property
+    def known_count(self) -> int:
+        """How many of the entries that were read another file brought before."""
+        return self.read_count - self.pending_count - self.new_count
 
 
 def seal_file(keys: KeyRing, merchant_id: int, file_id: UUID, content: bytes) -> bytes:

@@ -108,15 +108,15 @@ _FILES = LeasedTable("bank_files", ("merchant_id", "file_id"), ends_at="due_at")
 _LEASE_FILE = _FILES.lease(
     "due_at IS NOT NULL",
     limit="$4",
-    changes="state = 'RUNNING', read_count = 0, new_count = 0, matched_count = 0",
+    changes="state = 'RUNNING'",
     returning="leased.merchant_id, leased.file_id",
 )
-# A cancelled file is not held any more.
+# A cancelled file is not held. An import that is continued reads from the beginning.
 _SAVE_PROGRESS = compose(
     """
 UPDATE bank_files
-SET entry_count = $5, read_count = read_count + $6, new_count = new_count + $7,
-    matched_count = matched_count + $8, due_at = $4
+SET entry_count = $5, read_count = greatest(read_count, $6),
+    pending_count = greatest(pending_count, $7), new_count = new_count + $8, due_at = $4
 WHERE merchant_id = $1 AND file_id = $2 AND {is_held} AND cancelled_at IS NULL
 RETURNING true
 """,
@@ -187,8 +187,8 @@ _TRANSACTION_COLUMNS = tuple(each.name for each in fields(TransactionRow))
 # that is known is left out. Uses bank_entries_key.
 _INSERT_ENTRIES = compose(
     """
-INSERT INTO bank_entries (merchant_id, account, statement_hash, {columns})
-SELECT $1, $2, $3, {columns}
+INSERT INTO bank_entries (merchant_id, account, statement_hash, file_id, {columns})
+SELECT $1, $2, $3, $18, {columns}
 FROM unnest($4::uuid[], $5::text[], $6::text[], $7::integer[], $8::bigint[], $9::text[],
             $10::date[], $11::date[], $12::text[], $13::bigint[], $14::boolean[], $15::text[],
             $16::text[], $17::text[])
@@ -358,12 +358,13 @@ async def lease_file(tx: Connection, now: datetime, lease: Lease) -> tuple[int, 
 
 @dataclass(frozen=True, slots=True)
 class ImportProgress:
-    """What one step of an import adds; `entry_count` is that of the whole file."""
+    """How far an import is. `new` is what the last step added."""
 
     entry_count: int
-    read: int = 0
+    read_count: int
+    # Among those that were read, the ones that the bank has not booked.
+    pending_count: int
     new: int = 0
-    matched: int = 0
 
 
 async def save_progress(
@@ -373,7 +374,7 @@ async def save_progress(
     return bool(
         await tx.fetchval(
             _SAVE_PROGRESS, merchant_id, file_id, lease.lease_id, lease.until,
-            progress.entry_count, progress.read, progress.new, progress.matched,
+            progress.entry_count, progress.read_count, progress.pending_count, progress.new,
         )
     )  # fmt: skip
 
@@ -428,7 +429,9 @@ async def insert_entries(
 ) -> frozenset[UUID]:
     """Insert the entries that are not known, and return their ids."""
     columns = [[getattr(each, name) for each in entries] for name in _ENTRY_COLUMNS]
-    rows = await tx.fetch(_INSERT_ENTRIES, merchant_id, head.account, head.statement_hash, *columns)
+    rows = await tx.fetch(
+        _INSERT_ENTRIES, merchant_id, head.account, head.statement_hash, *columns, head.file_id
+    )
     return frozenset(row["entry_id"] for row in rows)
 
 

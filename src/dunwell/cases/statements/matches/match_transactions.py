@@ -26,6 +26,7 @@ from dunwell.cases.statements.matches.store import (
     BankMatch,
     BankTransaction,
     OriginalPayment,
+    count_matched,
     find_claims_by_reference,
     find_original_payments,
     insert_matches,
@@ -86,24 +87,17 @@ async def match_all(resources: Resources) -> int:
             merchant = await load_merchant(tx, merchant_id)
             assert merchant is not None
             work = Work.open(resources, tx, merchant, SYSTEM)
-            done += (await match_new_transactions(work, account)).seen
+            done += await match_new_transactions(work, account)
     return done
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedSet:
-    """How many transactions a step looked at, and how many of them it matched."""
-
-    seen: int
-    matched: int
-
-
-async def match_new_transactions(work: Work, account: str, *, limit: int = SET_SIZE) -> MatchedSet:
-    """Match the next new transactions of an account, and book what is certain."""
+async def match_new_transactions(work: Work, account: str, *, limit: int = SET_SIZE) -> int:
+    """Match the next new transactions of an account, and book what is certain. Return how many
+    there were."""
     work.require(Right.RECORD_MONEY)
     new = await list_new_transactions(work.tx, work.merchant_id, account, limit)
     if not new:
-        return MatchedSet(0, 0)
+        return 0
     accounts = await list_accounts(work.tx, work.merchant_id)
     tolerance = accounts[account].tolerance_cents
     plan = _Plan(states={each.key: ("OPEN", 0) for each in new})
@@ -129,12 +123,13 @@ async def match_new_transactions(work: Work, account: str, *, limit: int = SET_S
     for each in transactions:
         if each.key in plan.returns:
             await _book_return(work, each, plan.returns[each.key])
-    decided = sum(plan.states[each.key][0] != "OPEN" for each in transactions)
+    decided = [each.entry_id for each in transactions if plan.states[each.key][0] != "OPEN"]
+    await count_matched(work.tx, work.merchant_id, decided)
     await save_audit(
         work, "bankStatement.match", f"bankAccount:{account}",
-        after={"seen": len(transactions), "matched": decided},
+        after={"seen": len(transactions), "matched": len(decided)},
     )  # fmt: skip
-    return MatchedSet(len(everything), decided)
+    return len(everything)
 
 
 async def _plan_payouts(work: Work, plan: _Plan, new: Sequence[BankTransaction]) -> None:

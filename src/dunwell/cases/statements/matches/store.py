@@ -118,6 +118,27 @@ WHERE t.merchant_id = $1 AND t.entry_id = s.entry_id AND t.number = s.number AND
   AND NOT t.is_decided
 RETURNING t.entry_id, t.number
 """
+# Counts matched transactions at the files that brought their entries. Files are locked after the
+# claims, in one order.
+_COUNT_MATCHED = """
+WITH matched AS (
+    SELECT e.file_id, count(*) AS transactions
+    FROM unnest($2::uuid[]) AS t (entry_id)
+    JOIN bank_entries e ON e.merchant_id = $1 AND e.entry_id = t.entry_id
+    WHERE e.file_id IS NOT NULL
+    GROUP BY e.file_id
+), locked AS MATERIALIZED (
+    SELECT file_id
+    FROM bank_files
+    WHERE merchant_id = $1 AND file_id IN (SELECT file_id FROM matched)
+    ORDER BY file_id
+    FOR NO KEY UPDATE
+)
+UPDATE bank_files f
+SET matched_count = f.matched_count + matched.transactions
+FROM locked JOIN matched USING (file_id)
+WHERE f.merchant_id = $1 AND f.file_id = locked.file_id
+"""
 # What a person decides. The transaction must be locked.
 _SAVE_DECISION = """
 UPDATE bank_transactions
@@ -281,6 +302,13 @@ async def save_states(
         [state for state, _ in states.values()], [cents for _, cents in states.values()],
     )  # fmt: skip
     return frozenset((row["entry_id"], row["number"]) for row in rows)
+
+
+async def count_matched(tx: Connection, merchant_id: int, entry_ids: Sequence[UUID]) -> None:
+    """Add matched transactions, one for each of these ids of their entries, to the counts of the
+    files that brought them."""
+    if entry_ids:
+        await tx.execute(_COUNT_MATCHED, merchant_id, list(entry_ids))
 
 
 async def save_decision(
