@@ -17,7 +17,9 @@ from dunwell.platform.database.lists import count_listed, find_oldest_at, list_p
 from tests.support.rows import NOW
 from tests.support.two_merchants import OTHER, OWN, drop_checks, insert_merchant_rows, rolled_back
 
-_SCOPE_IDS: Mapping[str, Any] = {"merchant_id": OWN, "claim_id": 1, "endpoint_id": UUID(int=1)}
+_SCOPE_IDS: Mapping[str, Any] = {
+    "merchant_id": OWN, "claim_id": 1, "endpoint_id": UUID(int=1), "mandate_id": UUID(int=1),
+}  # fmt: skip
 _INDEX_COLUMNS = """
 SELECT array_agg(a.attname::text ORDER BY a.attnum) AS columns
 FROM pg_index i

@@ -84,6 +84,8 @@ class CancelReason(StrEnum):
     # It was not released in time for the bank.
     NOT_RELEASED = "NOT_RELEASED"
     DISPUTED = "DISPUTED"
+    # By a user.
+    HELD_BACK = "HELD_BACK"
 
 
 class DebitAccount(msgspec.Struct, frozen=True, gc=False):

@@ -236,9 +236,13 @@ async def cancel_collection(work: Work, collection: Collection, reason: CancelRe
         work.tx, work.merchant_id, collection.collection_id, reason=reason, now=work.now
     )
     today = local_date(work.now, work.merchant.configuration.timezone)
+    awaited_on: date | None = max(today, collection.due_on)
+    if reason is CancelReason.HELD_BACK and today < collection.due_on:
+        # The debtor is reminded, as without a mandate.
+        awaited_on = None
     await save_awaited_day(
         work.tx, work.merchant_id, collection.modality_id, collection.instalment,
-        awaited_on=max(today, collection.due_on),
+        awaited_on=awaited_on,
     )  # fmt: skip
     await schedule_check_now(work.tx, work.merchant_id, collection.claim_id, work.now)
     await save_audit(

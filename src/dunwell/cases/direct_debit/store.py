@@ -4,6 +4,7 @@ from collections.abc import Collection as Ids
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import date, datetime
+from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.due_merchants import DueTable, render_due_merchants
@@ -183,6 +184,14 @@ WHERE o.merchant_id = $1 AND o.claim_id = ANY($2::bigint[]) AND o.occasion = $3
   AND o.subject = ANY($4::text[]) AND n.state = 'ACCEPTED'
 """
 
+# Uses the primary key.
+_LIST_DISPUTED = """
+SELECT DISTINCT claim_id
+FROM holds
+WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[]) AND kind = 'DISPUTE'
+  AND lifted_at IS NULL AND (until IS NULL OR until > $3)
+"""
+
 
 async def insert_mandate(
     tx: Connection, merchant_id: int, mandate: Mandate, check_at: datetime
@@ -194,20 +203,20 @@ async def insert_mandate(
 
 async def find_mandate(tx: Connection, merchant_id: int, mandate_id: UUID) -> Mandate | None:
     row = await tx.fetchrow(_FIND_MANDATE, merchant_id, mandate_id)
-    return None if row is None else _build_mandate(row)
+    return None if row is None else build_mandate(row)
 
 
 async def load_mandates(
     tx: Connection, merchant_id: int, mandate_ids: Ids[UUID]
 ) -> dict[UUID, Mandate]:
     rows = await tx.fetch(_LOAD_MANDATES, merchant_id, list(mandate_ids))
-    return {row["mandate_id"]: _build_mandate(row) for row in rows}
+    return {row["mandate_id"]: build_mandate(row) for row in rows}
 
 
 async def list_claim_mandates(tx: Connection, merchant_id: int, claim_id: int) -> list[Mandate]:
     """Return the mandates of a claim's plans, newest first."""
     rows = await tx.fetch(_LIST_CLAIM_MANDATES, merchant_id, claim_id)
-    return [_build_mandate(row) for row in rows]
+    return [build_mandate(row) for row in rows]
 
 
 async def count_mandates(tx: Connection, merchant_id: int, modality_id: UUID) -> int:
@@ -250,7 +259,7 @@ async def lock_due_mandates(
     claim_ids = [row["claim_id"] for row in locked]
     # A separate statement sees what was committed while it waited for the locks.
     rows = await tx.fetch(_LIST_DUE_MANDATES, merchant_id, claim_ids, now)
-    return [_build_mandate(row) for row in rows]
+    return [build_mandate(row) for row in rows]
 
 
 async def insert_collection(
@@ -334,7 +343,15 @@ async def list_notified(
     return {UUID(row["subject"]) for row in rows}
 
 
-def build_collection(row: Row) -> Collection:
+async def list_disputed_claims(
+    tx: Connection, merchant_id: int, claim_ids: Ids[int], now: datetime
+) -> set[int]:
+    """Return the ids of those claims that are disputed."""
+    rows = await tx.fetch(_LIST_DISPUTED, merchant_id, list(claim_ids), now)
+    return {row["claim_id"] for row in rows}
+
+
+def build_collection(row: Row | Mapping[str, Any]) -> Collection:
     sequence_type, cancel_reason = row["sequence_type"], row["cancel_reason"]
     return Collection(
         **{
@@ -346,7 +363,7 @@ def build_collection(row: Row) -> Collection:
     )
 
 
-def _build_mandate(row: Row) -> Mandate:
+def build_mandate(row: Row | Mapping[str, Any]) -> Mandate:
     reason = row["ended_reason"]
     return Mandate(
         **{

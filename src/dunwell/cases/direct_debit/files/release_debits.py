@@ -48,6 +48,7 @@ from dunwell.cases.direct_debit.order import (
     render_order,
 )
 from dunwell.cases.direct_debit.store import (
+    list_disputed_claims,
     list_mandate_collections,
     list_notified,
     list_releasable,
@@ -60,8 +61,7 @@ from dunwell.cases.modalities.progress import local_date
 from dunwell.cases.modalities.store import list_live_modalities
 from dunwell.contact.notices.occasions.facts import DebitFacts
 from dunwell.core.claims.access import lock_claim_of_merchant
-from dunwell.core.claims.states import ACTIVE, HoldKind
-from dunwell.core.claims.store import load_holds
+from dunwell.core.claims.states import ACTIVE
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 
@@ -89,7 +89,7 @@ async def release_debits(work: Work, keys: KeyRing, collection_ids: Sequence[UUI
         message = f"Choose between 1 and {MAX_DEBITS} debits."
         raise ValidationError([Fault("/collectionIds", message, "TOO_MANY")])
     collections = await _lock_collections(work, collection_ids)
-    await _check_releasable(work, collections, settings)
+    await _check_releasable(work, collections)
     file_id = work.ids.new(work.now)
     file = DebitFile(
         file_id=file_id,
@@ -126,7 +126,7 @@ async def confirm_debit_file(work: Work, keys: KeyRing, file_id: UUID) -> DebitF
     file = await _lock_proposed(work, file_id)
     if file.created_by == _name_actor(work):
         raise InvalidState("Another user has to release this file.", state="SECOND_USER")
-    await _check_releasable(work, collections, settings, file_id)
+    await _check_releasable(work, collections, file_id)
     released = _mark_released(work, file, settings)
     ordered = await _order(work, released, collections)
     released = replace(
@@ -259,32 +259,15 @@ async def _lock_proposed(work: Work, file_id: UUID) -> DebitFile:
 
 
 async def _check_releasable(
-    work: Work, collections: Sequence[Collection], settings: DirectDebitSettings,
-    file_id: UUID | None = None,
-) -> None:  # fmt: skip
+    work: Work, collections: Sequence[Collection], file_id: UUID | None = None
+) -> None:
     """Raises ValidationError with a fault for each collection that cannot be released."""
     if not collections:
         raise InvalidState("None of these debits can be released any more.", state="EMPTY")
-    mandates = await load_mandates(
-        work.tx, work.merchant_id, {each.mandate_id for each in collections}
-    )
-    claim_ids = list({each.claim_id for each in collections})
-    live = await list_live_modalities(work.tx, work.merchant_id, claim_ids)
-    modalities = {m.modality_id: m for m, _, status in live if status in ACTIVE}
-    notified = await list_notified(work.tx, work.merchant_id, collections, DebitFacts.template)
-    disputed = {each for each in claim_ids if await _is_disputed(work, each)}
-    today = local_date(work.now, work.merchant.configuration.timezone)
+    obstacles = await find_obstacles(work, collections, file_id)
     faults = []
     for index, each in enumerate(collections):
-        if each.state is not CollectionState.PRENOTIFIED or each.file_id != file_id:
-            code: str | None = str(each.state)
-        elif each.claim_id in disputed:
-            code = CancelReason.DISPUTED
-        elif each.collection_id not in notified:
-            code = CancelReason.NOT_NOTIFIED
-        else:
-            modality = modalities.get(each.modality_id)
-            code = find_obstacle(each, mandates[each.mandate_id], modality, settings, today=today)
+        code = obstacles.get(each.collection_id)
         if code is not None:
             message = f"This debit cannot be released: {code}."
             faults.append(Fault(f"/collectionIds/{index}", message, code))
@@ -292,9 +275,38 @@ async def _check_releasable(
         raise ValidationError(faults)
 
 
-async def _is_disputed(work: Work, claim_id: int) -> bool:
-    holds = await load_holds(work.tx, work.merchant_id, claim_id)
-    return any(each.kind is HoldKind.DISPUTE and each.is_active(work.now) for each in holds)
+async def find_obstacles(
+    work: Work, collections: Sequence[Collection], file_id: UUID | None = None
+) -> dict[UUID, str]:
+    """Return why collections cannot be released, as a CancelReason or a state, by their id. Those
+    that can be released are left out. `file_id` is the proposal that has them."""
+    work.require(Right.READ_CLAIMS)
+    settings = work.merchant.configuration.payment.direct_debit
+    mandates = await load_mandates(
+        work.tx, work.merchant_id, {each.mandate_id for each in collections}
+    )
+    claim_ids = list({each.claim_id for each in collections})
+    live = await list_live_modalities(work.tx, work.merchant_id, claim_ids)
+    modalities = {m.modality_id: m for m, _, status in live if status in ACTIVE}
+    notified = await list_notified(work.tx, work.merchant_id, collections, DebitFacts.template)
+    disputed = await list_disputed_claims(work.tx, work.merchant_id, claim_ids, work.now)
+    today = local_date(work.now, work.merchant.configuration.timezone)
+    obstacles = dict[UUID, str]()
+    for each in collections:
+        if each.state is not CollectionState.PRENOTIFIED or each.file_id != file_id:
+            code: str | None = str(each.state)
+        elif each.claim_id in disputed:
+            code = CancelReason.DISPUTED
+        elif each.collection_id not in notified:
+            code = CancelReason.NOT_NOTIFIED
+        elif settings is None:
+            code = CancelReason.MANDATE_ENDED
+        else:
+            modality = modalities.get(each.modality_id)
+            code = find_obstacle(each, mandates[each.mandate_id], modality, settings, today=today)
+        if code is not None:
+            obstacles[each.collection_id] = str(code)
+    return obstacles
 
 
 async def _order(

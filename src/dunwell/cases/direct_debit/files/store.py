@@ -1,9 +1,10 @@
 """The SQL of the files with orders for the bank."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from dunwell.cases.direct_debit.debit_values import Collection, SequenceType
@@ -171,12 +172,12 @@ async def insert_file(
 
 async def find_file(tx: Connection, merchant_id: int, file_id: UUID) -> DebitFile | None:
     row = await tx.fetchrow(_FIND, merchant_id, file_id)
-    return None if row is None else _build_file(row)
+    return None if row is None else build_file(row)
 
 
 async def lock_file(tx: Connection, merchant_id: int, file_id: UUID) -> DebitFile | None:
     row = await tx.fetchrow(_LOCK, merchant_id, file_id)
-    return None if row is None else _build_file(row)
+    return None if row is None else build_file(row)
 
 
 async def load_content(tx: Connection, merchant_id: int, file_id: UUID) -> bytes | None:
@@ -269,8 +270,8 @@ async def lease_file(
 ) -> DebitFile | None:
     """Lease a file that is to be delivered, or return None. `now` is real time."""
     row = await tx.fetchrow(_LEASE, merchant_id, now, now + duration)
-    return None if row is None else _build_file(row)
+    return None if row is None else build_file(row)
 
 
-def _build_file(row: Row) -> DebitFile:
+def build_file(row: Row | Mapping[str, Any]) -> DebitFile:
     return DebitFile(**{**row, "state": DebitFileState(row["state"])})

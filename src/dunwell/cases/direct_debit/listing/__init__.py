@@ -1,0 +1,1 @@
+"""What staff and merchants read of direct debits."""
