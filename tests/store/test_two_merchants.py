@@ -56,6 +56,7 @@ ROW_STATES: Mapping[str, Mapping[str, Any]] = {
     "of debits proposed": {"state": "PRENOTIFIED", "file_id": (UUID(int=1), UUID(int=2))},
     "of debits released": {"state": "RELEASED", "file_id": (UUID(int=1), UUID(int=2))},
     "of mandates": {"state": "ACTIVE"},
+    "of disputed claims": {"kind": "DISPUTE"},
     "of accepted notices": {"state": "ACCEPTED", "notice_id": (UUID(int=1), UUID(int=2))},
     "of debit files": {"state": "PROPOSED"},
     "of scenarios": {**_IN_PROCESS, "state": "SCENARIO", "major": 1, "minor": 0},
