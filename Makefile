@@ -57,7 +57,7 @@ help:  ## this list
 
 setup: $(VENV)/installed  ## install into .venv
 
-demo: $(VENV)/installed  ## the life of seven claims, told as it happens (ONCE=1: and end; PORT=8010)
+demo: $(VENV)/installed  ## the life of eight claims, told as it happens (ONCE=1: and end; PORT=8010)
 	$(BIN)/python -m examples.demo $(if $(ONCE),--once) $(if $(PORT),--port $(PORT))
 
 # Three, because a test waits for the database while another one works.

@@ -3,8 +3,9 @@
 `make demo ONCE=1` ends after the last claim. The demo starts Dunwell, applies
 examples/demo-merchant.yaml, creates the claims of examples/claims.json through the public API and
 advances the sandbox clock day by day. Debtors are contacted by e-mail, SMS and letter; one pays on
-the page and one by bank transfer, which a bank statement reports. If something that should happen
-does not, the demo names it and exits with status 1.
+the page and one by bank transfer, which a bank statement reports. One agrees to a payment plan by
+direct debit, and the bank returns the debit. If something that should happen does not, the demo
+names it and exits with status 1.
 """
 
 import argparse
@@ -14,13 +15,14 @@ import json
 import signal
 import sys
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from examples.bank_statement import import_transfer
+from examples.bank_statement import Entry, import_entry
 from examples.debtor import pay_on_page
+from examples.direct_debit import DebitStory
 from examples.installation import (
     EXAMPLES,
     Access,
@@ -35,6 +37,7 @@ from examples.outbox import read_message
 from examples.portal_login import get_login, print_login
 from examples.print_events import print_new_events
 from examples.progress import (
+    PAYS_BY_DEBIT,
     PAYS_BY_TRANSFER,
     PAYS_ON_PAGE,
     STATUSES,
@@ -50,7 +53,7 @@ from examples.receiver import Receiver
 
 PORT, RECEIVER_PORT = 8000, 8099
 # Enough days for the last claim to be archived, whatever the holidays.
-LAST_DAY = 70
+LAST_DAY = 110
 PATIENCE_SECONDS = 20.0
 POLL_SECONDS = 0.02
 
@@ -114,6 +117,7 @@ class DemoRunner:
         self._client = client
         self._progress = progress
         self._stays = stays
+        self._debit = DebitStory(installation, progress, access.merchant_id, self._wait_for)
         self._claims: list[dict[str, Any]] = json.loads((EXAMPLES / "claims.json").read_text())
 
     async def run(self) -> None:
@@ -169,16 +173,16 @@ class DemoRunner:
             noon = (now + timedelta(days=day)).replace(hour=12, minute=0, second=0, microsecond=0)
             if noon > now:
                 await self._move_clock(noon)
-                await self._pay_due_claims()
+                await self._pay_due_claims(noon.date())
         raise DemoFailed(f"the claims did not end within {most_days} days")
 
     async def _move_clock(self, instant: datetime) -> None:
         """Advance the clock and wait for a webhook for every event that this raises."""
-        before = len(self._progress.events)
+        before = self._progress.count_numbered()
         moved = await self._client.advance_clock(instant.isoformat())
         count = before + moved["eventsRaised"]
         await self._wait_for(
-            lambda: len(self._progress.events) >= count, f"the webhooks of {instant:%d %b}"
+            lambda: self._progress.count_numbered() >= count, f"the webhooks of {instant:%d %b}"
         )
 
     async def _wait_for(self, has_happened: Callable[[], bool], what: str) -> None:
@@ -189,22 +193,29 @@ class DemoRunner:
             await asyncio.sleep(POLL_SECONDS)
         print_new_events(self._installation, self._progress)
 
-    async def _pay_due_claims(self) -> None:
-        """Pay one claim on the page after a message, and one by transfer after two."""
+    async def _pay_due_claims(self, day: date) -> None:
+        """Pay one claim on the page after a message, one by transfer after two, and one by a direct
+        debit that is returned."""
         if self._was_contacted(PAYS_ON_PAGE, 1) and not self._progress.was_paid_on_page():
             reference = PAYS_ON_PAGE + self._progress.suffix
             await pay_on_page(self._find_link(PAYS_ON_PAGE), reference)
             await self._wait_for(self._progress.was_paid_on_page, "the webhooks of the payment")
         if self._was_contacted(PAYS_BY_TRANSFER, 2) and not self._progress.is_transferred:
-            await self._import_transfer()
+            await self._import_transfer(day)
+        if self._debit.has_begun:
+            await self._debit.continue_on(day)
+        elif self._was_contacted(PAYS_BY_DEBIT, 1):
+            debtor = next(c for c in self._claims if c["referenceNumber"] == PAYS_BY_DEBIT)
+            await self._debit.begin(day, self._find_link(PAYS_BY_DEBIT), debtor)
 
-    async def _import_transfer(self) -> None:
+    async def _import_transfer(self, day: date) -> None:
         """Import a bank statement with a transfer, which is matched by its reference. It raises no
         event."""
         claim_id = self._progress.claim_id(PAYS_BY_TRANSFER)
         claim = await self._client.get_claim(claim_id)
         amount, reference = int(claim["outstanding"]), claim["referenceNumber"]
-        await asyncio.to_thread(import_transfer, self._installation, reference, amount, claim_id)
+        entry = Entry(f"DEMO-{claim_id}", amount, day, f"Tea {reference}")
+        await asyncio.to_thread(import_entry, self._installation, entry)
         self._progress.is_transferred = True
         words = f"{reference}  {render_money(amount)} found in a bank statement"
         print_line(f"{'':<14}{'payment':<11}{words}")
@@ -216,7 +227,7 @@ class DemoRunner:
         paying = (PAYS_BY_TRANSFER, PAYS_ON_PAGE)
         others = [each for each in self._progress.claims.values() if each not in paying]
         are_paid = self._progress.is_transferred and self._progress.was_paid_on_page()
-        return are_paid and all(map(self._progress.was_archived, others))
+        return are_paid and self._debit.is_over and all(map(self._progress.was_archived, others))
 
     def _find_link(self, reference: str) -> str:
         """Return the link in the last message to the debtor of this claim."""
@@ -239,7 +250,8 @@ class DemoRunner:
         archived = len(statuses) - len(STATUSES)
         count = len(self._progress.events)
         print_line(
-            f"\n2 claims collected, {archived} archived, 1 open; {count} webhooks, all verified."
+            f"\n2 claims collected, {archived} archived, 1 open; 1 debit returned; "
+            f"{count} webhooks, all verified."
         )
 
     async def _dispute_open_claim(self) -> None:

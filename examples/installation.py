@@ -13,6 +13,8 @@ from pathlib import Path
 from examples.progress import DemoFailed, print_line
 
 EXAMPLES = Path(__file__).parent
+# The key in demo-merchant.yaml.
+MERCHANT = "teekontor-demo"
 _PORTS_TRIED = 50
 _SECRETS = ("clientId", "clientSecret", "webhook")
 

@@ -36,6 +36,17 @@ def read_message(data_dir: Path, merchant_id: int, communication: dict[str, str]
     return SentMessage(recipient, record["subject"], None)
 
 
+def list_emails(data_dir: Path, merchant_id: int, recipient: str) -> dict[Path, str]:
+    """Return the subjects of the e-mails to a recipient by their files, the oldest first."""
+    found = {}
+    folder = data_dir / "outbox" / str(merchant_id) / "EMAIL"
+    for path in sorted(folder.glob("*.eml"), key=lambda each: each.stat().st_mtime_ns):
+        message = _read_email(path.read_bytes())
+        if message.recipient == recipient:
+            found[path] = message.subject
+    return found
+
+
 def _read_email(content: bytes) -> SentMessage:
     message = email.message_from_bytes(content, policy=email.policy.default)
     body = message.get_body(("plain",))

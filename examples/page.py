@@ -62,9 +62,10 @@ class PageReader(HTMLParser):
             name, value = given.get("name"), given.get("value", "")
             self._control = Control("", form=self._form, name=name, value=value)
         elif tag == "input" and self._form is not None and "name" in given:
-            is_chosen = given.get("type") not in ("radio", "checkbox") or "checked" in given
-            if is_chosen:
-                self._form.fields[given["name"]] = given.get("value", "on")
+            is_choice = given.get("type") in ("radio", "checkbox")
+            if "checked" in given or not is_choice:
+                usual = "on" if is_choice else ""
+                self._form.fields[given["name"]] = given.get("value", usual)
 
     def handle_endtag(self, tag: str) -> None:
         if tag in self._open:

@@ -47,4 +47,18 @@ def _describe(installation: DemoInstallation, event: Event) -> tuple[str, str]:
             words = f"{render_money(payment['amount'])} by {payment['providerName']}, {state}"
             return "payment", words
         case other:
+            return _describe_plan(other, claim)
+
+
+def _describe_plan(kind: str, claim: Event) -> tuple[str, str]:
+    """Describe what happens to a payment plan and its direct debits, or name the event."""
+    match kind:
+        case "PAYMENT_MODALITY_STATE_CHANGE":
+            return "plan", claim["paymentModality"]["state"].lower()
+        case "MANDATE_CHANGED":
+            mandate = claim["mandate"]
+            return "mandate", f"{mandate['reference']} {mandate['state'].lower()}"
+        case "PAYMENT_REVERSED":
+            return "payment", f"{render_money(claim['reversal']['amount'])} taken back by the bank"
+        case other:
             return other.lower(), ""

@@ -6,10 +6,12 @@ from zoneinfo import ZoneInfo
 
 ZONE = ZoneInfo("Europe/Berlin")
 
-# References from claims.json. The first two are paid. The last one is created last and stays open.
+# References from claims.json. The first two are paid; the debit of the third is returned. The last
+# one is created last and stays open.
 PAYS_BY_TRANSFER = "TK-2026-1001"
 PAYS_ON_PAGE = "TK-2026-1002"
-STAYS_OPEN = "TK-2026-1007"
+PAYS_BY_DEBIT = "TK-2026-1007"
+STAYS_OPEN = "TK-2026-1008"
 # The channels of each claim's contacts in order. A fallback replaces a channel without an address.
 CHANNELS = {
     PAYS_BY_TRANSFER: ["EMAIL", "SMS"],
@@ -21,15 +23,23 @@ CHANNELS = {
     # The debtor can be contacted by letter only.
     "TK-2026-1005": ["LETTER", "LETTER", "LETTER"],
     "TK-2026-1006": ["EMAIL", "SMS", "LETTER"],
+    PAYS_BY_DEBIT: ["EMAIL", "SMS", "LETTER"],
     STAYS_OPEN: ["EMAIL"],
 }
 _FIRST = ["CHECKPOINT_REACHED"]
 _WHOLE = [*_FIRST, *["ESCALATED"] * 3, "FEE_ADDED", "CHECKPOINT_REACHED", "ARCHIVED"]
 _PAID = ["DETAILS_ACCESSED", "PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
+# Events without a number, which an endpoint receives only if the merchant file names them.
+_ADDITIONS = ["MANDATE_CHANGED", "PAYMENT_REVERSED"]
+_DEBITED = [
+    "DETAILS_ACCESSED", *["PAYMENT_MODALITY_STATE_CHANGE"] * 2, "PAYMENT_COMPLETED",
+    "PAYMENT_REVERSED", *["MANDATE_CHANGED"] * 2,
+]  # fmt: skip
 # The expected events of each claim; _WHOLE for all others.
 TYPES = {
     PAYS_BY_TRANSFER: [*_FIRST, "ESCALATED", "ESCALATED"],
     PAYS_ON_PAGE: [*_FIRST, "ESCALATED", *_PAID],
+    PAYS_BY_DEBIT: [*_WHOLE, *_DEBITED],
     STAYS_OPEN: [*_FIRST, "ESCALATED"],
 }
 STATUSES = {
@@ -37,6 +47,10 @@ STATUSES = {
 }  # fmt: skip
 
 Event = dict[str, Any]
+# The order of a claim's events at the same time. A plan has two: it is requested, then approved.
+_ORDER = [
+    *_PAID, "PAYMENT_REVERSED", "", "PAYMENT_MODALITY_STATE_CHANGE", "MANDATE_CHANGED",
+]  # fmt: skip
 # The type of an event that was sent to test an endpoint.
 _TEST = "TEST"
 
@@ -67,6 +81,10 @@ class DemoProgress:
         if event["claim"]["referenceNumber"] in references:
             self.new_events.append(event)
 
+    def count_numbered(self) -> int:
+        """Return how many events have arrived that the API counts."""
+        return sum(event["type"] not in _ADDITIONS for event in self.events)
+
     def pop_new_events(self) -> list[Event]:
         """Return the events that are not printed yet in order. Webhooks can overtake each other."""
         events, self.new_events = self.new_events, []
@@ -95,8 +113,11 @@ class DemoProgress:
 
 
 def _sort_key(event: Event) -> tuple[str, int, int]:
-    """Sort by time and claim. Events of the same time are in the order of steps or of a payment."""
-    place = _PAID.index(event["type"]) if event["type"] in _PAID else 0
+    """Sort by time and claim. Events of the same time are in the order of steps, of a payment, or
+    of a plan and its mandate."""
+    place = _ORDER.index(event["type"]) if event["type"] in _ORDER else 0
+    if event["claim"].get("paymentModality", {}).get("state") == "REQUESTED":
+        place -= 1
     step = event.get("actionStep", {}).get("id", place)
     return event["date"], event["claim"]["id"], step
 

@@ -3,9 +3,18 @@
 from typing import Any
 
 from examples.page import PageReader
-from examples.progress import CHANNELS, PAYS_ON_PAGE, STATUSES, TYPES, DemoProgress, list_faults
+from examples.progress import (
+    CHANNELS,
+    PAYS_BY_DEBIT,
+    PAYS_ON_PAGE,
+    STATUSES,
+    TYPES,
+    DemoProgress,
+    list_faults,
+)
 
 PAYMENT = {"paymentRequestId": "p", "amount": 12950, "currency": "EUR", "providerName": "sandbox"}
+STATES = ("APPROVED", "REQUESTED")
 WHOLE = [
     "CHECKPOINT_REACHED", "ESCALATED", "ESCALATED", "FEE_ADDED", "CHECKPOINT_REACHED",
     "ESCALATED", "ARCHIVED",
@@ -50,6 +59,20 @@ def test_new_events_are_reported_once_in_order_without_earlier_demos() -> None:
     assert (progress.pop_new_events(), len(progress.events)) == ([], 4)
 
 
+def test_a_plan_is_requested_before_it_is_approved_and_before_its_mandate() -> None:
+    progress = DemoProgress()
+    kinds = [("MANDATE_CHANGED", None), *[("PAYMENT_MODALITY_STATE_CHANGE", s) for s in STATES]]
+    for kind, state in kinds:
+        claim: dict[str, Any] = {"id": 1, "referenceNumber": PAYS_BY_DEBIT}
+        if state is not None:
+            claim["paymentModality"] = {"state": state}
+        progress.record_event({"type": kind, "date": "2026-03-02T09:00:00Z", "claim": claim})
+    ordered = [event["claim"].get("paymentModality") for event in progress.pop_new_events()]
+    assert ordered == [{"state": "REQUESTED"}, {"state": "APPROVED"}, None]
+    # The clock of the API counts numbered events only.
+    assert progress.count_numbered() == 2
+
+
 def test_a_missing_event_a_wrong_channel_and_a_wrong_end_are_named() -> None:
     progress, statuses = a_complete_demo()
     progress.events = [event for event in progress.events if event["type"] != "ARCHIVED"]
@@ -57,8 +80,8 @@ def test_a_missing_event_a_wrong_channel_and_a_wrong_end_are_named() -> None:
     progress.refused.append("bad signature")
     faults = list_faults(progress, statuses)
     assert faults[0] == "a webhook was refused: bad signature"
-    assert faults[-1] == "TK-2026-1006: IN_PROCESS, not ARCHIVED"
-    assert len([each for each in faults if ": events [" in each]) == 4
+    assert "TK-2026-1006: IN_PROCESS, not ARCHIVED" in faults
+    assert len([each for each in faults if ": events [" in each]) == 5
 
 
 def test_a_payment_completed_with_another_amount_is_named() -> None:
@@ -79,6 +102,7 @@ def test_the_demo_browser_reads_headings_links_forms_and_buttons() -> None:
     reader.feed(
         '<title>t</title><h1>Your <b>claim</b></h1><a class="primary" href="/claim/pay">Pay now</a>'
         '<form method="post" action="/x"><input type="hidden" name="token" value="1">'
+        '<input name="empty"><input type="checkbox" name="left">'
         '<input type="radio" name="n" value="a"><input type="radio" name="n" value="b" checked>'
         '<button name="decision" value="pay">Pay</button></form>'
     )
@@ -87,4 +111,4 @@ def test_the_demo_browser_reads_headings_links_forms_and_buttons() -> None:
     assert button.form is not None
     assert (button.words, button.name, button.value) == ("Pay", "decision", "pay")
     assert (button.form.method, button.form.action) == ("POST", "/x")
-    assert button.form.fields == {"token": "1", "n": "b"}
+    assert button.form.fields == {"token": "1", "empty": "", "n": "b"}

@@ -147,8 +147,11 @@ class Debits:
         return (await self.arrangement.harness.read(self.arrangement.claim_id)).status
 
 
-async def start(resources: Resources, clock: MovableClock, **changes: Any) -> Debits:
-    arrangement = await an_arrangement(resources, clock, **configure(**changes))
+async def start(
+    resources: Resources, clock: MovableClock, *, sandbox: bool = False, **changes: Any
+) -> Debits:
+    """Return the claim and its plan. `changes` are those to the settings of direct debits."""
+    arrangement = await an_arrangement(resources, clock, sandbox=sandbox, **configure(**changes))
     return Debits(arrangement, await arrangement.agree())
 
 

@@ -56,6 +56,7 @@ def test_help_lists_every_command(dunwell: CommandLine) -> None:
         "suppression",
         "communications",
         "statements",
+        "debits",
         "outbox",
         "verify-ledger",
         "audit",

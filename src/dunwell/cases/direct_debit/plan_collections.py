@@ -112,19 +112,20 @@ def decide_steps(
     return PlannedSteps(insert, notify, cancel)
 
 
-async def plan_collections(resources: Resources) -> int:
-    """Check one batch of due mandates of each merchant. Return how many were checked."""
+async def plan_collections(resources: Resources, merchant_id: int | None = None) -> int:
+    """Check one batch of due mandates of each merchant, or of one. Return how many were checked."""
     async with resources.database.connection() as connection:
-        merchant_ids = await list_merchants_to_check(connection, resources.clock.now())
+        now = resources.clock.now()
+        merchant_ids = await list_merchants_to_check(connection, now, merchant_id)
     checked = 0
-    for merchant_id in merchant_ids:
+    for owner_id in merchant_ids:
         try:
-            checked += await _plan_for(resources, merchant_id)
+            checked += await _plan_for(resources, owner_id)
         except Unavailable:
             raise
         except Exception as error:
             # A failure at one merchant must not stop the debits of others.
-            log.exception("debits not planned", merchant_id=merchant_id, error=type(error).__name__)
+            log.exception("debits not planned", merchant_id=owner_id, error=type(error).__name__)
     return checked
 
 

@@ -79,7 +79,11 @@ WHERE m.merchant_id = $1 AND m.mandate_id = u.mandate_id
 """
 # Uses the indexes mandates_check_anywhere and mandates_check.
 _LIST_MERCHANTS = compose(
-    "SELECT due.merchant_id FROM {due} due",
+    """
+SELECT due.merchant_id
+FROM {due} due
+WHERE $2::integer IS NULL OR due.merchant_id = $2
+""",
     due=render_due_merchants(DueTable("mandates", "d.check_at <= {now}")),
 )
 # Uses the index mandates_check.
@@ -245,9 +249,13 @@ async def save_used(tx: Connection, merchant_id: int, expiries: Mapping[UUID, da
     await tx.execute(_SAVE_USED, merchant_id, list(expiries), list(expiries.values()))
 
 
-async def list_merchants_to_check(tx: Connection, now: datetime) -> list[int]:
-    """Return the merchants with mandates that are due by the merchant's own clock."""
-    return [row["merchant_id"] for row in await tx.fetch(_LIST_MERCHANTS, now)]
+async def list_merchants_to_check(
+    tx: Connection, now: datetime, merchant_id: int | None
+) -> list[int]:
+    """Return the merchants with mandates that are due by the merchant's own clock. With
+    `merchant_id`, return only that one, if it has any."""
+    rows = await tx.fetch(_LIST_MERCHANTS, now, merchant_id)
+    return [row["merchant_id"] for row in rows]
 
 
 async def lock_due_mandates(

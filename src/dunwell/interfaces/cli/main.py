@@ -136,6 +136,10 @@ _COMMANDS = {
         "dunwell.interfaces.cli.statements:command",
         "Import bank statements; match them with claims.",
     ),
+    "debits": LazyCommand(
+        "dunwell.interfaces.cli.debits:command",
+        "Release direct debits; download their files for the bank.",
+    ),
     "outbox": LazyCommand("dunwell.interfaces.cli.outbox:command", "Read messages in the outbox."),
     "verify-ledger": LazyCommand(
         "dunwell.interfaces.cli.audit:verify_ledger_command",

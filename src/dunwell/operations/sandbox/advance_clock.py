@@ -16,6 +16,7 @@ from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.direct_debit.plan_collections import plan_collections
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
@@ -124,10 +125,12 @@ class _Runner:
             before = due_times
 
     async def _run_first(self, due_times: DueTimes, now: datetime) -> int:
-        """Run one batch of the first kind that is due: modalities and holds end, then claims take
-        steps, then messages are sent."""
+        """Run one batch of the first kind that is due: modalities and holds end and debits are
+        planned, then claims take steps, then messages are sent."""
         if due_times.modality_at is not None and due_times.modality_at <= now:
             return await sweep_modalities(self._resources, self._merchant_id)
+        if due_times.mandate_at is not None and due_times.mandate_at <= now:
+            return await plan_collections(self._resources, self._merchant_id)
         if due_times.hold_ends_at is not None and due_times.hold_ends_at <= now:
             return await expire_holds(self._resources, self._merchant_id)
         if due_times.claim_at is not None and due_times.claim_at <= now:

@@ -13,7 +13,7 @@ from dunwell.platform.ids import uuid7
 _MOVE_CLOCK = """
 UPDATE merchants SET sandbox_now = $2 WHERE merchant_id = $1 AND sandbox_now < $2
 """
-# Uses claims_due, communications_planned, holds_end, payment_modalities_check and
+# Uses claims_due, communications_planned, holds_end, payment_modalities_check, mandates_check and
 # communications_handed_over. A contact that is handed over without an answer is in progress, here
 # or in a worker.
 _LOAD_DUE_TIMES = """
@@ -29,6 +29,8 @@ SELECT
      WHERE merchant_id = $1 AND lifted_at IS NULL AND until IS NOT NULL) AS hold_ends_at,
     (SELECT min(check_at) FROM payment_modalities
      WHERE merchant_id = $1 AND check_at IS NOT NULL AND ended_at IS NULL) AS modality_at,
+    (SELECT min(check_at) FROM mandates
+     WHERE merchant_id = $1 AND check_at IS NOT NULL) AS mandate_at,
     EXISTS (SELECT FROM communications
             WHERE merchant_id = $1 AND state = 'HANDED_OVER') AS is_sending
 """
@@ -61,12 +63,16 @@ class DueTimes:
     contact_at: datetime | None
     hold_ends_at: datetime | None
     modality_at: datetime | None
+    # When the debits of a mandate are planned next.
+    mandate_at: datetime | None
     # True if a message is being sent, here or by a worker.
     is_sending: bool
 
     @property
     def next_at(self) -> datetime | None:
-        instants = (self.claim_at, self.contact_at, self.hold_ends_at, self.modality_at)
+        instants = (
+            self.claim_at, self.contact_at, self.hold_ends_at, self.modality_at, self.mandate_at,
+        )  # fmt: skip
         return min((at for at in instants if at is not None), default=None)
 
     def is_due(self, now: datetime) -> bool:
