@@ -36,7 +36,7 @@ from dunwell.core.workflows.definition import (
     WorkflowHolidays,
 )
 from dunwell.core.workflows.document import get_default
-from dunwell.core.workflows.reference import FIELD_WORDS
+from dunwell.core.workflows.reference import FIELD_DESCRIPTIONS
 from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, VersionVerdict
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -89,7 +89,7 @@ def _list_fields(
 ) -> Iterator[Sequence[str]]:
     for field in msgspec.structs.fields(part):
         value = _describe_value(properties[field.encode_name])
-        words = FIELD_WORDS[part][field.name]
+        words = FIELD_DESCRIPTIONS[part][field.name]
         yield f"`{field.encode_name}`", value, _describe_default(get_default(field)), words
 
 

@@ -23,7 +23,7 @@ def draw_page(page: str) -> str:
 
 def draw_properties() -> str:
     """Return the properties that conditions can test, one in each row."""
-    rows = [(f"`{each.name}`", each.takes, each.meaning) for each in PROPERTIES]
+    rows = [(f"`{each.name}`", each.accepted_values, each.meaning) for each in PROPERTIES]
     return _table(("property", "test", "matches if"), rows)
 
 

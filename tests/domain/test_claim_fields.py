@@ -12,8 +12,8 @@ from dunwell.core.claims.fields import (
     ContactData,
     DebtorFields,
     DebtorName,
+    build_debtor_fields,
     build_debtor_row,
-    build_shape,
     render_columns,
     render_record_columns,
 )
@@ -46,8 +46,8 @@ def test_a_row_is_read_as_it_was_written() -> None:
     row = build_debtor_row(DEBTOR)
     stored = row | {"address": msgspec.to_builtins(row["address"])}
     assert stored["address"] == {"address_line2": "c/o Babbage", "city": "London"}
-    assert build_shape(stored, DebtorFields) == DEBTOR
-    assert build_shape(stored, ContactData).last_name == "Lovelace"
+    assert build_debtor_fields(stored, DebtorFields) == DEBTOR
+    assert build_debtor_fields(stored, ContactData).last_name == "Lovelace"
 
 
 def test_the_fast_parser_knows_the_same_fields() -> None:

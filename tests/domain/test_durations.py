@@ -265,9 +265,9 @@ EDGES: Mapping[str, DurationBoundary] = {
         DurationBoundary(timedelta(days=3_650) + JUST, _is_contact_foreseen),
 }  # fmt: skip
 LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
-    "contact/escalation/contacts/render_leased.py _AFTER_OUTAGE":
+    "contact/escalation/contacts/render_leased.py _RETRY_AFTER_OUTAGE":
         (lambda: _find_next_try(Unavailable("away")), timedelta(minutes=1)),
-    "contact/escalation/contacts/render_leased.py _AFTER_FAULT":
+    "contact/escalation/contacts/render_leased.py _RETRY_AFTER_FAULT":
         (lambda: _find_next_try(ValueError("wrong")), timedelta(hours=1)),
     "core/events/webhooks/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
     "core/events/webhooks/retry.py _MAX_PROBE_DELAY": (_find_last_probe_gap, timedelta(hours=24)),

@@ -88,7 +88,7 @@ _NO_ROW = {
     "It only reads.": (
         part_forms.check_part,
         look.load_alert_overview,
-        delivery_log.list_deliveries, delivery_log.compute_delivery_gaps,
+        delivery_log.list_deliveries, delivery_log.get_delivery_gap_report,
         delivery_log.get_delivery, delivery_log.get_endpoint,
         print_batches.list_doubtful_letters,
         print_batches.get_batch,

@@ -20,11 +20,11 @@ def test_the_proof_lists_the_unacknowledged_events() -> None:
     gaps = [a_gap(900), a_gap(1000, "PENDING", 2), a_gap(4000, "PENDING", 0)]
 
     proof = build_gap_report(
-        DeliveryCounts(numbered=4713, asked_from=812, last_sent=4711, open=3), gaps
+        DeliveryCounts(numbered=4713, first_number=812, last_sent=4711, open=3), gaps
     )
 
     assert (proof.first, proof.last, proof.acknowledged, proof.open) == (812, 4711, 3897, 3)
-    assert (proof.behind, proof.is_complete, proof.is_cut) == (2, False, False)
+    assert (proof.waiting, proof.is_complete, proof.is_cut) == (2, False, False)
     assert [each.kind for each in proof.gaps] == [
         GapKind.GIVEN_UP, GapKind.RETRYING, GapKind.UNTRIED,
     ]  # fmt: skip
@@ -40,22 +40,22 @@ def test_the_proof_lists_the_unacknowledged_events() -> None:
 def test_the_proof_names_an_addition_without_a_number() -> None:
     gap = DeliveryGap(7, UUID(int=7), "PAYMENT_REFUNDED", 41, None, "GIVEN_UP", 10)
 
-    proof = build_gap_report(DeliveryCounts(numbered=7, asked_from=1, last_sent=7, open=1), [gap])
+    proof = build_gap_report(DeliveryCounts(numbered=7, first_number=1, last_sent=7, open=1), [gap])
 
     assert list(render_gap_report(proof))[1] == "  7  PAYMENT_REFUNDED of claim 41: given up"
 
 
 def test_the_proof_of_an_endpoint_without_deliveries_claims_nothing() -> None:
-    proof = build_gap_report(DeliveryCounts(numbered=2, asked_from=1, last_sent=0, open=0), [])
+    proof = build_gap_report(DeliveryCounts(numbered=2, first_number=1, last_sent=0, open=0), [])
 
-    assert (proof.first, proof.last, proof.acknowledged, proof.behind) == (0, 0, 0, 2)
+    assert (proof.first, proof.last, proof.acknowledged, proof.waiting) == (0, 0, 0, 2)
     assert next(render_gap_report(proof)) == "Nothing was sent yet."
 
 
 def test_a_proof_from_after_the_last_event_counts_waiting_events() -> None:
-    proof = build_gap_report(DeliveryCounts(numbered=10, asked_from=9, last_sent=8, open=0), [])
+    proof = build_gap_report(DeliveryCounts(numbered=10, first_number=9, last_sent=8, open=0), [])
 
-    assert (proof.last, proof.behind) == (0, 2)
+    assert (proof.last, proof.waiting) == (0, 2)
 
 
 def test_more_gaps_than_are_listed_are_counted() -> None:

@@ -9,7 +9,7 @@ from tools.write_reference import DRAWN, PAGE, PARTS, SCHEMA, draw_page, draw_sc
 from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.workflows.checking import find_definition_faults, render_definition_schema
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.reference import FIELD_WORDS
+from dunwell.core.workflows.reference import FIELD_DESCRIPTIONS
 from dunwell.platform.text.yaml_document import parse_yaml
 from tests.domain.test_verdict_fields import FULL
 from tests.support.definitions import a_document
@@ -30,11 +30,11 @@ def test_the_shipped_schema_is_current_and_accepts_definitions() -> None:
 
 
 def test_every_field_of_a_definition_is_described() -> None:
-    assert set(FIELD_WORDS) == set(PARTS)
-    for part, words in FIELD_WORDS.items():
+    assert set(FIELD_DESCRIPTIONS) == set(PARTS)
+    for part, words in FIELD_DESCRIPTIONS.items():
         assert set(words) == {field.name for field in msgspec.structs.fields(part)}
     defined = render_definition_schema()["$defs"]
-    assert set(defined) == {part.__name__ for part in FIELD_WORDS}
+    assert set(defined) == {part.__name__ for part in FIELD_DESCRIPTIONS}
 
 
 def test_the_example_of_the_page_can_be_published() -> None:

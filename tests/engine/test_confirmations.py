@@ -16,7 +16,11 @@ from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
 from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice import MAX_PER_HOUR
-from dunwell.contact.notices.notice_outcomes import KEPT_FOR, report_notice_failure, sweep_notices
+from dunwell.contact.notices.notice_outcomes import (
+    NOTICES_KEPT_FOR,
+    report_notice_failure,
+    sweep_notices,
+)
 from dunwell.contact.notices.occasions.facts import PauseFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.contact.sending.channel import Permanent, Temporary
@@ -280,7 +284,7 @@ async def test_notice_contents_are_deleted_after_a_week_and_not_sent_again(
 ) -> None:
     await _pay(payments)
     await send_due_notices(payments.harness)
-    clock.advance(KEPT_FOR + timedelta(minutes=1))
+    clock.advance(NOTICES_KEPT_FOR + timedelta(minutes=1))
     assert await sweep_notices(resources) == 2
     [row] = await payments.harness.rows("SELECT facts FROM debtor_occasions WHERE merchant_id = $1")
     assert row["facts"] is None

@@ -8,8 +8,8 @@ import pytest
 from standardwebhooks import Webhook
 
 from dunwell.core.events.deliveries.delivery_log import (
-    compute_delivery_gaps,
     get_delivery,
+    get_delivery_gap_report,
     get_endpoint,
     list_deliveries,
 )
@@ -55,9 +55,9 @@ async def settle(outbox: Outbox, event_id: UUID, state: str, *statuses: int) -> 
         )  # fmt: skip
 
 
-async def prove(outbox: Outbox, endpoint_id: UUID, asked_from: int = 1) -> DeliveryGapReport:
+async def prove(outbox: Outbox, endpoint_id: UUID, first_number: int = 1) -> DeliveryGapReport:
     async with outbox.resources.database.transaction() as tx:
-        return await compute_delivery_gaps(outbox.work(tx), endpoint_id, asked_from)
+        return await get_delivery_gap_report(outbox.work(tx), endpoint_id, first_number)
 
 
 async def log(
@@ -85,7 +85,7 @@ async def test_the_proof_counts_every_event_that_was_ever_acknowledged(outbox: O
     proof = await prove(outbox, endpoint_id)
 
     assert (proof.first, proof.last, proof.acknowledged, proof.open) == (1, 6, 3, 3)
-    assert proof.behind == 1
+    assert proof.waiting == 1
     assert [(each.number, each.event_id, each.kind) for each in proof.gaps] == [
         (2, ids[1], GapKind.GIVEN_UP), (4, ids[3], GapKind.RETRYING), (5, ids[4], GapKind.UNTRIED),
     ]  # fmt: skip
@@ -98,13 +98,13 @@ async def test_event_types_that_an_endpoint_does_not_subscribe_to_are_no_gap(
 ) -> None:
     wanted = (await outbox.add_endpoint(NO_ONE, ("ARCHIVED",))).endpoint_id
     await outbox.raise_events(3)
-    assert (await prove(outbox, wanted)).behind == 0
+    assert (await prove(outbox, wanted)).waiting == 0
 
     every = (await outbox.add_endpoint("http://127.0.0.1:1/all")).endpoint_id
     await outbox.raise_events(2)
 
-    assert (await prove(outbox, wanted)).behind == 0
-    assert (await prove(outbox, every)).behind == 2
+    assert (await prove(outbox, wanted)).waiting == 0
+    assert (await prove(outbox, every)).waiting == 2
 
 
 async def test_an_endpoint_of_another_merchant_is_not_found(

@@ -27,7 +27,7 @@ _PAGE = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{title}</
 <h1>{title}</h1><p>{words}</p><form method="post">{buttons}</form></html>"""
 
 
-class Refused(Exception):  # noqa: N818 - reads as what happened
+class Refused(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The provider answers with an error."""
 
     def __init__(self, status: int, body: Object) -> None:

@@ -53,9 +53,9 @@ async def test_pages_are_counted_and_drawn(page_pictures: PagePictures) -> None:
     file = a_file(a_written_pdf(3))
 
     assert await page_pictures.count_pages(file) == 3
-    first = open_image(await page_pictures.paint(file, 1, FULL))
-    third = open_image(await page_pictures.paint(file, 3, FULL))
-    small = open_image(await page_pictures.paint(file, 3, THUMBNAIL))
+    first = open_image(await page_pictures.render_png(file, 1, FULL))
+    third = open_image(await page_pictures.render_png(file, 3, FULL))
+    small = open_image(await page_pictures.render_png(file, 3, THUMBNAIL))
 
     assert (first.size, small.size) == ((1400, 1982), (227, 320))
     assert first.tobytes() != third.tobytes()
@@ -68,7 +68,7 @@ async def test_a_missing_page_is_refused_and_others_are_still_counted(
     file = a_file(a_written_pdf(2))
     for page in (3, 0, 9_999):
         with pytest.raises(FileNotShowable):
-            await page_pictures.paint(file, page, THUMBNAIL)
+            await page_pictures.render_png(file, page, THUMBNAIL)
     assert await page_pictures.count_pages(file) == 2
 
 
@@ -79,7 +79,7 @@ async def test_pictures_are_encoded_again_without_metadata(
     file = a_file(an_image(kind, 3000, 1500), content_type)
 
     assert await page_pictures.count_pages(file) == 1
-    shown = open_image(await page_pictures.paint(file, 1, FULL))
+    shown = open_image(await page_pictures.render_png(file, 1, FULL))
 
     assert shown.size == (1400, 700)
     assert all(abs(a - b) < 8 for a, b in zip(shown.getpixel((9, 9)), (200, 30, 30), strict=True))  # type: ignore[arg-type]
@@ -91,7 +91,7 @@ async def test_a_small_picture_is_not_enlarged_and_transparency_becomes_white(
 ) -> None:
     out = io.BytesIO()
     Image.new("RGBA", (20, 10), (255, 0, 0, 0)).save(out, "PNG")
-    shown = open_image(await page_pictures.paint(a_file(out.getvalue(), PNG), 1, FULL))
+    shown = open_image(await page_pictures.render_png(a_file(out.getvalue(), PNG), 1, FULL))
     assert (shown.size, shown.getpixel((1, 1))) == ((20, 10), (255, 255, 255))
 
 
@@ -99,7 +99,7 @@ async def test_a_photograph_is_rotated_by_its_exif_orientation(page_pictures: Pa
     exif, out = Image.Exif(), io.BytesIO()
     exif[0x0112] = 6
     Image.new("RGB", (400, 200)).save(out, "JPEG", exif=exif)
-    shown = open_image(await page_pictures.paint(a_file(out.getvalue(), JPEG), 1, FULL))
+    shown = open_image(await page_pictures.render_png(a_file(out.getvalue(), JPEG), 1, FULL))
     assert shown.size == (200, 400)
 
 
@@ -111,27 +111,27 @@ async def test_an_undrawable_file_is_refused_and_others_are_drawn(
 
     async def fail() -> None:
         with pytest.raises(FileNotShowable):
-            await page_pictures.paint(hostile, 1, FULL)
+            await page_pictures.render_png(hostile, 1, FULL)
 
-    _, picture = await asyncio.gather(fail(), page_pictures.paint(honest, 1, THUMBNAIL))
+    _, picture = await asyncio.gather(fail(), page_pictures.render_png(honest, 1, THUMBNAIL))
 
     assert open_image(picture).height == 320
     assert page_pictures.find_pages(hostile.storage_key) == 0
     # It is not tried again.
     with pytest.raises(FileNotShowable):
-        await asyncio.wait_for(page_pictures.paint(hostile, 1, THUMBNAIL), 0.2)
+        await asyncio.wait_for(page_pictures.render_png(hostile, 1, THUMBNAIL), 0.2)
 
 
 @pytest.mark.parametrize("name", ODD)
 async def test_odd_pages_are_drawn_within_bounds(page_pictures: PagePictures, name: str) -> None:
-    shown = open_image(await page_pictures.paint(a_file(ODD[name]()), 1, FULL))
+    shown = open_image(await page_pictures.render_png(a_file(ODD[name]()), 1, FULL))
     assert shown.width <= FULL.width
     assert shown.height <= FULL.height
 
 
 async def test_a_picture_of_too_many_pixels_is_not_shown(page_pictures: PagePictures) -> None:
     with pytest.raises(FileNotShowable):
-        await page_pictures.paint(a_file(a_png_bomb(9000, 9000), PNG), 1, THUMBNAIL)
+        await page_pictures.render_png(a_file(a_png_bomb(9000, 9000), PNG), 1, THUMBNAIL)
 
 
 async def test_repeated_requests_for_a_hostile_file_do_not_delay_other_files(
@@ -139,10 +139,10 @@ async def test_repeated_requests_for_a_hostile_file_do_not_delay_other_files(
 ) -> None:
     hostile = a_file(UNDRAWABLE["draws itself a billion times"]())
     honest = a_file(a_written_pdf(1), viewer="another")
-    asked = [asyncio.create_task(page_pictures.paint(hostile, 1, THUMBNAIL)) for _ in range(8)]
+    asked = [asyncio.create_task(page_pictures.render_png(hostile, 1, THUMBNAIL)) for _ in range(8)]
     await asyncio.sleep(0)
 
-    await page_pictures.paint(honest, 1, THUMBNAIL)
+    await page_pictures.render_png(honest, 1, THUMBNAIL)
 
     assert [each.done() for each in asked] == [False] * 8
     failed = await asyncio.gather(*asked, return_exceptions=True)
@@ -155,10 +155,10 @@ async def test_one_viewer_with_forty_slow_files_does_not_occupy_every_child(
     slow = UNDRAWABLE["draws itself a billion times"]()
     mine = [a_file(slow + b"%" * each, viewer="mine") for each in range(40)]
     theirs = a_file(a_written_pdf(1), viewer="theirs")
-    asked = [asyncio.create_task(page_pictures.paint(each, 1, THUMBNAIL)) for each in mine]
+    asked = [asyncio.create_task(page_pictures.render_png(each, 1, THUMBNAIL)) for each in mine]
     await asyncio.sleep(0)
 
-    await page_pictures.paint(theirs, 1, THUMBNAIL)
+    await page_pictures.render_png(theirs, 1, THUMBNAIL)
 
     assert not any(each.done() for each in asked)
     for each in asked:
@@ -192,7 +192,7 @@ async def test_an_invalid_answer_of_a_child_is_refused(answer: DrawnPicture) -> 
     page_pictures = PagePictures(1)
     page_pictures._children = _LyingPool(answer)  # type: ignore[assignment]
     with pytest.raises(FileNotShowable):
-        await page_pictures.paint(a_file(a_pdf()), 1, THUMBNAIL)
+        await page_pictures.render_png(a_file(a_pdf()), 1, THUMBNAIL)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Landlock and seccomp are Linux's")
@@ -200,7 +200,7 @@ async def test_the_drawing_child_is_sandboxed() -> None:
     page_pictures = PagePictures(1)
     before = {each.pid for each in find_children(_CHILD)}
     try:
-        await page_pictures.paint(a_file(a_pdf()), 1, THUMBNAIL)
+        await page_pictures.render_png(a_file(a_pdf()), 1, THUMBNAIL)
         (child,) = [each for each in find_children(_CHILD) if each.pid not in before]
         status = _read_status(child.pid)
     finally:

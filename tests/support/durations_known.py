@@ -152,7 +152,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/reports/delivery_reports.py _MIN_AGE": (
         "tests/engine/test_reports.py::test_a_message_in_doubt_is_queried_after_two_minutes",
     ),
-    "contact/escalation/reports/delivery_reports.py KEPT_FOR": (_AGES,),
+    "contact/escalation/reports/delivery_reports.py REPORTS_KEPT_FOR": (_AGES,),
     "contact/escalation/reports/delivery_reports.py _RETRY_AFTER": (
         "tests/engine/test_reports.py::test_a_report_waits_until_the_answer_is_recorded",
     ),
@@ -341,7 +341,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/notices/notice.py REPEATED_WITHIN": (
         "tests/usecases/test_send_notice.py::test_a_repeated_request_within_ten_seconds_is_a_double_click",
     ),
-    "contact/notices/notice_outcomes.py KEPT_FOR": (f"{_AGES}[debtor_notices]",),
+    "contact/notices/notice_outcomes.py NOTICES_KEPT_FOR": (f"{_AGES}[debtor_notices]",),
     "contact/notices/notice.py _FIRST_DELAY": (
         "tests/domain/test_notices.py::test_each_answer_of_a_channel_has_its_settlement",
     ),

@@ -149,7 +149,7 @@ ASK_NOTHING = name_reasons({
         assign_claims.start_runs,
         access.lock_claim_of_merchant, access.check_claim_exists,
         claim_holds.lift_hold, claim_holds.open_hold,
-        publish_event.publish_event, publish_event.publish_addition,
+        publish_event.publish_event, publish_event.publish_additional_event,
         search_claims.replace_search_terms,
         answer_dispute.lock_dispute, disputes_store.insert_evidence_files,
         wrong_person.release_claim, wrong_person.withhold_claim,

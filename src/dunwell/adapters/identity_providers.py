@@ -20,7 +20,7 @@ _REQUIRED_MODULES = ("authlib", "joserfc")
 log = structlog.get_logger(__name__)
 
 
-class IdentityProviderUnusable(Exception):  # noqa: N818 - reads as what happened
+class IdentityProviderUnusable(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The identity provider cannot be used. The message says what to do."""
 
 

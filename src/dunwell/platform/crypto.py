@@ -25,7 +25,7 @@ _FINGERPRINT = "fingerprint"
 _FINGERPRINT_BYTES = 16
 
 
-class DecryptionFailed(Exception):  # noqa: N818 - reads as what happened
+class DecryptionFailed(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The value was encrypted with another key or for another purpose, or was changed."""
 
 

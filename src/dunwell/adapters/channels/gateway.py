@@ -49,7 +49,7 @@ log = structlog.get_logger(__name__)
 GatewayProblem = Literal["NOT_REACHED", "REFUSED", "OTHER_ANSWER"]
 
 
-class UnclearResponse(Exception):  # noqa: N818 - reads as what happened
+class UnclearResponse(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The gateway may have accepted the message."""
 
 

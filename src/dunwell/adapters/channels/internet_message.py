@@ -23,7 +23,7 @@ _ADDRESS = re.compile(
 _ENCODED_WORD = "=?utf-8?b?{}?="
 
 
-class AddressUnusable(Exception):  # noqa: N818 - reads as what is wrong
+class AddressUnusable(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The address cannot be written into a header."""
 
 

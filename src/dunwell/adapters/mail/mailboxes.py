@@ -33,7 +33,7 @@ MAX_BYTES = 10 * 1024 * 1024
 _FETCHED_OF_LARGER = 128 * 1024
 
 
-class MailboxUnavailable(Exception):  # noqa: N818 - reads as what happened
+class MailboxUnavailable(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The mailbox does not respond or refuses the sign-in. The text contains no secret."""
 
 

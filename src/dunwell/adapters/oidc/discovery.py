@@ -38,7 +38,7 @@ class Metadata(msgspec.Struct, frozen=True):
         return "client_secret_basic" in self.token_endpoint_auth_methods_supported
 
 
-class MetadataUnusable(ValueError):  # noqa: N818 - reads as what happened
+class MetadataUnusable(ValueError):  # noqa: N818 - the suffix Error would add nothing
     """The metadata cannot be used. The message is for operators."""
 
 
@@ -83,7 +83,7 @@ _USER_AGENT = "Dunwell"
 log = structlog.get_logger(__name__)
 
 
-class IdentityProviderUnavailable(Exception):  # noqa: N818 - reads as what happened
+class IdentityProviderUnavailable(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The identity provider is unavailable. The message is for operators and contains no secret."""
 
 

@@ -33,7 +33,7 @@ _END_OF_TIME = 253_402_300_800
 _MAX_TEXT_LENGTH, _MAX_SUBJECT_LENGTH, _MAX_GROUPS = 2_000, 255, 2_000
 
 
-class TokenRefused(Exception):  # noqa: N818 - reads as what happened
+class TokenRefused(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The token is not valid. The message is a short reason for the log and never contains a part
     of the token."""
 

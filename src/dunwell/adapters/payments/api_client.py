@@ -39,7 +39,7 @@ Answer = TypeVar("Answer")
 log = structlog.get_logger(__name__)
 
 
-class PaymentProviderUnusable(Exception):  # noqa: N818 - reads as what happened
+class PaymentProviderUnusable(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The settings of an account do not work. The text says what an operator has to do."""
 
 

@@ -16,7 +16,7 @@ from dunwell.cases.assignment.rules import Rule, RuleSet
 from dunwell.core.claims.conditions import (
     ConditionFacts,
     ConditionInput,
-    Property,
+    ConditionProperty,
     list_tests,
     list_unmet,
 )
@@ -136,7 +136,7 @@ class PreparedRule:
     """An active rule with the list of its tests."""
 
     rule: Rule
-    tests: tuple[tuple[Property, Any], ...]
+    tests: tuple[tuple[ConditionProperty, Any], ...]
 
 
 def prepare_rules(rules: RuleSet) -> tuple[PreparedRule, ...]:
@@ -153,7 +153,7 @@ def find_matching_rule(
     """
     for each in prepared:
         for tested, test in each.tests:
-            if not tested.holds(test, facts):
+            if not tested.is_met(test, facts):
                 break
         else:
             target = each.rule.target

@@ -39,7 +39,7 @@ from dunwell.cases.modalities.store import find_modality, save_awaited_day, sche
 from dunwell.contact.notices.occasions.facts import MandateFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import check_claim_exists, lock_claim_of_merchant
-from dunwell.core.claims.publish_event import publish_addition
+from dunwell.core.claims.publish_event import publish_additional_event
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import LockedClaim
 from dunwell.core.events.payloads import EventMandateData, mandate_changed
@@ -247,7 +247,7 @@ async def _publish_state(work: Work, mandate: Mandate) -> None:
         provider_name=DIRECT_DEBIT,
         modality_id=mandate.modality_id,
     )
-    await publish_addition(
+    await publish_additional_event(
         work, mandate.claim_id, lambda head: mandate_changed(head, data, mandate.state.value)
     )
 

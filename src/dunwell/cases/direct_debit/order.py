@@ -35,7 +35,7 @@ _SPELLED = {
 _Element: TypeAlias = etree._Element  # noqa: SLF001
 
 
-class ForbiddenText(ValueError):  # noqa: N818 - reads as what happened
+class ForbiddenText(ValueError):  # noqa: N818 - the suffix Error would add nothing
     """Nothing of a name is left that a bank would accept."""
 
 

@@ -16,8 +16,8 @@ from dunwell.cases.intake.check_claims import find_debtor_faults
 from dunwell.cases.intake.submission import ClaimSubmission, ContactPatch
 from dunwell.core.claims.fields import (
     ContactData,
+    build_debtor_fields,
     build_debtor_row,
-    build_shape,
     render_columns,
     render_record_columns,
 )
@@ -135,7 +135,9 @@ async def change_contact_data(
     work.require(Right.CHANGE_CLAIMS)
     if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
         raise NotFound(f"There is no claim {claim_id}.")
-    present = build_shape(await work.tx.fetchrow(_LOAD, work.merchant_id, claim_id), ContactData)
+    present = build_debtor_fields(
+        await work.tx.fetchrow(_LOAD, work.merchant_id, claim_id), ContactData
+    )
     changed = apply_patch(present, patch, known_faults)
     names = [
         each.encode_name

@@ -87,7 +87,7 @@ def _list_plain_texts(fields: Iterable[DebtorField]) -> list[tuple[str, Any, Any
     return [
         (each.name, _Text | None, msgspec.field(default=None, name=each.wire_name))
         for each in fields
-        if each.given == Text
+        if each.limited_type == Text
     ]
 
 

@@ -36,7 +36,7 @@ from dunwell.contact.notices.occasions.facts import ReturnFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import check_claim_exists, lock_claim_of_merchant
 from dunwell.core.claims.balance import Balance, OwedItem, order_for_payment
-from dunwell.core.claims.publish_event import publish_addition
+from dunwell.core.claims.publish_event import publish_additional_event
 from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.core.claims.store import LockedClaim, load_claim, load_items
 from dunwell.core.events.body import RefundStatus, ReversalStatus
@@ -172,12 +172,12 @@ async def _publish_change(work: Work, payment: StoredPayment, change: MoneyChang
     order = None if refund is None else (refund.refund_id, refund.effect.value)
     refunded = _REFUND_STATUSES.get(change.kind)
     if refunded is not None:
-        await publish_addition(
+        await publish_additional_event(
             work, payment.claim_id, lambda head: payment_refunded(head, returned, refunded, order)
         )
     else:
         reversed_ = _REVERSAL_STATUSES[change.kind]
-        await publish_addition(
+        await publish_additional_event(
             work, payment.claim_id, lambda head: payment_reversed(head, returned, reversed_)
         )
 

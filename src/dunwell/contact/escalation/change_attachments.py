@@ -53,15 +53,15 @@ async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFil
     attached = await load_attached(work.tx, *key, attachment_id)
     assert attached is not None
     await save_audit(
-        work, "attachment.add", f"claim:{claim_id}", after=attached.audited,
+        work, "attachment.add", f"claim:{claim_id}", after=attached.audit_values,
         attachmentId=str(attachment_id), ticketId=str(ticket_id),
     )  # fmt: skip
     return attached
 
 
 async def check_ticket(work: Work, ticket_id: UUID) -> None:
-    """Raises UnknownTicket if the ticket does not exist, has expired or belongs to another
-    merchant."""
+    """Check that the ticket can be used. Raises UnknownTicket if it does not exist, has expired or
+    belongs to another merchant."""
     if not await load_usable_tickets(work.tx, work.merchant_id, [ticket_id], work.now):
         raise build_unknown_ticket(str(ticket_id))
 
@@ -90,7 +90,7 @@ async def replace_attachment(
     assert attached is not None
     await save_audit(
         work, "attachment.replace", f"claim:{claim_id}",
-        before=present.audited, after=attached.audited, attachmentId=str(attachment_id),
+        before=present.audit_values, after=attached.audit_values, attachmentId=str(attachment_id),
         ticketId=str(ticket_id), formerTicketId=str(present.ticket_id),
     )  # fmt: skip
     return attached
@@ -106,7 +106,7 @@ async def detach_file(work: Work, claim_id: int, attachment_id: UUID) -> Attache
         raise build_attachment_not_found(attachment_id)
     await delete_attachment(work.tx, key, attachment_id, now=work.now, real_now=work.real_now)
     await save_audit(
-        work, "attachment.delete", f"claim:{claim_id}", before=attached.audited,
+        work, "attachment.delete", f"claim:{claim_id}", before=attached.audit_values,
         attachmentId=str(attachment_id), ticketId=str(attached.ticket_id),
     )  # fmt: skip
     return attached

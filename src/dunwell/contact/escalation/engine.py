@@ -77,18 +77,18 @@ async def record_decisions(work: Work, decided: Sequence[DecidedClaim]) -> None:
         for each in decided
     }
     await _save(work, decided, events)
-    raised = [event for some in events.values() for event in some]
+    raised = [event for events_of_claim in events.values() for event in events_of_claim]
     await save_events(work.tx, work.merchant_id, raised, work.real_now)
 
 
 async def _add_fees(work: Work, decided: Sequence[DecidedClaim]) -> FeeIds:
-    rows = [row for each in decided for row in _fee_rows(each)]
+    rows = [row for each in decided for row in _build_fee_rows(each)]
     if not rows:
         return {}
     return await add_fees(work.tx, work.merchant_id, rows)
 
 
-def _fee_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
+def _build_fee_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
     fees = [o.step for o in each.decision.outcomes if isinstance(o, FeeAdded)]
     for offset, step in enumerate(fees):
         position = each.claim.next_item_position + offset
@@ -101,15 +101,15 @@ def _fee_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
 async def _save(
     work: Work, decided: Sequence[DecidedClaim], events: dict[int, list[Event]]
 ) -> None:
-    positions = [_position_row(each, len(events[each.claim.claim_id])) for each in decided]
-    history = [row for each in decided for row in _history_rows(each)]
-    contacts = [row for each in decided for row in _contact_rows(each, work)]
+    positions = [_build_position_row(each, len(events[each.claim.claim_id])) for each in decided]
+    history = [row for each in decided for row in _build_history_rows(each)]
+    contacts = [row for each in decided for row in _build_contact_rows(each, work)]
     await save_decisions(
         work.tx, work.merchant_id, work.now, positions=positions, history=history, contacts=contacts
     )
 
 
-def _position_row(each: DecidedClaim, new_events: int) -> tuple[object, ...]:
+def _build_position_row(each: DecidedClaim, new_events: int) -> tuple[object, ...]:
     claim, position = each.claim, each.decision.position
     return (
         claim.claim_id, _compute_status(each), position.next_step_id, position.due_at,
@@ -126,8 +126,9 @@ def _compute_status(each: DecidedClaim) -> Status:
     return status
 
 
-def _history_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
-    """A planned contact adds no history yet: its step ends when a channel has answered."""
+def _build_history_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
+    """Return the history rows of the decided steps. A planned contact adds no row yet, because its
+    step ends when a channel has answered."""
     for outcome in each.decision.outcomes:
         if isinstance(outcome, ContactPlanned):
             continue
@@ -146,7 +147,7 @@ def _describe_outcome(outcome: Outcome) -> tuple[str, str | None]:
     return "DONE", None
 
 
-def _contact_rows(each: DecidedClaim, work: Work) -> Iterator[tuple[object, ...]]:
+def _build_contact_rows(each: DecidedClaim, work: Work) -> Iterator[tuple[object, ...]]:
     for outcome in each.decision.outcomes:
         if isinstance(outcome, ContactPlanned):
             yield (
@@ -195,6 +196,8 @@ log = structlog.get_logger(__name__)
 
 
 class Engine:
+    """Runs the due claims of all merchants in rotation."""
+
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._last_merchant_id = 0

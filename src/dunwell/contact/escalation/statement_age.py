@@ -20,9 +20,10 @@ class StatementLimit:
 
     def is_exceeded(self, today: date) -> bool:
         """Return whether more banking days than allowed have ended without being reported."""
-        # The last banking day up to today is the first of those that may be missing.
-        oldest = subtract_banking_days(today + _ONE_DAY, self.max_age_banking_days + 1)
-        return self.reported_until < oldest
+        # Of the banking days up to today, the last `max_age_banking_days` may be missing; the one
+        # before them must be reported.
+        must_be_reported = subtract_banking_days(today + _ONE_DAY, self.max_age_banking_days + 1)
+        return self.reported_until < must_be_reported
 
 
 def normalize_account(iban: str) -> str:

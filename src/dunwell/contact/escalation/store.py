@@ -222,8 +222,7 @@ async def save_decisions(
 
 
 def transpose(rows: Iterable[tuple[object, ...]], width: int) -> list[list[object]]:
-    """Transpose rows for PostgreSQL's unnest: one list per column, `width` empty lists without
-    rows."""
+    """Return one list for each of the `width` columns, as PostgreSQL's unnest takes them."""
     columns: list[list[object]] = [[] for _ in range(width)]
     for row in rows:
         for column, value in zip(columns, row, strict=True):

@@ -240,7 +240,7 @@ async def load_reasons_of_many(
 
 
 def check_address(channel: Channel, address: str) -> None:
-    """Raises ValidationError."""
+    """Check that an address has the format of its channel. Raises ValidationError."""
     text = normalize_address(channel, address)
     if channel == "EMAIL" and not is_email_address(text):
         message = "Enter a plain e-mail address, such as erika@example.org."
@@ -350,7 +350,7 @@ async def list_suppressions(
 
 
 async def get_suppression(work: Work, channel: Channel, digest: bytes) -> SuppressionEntry:
-    """Raises NotFound."""
+    """Return an entry of the list. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     found = (await load_entries(work.tx, work.merchant_id, [digest])).get(digest)
     if found is None or found.channel != channel:

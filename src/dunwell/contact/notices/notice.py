@@ -16,7 +16,7 @@ MAX_PER_HOUR = 5
 # The limits of requested notices to one address, over all claims and merchants of the installation.
 MAX_PER_ADDRESS_PER_HOUR = 10
 MAX_PER_ADDRESS_PER_DAY = 20
-# A double click. After this time, the same request asks for another notice.
+# Equal requests within this time count as one: a double click.
 REPEATED_WITHIN = timedelta(seconds=10)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

@@ -23,7 +23,7 @@ from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 
-KEPT_FOR = timedelta(days=7)
+NOTICES_KEPT_FOR = timedelta(days=7)
 # A letter may be returned after weeks; the next channel is then used.
 ANSWERS_KEPT_FOR = timedelta(days=30)
 _ROWS_AT_ONCE = 5000
@@ -75,6 +75,6 @@ async def sweep_notices(resources: Resources) -> int:
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         erased = await erase_occasions(
-            tx, now - KEPT_FOR, answers_before=now - ANSWERS_KEPT_FOR, limit=_ROWS_AT_ONCE
+            tx, now - NOTICES_KEPT_FOR, answers_before=now - ANSWERS_KEPT_FOR, limit=_ROWS_AT_ONCE
         )
-        return erased + await erase_notices(tx, now - KEPT_FOR, _ROWS_AT_ONCE)
+        return erased + await erase_notices(tx, now - NOTICES_KEPT_FOR, _ROWS_AT_ONCE)

@@ -139,7 +139,9 @@ class HandedOverNotice:
         return f"{resources.settings.public_url}/u/{reference}"
 
     async def _print(self, item: LeasedNotice) -> MessageFile | None:
-        """Raises Unprintable, OSError."""
+        """Print the sheet of a letter; return None for other notices. Raises Unprintable,
+        OSError.
+        """
         notice, brand = item.notice, self.merchant.configuration.brand
         if notice.sheet is None:
             return None
@@ -222,6 +224,8 @@ _CHANNEL_SLOTS = 8
 
 
 class NoticeSender(Sender[HandedOverNotice]):
+    """Sends due notices of all merchants."""
+
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter],
         *, find_provider: FindProvider = find_no_provider,
@@ -252,7 +256,7 @@ class _NoticeQueue:
         self._printer = printer
         self._adapters = adapters
 
-    async def begin(
+    async def start_sets(
         self, running: Sequence[RunningSet[HandedOverNotice]], free_slots: int
     ) -> StartedSets[HandedOverNotice]:
         """Lease due notices and mark them as handed over. Some get their outcome without a call."""

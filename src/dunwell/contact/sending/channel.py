@@ -133,7 +133,7 @@ class ChannelAdapter(Protocol):
         """Give the message to the channel. No transaction is open during the call."""
 
 
-class DeliveryProviderUnusable(Exception):  # noqa: N818 - reads as what is wrong
+class DeliveryProviderUnusable(Exception):  # noqa: N818 - the suffix Error would add nothing
     """A delivery provider cannot be used. The message says why, without secrets."""
 
 

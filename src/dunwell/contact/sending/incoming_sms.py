@@ -5,7 +5,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-# Words that networks and laws define, without accents, in lower case, by language.
+# Words by which a recipient stops all messages, as networks and laws define them; without accents,
+# in lower case, by language.
 _STOP_WORDS = {
     "any": "stop stopall unsubscribe cancel end quit optout revoke",
     "bg": "спри",
@@ -50,6 +51,7 @@ class ReceivedSms:
 
 
 def is_stop(text: str) -> bool:
+    """Return whether the text asks to stop all messages."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     words = _WORD.findall("".join(each for each in plain if not unicodedata.combining(each)))
     return 0 < len(words) <= _MAX_WORDS and words[0] in _ALL_STOP_WORDS

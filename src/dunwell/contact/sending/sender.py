@@ -182,7 +182,7 @@ class StartedSets(Generic[SetKey]):
 class SendQueue(Protocol[SetKey]):
     """The queue of one kind of messages. It identifies sets by keys of its choice."""
 
-    async def begin(
+    async def start_sets(
         self, running: Sequence[RunningSet[SetKey]], free_slots: int
     ) -> StartedSets[SetKey]:
         """Start at most `free_slots` due sets, in addition to the running ones."""
@@ -221,7 +221,7 @@ class Sender(Generic[SetKey]):
         settled = 0
         free_slots = self._count_free_slots()
         if free_slots > 0:
-            started = await self._queue.begin(list(self._running.values()), free_slots)
+            started = await self._queue.start_sets(list(self._running.values()), free_slots)
             settled = started.settled
             for key in started.sets:
                 running = RunningSet(key)

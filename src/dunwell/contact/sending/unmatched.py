@@ -31,7 +31,7 @@ from dunwell.platform.ids import Ids
 _SUBJECTS = {"sms": "incoming", "reports": "report"}
 
 
-def _declare(
+def _build_list(
     kind: UnmatchedKind, table: str, key: str, *, index: str, condition: str
 ) -> ListedTable[NoFilter, UUID, UnmatchedEntry]:
     return ListedTable(
@@ -49,11 +49,11 @@ def _declare(
 
 
 _LISTS: Mapping[UnmatchedKind, ListedTable[NoFilter, UUID, UnmatchedEntry]] = {
-    "sms": _declare(
+    "sms": _build_list(
         "sms", "inbound_sms", "inbound_id", index="inbound_sms_unread",
         condition="l.kind = 'UNMATCHED'",
     ),
-    "reports": _declare(
+    "reports": _build_list(
         "reports", "delivery_reports", "report_id", index="delivery_reports_unread",
         condition="l.outcome = 'UNMATCHED'",
     ),

@@ -27,8 +27,8 @@ from dunwell.platform.errors import EditConflict, NotFound
 
 
 async def lock_claim_of_merchant(work: Work, claim_id: int) -> LockedClaim:
-    """Lock the claim until the transaction ends. A use case locks the claim before any other row of
-    it. Raises NotFound."""
+    """Lock the claim until the transaction ends. To prevent deadlocks, a use case locks the claim
+    before any other row that belongs to it. Raises NotFound."""
     claim = await lock_claim(work.tx, work.merchant_id, claim_id)
     if claim is None:
         raise _build_not_found(claim_id)
@@ -56,7 +56,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 async def check_unchanged(work: Work, claim_id: int, shown_revision: str) -> None:
-    """Lock the claim and check that it is unchanged. `shown_revision`: the claim's revision when
+    """Lock the claim and check that it is unchanged. `shown_revision` is the claim's revision when
     the form was shown. Raises NotFound, EditConflict."""
     work.require(Right.READ_CLAIMS)
     await lock_claim_of_merchant(work, claim_id)
@@ -65,8 +65,8 @@ async def check_unchanged(work: Work, claim_id: int, shown_revision: str) -> Non
 
 
 async def load_claim_revision(work: Work, claim_id: int) -> str:
-    """Return the claim's revision for a form. Load it before the data that the page shows. Raises
-    NotFound."""
+    """Return the claim's revision for a form. Call this before loading the data that the page
+    shows, so that a concurrent change is detected. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     await check_claim_exists(work, claim_id)
     return await _load_revision(work.tx, work.merchant_id, claim_id)

@@ -1,4 +1,4 @@
-"""Balances in minor units: what is owed, how payments are allocated, and which items can be added
+"""Balances in minor units: what is owed, how payments are allocated, and when items may be added
 and deleted (CONTRACT 4 and 5). Pure."""
 
 from collections.abc import Collection, Sequence

@@ -14,7 +14,7 @@ from dunwell.core.workflows.definition import Condition, IntegerBounds, TextTest
 
 
 class ConditionInput(Protocol):
-    """The facts about a claim on one day in the merchant's time zone that conditions can test."""
+    """The facts about a claim that conditions can test, on one day in the merchant's time zone."""
 
     @property
     def outstanding_cents(self) -> int: ...
@@ -50,7 +50,7 @@ class ConditionInput(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ConditionFacts:
-    """The facts as a value."""
+    """A ConditionInput that is built from dates and amounts."""
 
     outstanding_cents: int
     total_cents: int
@@ -84,7 +84,7 @@ def count_years(born: date | None, today: date) -> int | None:
     return today.year - born.year - (0 if had_birthday else 1)
 
 
-class PropertyKind(Enum):
+class ConditionPropertyKind(Enum):
     """The format of a property's test."""
 
     # Both have a lower and an upper limit.
@@ -102,22 +102,23 @@ class PropertyKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class ConditionProperty:
     """A property of the grammar: the format of its test, and how it is evaluated."""
 
     # The name in JSON.
     name: str
     # The attribute of `Condition`.
     attribute: str
-    kind: PropertyKind
-    holds: Callable[[Any, ConditionInput], bool]
-    # `takes` and `meaning` are the texts of the table in the operator's guide.
-    takes: str
+    kind: ConditionPropertyKind
+    is_met: Callable[[Any, ConditionInput], bool]
+    # The accepted values and the meaning of the test, as the table in the operator's guide shows
+    # them.
+    accepted_values: str
     meaning: str
     options: tuple[str, ...] = ()
 
 
-def list_tests(condition: Condition | None) -> tuple[tuple[Property, Any], ...]:
+def list_tests(condition: Condition | None) -> tuple[tuple[ConditionProperty, Any], ...]:
     """Return the properties that the condition tests, each with its test. A condition without tests
     always holds."""
     if condition is None:
@@ -128,7 +129,7 @@ def list_tests(condition: Condition | None) -> tuple[tuple[Property, Any], ...]:
 
 def list_unmet(condition: Condition | None, facts: ConditionInput) -> list[str]:
     """Return the JSON names of the properties whose tests fail. If empty, the condition holds."""
-    return [each.name for each, test in list_tests(condition) if not each.holds(test, facts)]
+    return [each.name for each, test in list_tests(condition) if not each.is_met(test, facts)]
 
 
 def is_within(bounds: IntegerBounds, value: int | None) -> bool:
@@ -185,115 +186,115 @@ _TEXT = "{equals?, startsWith?, endsWith?}"
 _ONE_OR_LIST = "one or a list: DE or [DE, AT]"
 
 PROPERTIES = (
-    Property(
+    ConditionProperty(
         "outstanding",
         "outstanding",
-        PropertyKind.AMOUNT,
-        holds=lambda test, facts: is_within(test, facts.outstanding_cents),
-        takes=_MONEY,
+        ConditionPropertyKind.AMOUNT,
+        is_met=lambda test, facts: is_within(test, facts.outstanding_cents),
+        accepted_values=_MONEY,
         meaning="the outstanding amount is at least min and at most max",
     ),
-    Property(
+    ConditionProperty(
         "total",
         "total",
-        PropertyKind.AMOUNT,
-        holds=lambda test, facts: is_within(test, facts.total_cents),
-        takes=_MONEY,
+        ConditionPropertyKind.AMOUNT,
+        is_met=lambda test, facts: is_within(test, facts.total_cents),
+        accepted_values=_MONEY,
         meaning="the sum of all items, paid or not, is at least min and at most max",
     ),
-    Property(
+    ConditionProperty(
         "age",
         "age",
-        PropertyKind.NUMBER,
-        holds=lambda test, facts: is_within(test, facts.age),
-        takes=_NUMBER,
+        ConditionPropertyKind.NUMBER,
+        is_met=lambda test, facts: is_within(test, facts.age),
+        accepted_values=_NUMBER,
         meaning="the debtor's age in full years is at least min and at most max; a claim without a "
         "date of birth never matches",
     ),
-    Property(
+    ConditionProperty(
         "primaryAgeDays",
         "primary_age_days",
-        PropertyKind.NUMBER,
-        holds=lambda test, facts: is_within(test, facts.primary_age_days),
-        takes=_NUMBER,
+        ConditionPropertyKind.NUMBER,
+        is_met=lambda test, facts: is_within(test, facts.primary_age_days),
+        accepted_values=_NUMBER,
         meaning="the number of days since the first PRIMARY item's due date, or else its item "
         "date, is in the range; without either date the test fails",
     ),
-    Property(
+    ConditionProperty(
         "country",
         "country",
-        PropertyKind.CODES,
-        holds=lambda test, facts: facts.country in list_values(test),
-        takes=_ONE_OR_LIST,
+        ConditionPropertyKind.CODES,
+        is_met=lambda test, facts: facts.country in list_values(test),
+        accepted_values=_ONE_OR_LIST,
         meaning="the debtor's address is in one of these countries",
     ),
-    Property(
+    ConditionProperty(
         "language",
         "language",
-        PropertyKind.CODES,
-        holds=lambda test, facts: facts.language in list_values(test),
-        takes="one or a list: de or [de, en]",
+        ConditionPropertyKind.CODES,
+        is_met=lambda test, facts: facts.language in list_values(test),
+        accepted_values="one or a list: de or [de, en]",
         meaning="the claim's language is one of these",
     ),
-    Property(
+    ConditionProperty(
         "itemType",
         "item_type",
-        PropertyKind.ONE_OF,
-        holds=_has_item_type,
-        takes="one or a list of PRIMARY, COLLECTION_FEE, DUNNING_FEE",
+        ConditionPropertyKind.ONE_OF,
+        is_met=_has_item_type,
+        accepted_values="one or a list of PRIMARY, COLLECTION_FEE, DUNNING_FEE",
         meaning="the claim has an item of one of these types",
         options=("PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"),
     ),
-    Property(
+    ConditionProperty(
         "has",
         "has",
-        PropertyKind.ALL_OF,
-        holds=_has_all,
-        takes="a list of email, mobileNumber, address",
+        ConditionPropertyKind.ALL_OF,
+        is_met=_has_all,
+        accepted_values="a list of email, mobileNumber, address",
         meaning="the claim has all of these; an address needs street and city",
         options=("email", "mobileNumber", "address"),
     ),
-    Property(
+    ConditionProperty(
         "email",
         "email",
-        PropertyKind.TEXT,
-        holds=lambda test, facts: matches_text(test, facts.email),
-        takes=_TEXT,
+        ConditionPropertyKind.TEXT,
+        is_met=lambda test, facts: matches_text(test, facts.email),
+        accepted_values=_TEXT,
         meaning=(
             "the e-mail address passes the text test, compared character by character; without an "
             "address the test fails"
         ),
     ),
-    Property(
+    ConditionProperty(
         "mobileNumber",
         "mobile_number",
-        PropertyKind.TEXT,
-        holds=lambda test, facts: matches_text(test, facts.mobile_number),
-        takes=_TEXT,
+        ConditionPropertyKind.TEXT,
+        is_met=lambda test, facts: matches_text(test, facts.mobile_number),
+        accepted_values=_TEXT,
         meaning="the debtor's mobile number, in the form +4915112345678, matches",
     ),
-    Property(
+    ConditionProperty(
         "city",
         "city",
-        PropertyKind.TEXT,
-        holds=lambda test, facts: matches_text(test, facts.city),
-        takes=_TEXT,
+        ConditionPropertyKind.TEXT,
+        is_met=lambda test, facts: matches_text(test, facts.city),
+        accepted_values=_TEXT,
         meaning="the city of the address matches; upper and lower case are distinguished",
     ),
-    Property(
+    ConditionProperty(
         "postalCode",
         "postal_code",
-        PropertyKind.TEXT,
-        holds=lambda test, facts: matches_text(test, facts.postal_code),
-        takes=_TEXT,
+        ConditionPropertyKind.TEXT,
+        is_met=lambda test, facts: matches_text(test, facts.postal_code),
+        accepted_values=_TEXT,
         meaning="the postal code of the address matches",
     ),
-    Property(
+    ConditionProperty(
         "customFields",
         "custom_fields",
-        PropertyKind.FIELDS,
-        holds=_has_fields,
-        takes="{name: value, ...}",
+        ConditionPropertyKind.FIELDS,
+        is_met=_has_fields,
+        accepted_values="{name: value, ...}",
         meaning="each of these custom fields has exactly this value",
     ),
 )

@@ -61,12 +61,12 @@ CustomFields = dict[Reference, Text]
 
 @dataclass(frozen=True, slots=True)
 class FieldDescription:
-    """The description of a field, which its type cannot express."""
+    """The description of a field for the API reference, which its type cannot express."""
 
-    # The text of the API reference.
-    words: str
-    # The text for patches, if it differs.
-    patch_words: str | None = None
+    # The description in the API reference.
+    text: str
+    # The description in requests that change a claim, if it differs.
+    patch_text: str | None = None
     # The value in the reference's example of a claim.
     example: str | None = None
     # True if the contract has the field. Otherwise Dunwell has added it.
@@ -116,7 +116,7 @@ class DebtorName(_Fields, frozen=True, kw_only=True):
         Text | None,
         FieldDescription(
             "The debtor's last name. Required unless companyName is given.",
-            patch_words="The debtor's last name. It cannot be removed without a companyName.",
+            patch_text="The debtor's last name. It cannot be removed without a companyName.",
             example="Mustermann",
             in_contract=True,
         ),
@@ -125,7 +125,7 @@ class DebtorName(_Fields, frozen=True, kw_only=True):
         Text | None,
         FieldDescription(
             "The debtor's company. Required unless debtorLastName is given.",
-            patch_words="The debtor's company. It cannot be removed without a debtorLastName.",
+            patch_text="The debtor's company. It cannot be removed without a debtorLastName.",
         ),
     ] = None
 
@@ -155,7 +155,7 @@ class ContactData(DebtorName, frozen=True, kw_only=True):
         AddressSubmission | None,
         FieldDescription(
             "The debtor's postal address.",
-            patch_words="Only the given fields change.",
+            patch_text="Only the given fields change.",
         ),
     ] = None
     customer_number: Annotated[
@@ -169,7 +169,7 @@ class ContactData(DebtorName, frozen=True, kw_only=True):
         Annotated[CustomFields, Meta(max_length=MAX_CUSTOM_FIELDS)] | None,
         FieldDescription(
             "Up to 50 texts under names of your choice.",
-            patch_words="Only the given fields change; null removes a field.",
+            patch_text="Only the given fields change; null removes a field.",
         ),
     ] = None
 
@@ -193,22 +193,22 @@ class DebtorFields(ContactData, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class DebtorField:
-    """A field of a debtor, which is also a column of `debtors`. `given`: its type with limits;
-    `kind`: its type without limits. Neither type contains None, although every field may be None.
-    """
+    """A field of a debtor, which is also a column of `debtors`."""
 
     name: str
     wire_name: str
-    given: Any
-    kind: Any
+    # The types with and without their limits. Neither contains None, although every field may be
+    # None.
+    limited_type: Any
+    plain_type: Any
     about: FieldDescription
     is_patchable: bool
 
     @property
     def sql_type(self) -> str:
-        if self.kind is date:
+        if self.plain_type is date:
             return "date"
-        is_object = get_origin(self.kind) is dict or self.kind is AddressSubmission
+        is_object = get_origin(self.plain_type) is dict or self.plain_type is AddressSubmission
         return "jsonb" if is_object else "text"
 
 
@@ -225,11 +225,18 @@ def list_fields(shape: type[msgspec.Struct]) -> tuple[DebtorField, ...]:
 def _build_field(name: str, wire_name: str, hint: Any) -> DebtorField:
     optional, about = get_args(hint)
     assert get_origin(optional) in (Union, UnionType)
-    given, _ = get_args(optional)
-    kind = get_args(given)[0] if get_origin(given) is Annotated else given
+    limited_type, _ = get_args(optional)
+    plain_type = (
+        get_args(limited_type)[0] if get_origin(limited_type) is Annotated else limited_type
+    )
     is_patchable = name in ContactData.__struct_fields__
     return DebtorField(
-        name, wire_name, given=given, kind=kind, about=about, is_patchable=is_patchable
+        name,
+        wire_name,
+        limited_type=limited_type,
+        plain_type=plain_type,
+        about=about,
+        is_patchable=is_patchable,
     )
 
 
@@ -241,8 +248,8 @@ Shape = TypeVar("Shape", bound=DebtorName)
 
 _ADDRESS_KEYS = tuple(each.name for each in ADDRESS_FIELDS)
 _get_address_values = attrgetter(*_ADDRESS_KEYS)
-# A struct, because it is created and encoded several times as fast as a dictionary. None is left
-# out.
+# A struct, because it is created and encoded several times as fast as a dictionary. The JSON omits
+# fields that are None.
 _AddressRow: Any = msgspec.defstruct(
     "_AddressRow",
     [(name, Any, None) for name in _ADDRESS_KEYS],
@@ -253,7 +260,8 @@ _AddressRow: Any = msgspec.defstruct(
 
 
 def render_columns(shape: type[DebtorName], table: str | None = None) -> str:
-    """Return the columns of a struct, such as `d.first_name, d.last_name` for the table `d`."""
+    """Return the columns of a struct for SQL, such as `d.first_name, d.last_name` for the table
+    `d`."""
     prefix = f"{table}." if table else ""
     return ", ".join(prefix + each.name for each in list_fields(shape))
 
@@ -264,7 +272,7 @@ def render_record_columns(shape: type[DebtorName]) -> str:
 
 
 def build_debtor_row(fields: DebtorName) -> dict[str, Any]:
-    """Return the values of a struct by column."""
+    """Return the values of a struct by column name."""
     row = {name: getattr(fields, name) for name in fields.__struct_fields__}
     address = row.get("address")
     return row | {"address": build_address_row(address)} if address else row
@@ -275,7 +283,7 @@ def build_address_row(address: AddressSubmission) -> object:
     return row
 
 
-def build_shape(row: Mapping[str, Any], shape: type[Shape]) -> Shape:
+def build_debtor_fields(row: Mapping[str, Any], shape: type[Shape]) -> Shape:
     """Build the struct `shape` from a row that has at least its columns."""
     values = {name: row[name] for name in shape.__struct_fields__}
     if values.get("address") is not None:

@@ -17,7 +17,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 async def add_note(work: Work, claim_id: int, text: str) -> None:
     """Add a note. Raises NotFound, ValidationError."""
     work.require(Right.CHANGE_CLAIMS)
-    _check(text)
+    _check_text(text)
     await lock_claim_of_merchant(work, claim_id)
     note_id = work.ids.new(work.now)
     await work.tx.execute(
@@ -29,7 +29,7 @@ async def add_note(work: Work, claim_id: int, text: str) -> None:
     )
 
 
-def _check(text: str) -> None:
+def _check_text(text: str) -> None:
     faults = list(find_unprintable(text, ("text",)))
     if not text.strip():
         faults.append(Fault("/text", "Write something.", "REQUIRED"))

@@ -23,11 +23,11 @@ async def publish_event(
     return await _publish(work, claim_id, numbers, build_event)
 
 
-async def publish_addition(
+async def publish_additional_event(
     work: Work, claim_id: int, build_event: Callable[[EventHead], Event]
 ) -> Event:
-    """Publish an event of an additional type, which gets no sequence. Only endpoints that name the
-    type are sent it. Raises NotFound."""
+    """Publish an event of an additional type, which has no sequence number. Only endpoints that
+    subscribe to this type by name receive it. Raises NotFound."""
     numbers = await find_event_numbers(work.tx, work.merchant_id, claim_id)
     return await _publish(work, claim_id, numbers, build_event)
 

@@ -1,6 +1,6 @@
-"""The forms in which a claim's reference number is recognised in the text of a bank transfer: as it
-is written, with check digits (ISO 11649), and in one normal form that survives usual damage. Pure.
-"""
+"""Recognise a claim's reference number in the text of a bank transfer: as it is written, with check
+digits (ISO 11649), and in a normal form that ignores case, punctuation and confusable characters.
+Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 # Letters that people and forms confuse with digits.
 _CONFUSED = str.maketrans("oil", "011")
-_NO_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
+_NON_ALPHANUMERIC = re.compile(r"[\W_]+")
 _WORD = re.compile(r"\S+")
 _DIGIT = re.compile(r"\d")
-_AROUND = ".,;:!?()[]{}\"'*#"
-# A reference may be broken into at most this many words.
+_PUNCTUATION = ".,;:!?()[]{}\"'*#"
+# A reference that was broken into words is recognised if it has at most this many.
 _MAX_WORDS = 5
 _MAX_PREFIX = 7
 _MAX_LENGTH = 40
 _MAX_CANDIDATES = 80
-# Fewer digits alone, or fewer characters, are as likely a customer number, a date or an amount.
+# A shorter reference could as well be a customer number, a date or an amount.
 _MIN_DIGITS, _MIN_CHARACTERS = 8, 5
 _CHECKED = re.compile(r"RF\d{2}[A-Z0-9]{1,21}")
 _GROUP_LENGTH = 4
@@ -26,23 +26,23 @@ _MAX_GROUPS = 7
 
 @dataclass(frozen=True, slots=True)
 class WrittenReferences:
-    """What in a text may be the reference number of a claim."""
+    """The parts of a text that may be the reference number of a claim."""
 
-    # As it is written.
+    # The candidates as they are written.
     whole: frozenset[str]
-    # In the normal form -> as it is written.
+    # The normal form of each candidate -> the candidate as it is written.
     normal: dict[str, str]
-    # In the normal form, of references whose check digits are valid -> as it is written.
+    # The same for references whose check digits are valid.
     checked: dict[str, str]
 
 
 def normalize_reference(text: str) -> str:
     """Return the letters and digits in lower case, with letters that look like digits replaced."""
-    return _NO_LETTER_OR_DIGIT.sub("", text).lower().translate(_CONFUSED)
+    return _NON_ALPHANUMERIC.sub("", text).lower().translate(_CONFUSED)
 
 
 def is_short(normal_form: str) -> bool:
-    """Return whether a reference is too short to be relied on."""
+    """Return whether a reference is too short to identify a claim reliably."""
     least = _MIN_DIGITS if normal_form.isdecimal() else _MIN_CHARACTERS
     return len(normal_form) < least
 
@@ -65,7 +65,9 @@ def list_written_references(structured: Sequence[str], lines: Sequence[str]) -> 
         compact = reference.replace(" ", "").upper()
         if has_valid_check_digits(compact):
             checked[normalize_reference(compact[4:])] = reference
-    words = [word.strip(_AROUND) for line in [*structured, *lines] for word in _WORD.findall(line)]
+    words = [
+        word.strip(_PUNCTUATION) for line in [*structured, *lines] for word in _WORD.findall(line)
+    ]
     forms = [(word, normalize_reference(word)) for word in words if word]
     for run, form in _list_runs(forms):
         if len(normal) >= _MAX_CANDIDATES:
@@ -78,16 +80,17 @@ def list_written_references(structured: Sequence[str], lines: Sequence[str]) -> 
 
 
 def _list_runs(words: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield single words first, then what several words next to each other make, each with its
-    normal form. A word is also read without what stands before a colon or an equals sign."""
+    """Yield single words first, then runs of adjacent words, joined; each with its normal form. If
+    a word contains a colon, an equals sign or a slash, the parts before and after it are yielded as
+    well."""
     for word, form in words:
         yield word, form
         for mark in (":", "=", "/"):
             before, found, after = word.partition(mark)
             if found and after:
-                parts = (each.strip(_AROUND) for each in (before, after))
+                parts = (each.strip(_PUNCTUATION) for each in (before, after))
                 yield from ((each, normalize_reference(each)) for each in parts)
-    # A long word without a digit is no part of a broken reference.
+    # A long word without a digit is never part of a broken reference.
     breaks = [len(form) > _MAX_PREFIX and _DIGIT.search(word) is None for word, form in words]
     for length in range(2, _MAX_WORDS + 1):
         for start in range(len(words) - length + 1):
@@ -98,8 +101,9 @@ def _list_runs(words: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def _list_grouped(lines: Iterable[str]) -> Iterator[str]:
-    """Yield what begins like a creditor reference: one word, or groups of four characters."""
-    words = [word.strip(_AROUND).upper() for line in lines for word in _WORD.findall(line)]
+    """Yield candidates for creditor references: each word that begins with RF, alone and together
+    with the groups of four characters that follow it."""
+    words = [word.strip(_PUNCTUATION).upper() for line in lines for word in _WORD.findall(line)]
     for start, word in enumerate(words):
         if not word.startswith("RF"):
             continue

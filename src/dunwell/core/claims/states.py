@@ -21,7 +21,7 @@ class Status(StrEnum):
 
 
 class ClaimTransition(StrEnum):
-    """What can happen to a claim's status."""
+    """An event that can change a claim's status."""
 
     STEP_RAN = "STEP_RAN"
     PAID_IN_FULL = "PAID_IN_FULL"
@@ -87,7 +87,7 @@ class Hold:
     lifted_at: datetime | None
     actor_kind: ActorKind
     reason: str | None = None
-    # None: not stored yet.
+    # None until the hold is stored.
     hold_id: UUID | None = None
     # The actor who opened the hold, such as a debtor's session, or a payment request.
     actor_id: str | None = None

@@ -10,7 +10,7 @@ import msgspec
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.due_merchants import DueTable, render_due_merchants
 from dunwell.core.claims.balance import OwedItem
-from dunwell.core.claims.fields import DebtorFields, build_shape, render_columns
+from dunwell.core.claims.fields import DebtorFields, build_debtor_fields, render_columns
 from dunwell.core.claims.states import Hold, HoldKind, Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
@@ -137,7 +137,7 @@ async def load_claim(tx: Connection, merchant_id: int, claim_id: int) -> ClaimRe
         major=row["major"],
         minor=row["minor"],
         scenario_id=row["scenario_id"],
-        debtor=build_shape(row, DebtorFields),
+        debtor=build_debtor_fields(row, DebtorFields),
     )
 
 
@@ -192,7 +192,7 @@ UPDATE claims
 SET held = EXISTS (SELECT FROM holds
                    WHERE merchant_id = $1 AND claim_id = $2 AND lifted_at IS NULL
                      AND hold_id NOT IN (SELECT hold_id FROM lifted)),
-    -- A claim without a due time (a contact is in progress, or it has ended) stays so.
+    -- A claim without a due time (a contact is in progress, or it has ended) keeps none.
     due_at = CASE WHEN due_at IS NOT NULL THEN greatest(due_at, $4) END, updated_at = $4
 WHERE merchant_id = $1 AND claim_id = $2 AND EXISTS (SELECT FROM lifted)
 """
@@ -302,8 +302,8 @@ async def lift_active_holds(
 async def save_hold_end(
     tx: Connection, merchant_id: int, claim_id: int, hold_id: UUID, until: datetime | None
 ) -> bool:
-    """Set the end of an active hold; None: it has no end. The claim must be locked. Return False if
-    it was lifted."""
+    """Set the end of an active hold; `until` None removes the end. The claim must be locked. Return
+    False if the hold was lifted."""
     return bool(await tx.fetchval(_END_HOLD_AT, merchant_id, claim_id, hold_id, until))
 
 

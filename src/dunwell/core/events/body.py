@@ -1,8 +1,8 @@
 """The bodies of events, with the fields in the order of the contract (spec, Events; CONTRACT 9),
-and an example. Each type has its own shape, identified by `type`.
+and an example. Each type has its own class, identified by `type`.
 
-Additional types are not part of the contract. Only who names them is sent them, and they have no
-number among the events of their claim. Pure.
+Additional types are not part of the contract. Only endpoints that subscribe to them by name receive
+them, and they have no sequence number. Pure.
 """
 
 from typing import Annotated, Any, Literal
@@ -129,7 +129,7 @@ class _ReturnedPayment(Wire, frozen=True, gc=False, kw_only=True):
 
     payment_id: Uuid
     provider_name: str | None
-    transaction_id: Annotated[str, Meta(description="The payment's.")]
+    transaction_id: Annotated[str, Meta(description="The transaction id of the payment.")]
     payment_request_id: Annotated[
         Uuid | UnsetType, Meta(description="Only for a payment on the debtor's page.")
     ] = UNSET

@@ -109,14 +109,14 @@ EVENT_CURSORS = CursorFormat("events", owner=(int,), place=(int, UUID))
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events to list, by the event's date: `since` inclusive, `until` exclusive. Additional
-    types are listed if `type` names one, or with `has_additions`."""
+    """Which events to list, by the event's date: `since` is inclusive, `until` exclusive.
+    Additional types are listed only if `type` names one, or with `includes_additional_types`."""
 
     since: datetime | None = None
     until: datetime | None = None
     type: str | None = None
     claim_id: int | None = None
-    has_additions: bool = False
+    includes_additional_types: bool = False
 
     @property
     def is_timed(self) -> bool:
@@ -187,7 +187,7 @@ async def _load_rows(
     ):
         if value is not None:
             conditions.add(test, value)
-    if wanted.type is None and not wanted.has_additions:
+    if wanted.type is None and not wanted.includes_additional_types:
         conditions.add("type <> ALL ({}::text[])", list(ADDITIONAL_EVENT_TYPES))
     filters = conditions.render()
     statement = compose(statement, filters=filters, settled_before=SETTLED_BEFORE)

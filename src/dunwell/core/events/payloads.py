@@ -1,5 +1,5 @@
-"""Build the events with their bodies. The stored text is listed, signed and delivered; it is never
-serialised again. Pure."""
+"""Build the events with their bodies; each function is named after its event type. The text of the
+body is stored, listed, signed and delivered exactly as it is built here. Pure."""
 
 from datetime import UTC, datetime
 from typing import Any, TypedDict

@@ -1,6 +1,6 @@
-"""The SQL of spans of the event log, and of which events an endpoint is sent. A span is a group of
-consecutive events with their earliest and latest date, so that events of a time range can be
-found."""
+"""The SQL of spans of the event log, and the SQL condition for which events an endpoint receives. A
+span is a group of consecutive events with their earliest and latest date, so that the events of a
+time range can be found."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -107,8 +107,8 @@ FROM (
 
 @dataclass(frozen=True, slots=True)
 class EventRange:
-    """Where to look for events: from `first` to `last`, and after `rest`. No position is before the
-    cursor's."""
+    """Where to look for events of a time range: from `first` to `last`, and after `rest`. None of
+    the positions is before the cursor's."""
 
     first: EventPosition
     last: EventPosition
@@ -116,8 +116,8 @@ class EventRange:
 
 
 def render_is_wanted(endpoint: str, event: str) -> str:
-    """Return the condition that an endpoint is sent an event. `*` means the types of the contract,
-    whose events are numbered."""
+    """Return the SQL condition that an endpoint receives an event. `*` means the types of the
+    contract, which are those whose events have a sequence number."""
     return (
         f"({event}.type = ANY ({endpoint}.types)"
         f" OR {event}.sequence IS NOT NULL AND '*' = ANY ({endpoint}.types))"

@@ -23,7 +23,7 @@ _MAX_SCALE = 2.5
 _WHITE = (255, 255, 255)
 
 
-class PageNotDrawable(Exception):  # noqa: N818 - reads as what it says
+class PageNotDrawable(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The page does not exist, or cannot be drawn within the limits."""
 
 

@@ -18,14 +18,13 @@ _CPU_SECONDS_PER_PAGE = 5
 
 def main() -> None:
     """Answer requests until the parent exits."""
-    _make_ready()
+    _preload()
     confine_process(_MEMORY_BYTES, _CPU_SECONDS_PER_PAGE)
     serve(_draw, _CPU_SECONDS_PER_PAGE)
 
 
-def _make_ready() -> None:
-    """Import and open everything that needs files now, because no file can be opened in the
-    sandbox."""
+def _preload() -> None:
+    """Import modules and open files now, because the sandbox forbids opening files."""
     Image.init()
     written, picture = io.BytesIO(), io.BytesIO()
     with pikepdf.new() as pdf:

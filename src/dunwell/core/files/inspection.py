@@ -28,7 +28,8 @@ class InspectionResult(msgspec.Struct, frozen=True):
 
 
 class Inspector:
-    """One for each process, closed at its end. Children start when first needed."""
+    """The pool of child processes that check files. A process has one, and closes it when it ends.
+    Children start when first needed."""
 
     def __init__(self, size: int = 2, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
         self._children = ChildPool(
@@ -44,10 +45,8 @@ class Inspector:
         return (await self.clean(content)).content_type
 
     async def clean(self, content: bytes | FileContent, key: Hashable = "") -> InspectionResult:
-        """Return the file as `cleaning.clean_file` rewrites it. `key`: the sender.
-
-        Raises UnsupportedMediaType, RateLimited, Unavailable.
-        """
+        """Return the file as `cleaning.clean_file` rewrites it. `key` is the sender, whose files
+        are checked one after another. Raises UnsupportedMediaType, RateLimited, Unavailable."""
         asked = content if isinstance(content, bytes) else content.read
         try:
             answer = await self._children.ask(asked, key=key, size_bytes=len(content))

@@ -21,14 +21,13 @@ _ENCODINGS = ("ascii", "latin-1", "utf-8", "utf-16", "utf-16-be", "utf-16-le", "
 
 def main() -> None:
     """Answer requests until the parent exits."""
-    _make_ready()
+    _preload()
     confine_process(_MEMORY_BYTES, _CPU_SECONDS_PER_FILE)
     serve(_inspect, _CPU_SECONDS_PER_FILE)
 
 
-def _make_ready() -> None:
-    """Import and open everything that needs files now, because no file can be opened in the
-    sandbox."""
+def _preload() -> None:
+    """Import modules and open files now, because the sandbox forbids opening files."""
     Image.init()
     for name in _ENCODINGS:
         codecs.lookup(name)

@@ -29,13 +29,13 @@ _MAX_CACHED = 2_000
 _PNG_COMPRESSION = 3
 
 
-class FileNotShowable(Exception):  # noqa: N818 - reads as what it says
+class FileNotShowable(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The file or this page of it cannot be shown as a picture."""
 
 
 class PictureRequest(msgspec.Struct, frozen=True, array_like=True):
-    """`page` counts from 1; 0 asks for the number of pages. The picture fits into `width` and
-    `height`."""
+    """A request for the picture of a page, counted from 1, that fits into `width` and `height`.
+    Page 0 asks only for the number of pages."""
 
     page: int
     width: int
@@ -45,7 +45,7 @@ class PictureRequest(msgspec.Struct, frozen=True, array_like=True):
 
 
 class DrawnPicture(msgspec.Struct, frozen=True, array_like=True):
-    """`pages` 0: the file cannot be drawn. `pixels`: three bytes each."""
+    """A drawn page as raw pixels of three bytes each. `pages` is 0 if the file cannot be drawn."""
 
     pages: int = 0
     width: int = 0
@@ -70,8 +70,8 @@ _MAX_ANSWER_BYTES = 3 * FULL.width * FULL.height + 1024
 
 @dataclass(frozen=True, slots=True)
 class PictureSource:
-    """The file to show. `load` returns its content when a child is free. `viewer`: one viewer's
-    pages are drawn one after another."""
+    """The file to show. `load` returns its content; it is called when a child is free. The pages of
+    one `viewer` are drawn one after another."""
 
     storage_key: str
     content_type: str
@@ -81,7 +81,8 @@ class PictureSource:
 
 
 class PagePictures:
-    """One for each process, closed at its end. Children start when first needed."""
+    """The pool of child processes that draw pages. A process has one, and closes it when it ends.
+    Children start when first needed."""
 
     def __init__(self, size: int = 2, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
         self._children = ChildPool(
@@ -91,12 +92,13 @@ class PagePictures:
             max_answer_bytes=_MAX_ANSWER_BYTES,
             limits=INTERACTIVE,
         )
-        # The number of pages by storage key; 0: the file cannot be shown.
+        # The number of pages by storage key, or 0 for a file that cannot be shown.
         self._page_counts: OrderedDict[str, int] = OrderedDict()
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
     def find_pages(self, storage_key: str) -> int | None:
-        """Return the cached number of pages; 0: the file cannot be shown. None: unknown."""
+        """Return the cached number of pages, 0 for a file that cannot be shown, or None if it is
+        not cached."""
         return self._page_counts.get(storage_key)
 
     async def count_pages(self, source: PictureSource) -> int:
@@ -105,18 +107,18 @@ class PagePictures:
         known = self._find_cached_count(source)
         if known is not None:
             return known
-        async with self._turn(source):
+        async with self._wait_for_turn(source):
             known = self._find_cached_count(source)
             return (await self._ask(source, 0, THUMBNAIL)).pages if known is None else known
 
-    async def paint(self, source: PictureSource, page: int, size: PictureSize) -> bytes:
+    async def render_png(self, source: PictureSource, page: int, size: PictureSize) -> bytes:
         """Return the PNG of a page, counted from 1. Raises FileNotShowable, RateLimited,
         Unavailable, and what `load` raises."""
         assert size in _SIZES
         pages = self._find_cached_count(source)
         if page < 1 or (pages is not None and page > pages):
             raise FileNotShowable("There is no such page.")
-        async with self._turn(source):
+        async with self._wait_for_turn(source):
             self._find_cached_count(source)
             drawn = await self._ask(source, page, size)
         return await asyncio.to_thread(_encode_png, drawn)
@@ -155,6 +157,7 @@ class PagePictures:
         return drawn
 
     def _find_cached_count(self, source: PictureSource) -> int | None:
+        # Return the cached number of pages. Raises FileNotShowable.
         known = self._page_counts.get(source.storage_key)
         if known == 0:
             raise FileNotShowable("The file cannot be shown.")
@@ -167,7 +170,8 @@ class PagePictures:
             self._page_counts.popitem(last=False)
 
     @asynccontextmanager
-    async def _turn(self, source: PictureSource) -> AsyncIterator[None]:
+    async def _wait_for_turn(self, source: PictureSource) -> AsyncIterator[None]:
+        """Wait until no other page of this file is being drawn. Raises Unavailable."""
         lock, waiting = self._turns.get(source.storage_key, (asyncio.Lock(), 0))
         self._turns[source.storage_key] = (lock, waiting + 1)
         try:

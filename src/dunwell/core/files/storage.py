@@ -29,11 +29,13 @@ _RETRY: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
 Answer = TypeVar("Answer")
 
 
-class ContentMissing(Exception):  # noqa: N818 - reads as what happened
+class ContentMissing(Exception):  # noqa: N818 - the suffix Error would add nothing
     """Nothing is stored under the key."""
 
 
 class Storage:
+    """File contents by key, in a local folder or an object store."""
+
     def __init__(self, store: ObjectStore, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._store = store
         self._timeout_seconds = timeout_seconds
@@ -101,12 +103,15 @@ _PURPOSE = "upload"
 
 
 class SealedFiles:
+    """Stores file contents encrypted, each bound to its key."""
+
     def __init__(self, storage: Storage, keys: KeyRing) -> None:
         self._storage = storage
         self._keys = keys
 
     @classmethod
     def open(cls, resources: Resources) -> Self:
+        # Open the storage that the settings name.
         return cls(Storage.open(resources.settings.files_url), resources.keys)
 
     async def save(self, key: str, content: bytes) -> None:

@@ -150,8 +150,8 @@ async def delete_uploads(tx: Connection, merchant_id: int, ticket_ids: Collectio
 async def load_usable_tickets(
     tx: Connection, merchant_id: int, ticket_ids: Collection[UUID], now: datetime
 ) -> set[UUID]:
-    """Return the merchant's valid tickets: until they expire, and always if they belong to an
-    attachment."""
+    """Return which of the merchant's tickets are valid. A ticket is valid until it expires, and as
+    long as its upload belongs to an attachment."""
     rows = await tx.fetch(_LOAD_USABLE, merchant_id, list(ticket_ids), now)
     return {row["ticket_id"] for row in rows}
 
@@ -200,7 +200,7 @@ SELECT $1, $2, $3, $4, coalesce(max(position) + 1, 0), $5
 FROM attachments
 WHERE merchant_id = $1 AND claim_id = $2
 """
-# Postpones the expiry of the ticket until now, as if it expired with its last use. This is done
+# Extends the expiry of the ticket to the present, as if it expired with its last use. This is done
 # even if other attachments use the upload, so that two concurrent deletions do not depend on each
 # other; sweeps skip uploads in use.
 _POSTPONE_EXPIRY = """

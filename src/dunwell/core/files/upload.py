@@ -134,8 +134,8 @@ class PreparedUpload:
     storage_key: str
 
 
-# A merchant above this percentage of the storage limit is notified. Of 10 GiB, 2 GiB are then left,
-# which leaves time to delete files or to raise the limit.
+# A merchant is notified when its files take this percentage of the storage limit. At the default
+# limit of 10 GiB, 2 GiB are then left, which is time enough to delete files or to raise the limit.
 NEAR_PERCENT = 80
 
 
@@ -170,7 +170,7 @@ class StorageUse:
             )
 
 
-# CONTRACT 1.
+# The contract's limit for one claim (CONTRACT 1).
 MAX_ATTACHMENTS = 20
 
 
@@ -186,8 +186,8 @@ class AttachedFile:
     storage_key: str
 
     @property
-    def audited(self) -> dict[str, object]:
-        """The attachment's audit values. Names are free text and therefore masked."""
+    def audit_values(self) -> dict[str, object]:
+        """The values for the audit log. Names are free text and therefore masked."""
         return {
             "ticket": str(self.ticket_id), "contentType": self.content_type,
             "sizeBytes": self.size_bytes, "friendlyName": MASKED,

@@ -1,5 +1,5 @@
-"""Accept uploads: a child process checks and rewrites the file before any transaction; it is
-accepted in one, and deleted if its ticket expires unused."""
+"""Accept uploads. A child process checks and rewrites the file while no transaction is open; then
+the upload is recorded. It is deleted if its ticket expires unused."""
 
 import asyncio
 from collections.abc import Collection, Hashable
@@ -119,8 +119,8 @@ async def store_unused_file(
     database: Database, storage: SealedFiles, checked: CheckedUpload, now: datetime,
     *, expires_at: datetime, limit_bytes: int,
 ) -> None:  # fmt: skip
-    """Store a file that is not used yet. `expires_at`: until when it waits to be used.
-    `limit_bytes`: the merchant's storage limit.
+    """Store a file that is not used yet, until `expires_at`. `limit_bytes` is the merchant's
+    storage limit.
 
     Raises StorageFull, and then stores nothing. Raises Unavailable if the content cannot be stored;
     the upload's row then expires, and its bytes count until it does.

@@ -22,7 +22,7 @@ from dunwell.core.workflows.definition_rules import (
     find_settings_faults,
     find_step_faults,
 )
-from dunwell.core.workflows.reference import FIELD_WORDS
+from dunwell.core.workflows.reference import FIELD_DESCRIPTIONS
 from dunwell.core.workflows.texts import find_text_faults
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import Part, convert_if_valid, find_faults
@@ -61,7 +61,7 @@ def render_definition_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a definition, with descriptions, for editors and other
     programs."""
     schema = msgspec.json.schema(Definition)
-    for part, words in FIELD_WORDS.items():
+    for part, words in FIELD_DESCRIPTIONS.items():
         properties = schema["$defs"][part.__name__]["properties"]
         for field in msgspec.structs.fields(part):
             properties[field.encode_name]["description"] = words[field.name].replace("`", "")

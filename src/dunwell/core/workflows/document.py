@@ -59,7 +59,7 @@ def _sort_members(members: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionFile:
-    """A parsed definition file, and the version that it says it was read from."""
+    """A parsed definition file, and the id of the version that it names as its origin."""
 
     file_name: str
     text: str
@@ -92,7 +92,8 @@ def build_unreadable_file(file_name: str, error: InvalidDocument) -> InvalidRequ
 
 
 def build_definition_file(document: Any, text: str, file_name: str) -> DefinitionFile:
-    """Return the definition in a document's value."""
+    """Build a definition file from its parsed document: either the definition itself, or an object
+    that has it as `definition` and its origin as `versionId`."""
     if isinstance(document, dict) and "definition" in document:
         inner, version_id = document["definition"], _parse_id(document.get("versionId"))
         return DefinitionFile(
@@ -113,7 +114,7 @@ def locate_faults(given: DefinitionFile, faults: Sequence[Fault]) -> list[Locate
 
 
 def list_places(given: DefinitionFile, faults: Sequence[Fault]) -> list[list[str]]:
-    """Return where in the document each fault is, for `list_lines`."""
+    """Return the location of each fault in the file's document, for `list_lines`."""
     return [[*given.place, *_split(fault.path)] for fault in faults]
 
 

@@ -24,7 +24,7 @@ from dunwell.core.workflows.definition import (
     WorkflowHolidays,
 )
 
-_OF_EVERY_STEP = {
+_FIELDS_OF_EVERY_STEP = {
     "id": "The step's number: unique in the workflow, in events as `actionStep.id`, never reused.",
     "name": "The step's name in the portal and in events.",
     "when": "The conditions (the guard). A claim that does not meet them skips the step, and its "
@@ -33,7 +33,7 @@ _OF_EVERY_STEP = {
 _SUBJECT = "The text in each language (key: language code), in one line."
 _BODY = "The text in each language (key: language code), in Markdown with placeholders."
 
-FIELD_WORDS: Mapping[type[msgspec.Struct], Mapping[str, str]] = {
+FIELD_DESCRIPTIONS: Mapping[type[msgspec.Struct], Mapping[str, str]] = {
     Definition: {
         "settings": "The settings of the whole workflow.",
         "steps": "The steps in their order. After the last one, the claim is archived.",
@@ -68,7 +68,7 @@ FIELD_WORDS: Mapping[type[msgspec.Struct], Mapping[str, str]] = {
         "skip_if_older_than_days": "Contacts that are delayed by more than this number of days are "
         "skipped.",
     },
-    ContactStep: _OF_EVERY_STEP
+    ContactStep: _FIELDS_OF_EVERY_STEP
     | {
         "channel": "The channel that is tried first.",
         "template": "The name of the template whose texts are sent.",
@@ -77,19 +77,19 @@ FIELD_WORDS: Mapping[type[msgspec.Struct], Mapping[str, str]] = {
         "attachments": "`OPTIONAL`: existing attachments are sent with the message. `REQUIRED`: "
         "the contact waits for an attachment; after seven days the step fails.",
     },
-    WaitStep: _OF_EVERY_STEP
+    WaitStep: _FIELDS_OF_EVERY_STEP
     | {
         "days": "The number of calendar days; the wait ends at the same local time. Either this or "
         "`businessDays`.",
         "business_days": "The number of days on `contactHours.weekdays` that are not holidays. "
         "Either this or `days`.",
     },
-    FeeStep: _OF_EVERY_STEP
+    FeeStep: _FIELDS_OF_EVERY_STEP
     | {
         "type": "The type of the item that is added to the claim.",
         "value": "The amount in minor units, in quotes.",
     },
-    CheckpointStep: _OF_EVERY_STEP
+    CheckpointStep: _FIELDS_OF_EVERY_STEP
     | {
         "offset": "A number for the receiver of the event.",
         "message": "A text for the receiver of the event.",

@@ -125,8 +125,8 @@ RETURNING version_id
 """
 
 _MAX_CACHED = 2_000
-# The newest version that this process has loaded, by (merchant, workflow, major); major 0: of all
-# majors.
+# The newest version that this process has loaded, by (merchant id, workflow id, major). With major
+# 0 it is the newest of all majors.
 _Key = tuple[int, UUID, int]
 _cached: dict[_Key, Version] = {}
 

@@ -129,7 +129,9 @@ def list_places(definition: Definition) -> Iterator[TextPlace]:
     for name, template in definition.templates.items():
         for channel in _FIELDS:
             texts = get_channel_texts(template, channel)
-            for language in dict.fromkeys(each for of in texts.values() for each in of):
+            for language in dict.fromkeys(
+                each for by_language in texts.values() for each in by_language
+            ):
                 yield TextPlace("templates", name, language, channel)
     for name, snippet in definition.snippets.items():
         yield from (TextPlace("snippets", name, language) for language in snippet)

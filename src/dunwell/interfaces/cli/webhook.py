@@ -7,7 +7,7 @@ import click
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.core.events.body import KNOWN_EVENT_TYPES
-from dunwell.core.events.deliveries.delivery_log import compute_delivery_gaps
+from dunwell.core.events.deliveries.delivery_log import get_delivery_gap_report
 from dunwell.core.events.deliveries.proof import DeliveryGapReport, render_gap_report
 from dunwell.core.events.deliveries.replay import ReplayFilter, replay_events
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
@@ -113,7 +113,7 @@ def proof(
 
     async def read(work: Work, _: Resources) -> DeliveryGapReport:
         found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
-        return await compute_delivery_gaps(work, found.endpoint_id, first_number)
+        return await get_delivery_gap_report(work, found.endpoint_id, first_number)
 
     report = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), read)
     if is_json:
@@ -177,7 +177,7 @@ def _convert_report(report: DeliveryGapReport) -> dict[str, object]:
         "last": report.last,
         "acknowledged": report.acknowledged,
         "missing": report.open,
-        "behind": report.behind,
+        "behind": report.waiting,
         "isCut": report.is_cut,
         "gaps": [
             {"number": each.number, "eventId": each.event_id, "type": each.type,

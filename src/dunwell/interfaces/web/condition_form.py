@@ -4,27 +4,27 @@ the properties that a condition can test. Pure."""
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dunwell.core.claims.conditions import PROPERTIES, Property, PropertyKind
+from dunwell.core.claims.conditions import PROPERTIES, ConditionProperty, ConditionPropertyKind
 from dunwell.interfaces.web.forms import Field, FieldKind, FormContent
 from dunwell.platform.errors import Fault
 
 _ROOT = "when"
 _LIMITS = (".min", ".max")
 # For each kind of property, the kind of its fields and the endings of their names.
-_SHAPES: Mapping[PropertyKind, tuple[FieldKind, Sequence[str]]] = {
-    PropertyKind.AMOUNT: (FieldKind.MONEY, _LIMITS),
-    PropertyKind.NUMBER: (FieldKind.NUMBER, _LIMITS),
-    PropertyKind.CODES: (FieldKind.CODES, [""]),
-    PropertyKind.ONE_OF: (FieldKind.PICKS, [""]),
-    PropertyKind.ALL_OF: (FieldKind.PICKS, [""]),
-    PropertyKind.TEXT: (FieldKind.EXACT, (".equals", ".startsWith", ".endsWith")),
-    PropertyKind.FIELDS: (FieldKind.PAIRS, [""]),
+_SHAPES: Mapping[ConditionPropertyKind, tuple[FieldKind, Sequence[str]]] = {
+    ConditionPropertyKind.AMOUNT: (FieldKind.MONEY, _LIMITS),
+    ConditionPropertyKind.NUMBER: (FieldKind.NUMBER, _LIMITS),
+    ConditionPropertyKind.CODES: (FieldKind.CODES, [""]),
+    ConditionPropertyKind.ONE_OF: (FieldKind.PICKS, [""]),
+    ConditionPropertyKind.ALL_OF: (FieldKind.PICKS, [""]),
+    ConditionPropertyKind.TEXT: (FieldKind.EXACT, (".equals", ".startsWith", ".endsWith")),
+    ConditionPropertyKind.FIELDS: (FieldKind.PAIRS, [""]),
 }
 # The number of empty rows for custom fields.
 EXTRA_ROWS = 2
 
 
-def _list_fields(each: Property) -> Iterator[Field]:
+def _list_fields(each: ConditionProperty) -> Iterator[Field]:
     kind, tests = _SHAPES[each.kind]
     for test in tests:
         yield Field(f"{_ROOT}.{each.name}{test}", kind, each.options, each.name)
@@ -47,7 +47,7 @@ def build_field_values(when: Mapping[str, Any] | None) -> dict[str, Any]:
         value = values.get(each.name)
         if isinstance(value, str):
             values[each.name] = [value]
-        elif each.kind is PropertyKind.FIELDS and value is not None:
+        elif each.kind is ConditionPropertyKind.FIELDS and value is not None:
             values[each.name] = [*value.items()]
     return values
 
@@ -65,10 +65,13 @@ def build_condition(
             continue
         if each.name == "country":
             value = [code.upper() for code in value]
-        if each.kind is PropertyKind.FIELDS:
+        if each.kind is ConditionPropertyKind.FIELDS:
             content.faults.extend(_find_pair_faults(f"{_ROOT}.{each.name}", value))
             value = dict(value)
-        elif each.kind in (PropertyKind.CODES, PropertyKind.ONE_OF) and len(value) == 1:
+        elif (
+            each.kind in (ConditionPropertyKind.CODES, ConditionPropertyKind.ONE_OF)
+            and len(value) == 1
+        ):
             value = value if (stored or {}).get(each.name) == value else value[0]
         when[each.name] = value
     return when or None

@@ -32,7 +32,7 @@ _MAX_ELEMENTS = 2_000
 ET.register_namespace("", _NAMESPACE)
 
 
-class ImageRefused(Exception):  # noqa: N818 - reads as what happened
+class ImageRefused(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The image is refused. The message says why, and what to do."""
 
 

@@ -23,7 +23,7 @@ from dunwell.contact.messages.ledger.store import (
     stream_seal_range,
     stream_sealed_rows_of_range,
 )
-from dunwell.contact.messages.ledger.verify_ledger import LedgerFinding, LedgerVerdict, check_chain
+from dunwell.contact.messages.ledger.verify_ledger import LedgerFinding, LedgerVerdict, verify_chain
 from dunwell.operations.seals.store import (
     TABLE,
     count_unsealed,
@@ -72,7 +72,9 @@ async def verify_installation_seals(
     async with resources.database.connection() as connection, snapshot(connection):
         rows = {TABLE: load_sealed(connection)}
         seals = load_seals(connection)
-        chain = await check_chain(resources.keys, _OWNER, seals=seals, rows=rows, expected=expected)
+        chain = await verify_chain(
+            resources.keys, _OWNER, seals=seals, rows=rows, expected=expected
+        )
         unsealed = await count_unsealed(connection)
     found = chain.findings
     return LedgerVerdict(
@@ -112,7 +114,7 @@ async def verify_span(work: Work, keys: KeyRing, first: int, last: int) -> SpanV
         if rows > MAX_ROWS:
             return SpanVerdict("TOO_MUCH", first, last, rows)
         start = before or SealHead(first - 1, FIRST_PREVIOUS_DIGEST)
-        chain = await check_chain(
+        chain = await verify_chain(
             keys,
             merchant_id,
             seals=stream_seal_range(tx, merchant_id, first, last),

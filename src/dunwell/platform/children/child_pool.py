@@ -77,7 +77,7 @@ class ChildProcess:
 PoolRequest: TypeAlias = bytes | Callable[[], bytes | Awaitable[bytes]]
 
 
-class ChildLost(Exception):  # noqa: N818 - reads as what happened
+class ChildLost(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The child died while it worked on the request, or took too long."""
 
 

@@ -22,7 +22,7 @@ _VERSION = re.compile(r"(?:([1-9][0-9]{0,4}):)?(\S+)", re.ASCII)
 _HINT = "make one with: openssl rand -base64 32"
 
 
-class InvalidSecretKey(ValueError):  # noqa: N818 - reads as what is wrong
+class InvalidSecretKey(ValueError):  # noqa: N818 - the suffix Error would add nothing
     """The text is not a valid secret key. The message says what to do."""
 
 

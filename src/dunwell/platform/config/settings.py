@@ -41,7 +41,7 @@ def parse_database_address(url: str) -> DatabaseAddress:
 PREFIX = "DUNWELL_"
 
 
-class InvalidSettings(Exception):  # noqa: N818 - reads as what is wrong
+class InvalidSettings(Exception):  # noqa: N818 - the suffix Error would add nothing
     """One or more settings cannot be used. The message has one line for each fault, which says what
     to do."""
 

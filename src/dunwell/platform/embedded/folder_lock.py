@@ -18,7 +18,7 @@ from dunwell.platform.config.private_folder import create_private_folder
 _NAME = "dunwell.lock"
 
 
-class FolderInUse(Exception):  # noqa: N818 - reads as what happened
+class FolderInUse(Exception):  # noqa: N818 - the suffix Error would add nothing
     """Another process owns the folder. `pid` is None while only children of a dead owner are
     left."""
 

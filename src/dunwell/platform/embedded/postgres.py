@@ -48,7 +48,7 @@ _SETTINGS = {
 }
 
 
-class PostgresFailed(Exception):  # noqa: N818 - reads as what happened
+class PostgresFailed(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The server could not be initialised or started. The message says why and what to do."""
 
 

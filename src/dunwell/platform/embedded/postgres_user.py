@@ -33,7 +33,7 @@ _CAP_SETPCAP = 8
 _SIGNAL_FOR_FAST_SHUTDOWN = 2
 
 
-class FolderUnreachable(Exception):  # noqa: N818 - reads as what is wrong
+class FolderUnreachable(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The server's user cannot access a folder, and no capability can change that."""
 
 

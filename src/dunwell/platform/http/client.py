@@ -34,7 +34,7 @@ _FAILURES = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
-class AddressRefused(PermissionError):  # noqa: N818 - reads as what happened
+class AddressRefused(PermissionError):  # noqa: N818 - the suffix Error would add nothing
     """The address is internal, and nothing was sent to it."""
 
 

@@ -23,7 +23,7 @@ MAX_PARTS = 100_000
 MAX_DEPTH = 100
 
 
-class InvalidDocument(Exception):  # noqa: N818 - reads as what is wrong
+class InvalidDocument(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The text cannot be read as YAML. The message says where and why."""
 
 

@@ -28,7 +28,7 @@ _TIMEOUT_MILLISECONDS = 120_000
 _VERIFICATION_REQUIRED = UserVerificationRequirement.REQUIRED
 
 
-class PasskeyRefused(Exception):  # noqa: N818 - reads as what happened
+class PasskeyRefused(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The response does not match the request."""
 
 

@@ -85,7 +85,7 @@ _TYPES = MimeTypes()
 _NUMBER = re.compile(r"\+[1-9][0-9]{6,14}")
 
 
-class _Unusable(Exception):  # noqa: N818 - reads as what is wrong
+class _Unusable(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The channel cannot send the message. The text says why, without personal data."""
 
 

@@ -40,7 +40,7 @@ from dunwell.platform.text.translation import find_debtor_language
 _TYPES = MimeTypes()
 
 
-class LetterRejected(Exception):  # noqa: N818 - reads as what is wrong
+class LetterRejected(Exception):  # noqa: N818 - the suffix Error would add nothing
     """This delivery provider cannot send the letter. The text says why, without personal data."""
 
 

@@ -17,8 +17,8 @@ from dunwell.cases.rollout.preview.sample_contact import SAMPLE_ID, SampleRecipi
 from dunwell.contact.escalation.contacts.compose_contact import (
     MessageSource,
     StepExecution,
+    build_message_facts,
     choose_letter_layout,
-    gather_facts,
     render_contact,
 )
 from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow, prepare_workflow
@@ -157,7 +157,8 @@ def list_placeholders(
     sample = build_sample(work.merchant.configuration.currency, today)
     planned = sample.plan(place.channel or CHANNELS[0])
     values = MessageValues(
-        gather_facts(writer.source, planned, today, today + _SAMPLE_PAY_BY_DELAY), place.language
+        build_message_facts(writer.source, planned, today, today + _SAMPLE_PAY_BY_DELAY),
+        place.language,
     )
     shown = [
         PlaceholderExample(name, _mask_secrets(values.text(name))) for name in _list_names(place)

@@ -80,7 +80,7 @@ def choose_language(definition: Definition, claim_language: str | None, merchant
     return next((each for each in wanted if each is not None and each in offered), offered[0])
 
 
-def gather_facts(
+def build_message_facts(
     source: MessageSource, planned: PlannedContact, today: date, pay_by: date | None
 ) -> MessageFacts:
     """Return the facts for the placeholders of the contact's template.
@@ -148,10 +148,10 @@ def _render(
     execution: StepExecution,
     enclosures: Sequence[Enclosure],
 ) -> RenderedContact | Permanent:
-    """Raises LookupError and MessageTooLarge."""
+    """Render the contact. Raises LookupError, MessageTooLarge."""
     channel, definition = planned.contact.channel, execution.version.definition
     language = choose_language(definition, planned.language, source.merchant)
-    facts = gather_facts(source, planned, execution.today, execution.pay_by)
+    facts = build_message_facts(source, planned, execution.today, execution.pay_by)
     sheet = None
     if channel == "EMAIL":
         content = _render_email(planned, execution, language, facts)

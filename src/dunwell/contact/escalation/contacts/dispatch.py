@@ -116,7 +116,7 @@ class _ContactQueue:
         # The maximum number of unanswered messages, for each channel that has running sets.
         self._max_unanswered: dict[MerchantChannel, int] = {}
 
-    async def begin(
+    async def start_sets(
         self, running: Sequence[RunningSet[_ContactSet]], free_slots: int
     ) -> StartedSets[_ContactSet]:
         """Start sets for merchant channels in rotation. A channel whose sets all linger gets

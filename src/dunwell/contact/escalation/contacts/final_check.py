@@ -107,7 +107,9 @@ async def _check_contacts(
         for key in sorted(allowed, key=lambda key: (locked[key].planned_at, contacts[key].claim_id))
         if not locked[key].is_suppressed
     ]
-    passed, held = await _hand_over(tx, source, lease=lease, wanted=(candidates, messages), now=now)
+    passed, held = await _hand_over(
+        tx, source, lease=lease, to_check=(candidates, messages), now=now
+    )
     for key, hold in held.items():
         kept_back[key] = _build_hold(source, to_render[key], hold)
     return FinalCheckResult(passed, suppressed, kept_back)
@@ -136,12 +138,12 @@ async def _hand_over(
     tx: Connection,
     source: MessageSource,
     lease: Lease,
-    wanted: tuple[Sequence[GuardCandidate], Mapping[UUID, RenderedContact]],
+    to_check: tuple[Sequence[GuardCandidate], Mapping[UUID, RenderedContact]],
     now: datetime,
 ) -> tuple[list[RenderedContact], Mapping[UUID, GuardHold]]:
     """Return the contacts that were handed over and the holds of the others. Retry when another
     transaction has just inserted a guard of the same person; the retry finds and locks that row."""
-    (candidates, messages), merchant = wanted, source.merchant
+    (candidates, messages), merchant = to_check, source.merchant
     identities = {identity for each in candidates for identity in each.identities}
     today = get_day_calendar(merchant.configuration.timezone).local_date(now)
     while True:

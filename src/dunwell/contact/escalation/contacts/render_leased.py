@@ -49,9 +49,9 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Unavailable
 
-_AFTER_FAULT = timedelta(hours=1)
-# The storage is expected to be available again soon.
-_AFTER_OUTAGE = timedelta(minutes=1)
+_RETRY_AFTER_FAULT = timedelta(hours=1)
+# An unavailable storage is expected to recover soon.
+_RETRY_AFTER_OUTAGE = timedelta(minutes=1)
 
 log = structlog.get_logger(__name__)
 
@@ -176,7 +176,7 @@ def _hold_after_error(each: ContactToRender, error: Exception, now: datetime) ->
         error=type(error).__name__,
         exc_info=error,
     )
-    pause = _AFTER_OUTAGE if isinstance(error, Unavailable | OSError) else _AFTER_FAULT
+    pause = _RETRY_AFTER_OUTAGE if isinstance(error, Unavailable | OSError) else _RETRY_AFTER_FAULT
     return ContactHold(now + pause)
 
 
@@ -202,16 +202,16 @@ async def add_pay_by(
         claim_id: list_identities(keys, merchant.merchant_id, build_debtor_person(claim))
         for claim_id, claim in claims.items()
     }
-    all_identities = [each for of_claim in identities.values() for each in of_claim]
+    all_identities = [each for digests in identities.values() for each in digests]
     contacted_on = await load_contact_days(tx, merchant.merchant_id, all_identities)
 
     def add(each: ContactToRender) -> ContactToRender:
         claim = claims.get(each.planned.contact.claim_id)
         if claim is None or not _uses_pay_by(each, known):
             return each
-        of_claim = (identities[claim.claim_id], contacted_on)
+        contact_days = (identities[claim.claim_id], contacted_on)
         return replace(
-            each, pay_by=_compute_pay_by(merchant, each, claim=claim, known=of_claim, now=now)
+            each, pay_by=_compute_pay_by(merchant, each, claim=claim, known=contact_days, now=now)
         )
 
     return [add(each) for each in leased]
@@ -259,11 +259,11 @@ def _uses_pay_by(each: ContactToRender, known: dict[tuple[UUID, int, Channel], b
     channel = each.planned.contact.channel
     key = (each.version.version_id, each.step.id, channel)
     if key not in known:
-        known[key] = _find_pay_by_use(each.version.definition, each.step, channel)
+        known[key] = _names_pay_by(each.version.definition, each.step, channel)
     return known[key]
 
 
-def _find_pay_by_use(definition: Definition, step: ContactStep, channel: Channel) -> bool:
+def _names_pay_by(definition: Definition, step: ContactStep, channel: Channel) -> bool:
     template = definition.templates.get(step.template)
     if template is None:
         return False

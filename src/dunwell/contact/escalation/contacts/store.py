@@ -16,7 +16,7 @@ from dunwell.contact.messages.guards.guards import ContactHold, UpdatedGuard
 from dunwell.contact.messages.guards.store import encode_days
 from dunwell.contact.messages.ledger.seal_ledger import digest_content, digest_recipient
 from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
-from dunwell.core.claims.fields import DebtorName, build_shape, render_columns
+from dunwell.core.claims.fields import DebtorName, build_debtor_fields, render_columns
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import Lease
@@ -198,7 +198,7 @@ def _build_planned_contact(row: Row) -> PlannedContact:
         claim_version=row["claim_version"],
         language=row["language"],
         claim=claim,
-        debtor=build_shape(row, DebtorName),
+        debtor=build_debtor_fields(row, DebtorName),
         ready_at=row["ready_at"],
     )
 
@@ -249,7 +249,7 @@ async def find_statement_limit(
     return None if row is None else StatementLimit(**row)
 
 
-class GuardRowConflict(Exception):  # noqa: N818 - reads as what happened
+class GuardRowConflict(Exception):  # noqa: N818 - the suffix Error would add nothing
     """Another transaction inserted a guard row for one of these persons at the same moment."""
 
 

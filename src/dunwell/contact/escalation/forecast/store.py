@@ -1,4 +1,4 @@
-"""The SQL of a claim's forecast. Contains no rules."""
+"""The SQL of a claim's forecast."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

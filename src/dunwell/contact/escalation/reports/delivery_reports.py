@@ -105,7 +105,7 @@ async def _decide_fallback(
 
 
 REPORTS_SECONDS = 1.0
-KEPT_FOR = timedelta(days=90)
+REPORTS_KEPT_FOR = timedelta(days=90)
 _SET_SIZE = 500
 _RETRY_AFTER = timedelta(seconds=5)
 _RETRY_AFTER_FAULT = timedelta(minutes=5)
@@ -180,12 +180,12 @@ async def _process_report(resources: Resources, waiting: WaitingReport) -> None:
             return
         work = Work.open(resources, tx, merchant, SYSTEM)
         outcome = await _apply_report(work, resources, waiting, message)
-        again = now + _RETRY_AFTER if outcome is ReportOutcome.WAIT else None
-        await save_report_outcome(tx, waiting.report_id, outcome.value, real_now=now, due_at=again)
+        due_at = now + _RETRY_AFTER if outcome is ReportOutcome.WAIT else None
+        await save_report_outcome(tx, waiting.report_id, outcome.value, real_now=now, due_at=due_at)
 
 
 async def _postpone_report(resources: Resources, waiting: WaitingReport) -> None:
-    """Retry for a day; after that an operator reviews the report."""
+    """Process the report again later, or after a day leave it to an operator."""
     now = resources.clock.now()
     is_over = now - waiting.received_at >= _GIVE_UP_AFTER
     async with resources.database.transaction() as tx:
@@ -244,10 +244,10 @@ async def _is_address_unreachable(
 
 
 async def sweep_old_reports(resources: Resources) -> int:
-    """Delete reports that are older than `KEPT_FOR`."""
+    """Delete reports that are older than `REPORTS_KEPT_FOR`."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        return await sweep_reports(tx, now - KEPT_FOR, _SET_SIZE)
+        return await sweep_reports(tx, now - REPORTS_KEPT_FOR, _SET_SIZE)
 
 
 QUERY_SECONDS = 30.0

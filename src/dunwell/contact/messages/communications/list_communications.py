@@ -50,7 +50,7 @@ class CommunicationFilter:
     until: datetime | None = None
 
 
-def _index_of_state(state: CommunicationState, name: str) -> NarrowIndex:
+def _build_state_index(state: CommunicationState, name: str) -> NarrowIndex:
     return NarrowIndex(
         name,
         f"l.state = '{state}'",
@@ -72,8 +72,8 @@ COMMUNICATIONS: ListedTable[CommunicationFilter, UUID, FoundCommunication] = Lis
     key_type="uuid",
     index="communications_list",
     narrow_indexes=(
-        _index_of_state("UNKNOWN", "communications_unknown_list"),
-        _index_of_state("FAILED", "communications_failed_list"),
+        _build_state_index("UNKNOWN", "communications_unknown_list"),
+        _build_state_index("FAILED", "communications_failed_list"),
     ),
     at="planned_at",
     filter=CommunicationFilter,
@@ -99,7 +99,7 @@ async def list_communications(
     work: Work, *, limit: int, cursor: str | None = None, wanted: CommunicationFilter = NO_FILTER,
     oldest_first: bool = False,
 ) -> ListPage[FoundCommunication]:  # fmt: skip
-    """Raises ValidationError for an invalid cursor."""
+    """List the communications of all claims. Raises ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     page = await list_page(
         work.scope(), COMMUNICATIONS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
@@ -110,7 +110,9 @@ async def list_communications(
 async def list_claim_communications(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[Communication]:
-    """Raises NotFound; ValidationError for an invalid cursor."""
+    """List the communications of one claim. Raises NotFound; ValidationError for an invalid
+    cursor.
+    """
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if not await has_claim(work.tx, work.merchant_id, claim_id):

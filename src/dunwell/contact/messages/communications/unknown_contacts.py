@@ -84,7 +84,7 @@ async def list_unknown(
 
 
 async def get_contact(tx: Connection, merchant_id: int, communication_id: UUID) -> ContactView:
-    """Raises NotFound."""
+    """Return a contact in any state. Raises NotFound."""
     row = await tx.fetchrow(_FIND, merchant_id, communication_id)
     if row is None:
         raise NotFound(f"There is no communication {communication_id}. Check the reference.")

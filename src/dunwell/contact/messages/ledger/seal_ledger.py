@@ -101,16 +101,16 @@ async def seal_ledger(resources: Resources) -> int:
     may have more rows left."""
     async with resources.database.connection() as connection:
         merchant_ids = await list_merchants_to_seal(connection)
-    behind = 0
+    unfinished = 0
     for merchant_id in merchant_ids:
         try:
-            behind += await seal_batch(resources, merchant_id) >= BATCH_SIZE
+            unfinished += await seal_batch(resources, merchant_id) >= BATCH_SIZE
         except Unavailable:
             raise
         except Exception as error:
             # A fault of one merchant must not stop the sealing of the others.
             log.exception("ledger not sealed", merchant_id=merchant_id, error=type(error).__name__)
-    return behind
+    return unfinished
 
 
 async def seal_batch(resources: Resources, merchant_id: int) -> int:

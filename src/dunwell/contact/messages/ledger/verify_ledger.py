@@ -84,10 +84,11 @@ class _HasContact(Protocol):
     def claim_id(self) -> int: ...
 
 
-async def check_contacts(
+async def verify_contacts(
     tx: Connection, keys: KeyRing, merchant_id: int, findings: LedgerFindings
 ) -> None:
-    """Compare the contacts with the ledger. Must run in a transaction with one snapshot."""
+    """Compare the contacts with the ledger and add the deviations to the findings. Must run in a
+    transaction with one snapshot."""
     async for duplicate in stream_duplicates(tx, merchant_id):
         findings.add(_describe_duplicate(duplicate))
     async for each in stream_contradictions(tx, merchant_id):
@@ -162,7 +163,7 @@ class ChainVerification:
 _BEFORE_FIRST = SealHead(0, FIRST_PREVIOUS_DIGEST)
 
 
-async def check_seals(
+async def verify_seals(
     tx: Connection, keys: KeyRing, merchant_id: int, expected: SealHead | None = None
 ) -> ChainVerification:
     """Verify all seals of a merchant. Must run in a transaction with one snapshot.
@@ -170,12 +171,12 @@ async def check_seals(
     expected: a seal that was kept elsewhere.
     """
     rows = {table: stream_sealed_rows(tx, merchant_id, table) for table in (CONTACTS, AUDITS)}
-    return await check_chain(
+    return await verify_chain(
         keys, merchant_id, seals=stream_seals(tx, merchant_id), rows=rows, expected=expected
     )
 
 
-async def check_chain(
+async def verify_chain(
     keys: KeyRing, owner_id: int, seals: AsyncIterator[LedgerSeal],
     rows: Mapping[str, AsyncIterator[SealedRow]], expected: SealHead | None,
     previous: SealHead = _BEFORE_FIRST,
@@ -185,16 +186,16 @@ async def check_chain(
     owner_id: the merchant for which the digests were made. rows: by table, contacts before audits.
     previous: the predecessor of the first seal, if only a part of the chain is verified.
     """
-    checker = _ChainVerifier(keys, owner_id, rows)
+    verifier = _ChainVerifier(keys, owner_id, rows)
     is_expected_found = expected is None
     async for seal in seals:
-        await checker.check(seal, previous)
-        previous = checker.chain.head = SealHead(seal.seal, seal.digest, seal.key_version)
+        await verifier.verify(seal, previous)
+        previous = verifier.chain.head = SealHead(seal.seal, seal.digest, seal.key_version)
         is_expected_found = is_expected_found or previous == expected
-    await checker.finish()
+    await verifier.finish()
     if expected is not None and not is_expected_found:
-        checker.chain.findings.add(_describe_lost_head(expected, previous))
-    return checker.chain
+        verifier.chain.findings.add(_describe_lost_head(expected, previous))
+    return verifier.chain
 
 
 def _describe_lost_head(expected: SealHead, newest: SealHead) -> LedgerFinding:
@@ -208,6 +209,8 @@ def _describe_lost_head(expected: SealHead, newest: SealHead) -> LedgerFinding:
 
 
 class _ChainVerifier:
+    """Verifies one seal after the other and collects the findings."""
+
     def __init__(
         self, keys: KeyRing, owner_id: int, rows: Mapping[str, AsyncIterator[SealedRow]]
     ) -> None:
@@ -216,7 +219,7 @@ class _ChainVerifier:
         self._rows = {table: _RowReader(each) for table, each in rows.items()}
         self.chain = ChainVerification()
 
-    async def check(self, seal: LedgerSeal, previous: SealHead) -> None:
+    async def verify(self, seal: LedgerSeal, previous: SealHead) -> None:
         if seal.seal != previous.seal + 1:
             self._add(
                 LedgerFault.SEAL_MISSING, previous.seal + 1, f"is missing; seal {seal.seal} follows"
@@ -350,8 +353,8 @@ async def verify_ledger(
         merchant = await load_merchant(connection, merchant_id)
         if merchant is None:
             raise NotFound(f"There is no merchant {merchant_id}.")
-        chain = await check_seals(connection, keys, merchant_id, expected)
-        await check_contacts(connection, keys, merchant_id, chain.findings)
+        chain = await verify_seals(connection, keys, merchant_id, expected)
+        await verify_contacts(connection, keys, merchant_id, chain.findings)
         unsealed = await count_unsealed(connection, merchant_id)
     found = chain.findings
     return LedgerVerdict(

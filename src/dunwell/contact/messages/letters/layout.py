@@ -63,7 +63,7 @@ class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     free_zones: Sequence[FreeZone]
 
 
-class InvalidLayout(ValueError):  # noqa: N818 - reads as what is wrong
+class InvalidLayout(ValueError):  # noqa: N818 - the suffix Error would add nothing
     """The file is not a valid layout; the message says why."""
 
 
@@ -82,7 +82,7 @@ def load_layout(name: str) -> bytes:
 
 
 def parse_layout(content: bytes) -> Layout:
-    """Raises InvalidLayout with all faults."""
+    """Parse a layout file. Raises InvalidLayout with all faults."""
     try:
         layout = msgspec.json.decode(content, type=Layout)
     except msgspec.MsgspecError as error:

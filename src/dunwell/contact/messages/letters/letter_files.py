@@ -52,7 +52,7 @@ class LetterFiles:
         return key, pdf
 
     async def load_letter(self, key: str) -> bytes:
-        """Raises ContentMissing, Unavailable."""
+        """Return the stored PDF. Raises ContentMissing, Unavailable."""
         return self._keys.open(_PURPOSE, await self.storage.load(key), bound_to=key)
 
     async def describe(self, attachments: Sequence[MessageAttachment]) -> list[Enclosure]:

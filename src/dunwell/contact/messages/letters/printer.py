@@ -25,7 +25,7 @@ _TIMEOUT_SECONDS = 30.0
 _MAX_FONT_POOLS = 2
 
 
-class Unprintable(Exception):  # noqa: N818 - reads as what is wrong
+class Unprintable(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The sheet cannot be laid out within the limits."""
 
 

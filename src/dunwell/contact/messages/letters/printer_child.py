@@ -83,6 +83,8 @@ class _PaperImages(msgspec.Struct):
 
 
 class SheetPrinter:
+    """Prints sheets and papers with Typst, in memory."""
+
     def __init__(self, layout: bytes, papers_layout: bytes, faces: Sequence[str] = ()) -> None:
         with _link_font_files(faces) as folder:
             fonts = typst.Fonts(include_system_fonts=False, font_paths=[folder] if folder else [])
@@ -96,9 +98,9 @@ class SheetPrinter:
         self._papers_layout = _add_fallback_fonts(papers_layout, families)
         # Import all image formats now, because their files cannot be opened later.
         Image.init()
-        # Call a function now: Typst reads its stack size at the first call, which is not possible
-        # later. It would then allocate a new stack every few calls.
-        self._compile({"main": b"#let give(x) = x\n#give(1)"})
+        # Call a function now, because Typst reads its stack size from a file at the first call. If
+        # it cannot read the file, it allocates a new stack every few calls.
+        self._compile({"main": b"#let same(x) = x\n#same(1)"})
 
     def answer(self, request: bytes) -> bytes:
         job = msgspec.msgpack.decode(request, type=PrintJob)

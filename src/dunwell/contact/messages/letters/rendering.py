@@ -85,7 +85,7 @@ def render_letter(
     facts: MessageFacts,
     post: LetterPost,
 ) -> RenderedLetter:
-    """Render a letter in one of the workflow's languages. Raises MessageTooLarge only."""
+    """Render a letter in one of the workflow's languages. Raises MessageTooLarge."""
     snippet_texts = choose_snippets(snippets, language)
     facts = replace(
         facts,
@@ -93,12 +93,12 @@ def render_letter(
         creditor=remove_creditor_emoji(facts.creditor),
     )
     values = MessageValues(facts, language)
-    translate = values.words.translate
+    translate = values.translation.translate
     subject = fill_line(template.subject, snippet_texts, values, "LETTER")
     body = parse_markdown(assemble_text(template.body, snippet_texts, values, "LETTER"))
     # The sheet has the same text, and one table for each {{ items }} of it.
     body_text = fill_within(body.text, values, MAX_MESSAGE_CHARACTERS["LETTER"])
-    enclosures = [_render_enclosure(each, values.words) for each in post.enclosures]
+    enclosures = [_render_enclosure(each, values.translation) for each in post.enclosures]
     sheet = Sheet(
         language=language.partition("-")[0].lower(),
         sender=facts.creditor.legal_name,
@@ -115,9 +115,9 @@ def render_letter(
         page=SheetPage(post.code_page_address, facts.landing.code or "", facts.landing.url or ""),
         transfer=_render_outstanding_transfer(facts, language),
         enclosures=enclosures,
-        footer=list_sender(facts.creditor, language),
-        operator=render_operator_line(facts.creditor, values.words),
-        words=translate_layout(values.words),
+        footer=list_letter_footer(facts.creditor, language),
+        operator=render_operator_line(facts.creditor, values.translation),
+        words=translate_layout(values.translation),
         layout=post.layout,
     )
     text = [body_text, "\n".join(list_layout_texts(sheet))]
@@ -126,7 +126,11 @@ def render_letter(
 
 
 def _list_information(values: MessageValues) -> list[Row]:
-    claim, creditor, translate = values.facts.claim, values.facts.creditor, values.words.translate
+    claim, creditor, translate = (
+        values.facts.claim,
+        values.facts.creditor,
+        values.translation.translate,
+    )
     rows = [
         (translate("Date"), values.day(values.facts.today)),
         (translate("Reference"), claim.reference_number),
@@ -140,7 +144,7 @@ def _list_information(values: MessageValues) -> list[Row]:
 
 def _list_items(values: MessageValues) -> SheetItems:
     return SheetItems(
-        head=(values.words.translate("Item"), values.words.translate("Amount")),
+        head=(values.translation.translate("Item"), values.translation.translate("Amount")),
         rows=[
             (
                 describe_item(item, values),
@@ -185,9 +189,9 @@ def render_transfer(
     return TransferDetails([(label, render_line(value)) for label, value in rows if value], payload)
 
 
-def list_sender(creditor: CreditorFacts, language: str) -> list[list[str]]:
-    """Return the footer of an e-mail without its first line, which the letterhead makes
-    redundant."""
+def list_letter_footer(creditor: CreditorFacts, language: str) -> list[list[str]]:
+    """Return the columns of a letter's footer. They are those of an e-mail without the first line,
+    which the letterhead makes redundant."""
     (_, *who), *others = list_footer(creditor, find_debtor_language(language))
     return [who, *others]
 
@@ -299,7 +303,7 @@ def build_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -> 
         page=letter.page,
         transfer=None if letter.due is None else render_transfer(creditor, letter.due, language),
         enclosures=[],
-        footer=list_sender(creditor, language),
+        footer=list_letter_footer(creditor, language),
         operator=render_operator_line(creditor, translation),
         words=translate_layout(translation),
     )

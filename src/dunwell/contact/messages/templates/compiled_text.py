@@ -24,7 +24,7 @@ from dunwell.contact.messages.templates.placeholders import (
 
 SlotForm = Literal[
     "TEXT", "HTML", "ADDRESS", "ITEMS_HTML", "ITEMS_TEXT", "LINK_OPEN", "LINK_CLOSE", "LINK_TEXT",
-    "BUTTON_OPEN", "BUTTON_WORDS", "BUTTON_TEXT",
+    "BUTTON_OPEN", "BUTTON_LABEL", "BUTTON_TEXT",
 ]  # fmt: skip
 
 
@@ -79,9 +79,9 @@ def _fill_button_open(slot: Slot, values: SlotValues) -> str:
     return f'<a class="button" href="{escape(address)}" style="{style}">' if address else ""
 
 
-def _fill_button_words(_slot: Slot, values: SlotValues) -> str:
+def _fill_button_label(_slot: Slot, values: SlotValues) -> str:
     """Return the label of the button, or an empty text if there is no page to link to."""
-    return values.button_words if values.text(LANDING_URL) else ""
+    return values.button_label if values.text(LANDING_URL) else ""
 
 
 def _fill_button_text(slot: Slot, values: SlotValues) -> str:
@@ -103,7 +103,7 @@ _FILLERS: dict[SlotForm, Callable[[Slot, SlotValues], str]] = {
     "LINK_CLOSE": _fill_link_close,
     "LINK_TEXT": _fill_link_text,
     "BUTTON_OPEN": _fill_button_open,
-    "BUTTON_WORDS": _fill_button_words,
+    "BUTTON_LABEL": _fill_button_label,
     "BUTTON_TEXT": _fill_button_text,
 }
 

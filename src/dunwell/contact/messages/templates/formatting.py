@@ -142,12 +142,12 @@ def render_line(value: str | None) -> str:
 class MessageValues:
     """The facts of one message in one language. Each value is formatted when it is used."""
 
-    __slots__ = ("facts", "language", "words")
+    __slots__ = ("facts", "language", "translation")
 
     def __init__(self, facts: MessageFacts, language: str) -> None:
         self.facts = facts
         self.language = language
-        self.words = find_debtor_language(language)
+        self.translation = find_debtor_language(language)
 
     @property
     def color(self) -> str | None:
@@ -155,8 +155,8 @@ class MessageValues:
         return self.facts.creditor.color
 
     @property
-    def button_words(self) -> str:
-        return self.words.translate("See and pay")
+    def button_label(self) -> str:
+        return self.translation.translate("See and pay")
 
     def text(self, name: str) -> str:
         """Return the value of a placeholder on one line; empty if the claim has none."""
@@ -173,7 +173,7 @@ class MessageValues:
 class NamedTexts:
     """Texts by name, for messages that have their own placeholders."""
 
-    __slots__ = ("_texts", "button_words", "color")
+    __slots__ = ("_texts", "button_label", "color")
 
     def __init__(self, texts: Mapping[str, str], language: str, color: str | None = None) -> None:
         """Set the texts.
@@ -182,7 +182,7 @@ class NamedTexts:
         """
         self._texts = texts
         self.color = color
-        self.button_words = find_debtor_language(language).translate("Open your page")
+        self.button_label = find_debtor_language(language).translate("Open your page")
 
     def text(self, name: str) -> str:
         return render_line(self._texts.get(name))
@@ -191,7 +191,7 @@ class NamedTexts:
 def _render_items_inline(values: MessageValues) -> str:
     """Return the items as text, where a table is not possible."""
     return ", ".join(
-        f"{label_item(item, values.words)} {values.money(item.value_cents)}"
+        f"{label_item(item, values.translation)} {values.money(item.value_cents)}"
         for item in values.facts.claim.items
     )
 
@@ -227,7 +227,7 @@ _VALUES: dict[str, Callable[[MessageValues], str | None]] = {
     "debtor.firstName": lambda v: v.facts.debtor.first_name,
     "debtor.lastName": lambda v: v.facts.debtor.last_name,
     "companyName": lambda v: v.facts.debtor.company_name,
-    GREETING_USED: lambda v: render_greeting(v.facts.debtor, v.words),
+    GREETING_USED: lambda v: render_greeting(v.facts.debtor, v.translation),
     "outstanding": lambda v: v.money(v.facts.claim.outstanding_cents),
     "total": lambda v: v.money(v.facts.claim.total_cents),
     "fees": lambda v: v.money(v.facts.claim.fees_cents),

@@ -75,7 +75,7 @@ _MAX_DESCRIPTION_WIDTH = 48
 
 def render_items_html(values: MessageValues) -> str:
     """Return the items as a table with two columns, which fit a phone: description and amount."""
-    translate = values.words.translate
+    translate = values.translation.translate
     rows = "".join(
         f'<tr><td style="{DESCRIPTION_CELL}">{escape(describe_item(item, values))}'
         f"{_explain_html(item, values)}"
@@ -113,12 +113,12 @@ def render_items_text(values: MessageValues) -> str:
 
 
 def describe_item(item: MessageItem, values: MessageValues) -> str:
-    return label_item(item, values.words)
+    return label_item(item, values.translation)
 
 
 def explain_item(item: MessageItem, values: MessageValues) -> str:
     """Return the reason of the item and its dates, in the words of the debtor pages."""
-    translate, sentences = values.words.translate, []
+    translate, sentences = values.translation.translate, []
     if item.type == "COLLECTION_FEE":
         sentences.append(
             translate("For collecting the amount, because it was not paid when it was due.")
@@ -144,7 +144,7 @@ def _explain_html(item: MessageItem, values: MessageValues) -> str:
 
 
 def list_sums(values: MessageValues) -> list[tuple[str, str]]:
-    claim, translate = values.facts.claim, values.words.translate
+    claim, translate = values.facts.claim, values.translation.translate
     sums = [(translate("Total"), values.money(claim.total_cents))]
     if claim.outstanding_cents != claim.total_cents:
         sums.append((translate("Still to pay"), values.money(claim.outstanding_cents)))

@@ -89,7 +89,7 @@ class HtmlCompiler:
         target = (Slot(LANDING_URL, "TEXT"),)
         self.parts.append(Slot("", "BUTTON_OPEN", target))
         if token.content == LANDING_MARK:
-            self.parts.append(Slot("", "BUTTON_WORDS"))
+            self.parts.append(Slot("", "BUTTON_LABEL"))
         else:
             words = list_children(token)[1:-1]
             self._add_children(Token("inline", "", 0, children=words))
@@ -196,7 +196,7 @@ class TextCompiler:
     def _add_button(self, token: Token) -> None:
         """Add the text of the button and, on the next line, its address."""
         if token.content == LANDING_MARK:
-            self.parts.append(Slot("", "BUTTON_WORDS"))
+            self.parts.append(Slot("", "BUTTON_LABEL"))
         else:
             texts = [child for child in token.children or () if child.type == "text"]
             for child in texts:

@@ -44,7 +44,9 @@ def list_forbidden_word_faults(
     own: the merchant's own lists by language.
     """
     words = {**STANDARD_FORBIDDEN_WORDS, **own}
-    patterns = {language: _build_pattern(some) for language, some in words.items() if some}
+    patterns = {
+        language: _build_pattern(own_words) for language, own_words in words.items() if own_words
+    }
     for path, texts in list_texts(definition):
         for language, text in texts.items():
             pattern = patterns.get(language) or patterns.get(language.partition("-")[0])

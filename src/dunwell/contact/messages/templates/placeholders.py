@@ -23,7 +23,7 @@ MAX_DEFINITION_CHARACTERS = 500_000
 ITEMS_CHARACTERS = 4_000
 
 
-class MessageTooLarge(Exception):  # noqa: N818 - reads as what is wrong
+class MessageTooLarge(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The message would exceed the limit of its channel. It was not assembled."""
 
     def __init__(self, limit: int) -> None:

@@ -62,7 +62,7 @@ class PageButton:
     def build(cls, values: SlotValues, creditor: CreditorFacts) -> "PageButton | None":
         address = values.text(LANDING_URL)
         style = render_button_style(creditor.color)
-        return cls(values.button_words, address, style) if address else None
+        return cls(values.button_label, address, style) if address else None
 
     @property
     def text(self) -> str:
@@ -146,7 +146,7 @@ def list_summary(values: SlotValues) -> list[tuple[str, str]]:
     """Return the summary of the claim; empty for messages that are not about a claim."""
     if not isinstance(values, MessageValues):
         return []
-    translate = values.words.translate
+    translate = values.translation.translate
     rows = [
         (translate("Amount to pay"), values.text("outstanding")),
         (translate("Please pay by"), values.text(PAY_BY)),

@@ -90,7 +90,7 @@ def describe_missing_part(channel: Channel, part: Part) -> LazyText:
 
 
 # Arguments: the text with its snippets expanded, its language and its pointer.
-Check = Callable[[str, str, str], Iterator[Fault]]
+FindTextFaults = Callable[[str, str, str], Iterator[Fault]]
 
 _LIMITS = MAX_TEXT_CHARACTERS.values()
 _HTML = re.compile(r"<(?:[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|$)|/[A-Za-z]|!)")
@@ -103,7 +103,7 @@ class _Message:
     channel: Channel
     subject: Texts
     body: Texts
-    check_body: Check
+    find_body_faults: FindTextFaults
 
 
 def list_template_faults(definition: Definition) -> list[Fault]:
@@ -156,17 +156,21 @@ def _find_faults(definition: Definition, too_long: Collection[str]) -> Iterator[
     """Yield the faults of all texts except those that are too long, which are already reported."""
     for name, texts in definition.snippets.items():
         for language, text in texts.items():
-            yield from _check_snippet(text, render_pointer(["snippets", name, language]))
+            yield from _find_snippet_faults(text, render_pointer(["snippets", name, language]))
     for name, template in definition.templates.items():
-        for whole in _list_messages(template):
-            path = render_pointer(["templates", name, whole.channel])
-            message = _leave_out_long(whole, path, too_long)
-            yield from _check_texts(definition, message.subject, f"{path}/subject", _check_line)
-            yield from _check_texts(definition, message.body, f"{path}/body", message.check_body)
-            yield from _check_parts(definition, message, f"{path}/body")
+        for full_message in _list_messages(template):
+            path = render_pointer(["templates", name, full_message.channel])
+            message = _remove_long_texts(full_message, path, too_long)
+            yield from _find_text_faults(
+                definition, message.subject, f"{path}/subject", _find_line_faults
+            )
+            yield from _find_text_faults(
+                definition, message.body, f"{path}/body", message.find_body_faults
+            )
+            yield from _find_missing_part_faults(definition, message, f"{path}/body")
 
 
-def _leave_out_long(message: _Message, path: str, too_long: Collection[str]) -> _Message:
+def _remove_long_texts(message: _Message, path: str, too_long: Collection[str]) -> _Message:
     def keep(texts: Texts, field: str) -> Texts:
         pointers = {each: f"{path}/{field}{render_pointer([each])}" for each in texts}
         return {each: text for each, text in texts.items() if pointers[each] not in too_long}
@@ -178,20 +182,22 @@ def _leave_out_long(message: _Message, path: str, too_long: Collection[str]) -> 
 
 def _list_messages(template: Template) -> Iterator[_Message]:
     if template.email:
-        yield _Message("EMAIL", template.email.subject, template.email.body, _check_email)
+        yield _Message("EMAIL", template.email.subject, template.email.body, _find_email_faults)
     if template.sms:
-        yield _Message("SMS", {}, template.sms.body, _check_sms)
+        yield _Message("SMS", {}, template.sms.body, _find_sms_faults)
     if template.letter:
-        yield _Message("LETTER", template.letter.subject, template.letter.body, _check_body)
+        yield _Message("LETTER", template.letter.subject, template.letter.body, _find_body_faults)
 
 
-def _check_texts(definition: Definition, texts: Texts, path: str, check: Check) -> Iterator[Fault]:
+def _find_text_faults(
+    definition: Definition, texts: Texts, path: str, find_faults: FindTextFaults
+) -> Iterator[Fault]:
     for language, text in texts.items():
         pointer = path + render_pointer([language])
-        yield from _check_placeholders(text, pointer)
-        unknown = list(_check_snippets_known(text, definition, pointer))
+        yield from _find_placeholder_faults(text, pointer)
+        unknown = list(_find_unknown_snippet_faults(text, definition, pointer))
         whole = _expand(text, definition, language)
-        yield from unknown or check(whole, language, pointer)
+        yield from unknown or find_faults(whole, language, pointer)
         if whole.strip() and not remove_sentences(whole, {PAY_BY}).strip():
             message = LazyText(
                 "Without a pay-by date the text would be empty because sentences with {{ payBy }} "
@@ -200,9 +206,11 @@ def _check_texts(definition: Definition, texts: Texts, path: str, check: Check) 
             yield Fault(pointer, message, "ONLY_PAY_BY")
 
 
-def _check_parts(definition: Definition, message: _Message, path: str) -> Iterator[Fault]:
-    """Check the mandatory parts of a channel's message in each language, with subject and body
-    together."""
+def _find_missing_part_faults(
+    definition: Definition, message: _Message, path: str
+) -> Iterator[Fault]:
+    """Yield the faults of a channel's message that lacks mandatory parts, by language. Subject and
+    body are taken together."""
     for language, body in message.body.items():
         # The part of the text that every message has; sentences with the pay-by date may be
         # removed.
@@ -227,8 +235,8 @@ def _choose_snippets(definition: Definition, language: str) -> dict[str, str]:
     return {name: texts.get(language, "") for name, texts in definition.snippets.items()}
 
 
-def _check_placeholders(text: str, pointer: str) -> Iterator[Fault]:
-    """Check the placeholders of a single text."""
+def _find_placeholder_faults(text: str, pointer: str) -> Iterator[Fault]:
+    """Yield the faults in the placeholders of a single text."""
     for name in list_unknown_placeholders(text):
         message = LazyText(
             "{{ %(name)s }} is not a placeholder. %(nearest)s",
@@ -240,13 +248,15 @@ def _check_placeholders(text: str, pointer: str) -> Iterator[Fault]:
         yield Fault(pointer, message, "BROKEN_PLACEHOLDER")
 
 
-def _check_snippet(text: str, pointer: str) -> Iterator[Fault]:
-    yield from _check_placeholders(text, pointer)
+def _find_snippet_faults(text: str, pointer: str) -> Iterator[Fault]:
+    yield from _find_placeholder_faults(text, pointer)
     if list_snippets(text):
         yield Fault(pointer, LazyText("A snippet cannot use another snippet."), "NESTED_SNIPPET")
 
 
-def _check_snippets_known(text: str, definition: Definition, pointer: str) -> Iterator[Fault]:
+def _find_unknown_snippet_faults(
+    text: str, definition: Definition, pointer: str
+) -> Iterator[Fault]:
     known = [*definition.snippets, GREETING]
     for name in list_snippets(text):
         if name not in known:
@@ -257,7 +267,7 @@ def _check_snippets_known(text: str, definition: Definition, pointer: str) -> It
             yield Fault(pointer, message, "UNKNOWN_SNIPPET")
 
 
-def _check_line(text: str, _language: str, pointer: str) -> Iterator[Fault]:
+def _find_line_faults(text: str, _language: str, pointer: str) -> Iterator[Fault]:
     if not text.strip():
         yield Fault(pointer, LazyText("The text is empty."), "EMPTY_TEXT")
     if ITEMS in list_used(text):
@@ -265,10 +275,10 @@ def _check_line(text: str, _language: str, pointer: str) -> Iterator[Fault]:
         yield Fault(pointer, message, "MISPLACED_ITEMS")
 
 
-def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
-    """Check an SMS. It is plain text, so Markdown marks would be shown literally."""
-    yield from _check_line(text, language, pointer)
-    yield from _check_no_code(text, pointer)
+def _find_sms_faults(text: str, language: str, pointer: str) -> Iterator[Fault]:
+    """Yield the faults of an SMS. It is plain text, so Markdown marks would be shown literally."""
+    yield from _find_line_faults(text, language, pointer)
+    yield from _find_code_faults(text, pointer)
     if _HTML.search(text):
         message = LazyText("An SMS is plain text; remove the HTML.")
         yield Fault(pointer, message, "HTML_IN_TEXT")
@@ -298,19 +308,20 @@ def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
         yield Fault(pointer, message, "TOO_LONG")
 
 
-def _check_no_code(text: str, pointer: str) -> Iterator[Fault]:
-    """The code proves a known fact, which opening a link does not, so only letters may have it."""
+def _find_code_faults(text: str, pointer: str) -> Iterator[Fault]:
+    """Yield a fault if the text uses the letter code. The code proves a known fact, which opening a
+    link does not, so only letters may contain it."""
     if LANDING_CODE in list_used(text):
         message = LazyText("{{ landing.code }} can be used in letters only; use {{ landing.url }}.")
         yield Fault(pointer, message, "CODE_OUTSIDE_LETTER")
 
 
-def _check_email(text: str, language: str, pointer: str) -> Iterator[Fault]:
-    yield from _check_no_code(text, pointer)
-    yield from _check_body(text, language, pointer)
+def _find_email_faults(text: str, language: str, pointer: str) -> Iterator[Fault]:
+    yield from _find_code_faults(text, pointer)
+    yield from _find_body_faults(text, language, pointer)
 
 
-def _check_body(text: str, _language: str, pointer: str) -> Iterator[Fault]:
+def _find_body_faults(text: str, _language: str, pointer: str) -> Iterator[Fault]:
     if not text.strip():
         yield Fault(pointer, LazyText("The text is empty."), "EMPTY_TEXT")
         return
@@ -320,7 +331,7 @@ def _check_body(text: str, _language: str, pointer: str) -> Iterator[Fault]:
     if _has_image(text):
         yield Fault(pointer, LazyText("Images are not supported."), "IMAGE_IN_TEXT")
     parsed = parse_markdown(text)
-    yield from _check_markup_size(parsed, pointer)
+    yield from _find_markup_size_faults(parsed, pointer)
     for target in parsed.bad_links:
         message = LazyText(
             "A link must start with https:// or be {{ landing.url }}, not %(quoted)s.",
@@ -341,9 +352,9 @@ def _has_image(text: str) -> bool:
     )
 
 
-def _check_markup_size(parsed: ParsedText, pointer: str) -> Iterator[Fault]:
-    """Check the size of the markup: a paragraph of one character has forty in HTML. Half of the
-    message's size is reserved for values."""
+def _find_markup_size_faults(parsed: ParsedText, pointer: str) -> Iterator[Fault]:
+    """Yield a fault if the markup is too large: a paragraph of one character has forty in HTML.
+    Half of the message's size is reserved for values."""
     size = sum(len(each) for each in parsed.html if isinstance(each, str))
     most = MAX_MESSAGE_CHARACTERS["EMAIL"] // 2
     if size > most:

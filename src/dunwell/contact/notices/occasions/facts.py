@@ -109,7 +109,7 @@ class DeferralFacts:
     amount_cents: int
     until: date
     is_approved: bool
-    # The same as in a payment plan.
+    # For a request: the date by which it is answered.
     answer_on: date | None = None
 
 

@@ -18,11 +18,11 @@ DONE, REFUSED = "status/done", "status/refused"
 PART_SUFFIX = ".part"
 
 
-class HostKeyRefused(ConnectionError):  # noqa: N818 - reads as what happened
+class HostKeyRefused(ConnectionError):  # noqa: N818 - the suffix Error would add nothing
     """The server's key is not the pinned one."""
 
 
-class LoginRefused(PermissionError):  # noqa: N818 - reads as what happened
+class LoginRefused(PermissionError):  # noqa: N818 - the suffix Error would add nothing
     """The server refuses the login."""
 
 

@@ -16,7 +16,7 @@ _VERSION = 1
 _NAME = re.compile(r"batch-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json")
 
 
-class ManifestBroken(Exception):  # noqa: N818 - reads as what is wrong
+class ManifestBroken(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The content is not a manifest that Dunwell wrote."""
 
 
@@ -91,7 +91,9 @@ def render_manifest(
 
 
 def parse_manifest(content: bytes, batch_id: UUID, provider: str) -> PrintManifest:
-    """Raises ManifestBroken, also for the manifest of another provider or batch."""
+    """Parse a manifest. Raises ManifestBroken, also for the manifest of another provider or
+    batch.
+    """
     try:
         manifest = msgspec.json.decode(content, type=PrintManifest)
     except (msgspec.MsgspecError, RecursionError) as error:

@@ -94,7 +94,8 @@ class StatusFileReader:
             return await sweep_status_files(tx, before, _SWEPT_AT_ONCE)
 
     async def _read_provider(self, provider: PrintProvider) -> int:
-        """Return the number of files, 0 while another worker reads this provider's files."""
+        """Read the new files of a provider and return their number, or 0 while another worker reads
+        them."""
         resources = self._resources
         lease = start_lease(resources)
         async with resources.database.connection() as connection:

@@ -35,7 +35,7 @@ class StatusFormat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
 
 @cache
 def load_status_format(name: str) -> StatusFormat:
-    """Raises LookupError if there is no format of this name."""
+    """Load a format of status files. Raises LookupError if there is none of this name."""
     if name not in list_status_formats():
         raise LookupError(f"There is no format of status files named {name}.")
     return msgspec.json.decode((_FOLDER / f"{name}.json").read_bytes(), type=StatusFormat)
@@ -51,7 +51,7 @@ _MAX_TEXT = 200
 _ENDINGS = (".csv", ".json")
 
 
-class StatusFileBroken(Exception):  # noqa: N818 - reads as what is wrong
+class StatusFileBroken(Exception):  # noqa: N818 - the suffix Error would add nothing
     """The file cannot be read completely. The message says why, without the content."""
 
 
@@ -75,7 +75,7 @@ def check_status_file(name: str, size: int) -> None:
 
 
 def parse_status_file(name: str, content: bytes, form: StatusFormat) -> Sequence[StatusLine]:
-    """Raises StatusFileBroken."""
+    """Parse the lines of a status file. Raises StatusFileBroken."""
     check_status_file(name, len(content))
     try:
         text = content.decode("utf-8-sig")

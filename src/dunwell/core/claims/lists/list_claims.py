@@ -1,8 +1,8 @@
 """Lists of claims in the orders that an index supports, with filters, and the number of claims that
 match a filter.
 
-If few claims are in a time range, they are found by an index on that time. Otherwise the claims are
-read in the order of the list and filtered, up to the limit of a page. If a claim's position changes
+If few claims are in a time range, an index on that time finds them. Otherwise the claims are read
+in the order of the list and filtered, up to a limit for each page. If a claim's position changes
 while a user goes through the pages, the claim can appear twice or not at all.
 """
 
@@ -29,8 +29,8 @@ from dunwell.platform.database.listed_table import (
 )
 from dunwell.platform.database.lists import MAX_COUNTED, count_listed, list_page
 
-# The largest numbers of claims for which one page sums items and payments, or reads holds.
-SUMMED_BUDGET, HELD_BUDGET = 2_000, 4_000
+# The largest numbers of claims for which one page sums items and payments, or looks up holds.
+AMOUNT_FILTER_BUDGET, HOLD_FILTER_BUDGET = 2_000, 4_000
 NO_FILTER = ClaimFilter()
 # The following use primary keys, claim by claim.
 _HAS_ACTIVE_HOLD = """(
@@ -49,7 +49,8 @@ _HAS_CUSTOMER_NUMBER = """EXISTS (
 
 
 class SortKey(StrEnum):
-    """NEXT_STEP lists only claims that have a next step and no hold."""
+    """The sort key of a list of claims. NEXT_STEP lists only claims that have a next step and no
+    hold."""
 
     CREATED = "CREATED"
     REFERENCE = "REFERENCE"
@@ -76,6 +77,8 @@ def _list_hold_tests(hold: HoldKind, scope: ListScope) -> Iterator[Test]:
 
 
 def _match_status(wanted: ClaimFilter) -> Sequence[object] | None:
+    """The `_match_` functions return the values for an index's condition, or None if the filter
+    cannot use the index."""
     return None if wanted.status is None else (wanted.status,)
 
 
@@ -94,8 +97,8 @@ def _match_change(wanted: ClaimFilter) -> Sequence[object] | None:
 
 
 async def _find_few(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
-    """Return the claims of the filter's customer or time range, if they are few. For a plain filter
-    with a time range the database chooses the index."""
+    """Return the claims of the filter's customer or time range. Return None if there are too many,
+    or if the filter is plain: then the database chooses an index itself."""
     found = await _find_few_of_customer(scope, wanted)
     if found is None and not wanted.is_plain:
         found = await _find_few_in_times(scope, wanted)
@@ -180,7 +183,11 @@ CLAIMS: ListedTable[ClaimFilter, int, ClaimRow] = ListedTable(
         "next_step_since": "NOT l.held AND l.due_at >= {}",
         "next_step_until": "NOT l.held AND l.due_at < {}",
     },
-    budgets={"min_cents": SUMMED_BUDGET, "max_cents": SUMMED_BUDGET, "hold": HELD_BUDGET},
+    budgets={
+        "min_cents": AMOUNT_FILTER_BUDGET,
+        "max_cents": AMOUNT_FILTER_BUDGET,
+        "hold": HOLD_FILTER_BUDGET,
+    },
     find_few_keys=_find_few,
     load=load_claim_rows,
 )

@@ -62,7 +62,7 @@ MAX_FOUND = 5_000
 
 @dataclass(frozen=True, slots=True)
 class ClaimFilter:
-    """A filter of claims. All given values must match."""
+    """All values that are set must match."""
 
     reference_number: str | None = None
     customer_number: str | None = None
@@ -80,13 +80,14 @@ class ClaimFilter:
     max_cents: int | None = None
     created_since: datetime | None = None
     created_until: datetime | None = None
-    # Only claims without a hold.
+    # The time of the next step. Claims on hold never match.
     next_step_since: datetime | None = None
     next_step_until: datetime | None = None
 
     @property
     def is_plain(self) -> bool:
-        """True if an index supports the filter on its own."""
+        """True if only filters are set that an index supports: reference, customer number, status
+        and the earliest time of the last change."""
         return self == ClaimFilter(
             self.reference_number, self.customer_number, self.status, self.updated_since
         )
@@ -124,8 +125,8 @@ async def load_claim_rows(
 async def find_few_claims(
     scope: ListScope, table: Literal["claims", "debtors"], tests: Sequence[Test]
 ) -> Sequence[int] | None:
-    """Return the ids of the merchant's claims that pass the tests on row `c`, or None if there are
-    MAX_FOUND or more."""
+    """Return the ids of the merchant's claims that pass the tests, which name the row `c`. Return
+    None if there are MAX_FOUND or more."""
     conditions = Conditions(*scope.ids, MAX_FOUND)
     for test, values in tests:
         conditions.add(test, *values)

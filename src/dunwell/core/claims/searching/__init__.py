@@ -1,1 +1,1 @@
-"""Search of claims: indexing them after they were created, and finding them."""
+"""The search index of claims, and searching it."""

@@ -51,7 +51,7 @@ def parse_search(text: str) -> list[str]:
 
 def _list_words(claim: SearchableClaim) -> Iterator[str]:
     yield str(claim.claim_id)
-    # By which a damaged reference on a bank statement is found.
+    # Finds a reference that is damaged on a bank statement.
     yield normalize_reference(claim.reference_number)
     for text in (
         claim.reference_number, claim.customer_number, claim.contract_number, claim.email,

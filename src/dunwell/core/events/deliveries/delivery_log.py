@@ -123,15 +123,15 @@ async def get_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> Deliver
     return DeliveryDetails(found[event_id], body, attempts)
 
 
-async def compute_delivery_gaps(
-    work: Work, endpoint_id: UUID, asked_from: int = 1
+async def get_delivery_gap_report(
+    work: Work, endpoint_id: UUID, first_number: int = 1
 ) -> DeliveryGapReport:
-    """Report which deliveries are not acknowledged. `asked_from`: the number of the first delivery
-    to report. Raises NotFound."""
+    """Report which deliveries are not acknowledged. `first_number` is the number of the first
+    delivery to report. Raises NotFound."""
     work.require(Right.CONFIGURE)
     if await load_endpoint(work.tx, work.merchant_id, endpoint_id) is None:
         raise _build_not_found()
-    first = max(1, min(asked_from, MAX_NUMBERED))
+    first = max(1, min(first_number, MAX_NUMBERED))
     return build_gap_report(
         *await load_delivery_gaps(work.tx, work.merchant_id, endpoint_id, first)
     )

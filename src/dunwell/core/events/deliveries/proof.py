@@ -65,25 +65,27 @@ class DeliveryGap:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryCounts:
-    """Counts of the numbered deliveries from `asked_from` on. `last_sent`: the highest number that
-    was attempted, or 0. `open`: the number of those up to it that are not acknowledged."""
+    """Counts of the deliveries from the number `first_number` on. `numbered` is how many deliveries
+    have a number, `last_sent` the highest number that was attempted, or 0, and `open` how many up
+    to it are not acknowledged."""
 
     numbered: int
-    asked_from: int
+    first_number: int
     last_sent: int
     open: int
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryGapReport:
-    """`first`, `last`: the range that was sent; both 0 if nothing was. `gaps`: the first MAX_GAPS
-    of `open`. `behind`: deliveries after the range that wait for their first attempt."""
+    """The deliveries that were sent, from the number `first` to `last` (both 0 if nothing was
+    sent), and how many of them are acknowledged or open. `gaps` are the first MAX_GAPS open ones.
+    `waiting` is the number of later deliveries that wait for their first attempt."""
 
     first: int
     last: int
     acknowledged: int
     open: int
-    behind: int
+    waiting: int
     gaps: Sequence[DeliveryGap]
     # True if there are older deliveries than the numbered ones.
     is_cut: bool
@@ -96,12 +98,12 @@ class DeliveryGapReport:
 
 def build_gap_report(counted: DeliveryCounts, gaps: Sequence[DeliveryGap]) -> DeliveryGapReport:
     """Build the report. `gaps` are in the order of their numbers."""
-    first = max(1, counted.asked_from)
+    first = max(1, counted.first_number)
     is_cut = counted.numbered >= MAX_NUMBERED
     if counted.last_sent < first:
-        behind = max(0, counted.numbered - first + 1)
+        waiting = max(0, counted.numbered - first + 1)
         return DeliveryGapReport(
-            0, 0, acknowledged=0, open=0, behind=behind, gaps=(), is_cut=is_cut
+            0, 0, acknowledged=0, open=0, waiting=waiting, gaps=(), is_cut=is_cut
         )
     sent = counted.last_sent - first + 1
     return DeliveryGapReport(
@@ -109,7 +111,7 @@ def build_gap_report(counted: DeliveryCounts, gaps: Sequence[DeliveryGap]) -> De
         last=counted.last_sent,
         acknowledged=sent - counted.open,
         open=counted.open,
-        behind=counted.numbered - counted.last_sent,
+        waiting=counted.numbered - counted.last_sent,
         gaps=gaps,
         is_cut=is_cut,
     )
@@ -127,7 +129,7 @@ def render_gap_report(report: DeliveryGapReport) -> Iterator[str]:
         yield f"  {gap.number:,}  {gap.title} of claim {gap.claim_id}: {words}"
     if report.open > len(report.gaps):
         yield f"  and {report.open - len(report.gaps):,} more"
-    if report.behind:
-        yield f"{report.behind:,} more are waiting for their first attempt."
+    if report.waiting:
+        yield f"{report.waiting:,} more are waiting for their first attempt."
     if report.is_cut:
         yield f"Only the newest {MAX_NUMBERED:,} deliveries are numbered."

@@ -68,8 +68,8 @@ WHERE deliveries.state <> 'PENDING'
 
 @dataclass(frozen=True, slots=True)
 class ReplayFilter:
-    """Which events to replay, by their date: `since` inclusive, `until` exclusive. Without `types`
-    all types, without `endpoint_id` all endpoints that subscribe to them."""
+    """Which events to replay, by their date: `since` is inclusive, `until` exclusive. If `types` is
+    None, all types; if `endpoint_id` is None, to all endpoints that subscribe to them."""
 
     since: datetime
     until: datetime | None = None
@@ -78,8 +78,8 @@ class ReplayFilter:
 
 
 async def replay_events(work: Work, wanted: ReplayFilter) -> int:
-    """Replay the events and return the number of deliveries. Raises ValidationError, also for more
-    than MAX_DELIVERIES, and then replays nothing."""
+    """Replay the events and return the number of deliveries. Raises ValidationError for invalid
+    values and for more than MAX_DELIVERIES, in which case nothing is replayed."""
     work.require(Right.OPERATE)
     faults = [
         *find_time_faults(wanted.since, wanted.until),
@@ -160,7 +160,7 @@ WHERE d.merchant_id = $1 AND d.endpoint_id = $2 AND d.state = 'GIVEN_UP' AND d.e
 
 
 async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, expected: str) -> None:
-    """Replay one delivery. `expected`: the `LoggedDelivery.state_mark` that was shown. Raises
+    """Replay one delivery. `expected` is the `LoggedDelivery.state_mark` that the user saw. Raises
     NotFound, and InvalidState if the delivery has changed since then or is already due."""
     work.require(Right.OPERATE)
     await _lock_endpoint(work, endpoint_id)
@@ -188,7 +188,7 @@ async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, expecte
 async def replay_given_up(work: Work, endpoint_id: UUID, since: datetime) -> int:
     """Replay the failed deliveries of events that occurred at `since` (in the merchant's time) or
     later, and return their number. Raises NotFound, and ValidationError for more than
-    MAX_DELIVERIES, and then replays nothing."""
+    MAX_DELIVERIES, in which case nothing is replayed."""
     work.require(Right.OPERATE)
     await _lock_endpoint(work, endpoint_id)
     # An event's id contains its time in milliseconds, rounded down.
@@ -220,8 +220,8 @@ async def save_replay(
     tx: Connection, merchant_id: int, endpoint_id: UUID, event_id: UUID, *, now: datetime,
     expected: tuple[str, int],
 ) -> bool:  # fmt: skip
-    """Make the delivery due. `expected`: its state and attempts. Return False if they have
-    changed, or it is due already."""
+    """Make the delivery due. `expected` is the state and number of attempts that it must have.
+    Return False if they have changed, or if the delivery is due already."""
     saved = await tx.fetchval(_REPLAY_ONE, merchant_id, endpoint_id, event_id, now, *expected)
     return saved is not None
 
@@ -246,7 +246,7 @@ async def replay_all_given_up(
     tx: Connection, merchant_id: int, endpoint_id: UUID, *, first_event_id: UUID, since: datetime,
     now: datetime,
 ) -> int:  # fmt: skip
-    """Make the failed deliveries that `count_given_up` counts due, and return their number."""
+    """Make due the failed deliveries that `count_given_up` counts, and return their number."""
     status = await tx.execute(
         _REPLAY_GIVEN_UP, merchant_id, endpoint_id, first_event_id, since, now
     )

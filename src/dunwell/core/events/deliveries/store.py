@@ -96,7 +96,7 @@ class DeliveryAttempt:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryFilter:
-    """All given values must match."""
+    """All values that are set must match."""
 
     state: str | None = None
     type: str | None = None

@@ -60,8 +60,8 @@ class DispatchLimits:
 
 
 class DeliveryPool:
-    """What the queues of all endpoints share. `fraction` returns random numbers in [0, 1) for the
-    schedule."""
+    """The resources and slots that the queues of all endpoints share. `fraction` returns random
+    numbers in [0, 1) for the schedule of retries."""
 
     def __init__(
         self,
@@ -94,11 +94,12 @@ START_WITHIN = timedelta(seconds=12)
 
 @dataclass(frozen=True, slots=True)
 class LeasedBatch:
-    """`endpoint` is None if it was removed, or is disabled and not due for a probe."""
+    """The leased deliveries of one endpoint. `endpoint` is None if it was removed, or if it is
+    disabled and no probe is due."""
 
     endpoint: WebhookEndpoint | None
     deliveries: list[LeasedDelivery]
-    # True if no other delivery may be made now.
+    # True if nothing else is due now, or if this is the only probe that is allowed.
     was_last: bool
     # Where the deliveries may be sent.
     reach: WebhookReach = PUBLIC_REACH
@@ -156,10 +157,11 @@ class EndpointQueue:
         self._signer = WebhookRequestSigner(pool.resources.keys, endpoint)
         self._reach = PUBLIC_REACH
         max_slots = pool.limits.in_flight_per_endpoint
-        self._pace = retry.start_pace(
+        self._pace = retry.build_initial_pace(
             max_slots, pool.limits.max_batch_size, is_failing=not endpoint.health.is_well
         )
-        # Leased deliveries that wait for a slot, and those that came too late to be started.
+        # Leased deliveries that wait for a slot, and those whose lease had too little time left to
+        # start them.
         self._ready: deque[LeasedDelivery] = deque()
         self._unstarted: list[LeasedDelivery] = []
         # How many slots run, and how many outcomes are not recorded yet.
@@ -266,7 +268,7 @@ class EndpointQueue:
     def _resize_batch(self) -> None:
         now = time.monotonic()
         if self._finished_since:
-            self._pace = retry.after_batch(self._pace, self._finished_since, now - self._leased_at)
+            self._pace = retry.resize_batch(self._pace, self._finished_since, now - self._leased_at)
         self._leased_at, self._finished_since = now, 0
 
     def _finish(
@@ -296,9 +298,9 @@ class EndpointQueue:
 
     def _update_pace_and_health(self, status: int | None, now: datetime) -> None:
         if is_success(status):
-            self._pace = retry.after_success(self._pace)
+            self._pace = retry.add_slot(self._pace)
         else:
-            self._pace = retry.after_failure(self._pace)
+            self._pace = retry.halve_slots(self._pace)
         endpoint = self._endpoint
         if not (endpoint.health.is_well and is_success(status)):
             health = compute_health(endpoint.health, status, now)

@@ -148,8 +148,8 @@ def _find_type_faults(types: Sequence[str]) -> Iterator[Fault]:
         yield Fault("/events", 'Name at least one event type, or "*" for all.', "TOO_FEW")
     if ALL_TYPES in types and any(name in EVENT_TYPES for name in types):
         message = (
-            '"*" means every type except for the additional ones. Beside it, name only additional '
-            f"types: {', '.join(ADDITIONAL_EVENT_TYPES)}."
+            '"*" means every type except for the additional ones. The only types that may be '
+            f"named with it are {', '.join(ADDITIONAL_EVENT_TYPES)}."
         )
         yield Fault("/events", message, "NOT_ALLOWED")
     for place, name in enumerate(types):

@@ -19,13 +19,14 @@ DELAYS = (
     timedelta(hours=24),
 )
 MAX_ATTEMPTS = len(DELAYS) + 1
-# By which share a delay is made shorter or longer at random.
+# The largest random change of a delay, as a share of the delay.
 _SPREAD = 0.2
 _MAX_RETRY_AFTER = timedelta(hours=24)
 _GONE = 410
 # The statuses whose Retry-After is respected.
 _ASKS_TO_WAIT = (429, 503)
-# When a failing endpoint is disabled, and how long after that it is probed.
+# An endpoint is disabled by a 410 at least _GONE_AGAIN_AFTER after the first one, or after failing
+# for _FAILING_FOR. It is first probed _FIRST_PROBE later, then at growing intervals.
 _GONE_AGAIN_AFTER = timedelta(hours=1)
 _FAILING_FOR = timedelta(days=5)
 _FIRST_PROBE = timedelta(hours=1)
@@ -74,7 +75,7 @@ HEALTHY = FailureHistory()
 
 
 def is_success(status: int | None) -> bool:
-    """Return whether the status is a 2xx. None: no response."""
+    """Return whether the status is a 2xx. `status` is None if there was no response."""
     return status is not None and 200 <= status < 300
 
 
@@ -103,7 +104,9 @@ def decide_next_attempt(
 
 
 def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:
-    """Parse a Retry-After header, in seconds or as a date. None: missing or invalid."""
+    """Parse a Retry-After header, in seconds or as a date. Return None if it is missing or
+    invalid.
+    """
     if value is None:
         return None
     text = value.strip()
@@ -165,7 +168,8 @@ _FIRST_SLOTS = 2
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPace:
-    """`slots`: the limit of deliveries in flight. `batch_size`: how many are leased at once."""
+    """How fast an endpoint gets deliveries. `slots` is the limit of deliveries in flight,
+    `batch_size` how many are leased at once."""
 
     max_slots: int
     max_batch_size: int
@@ -173,25 +177,25 @@ class DeliveryPace:
     batch_size: int
 
 
-def start_pace(max_slots: int, max_batch_size: int, *, is_failing: bool) -> DeliveryPace:
-    """Return the initial rate of an endpoint."""
+def build_initial_pace(max_slots: int, max_batch_size: int, *, is_failing: bool) -> DeliveryPace:
+    """Return the pace of an endpoint whose queue is started."""
     slots = 1 if is_failing else min(_FIRST_SLOTS, max_slots)
     return DeliveryPace(max_slots, max_batch_size, slots, min(max_slots, max_batch_size))
 
 
-def after_success(pace: DeliveryPace) -> DeliveryPace:
+def add_slot(pace: DeliveryPace) -> DeliveryPace:
     """Return the pace with one more slot, up to its limit."""
     if pace.slots >= pace.max_slots:
         return pace
     return replace(pace, slots=pace.slots + 1)
 
 
-def after_failure(pace: DeliveryPace) -> DeliveryPace:
+def halve_slots(pace: DeliveryPace) -> DeliveryPace:
     """Return the pace with half of the slots, at least one."""
     return replace(pace, slots=max(1, pace.slots // 2))
 
 
-def after_batch(pace: DeliveryPace, finished: int, seconds: float) -> DeliveryPace:
+def resize_batch(pace: DeliveryPace, finished: int, seconds: float) -> DeliveryPace:
     """Size the next batch by the deliveries that finished in the last `seconds`."""
     expected = int(finished / max(seconds, 0.001) * _BATCH_SECONDS)
     return replace(pace, batch_size=max(pace.slots, min(expected, pace.max_batch_size)))

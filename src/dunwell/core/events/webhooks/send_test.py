@@ -1,5 +1,5 @@
-"""Send a signed test event to one endpoint and return its response. Only the request for the test
-is stored, not the event."""
+"""Send a signed test event to one endpoint and return its response. Only an audit entry is stored,
+not the event."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -307,8 +307,8 @@ SELECT * FROM settled
 
 @dataclass(frozen=True, slots=True)
 class LeasedDelivery:
-    """A leased delivery of one event to one endpoint. `attempts`: all that were made so
-    far. `attempts_before`: how many of them were made before the last replay."""
+    """A leased delivery of one event to one endpoint. `attempts` counts all attempts so far, and
+    `attempts_before` those before the last replay."""
 
     event_id: UUID
     # None for an additional type.
@@ -344,10 +344,10 @@ class DeliveryOutcome:
 
 
 async def list_due_endpoints(
-    tx: Connection, now: datetime, behind: tuple[int, UUID], limit: int
+    tx: Connection, now: datetime, after_key: tuple[int, UUID], limit: int
 ) -> list[WebhookEndpoint]:
-    """Return endpoints with due deliveries, in the order of their keys, after `behind`."""
-    rows = await tx.fetch(_FIND_DUE, now, *behind, limit)
+    """Return endpoints with due deliveries, in the order of their keys, after `after_key`."""
+    rows = await tx.fetch(_FIND_DUE, now, *after_key, limit)
     return [build_endpoint(row) for row in rows]
 
 

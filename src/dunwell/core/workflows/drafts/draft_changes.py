@@ -10,10 +10,12 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class DraftChange:
-    """A change of one part. `before`, `after`: the part as JSON; None: it does not exist."""
+    """A change of one part. `before` and `after` are the part as JSON, or None if it does not
+    exist."""
 
     change_id: UUID
-    # The author, as the audit log names the actor. `name`: the user's name; None for other actors.
+    # The author as the audit log identifies the actor. `name` is the user's name, None for other
+    # actors.
     actor_kind: str
     actor_id: str | None
     name: str | None
@@ -78,7 +80,7 @@ class ReviewedChanges:
     approved: frozenset[UUID]
 
     def list_new(self, changes: Sequence[DraftChange]) -> list[DraftChange]:
-        """Return the changes that were made since."""
+        """Return the changes that were made after the page was shown."""
         return [each for each in changes if each.change_id not in self.shown]
 
     def list_unapproved(

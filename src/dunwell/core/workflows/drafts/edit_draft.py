@@ -125,8 +125,8 @@ class PartEdit:
 
 @dataclass(frozen=True, slots=True)
 class EditedDraft:
-    """The edited draft. `version_id`: the draft's, or the published version's if nothing differs;
-    there is no draft then."""
+    """The edited draft. If nothing differs from the published version, there is no draft and
+    `version_id` is that of the published version."""
 
     version_id: UUID
     definition: Definition
@@ -147,7 +147,7 @@ async def edit_draft(work: Work, workflow_id: UUID, *edits: PartEdit) -> EditedD
     former = existing or current
     parts = list_parts(former.definition if former else None)
     _check_known(edits)
-    wanted = parse_definition(join_parts(_change(parts, edits)))
+    wanted = parse_definition(join_parts(_apply_edits(parts, edits)))
     await _check_unchanged(work, workflow_id, edits, parts=parts, wanted=list_parts(wanted))
     if former is not None and former.definition == wanted:
         return EditedDraft(former.version_id, wanted, is_draft=existing is not None)
@@ -175,7 +175,7 @@ async def _check_unchanged(
 ) -> None:  # fmt: skip
     for each in edits:
         current_value = parts.get(each.part)
-        # A user who wants the current value has lost nothing.
+        # An edit that results in the current value is no conflict.
         if (
             each.expected_revision != compute_revision(current_value)
             and wanted.get(each.part) != current_value
@@ -190,7 +190,7 @@ async def _check_unchanged(
             )
 
 
-def _change(parts: Mapping[str, Any], edits: Sequence[PartEdit]) -> dict[str, Any]:
+def _apply_edits(parts: Mapping[str, Any], edits: Sequence[PartEdit]) -> dict[str, Any]:
     changed = dict(parts)
     for each in edits:
         step_id = find_step_id(each.part)
@@ -206,11 +206,11 @@ def _change(parts: Mapping[str, Any], edits: Sequence[PartEdit]) -> dict[str, An
 async def add_step(
     work: Work, workflow_id: UUID, value: Mapping[str, Any], *, after: int | None
 ) -> int:
-    """Add a step and return its id, which no other step has had. `value`: the step as JSON.
-    `after`: the id of the step before it; None: first; an unknown id: last. Raises what
-    `edit_draft` raises."""
+    """Add a step and return its id, which no other step has had. `value` is the step as JSON.
+    `after` is the id of the preceding step; None inserts at the beginning, an unknown id at the
+    end. Raises what `edit_draft` raises."""
     work.require(Right.CONFIGURE)
-    parts = await _open_parts(work, workflow_id)
+    parts = await _lock_and_list_parts(work, workflow_id)
     order: list[int] = parts.get(STEP_ORDER, [])
     step_id = await _find_free_id(work, workflow_id, order)
     index = 0 if after is None else order.index(after) + 1 if after in order else len(order)
@@ -225,7 +225,7 @@ async def add_step(
 async def duplicate_step(work: Work, workflow_id: UUID, step_id: int) -> int:
     """Insert a copy of the step after it. Raises NotFound."""
     work.require(Right.CONFIGURE)
-    parts = await _open_parts(work, workflow_id)
+    parts = await _lock_and_list_parts(work, workflow_id)
     value = parts.get(name_step(step_id))
     if value is None:
         raise NotFound(f"The draft has no step {step_id}.")
@@ -235,10 +235,11 @@ async def duplicate_step(work: Work, workflow_id: UUID, step_id: int) -> int:
 async def move_step(
     work: Work, workflow_id: UUID, step_id: int, *, after: int | None, expected_revision: str
 ) -> EditedDraft:
-    """Move the step behind the step `after`; None: to the beginning. `expected_revision`: the
-    revision of the order that was shown. Raises what `edit_draft` raises, and NotFound."""
+    """Move the step behind the step `after`, or to the beginning if `after` is None.
+    `expected_revision` is the revision of the step order that the user saw. Raises what
+    `edit_draft` raises, and NotFound."""
     work.require(Right.CONFIGURE)
-    order: list[int] = (await _open_parts(work, workflow_id)).get(STEP_ORDER, [])
+    order: list[int] = (await _lock_and_list_parts(work, workflow_id)).get(STEP_ORDER, [])
     if step_id not in order or not (after is None or after in order):
         raise NotFound(f"The draft has no step {step_id}, or none to follow.")
     return await edit_draft(
@@ -253,7 +254,7 @@ async def shift_step(
 ) -> EditedDraft:
     """Move the step one position, "up" or "down". Raises what `move_step` raises."""
     work.require(Right.CONFIGURE)
-    order: list[int] = (await _open_parts(work, workflow_id)).get(STEP_ORDER, [])
+    order: list[int] = (await _lock_and_list_parts(work, workflow_id)).get(STEP_ORDER, [])
     index = order.index(step_id) + (-2 if direction == "up" else 1) if step_id in order else -1
     after = order[min(index, len(order) - 1)] if index >= 0 else None
     return await move_step(
@@ -262,7 +263,8 @@ async def shift_step(
 
 
 def move_in_order(order: Sequence[int], step_id: int, after: int | None) -> list[int]:
-    """Return the order with the step behind the step `after`; None: at the beginning."""
+    """Return the order with the step behind the step `after`, or at the beginning if `after` is
+    None."""
     if step_id == after:
         return [*order]
     rest = [each for each in order if each != step_id]
@@ -270,7 +272,9 @@ def move_in_order(order: Sequence[int], step_id: int, after: int | None) -> list
     return [*rest[:index], step_id, *rest[index:]]
 
 
-async def _open_parts(work: Work, workflow_id: UUID) -> Parts:
+async def _lock_and_list_parts(work: Work, workflow_id: UUID) -> Parts:
+    """Lock the workflow and return the parts of its draft, or of its current version if it has no
+    draft."""
     await lock_workflow_for_change(work, workflow_id)
     former = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
@@ -279,7 +283,7 @@ async def _open_parts(work: Work, workflow_id: UUID) -> Parts:
 
 
 async def _find_free_id(work: Work, workflow_id: UUID, order: Sequence[int]) -> int:
-    """Return an id that no version has had, and no change of the draft names."""
+    """Return an id that no published version and no change of the draft has used."""
     known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
     changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
     changed = {find_step_id(each.part) for each in changes}
@@ -288,8 +292,8 @@ async def _find_free_id(work: Work, workflow_id: UUID, order: Sequence[int]) -> 
 
 @dataclass(frozen=True, slots=True)
 class SavedDraft:
-    """The saved draft. `version_id`: the published version's if nothing differs; there is no draft
-    then."""
+    """The saved draft. If nothing differs from the published version, there is no draft and
+    `version_id` is that of the published version."""
 
     workflow_id: UUID
     version_id: UUID

@@ -72,8 +72,9 @@ def compare_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[P
 
 
 def compare_part(name: str, before: Any, after: Any) -> PartDifference | None:
-    """Compare one part. Return None if it is the order of the steps, which differs only by added
-    and removed steps."""
+    """Compare one part. Return None for a step order in which only added and removed steps
+    differ.
+    """
     if name == STEP_ORDER:
         return _compare_order(before or [], after or [])
     change = _find_change(before, after)

@@ -20,7 +20,7 @@ def name_step(step_id: int) -> str:
 
 
 def find_step_id(part: str) -> int | None:
-    """Return the step id in a part's name. None: the part is not a step."""
+    """Return the step id in a part's name, or None if the part is not a step."""
     word, _, number = part.partition(" ")
     is_step = word == "step" and number.isascii() and number.isdecimal() and len(number) <= 10
     return int(number) if is_step else None
@@ -56,7 +56,7 @@ def join_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 def list_parts(definition: Definition | None) -> dict[str, Any]:
     """Return the parts by name: settings, each step, each template and snippet, and the order of
-    steps. None has no parts."""
+    steps. Return no parts for None."""
     if definition is None:
         return {}
     values: dict[str, Any] = msgspec.to_builtins(definition)

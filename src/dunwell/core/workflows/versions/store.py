@@ -33,8 +33,8 @@ WHERE merchant_id = $1 AND workflow_id = ANY($2::uuid[]) AND state <> 'DRAFT'
 GROUP BY workflow_id, major
 """
 
-# Each step id that was ever published, as in the newest version that has it. Steps that were
-# removed from the workflow's scenario come last, as version 0.
+# Each step id that was ever published, with kind and name from the newest version that has it.
+# Steps that were removed from the workflow's scenario come last, with version 0.
 _LOAD_KNOWN_STEPS = """
 WITH placed AS (
     SELECT step, version.major, version.minor

@@ -58,7 +58,7 @@ class VersionVerdict(StrEnum):
     MAJOR = "MAJOR"
 
 
-_OF_EVERY_STEP = {
+_VERDICTS_OF_EVERY_STEP = {
     "id": VersionVerdict.MAJOR,
     "name": VersionVerdict.MINOR,
     "when": VersionVerdict.MAJOR,
@@ -73,7 +73,7 @@ FIELD_VERDICTS: Mapping[type[msgspec.Struct], Mapping[str, VersionVerdict]] = {
         "templates": VersionVerdict.MINOR,
         "snippets": VersionVerdict.MINOR,
     },
-    ContactStep: _OF_EVERY_STEP
+    ContactStep: _VERDICTS_OF_EVERY_STEP
     | {
         "channel": VersionVerdict.MINOR,
         "template": VersionVerdict.MINOR,
@@ -81,10 +81,11 @@ FIELD_VERDICTS: Mapping[type[msgspec.Struct], Mapping[str, VersionVerdict]] = {
         "send": VersionVerdict.MINOR,
         "attachments": VersionVerdict.MINOR,
     },
-    WaitStep: _OF_EVERY_STEP
+    WaitStep: _VERDICTS_OF_EVERY_STEP
     | {"days": VersionVerdict.MAJOR, "business_days": VersionVerdict.MAJOR},
-    FeeStep: _OF_EVERY_STEP | {"type": VersionVerdict.MINOR, "value": VersionVerdict.MINOR},
-    CheckpointStep: _OF_EVERY_STEP
+    FeeStep: _VERDICTS_OF_EVERY_STEP
+    | {"type": VersionVerdict.MINOR, "value": VersionVerdict.MINOR},
+    CheckpointStep: _VERDICTS_OF_EVERY_STEP
     | {"offset": VersionVerdict.MINOR, "message": VersionVerdict.MINOR},
 }
 

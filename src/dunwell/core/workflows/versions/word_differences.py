@@ -48,11 +48,11 @@ class WordComparison:
 
     def __init__(self, max_cells: int = MAX_CELLS) -> None:
         self._cells_left = max_cells
-        # A page can show the same change twice: for its author, and against the version.
+        # The passages by pair of texts, because a page can show the same change twice.
         self._known: dict[tuple[str, str], list[Passage]] = {}
 
     def compare(self, before: str | None, after: str | None) -> list[Passage]:
-        """Return the passages in reading order. None: the text does not exist."""
+        """Return the passages in reading order. A text that does not exist is None."""
         pair = (before or "", after or "")
         if pair not in self._known:
             self._known[pair] = list(_fold(_join(self._compare_by_lines(*pair))))

@@ -155,7 +155,7 @@ async def _list(call: ApiCall) -> EncodedEventList:
         until=query.instant("until"),
         type=query.choice("type", KNOWN_EVENT_TYPES),
         claim_id=query.integer("claimId"),
-        has_additions=query.choice("include", _INCLUDED) is not None,
+        includes_additional_types=query.choice("include", _INCLUDED) is not None,
     )
     query.check()
     page = await list_events(call.work, limit=limit, cursor=cursor, wanted=wanted)

@@ -90,7 +90,7 @@ FORM: dict[str, Any] = {
 
 # The descriptions of the submitted fields, by schema and field.
 SUBMISSION_WORDS = {
-    "ClaimSubmission": {each.wire_name: each.about.words for each in FIELDS}
+    "ClaimSubmission": {each.wire_name: each.about.text for each in FIELDS}
     | {
         "referenceNumber": "Your reference, unique per merchant. Events and results include it.",
         "currency": "The currency of all amounts: ISO 4217, upper case.",
@@ -98,10 +98,10 @@ SUBMISSION_WORDS = {
         "attachments": "The files that the debtor can download.",
     },
     "ContactPatch": {
-        each.wire_name: each.about.patch_words or each.about.words
+        each.wire_name: each.about.patch_text or each.about.text
         for each in list_fields(ContactData)
     },
-    "AddressSubmission": {each.wire_name: each.about.words for each in ADDRESS_FIELDS},
+    "AddressSubmission": {each.wire_name: each.about.text for each in ADDRESS_FIELDS},
     "ItemSubmission": {
         "reference": "For example the invoice number.",
         "type": "The type of the item.",
@@ -212,7 +212,7 @@ Address: Any = msgspec.defstruct(
     [
         (
             each.name,
-            Annotated[each.kind, Meta(description=each.about.words)] | UnsetType,
+            Annotated[each.plain_type, Meta(description=each.about.text)] | UnsetType,
             msgspec.field(default=UNSET, name=each.wire_name),
         )
         for each in ADDRESS_FIELDS
@@ -233,7 +233,7 @@ else:
         [
             (
                 each.name,
-                _RESPONSE_TYPES.get(each.kind, each.kind) | None,
+                _RESPONSE_TYPES.get(each.plain_type, each.plain_type) | None,
                 msgspec.field(name=each.wire_name),
             )
             for each in FIELDS

@@ -151,7 +151,7 @@ def _build_picture_handler(load_file: _LoadFile) -> RouteHandler:
         async with site.open_work(access) as work:
             found = await load_file(work, request)
         try:
-            picture = await site.painter.paint(
+            picture = await site.painter.render_png(
                 _build_picture_source(site, access, found), page, size
             )
         except (FileNotShowable, ContentMissing, DecryptionFailed):
@@ -171,7 +171,7 @@ async def _check_page(
         pages = await painter.count_pages(shown)
         if not 1 <= page <= pages:
             return "NO_PAGE", pages
-        await painter.paint(shown, page, THUMBNAIL)
+        await painter.render_png(shown, page, THUMBNAIL)
     except FileNotShowable:
         return "UNSHOWABLE", painter.find_pages(found.storage_key) or 0
     except ContentMissing:

@@ -19,7 +19,7 @@ from dunwell.cases.assignment.try_claim import (
     list_possible_matches,
     parse_hypothetical_claim,
 )
-from dunwell.core.claims.conditions import PROPERTIES, PropertyKind
+from dunwell.core.claims.conditions import PROPERTIES, ConditionPropertyKind
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.rules.views import (
@@ -42,11 +42,11 @@ from dunwell.interfaces.web.forms import (
 from dunwell.platform.errors import NotFound, ValidationError
 
 _KINDS = {
-    PropertyKind.AMOUNT: FieldKind.MONEY,
-    PropertyKind.NUMBER: FieldKind.NUMBER,
-    PropertyKind.CODES: FieldKind.TEXT,
-    PropertyKind.TEXT: FieldKind.TEXT,
-    PropertyKind.FIELDS: FieldKind.PAIRS,
+    ConditionPropertyKind.AMOUNT: FieldKind.MONEY,
+    ConditionPropertyKind.NUMBER: FieldKind.NUMBER,
+    ConditionPropertyKind.CODES: FieldKind.TEXT,
+    ConditionPropertyKind.TEXT: FieldKind.TEXT,
+    ConditionPropertyKind.FIELDS: FieldKind.PAIRS,
 }
 # The fields of a hypothetical claim. Its items and its debtor's data are derived from the fees and
 # the address.

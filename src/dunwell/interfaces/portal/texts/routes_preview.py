@@ -204,7 +204,7 @@ async def send_letter_page(
         viewer=access.person.user_id, size_bytes=len(pdf_bytes),
     )  # fmt: skip
     try:
-        picture = await site.painter.paint(shown, int(page_text), FULL)
+        picture = await site.painter.render_png(shown, int(page_text), FULL)
     except FileNotShowable:
         raise NotFound("There is no picture of this page.") from None
     return build_file_response(picture, "image/png")

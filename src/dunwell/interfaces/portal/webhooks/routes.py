@@ -13,8 +13,8 @@ from dunwell.core.events.body import KNOWN_EVENT_TYPES
 from dunwell.core.events.deliveries.delivery_log import (
     DeliveryDetails,
     EndpointWithHealth,
-    compute_delivery_gaps,
     get_delivery,
+    get_delivery_gap_report,
     get_endpoint,
     list_deliveries,
 )
@@ -147,7 +147,7 @@ async def render_endpoint_page(
     first_number = parse_number(request.get_parameter("from")) or 1
     async with site.open_work(access) as work:
         endpoint_state = await get_endpoint(work, endpoint_id)
-        gap_report = await compute_delivery_gaps(work, endpoint_id, first_number)
+        gap_report = await get_delivery_gap_report(work, endpoint_id, first_number)
         log = await load_page(
             lambda cursor: list_deliveries(
                 work, endpoint_id, limit=PAGE_SIZE, cursor=cursor, wanted=wanted

@@ -103,12 +103,12 @@ async def _record_group(work: Work, answered: Sequence[AnsweredContact], lease_i
 async def record_answers(work: Work, pairs: Sequence[AnsweredPair]) -> None:
     """Write the outcomes of contacts that are locked with their claims. No claim may occur
     twice."""
-    contacts = [_contact_row(work, *pair) for pair in pairs]
+    contacts = [_build_contact_row(work, *pair) for pair in pairs]
     rows = OutcomeRows(
         contacts=contacts,
-        positions=[row for pair in pairs for row in _position_rows(work, *pair)],
-        history=[row for pair in pairs for row in _history_rows(*pair)],
-        fallbacks=[row for pair in pairs for row in _fallback_rows(work, *pair)],
+        positions=[row for pair in pairs for row in _build_position_rows(work, *pair)],
+        history=[row for pair in pairs for row in _build_history_rows(*pair)],
+        fallbacks=[row for pair in pairs for row in _build_fallback_rows(work, *pair)],
     )
     await save_outcomes(work.tx, work.merchant_id, work.now, rows)
     not_made = [
@@ -119,11 +119,11 @@ async def record_answers(work: Work, pairs: Sequence[AnsweredPair]) -> None:
     await save_events(work.tx, work.merchant_id, events, work.real_now)
 
 
-def _contact_row(work: Work, each: AnsweredContact, claim: ContactClaim) -> tuple[Any, ...]:
+def _build_contact_row(work: Work, each: AnsweredContact, claim: ContactClaim) -> tuple[Any, ...]:
     """Return the contact's id, its new state, its ledger entry, the provider and destination, and
     whether the channel was called."""
     state, *rest = _compute_state(each, claim, work.real_now)
-    outcome = _ledger_outcome(each, state)
+    outcome = _find_ledger_outcome(each, state)
     setup = work.merchant.configuration.channels.get(each.contact.channel)
     provider = setup.provider if setup else None
     answer = each.settlement.answer if isinstance(each.settlement, ContactAccepted) else None
@@ -154,7 +154,7 @@ def _compute_state(
             return ("UNKNOWN", None, None, None, False)
 
 
-def _ledger_outcome(each: AnsweredContact, state: str) -> str | None:
+def _find_ledger_outcome(each: AnsweredContact, state: str) -> str | None:
     """Return the outcome for the ledger, or None while the outcome of the hand-over is open."""
     if each.is_by_operator:
         return (
@@ -163,7 +163,9 @@ def _ledger_outcome(each: AnsweredContact, state: str) -> str | None:
     return _LEDGER_OUTCOMES.get(state)
 
 
-def _position_rows(work: Work, each: AnsweredContact, claim: ContactClaim) -> list[tuple[Any, ...]]:
+def _build_position_rows(
+    work: Work, each: AnsweredContact, claim: ContactClaim
+) -> list[tuple[Any, ...]]:
     """Return the claim's next position. A claim that was reassigned in the meantime keeps its
     position. An ended claim moves past the step, in case it is reopened, but is not due."""
     new_events = 1 if isinstance(each.settlement, ContactAccepted) else 0
@@ -188,9 +190,9 @@ def _still_waits_for(each: AnsweredContact, claim: ContactClaim) -> bool:
     return claim.status in ACTIVE and _waits_for(each, claim)
 
 
-def _history_rows(each: AnsweredContact, claim: ContactClaim) -> list[tuple[Any, ...]]:
-    """Name the version under which the message was sent, even if a new minor version was published
-    in the meantime."""
+def _build_history_rows(each: AnsweredContact, claim: ContactClaim) -> list[tuple[Any, ...]]:
+    """Return the history row of a contact that ended its step. It names the version under which the
+    message was sent, even if a new minor version was published in the meantime."""
     contact, version_id = each.contact, claim.sent_version_id or each.version_id
     key = (contact.claim_id, contact.run, contact.step_id, version_id)
     if isinstance(each.settlement, ContactAccepted):
@@ -203,7 +205,9 @@ def _history_rows(each: AnsweredContact, claim: ContactClaim) -> list[tuple[Any,
     return []
 
 
-def _fallback_rows(work: Work, each: AnsweredContact, claim: ContactClaim) -> list[tuple[Any, ...]]:
+def _build_fallback_rows(
+    work: Work, each: AnsweredContact, claim: ContactClaim
+) -> list[tuple[Any, ...]]:
     """Return the contact of the fallback channel, unless the claim no longer waits for it."""
     if not isinstance(each.settlement, UseFallback) or not _still_waits_for(each, claim):
         return []

@@ -153,6 +153,8 @@ def _compute_delay(attempt: ContactAttempt, requested_seconds: float) -> timedel
 
 @dataclass(frozen=True, slots=True)
 class LateFallback:
+    """The fallback contact that follows a failure reported after the message was accepted."""
+
     following: ContactPlanned
     # The claim's position until the fallback has an outcome; it is not due.
     position: WorkflowPosition

@@ -51,7 +51,8 @@ def is_within(number: int, starts: Sequence[int], ends: Sequence[int]) -> bool:
 
 
 def parse_faces(file: ReadableBytes) -> list[FontFileFace]:
-    """Raises ValueError for a file that is not a font or is damaged."""
+    """Parse the faces of a font file. Raises ValueError for a file that is not a font or is
+    damaged."""
     try:
         return [_read_face(file, index, offset) for index, offset in enumerate(_list_offsets(file))]
     except (struct.error, UnicodeDecodeError, KeyError) as error:
@@ -125,8 +126,8 @@ def _list_groups(table: bytes) -> Iterator[tuple[int, int]]:
 def _list_segments(table: bytes) -> Iterator[tuple[int, int]]:
     """Return the ranges of a format 4 map. A segment lists its glyphs or computes them from a
     delta; glyph 0 means that the character is missing."""
-    (twice,) = struct.unpack(">H", table[6:8])
-    form, size = f">{twice // 2}H", twice
+    (size,) = struct.unpack(">H", table[6:8])
+    form = f">{size // 2}H"
     ends = struct.unpack(form, table[14 : 14 + size])
     starts = struct.unpack(form, table[16 + size : 16 + 2 * size])
     places = 16 + 3 * size

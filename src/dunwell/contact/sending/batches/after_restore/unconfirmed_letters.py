@@ -97,7 +97,7 @@ async def _save_unknown_batch(
     try:
         manifest = parse_manifest(content, batch_id, provider.name)
     except ManifestBroken:
-        log.error("copy of manifest damaged", provider=provider.name, batch=str(batch_id))  # noqa: TRY400 - it says all
+        log.error("copy of manifest damaged", provider=provider.name, batch=str(batch_id))  # noqa: TRY400 - the message is complete
         return False
     named = [parse_reference(resources.keys, each.reference) for each in manifest.letters]
     letters = [(each.merchant_id, each.communication_id) for each in named if each is not None]

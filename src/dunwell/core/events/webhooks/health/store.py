@@ -121,15 +121,15 @@ def _build_health(row: Row) -> EndpointHealth:
 
 
 async def load_delivery_gaps(
-    tx: Connection, merchant_id: int, endpoint_id: UUID, asked_from: int
+    tx: Connection, merchant_id: int, endpoint_id: UUID, first_number: int
 ) -> tuple[DeliveryCounts, list[DeliveryGap]]:
-    """Return the counts, and the first MAX_GAPS unacknowledged deliveries, by number. `asked_from`:
-    the number of the first delivery to check."""
+    """Return the counts, and the first MAX_GAPS unacknowledged deliveries, by number.
+    `first_number` is the number of the first delivery to check."""
     rows = await tx.fetch(
-        _LOAD_GAPS, merchant_id, endpoint_id, asked_from, MAX_NUMBERED, MAX_GAPS
+        _LOAD_GAPS, merchant_id, endpoint_id, first_number, MAX_NUMBERED, MAX_GAPS
     )  # fmt: skip
     first = rows[0]
-    counted = DeliveryCounts(first["numbered"], asked_from, first["last_sent"], first["open"])
+    counted = DeliveryCounts(first["numbered"], first_number, first["last_sent"], first["open"])
     gaps = [
         DeliveryGap(
             number=row["number"],
