@@ -15,7 +15,7 @@ import msgspec
 
 from bench.environment import Ground
 from bench.merchant import BenchMerchant, make_merchant
-from dunwell.accounts.merchants.actor import operator_actor
+from dunwell.accounts.merchants.actor import build_operator_actor
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.sessions.session_rules import SECRET_BYTES
 from dunwell.accounts.users.sessions.sessions import OpenedBy, open_session
@@ -106,7 +106,7 @@ async def fill_crowd(ground: Ground, rows: int, *, keeps_indexes: bool = False) 
 async def _let_in(bench: BenchMerchant) -> tuple[UUID, str]:
     resources = bench.resources
     async with resources.database.transaction() as tx:
-        work = UserWork.open(resources, tx, operator_actor("bench"))
+        work = UserWork.open(resources, tx, build_operator_actor("bench"))
         user_id = work.ids.new(work.now)
         admin = NewUser("admin@example.org", "Admin", "de", UserRoles(Role.ADMIN))
         await save_new_user(tx, user_id, admin, work.now)

@@ -14,7 +14,7 @@ from bench.claims import make_submission
 from bench.environment import Ground
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.actor import Actor, credential_actor
+from dunwell.accounts.merchants.actor import Actor, build_credential_actor
 from dunwell.accounts.merchants.credentials.tokens import (
     SECRET_RANDOM_BYTES,
     NewCredential,
@@ -48,7 +48,7 @@ class BenchMerchant:
 
     @property
     def actor(self) -> Actor:
-        return credential_actor(self.credential.client_id, SCOPE_RIGHTS[Scope.ALL])
+        return build_credential_actor(self.credential.client_id, SCOPE_RIGHTS[Scope.ALL])
 
     def work(self, tx: Any) -> Work:
         return Work.open(self.resources, tx, self.merchant, self.actor)

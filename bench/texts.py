@@ -61,7 +61,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
             await apply_installation(
                 resources, Installation(delivery_providers={_NAME: line}), _SECRETS
             )
-            await served.installation.read()
+            await served.installation.refresh()
             channel = KannelChannel(_NAME, line, _SECRETS, resources.keys, served.origin)
             bound = replace(bench, resources=replace(bench.resources, settings=resources.settings))
             ours, reference = await alternate(

@@ -140,7 +140,7 @@ async def sent(resources: Resources, clock: MovableClock, fake: FakeTwilio) -> A
         own = served.resources
         provider = a_provider(fake.address, "Sie erhalten keine SMS mehr.")
         await apply_installation(own, Installation(delivery_providers={NAME: provider}), SECRETS)
-        await served.installation.read()
+        await served.installation.refresh()
         channel = TwilioChannel(NAME, provider, SECRETS, own.keys, served.origin)
         harness = await a_sending_harness(own, clock, channel)
         await harness.create(mobileNumber=NUMBER)

@@ -85,7 +85,7 @@ async def application(
 ) -> RunningApplication:
     """The application on a Monday morning, without users and without an operator."""
     lasting_application.clock.move_to(MONDAY_MORNING)
-    await lasting_application.served.installation.read()
+    await lasting_application.served.installation.refresh()
     return lasting_application
 
 

@@ -96,7 +96,7 @@ class Site(LandingHarness):
         """Set the operator until the end of the test."""
         assert self.installation is not None
         await apply_installation(self.payments.resources, Installation(operator=operator))
-        await self.installation.read()
+        await self.installation.refresh()
 
     async def hold(self, kind: str, days: int | None) -> None:
         until = None if days is None else self.payments.now + timedelta(days=days)

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from playwright.async_api import Page, expect
 
-from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
@@ -87,7 +87,7 @@ async def open_portal(
 async def _list_paths(tab: SignedInPage) -> dict[str, str]:
     harness, paid = tab.data.harness, tab.data.claim_ids[6]
     payment = (await harness.pay(paid, 20000, "bank-77")).payment.payment_id
-    async with harness.work(debtor_actor("session-1")) as work:
+    async with harness.work(build_debtor_actor("session-1")) as work:
         choice = PaymentChoice(PaymentChoiceKind.WHOLE, 10240)
         sent = AnnouncedTransfer(choice, harness.clock.now().date())
         request_id = await announce_transfer(work, tab.data.claim_ids[7], sent)

@@ -45,7 +45,7 @@ class Harness:
         self.sign_in = msgspec.structs.replace(self.sign_in, **changed)
         secrets = {"signIn/oidc/kontor/clientSecretFile": CLIENT_SECRET.encode()}
         await apply_installation(self.served.resources, Installation(sign_in=self.sign_in), secrets)
-        await self.served.installation.read()
+        await self.served.installation.refresh()
 
 
 @pytest.fixture

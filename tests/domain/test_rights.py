@@ -15,9 +15,9 @@ from dunwell.accounts.merchants.actor import (
     ActorKind,
     Interface,
     Origin,
-    credential_actor,
-    debtor_actor,
-    user_actor,
+    build_credential_actor,
+    build_debtor_actor,
+    build_user_actor,
 )
 from dunwell.accounts.merchants.credentials import credentials, tokens
 from dunwell.accounts.merchants.rights import (
@@ -160,7 +160,7 @@ def test_the_scope_all_includes_the_others_and_scopes_are_unique() -> None:
 
 def test_neither_debtors_nor_workers_configure_publish_or_read_the_audit_log() -> None:
     withheld = {Right.CONFIGURE, Right.PUBLISH, Right.PEOPLE, Right.AUDIT}
-    debtor = debtor_actor("session-1")
+    debtor = build_debtor_actor("session-1")
     assert not withheld & SYSTEM.rights
     assert not (withheld | {Right.RECORD_MONEY, Right.ANSWER, Right.OPERATE}) & debtor.rights
     assert COMMAND_LINE.rights == ALL_RIGHTS
@@ -175,7 +175,7 @@ def test_an_actor_without_rights_may_do_nothing() -> None:
 
 @pytest.mark.parametrize("right", Right)
 def test_a_refusal_names_and_describes_the_right(right: Right) -> None:
-    rest = credential_actor("shop", ALL_RIGHTS - {right})
+    rest = build_credential_actor("shop", ALL_RIGHTS - {right})
     with pytest.raises(InsufficientScope) as refused:
         check_right(rest, right)
     assert refused.value.details == {"right": right.value}
@@ -186,7 +186,7 @@ def test_a_refusal_names_and_describes_the_right(right: Right) -> None:
 
 def test_an_origin_contains_only_known_facts() -> None:
     origin = Origin(Interface.PORTAL, "192.0.2.0/24", "s-1")
-    user = user_actor("u-1", ROLE_RIGHTS[Role.AUDITOR], origin)
+    user = build_user_actor("u-1", ROLE_RIGHTS[Role.AUDITOR], origin)
     assert user.origin_json == {"face": "PORTAL", "network": "192.0.2.0/24", "session": "s-1"}
     assert SYSTEM.origin_json == {"face": "WORKER"}
     assert Actor(ActorKind.USER).origin_json is None
@@ -211,7 +211,7 @@ async def test_a_use_case_without_its_right_is_refused_before_anything_is_done(
 ) -> None:
     """All other arguments are None, so that the use case would fail if it used them."""
     assert use_case.right is not None
-    actor = credential_actor("shop", ALL_RIGHTS - {Right[use_case.right]})
+    actor = build_credential_actor("shop", ALL_RIGHTS - {Right[use_case.right]})
     nothing: Any = None
     work = Work(nothing, nothing, actor, nothing, nothing, nothing)
     with pytest.raises(InsufficientScope) as refused:

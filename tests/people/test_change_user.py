@@ -55,7 +55,7 @@ async def test_a_role_change_applies_from_the_next_request(
     assert (person.global_role, person.memberships) == (None, roles.memberships)
     assert Right.ANSWER in person.rights_at(merchant_id)
     assert person.rights_at(merchant_id + 1) == frozenset()
-    assert not person.reaches(merchant_id + 1)
+    assert not person.has_access_to(merchant_id + 1)
     assert person.rights_everywhere == frozenset()
 
 

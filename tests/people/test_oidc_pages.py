@@ -37,7 +37,7 @@ class Site:
 
     async def apply(self, **changed: Any) -> None:
         await self.harness.change(**changed)
-        await self.installation.read()
+        await self.installation.refresh()
 
     async def sign_in_by_provider(self, visitor: SignInVisitor, to: str = "", **claims: Any) -> Any:
         """Follow the button to the provider and return."""
@@ -54,7 +54,7 @@ async def site(resources: Resources) -> AsyncIterator[Site]:
     passwords = Passwords(CountingHasher())
     async with a_single_sign_on_harness(SignInServices(there, passwords)) as harness:
         installation = CurrentInstallation(there)
-        await installation.read()
+        await installation.refresh()
         providers = IdentityProviderAdapters(installation)
         debtors = build_site(there, {}, inspector=INSPECTOR, printer=PRINTER)
         routes = [
@@ -282,7 +282,7 @@ async def test_a_logout_that_cannot_be_verified_now_is_answered_with_retry(site:
 async def test_a_changed_provider_in_the_file_applies_at_once(site: Site) -> None:
     provider = site.harness.adapter.settings
     await site.harness.change_provider(title="Anderes Haus")
-    await site.installation.read()
+    await site.installation.refresh()
     assert "Anderes Haus" in (await site.pages.visitor().get("/portal/sign-in")).text
     await site.apply(oidc=(), groups=())
     assert (await site.pages.visitor().get(START)).status_code == 404

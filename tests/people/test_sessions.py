@@ -118,7 +118,7 @@ async def test_a_session_provides_the_user_with_roles_and_rights(services: SignI
     person = await require(services, erika.session)
     assert (person.email, person.name, person.language) == ("erika@example.org", "Erika", "de")
     assert (person.global_role, person.memberships) == (Role.AUDITOR, {})
-    assert person.reaches(7)
+    assert person.has_access_to(7)
     assert person.rights_at(7) == ROLE_RIGHTS[Role.AUDITOR]
     assert person.actor_at(7).rights == ROLE_RIGHTS[Role.AUDITOR]
     assert Right.PEOPLE not in person.actor.rights

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.accounts.merchants.actor import Interface, Origin, user_actor
+from dunwell.accounts.merchants.actor import Interface, Origin, build_user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.disputes.answer_dispute import assign_dispute
@@ -213,7 +213,7 @@ async def test_assigning_needs_the_permission_and_access_to_the_claim(
 ) -> None:
     harness, opened = portal_data.harness, portal_data.disputed
     origin = Origin(Interface.PORTAL)
-    actor = user_actor(str(UUID(int=1)), ROLE_RIGHTS[Role.AUDITOR], origin)
+    actor = build_user_actor(str(UUID(int=1)), ROLE_RIGHTS[Role.AUDITOR], origin)
     async with harness.work(actor) as work:
         with pytest.raises(InsufficientScope):
             await assign_dispute(work, opened.claim_id, opened.dispute_id, None, expected_id=None)

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
@@ -114,7 +114,7 @@ async def things(harness: Harness) -> Mapping[str, str]:
     logged = await a_logged_endpoint(harness, data.claim_id)
     await add_rules(harness)
     paid = await harness.pay(data.claim_ids[6], 240)
-    async with harness.work(debtor_actor("session-1")) as work:
+    async with harness.work(build_debtor_actor("session-1")) as work:
         sent = AnnouncedTransfer(PaymentChoice(PaymentChoiceKind.WHOLE, 10240), date(2026, 3, 2))
         request_id = await announce_transfer(work, data.claim_ids[7], sent)
     async with harness.work() as work:

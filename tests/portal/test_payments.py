@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
 from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
 from dunwell.contact.escalation.end_claim import withdraw_claim
@@ -33,7 +33,7 @@ async def pay(harness: Harness, claim_id: int, cents: int, number: str = "tx-1")
 
 
 async def announce(harness: Harness, claim_id: int) -> UUID:
-    async with harness.work(debtor_actor("session-1")) as work:
+    async with harness.work(build_debtor_actor("session-1")) as work:
         choice = PaymentChoice(PaymentChoiceKind.WHOLE, 10240)
         return await announce_transfer(work, claim_id, AnnouncedTransfer(choice, date(2026, 3, 2)))
 
@@ -193,6 +193,6 @@ async def test_another_merchants_payment_is_not_found(
 
 
 async def announce_part(harness: Harness, claim_id: int) -> UUID:
-    async with harness.work(debtor_actor("session-1")) as work:
+    async with harness.work(build_debtor_actor("session-1")) as work:
         choice = PaymentChoice(PaymentChoiceKind.WHOLE, 10000)
         return await announce_transfer(work, claim_id, AnnouncedTransfer(choice, date(2026, 3, 2)))

@@ -110,7 +110,7 @@ async def open_sms_process(
         own = served.resources
         provider = a_provider(kannel.address)
         await apply_installation(own, Installation(delivery_providers={NAME: provider}), SECRETS)
-        await served.installation.read()
+        await served.installation.refresh()
         channel = build_delivery_provider(NAME, provider, SECRETS, own)
         assert isinstance(channel, KannelChannel)
         harness = await a_sending_harness(own, clock, channel)

@@ -22,7 +22,7 @@ async def test_stop_suppresses_the_number_and_is_confirmed_once(an_sms_process: 
     await apply_installation(
         process.served.resources, Installation(delivery_providers={NAME: provider}), SECRETS
     )
-    await process.served.installation.read()
+    await process.served.installation.refresh()
     await process.send()
     centre = process.kannel.centre
 

@@ -74,7 +74,7 @@ async def set_up_sign_on(
     sign_in = SignInSettings(oidc=(provider,), groups=(GroupRule(group="admins", role="ADMIN"),))
     secrets = {provider.secret_name: CLIENT_SECRET.encode()}
     await apply_installation(served.resources, Installation(sign_in=sign_in), secrets)
-    await served.installation.read()
+    await served.installation.refresh()
     async with httpx.AsyncClient(headers={"Accept-Language": "en"}) as browser:
         yield SignOnSetup(served, identity, browser)
 

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from lxml import etree
 
-from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
+from dunwell.accounts.merchants.actor import Actor, Interface, Origin, build_user_actor
 from dunwell.accounts.merchants.configuration import BankAccount, DirectDebitSettings
 from dunwell.accounts.merchants.rights import ALL_RIGHTS
 from dunwell.cases.direct_debit.debit_results import (
@@ -51,8 +51,8 @@ DEBIT = DirectDebitSettings(
     pre_notification_days=5,
 )
 _ORIGIN = Origin(Interface.PORTAL)
-CLERK = user_actor(str(UUID(int=1)), ALL_RIGHTS, _ORIGIN)
-SECOND = user_actor(str(UUID(int=2)), ALL_RIGHTS, _ORIGIN)
+CLERK = build_user_actor(str(UUID(int=1)), ALL_RIGHTS, _ORIGIN)
+SECOND = build_user_actor(str(UUID(int=2)), ALL_RIGHTS, _ORIGIN)
 
 
 def configure(**changes: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from dunwell.accounts.merchants.actor import Actor, debtor_actor
+from dunwell.accounts.merchants.actor import Actor, build_debtor_actor
 from dunwell.cases.disputes.answer_dispute import (
     DisputeResolution,
     ResolutionOutcome,
@@ -24,7 +24,7 @@ from tests.support.harness import ERP, Harness
 from tests.support.notice_sending import send_due_notices
 from tests.support.uploads import prepare_upload
 
-DEBTOR = debtor_actor("session-1")
+DEBTOR = build_debtor_actor("session-1")
 ACCEPTED: ResolutionOutcome = DisputeState.ACCEPTED
 REJECTED: ResolutionOutcome = DisputeState.REJECTED
 

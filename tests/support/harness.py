@@ -11,7 +11,7 @@ import msgspec
 
 from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.actor import Actor, credential_actor
+from dunwell.accounts.merchants.actor import Actor, build_credential_actor
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import ALL_RIGHTS
@@ -40,7 +40,7 @@ from tests.support.claims import a_submission
 from tests.support.merchants import a_merchant
 from tests.support.published import RecordedPublication, record_publication
 
-ERP = credential_actor("erp", ALL_RIGHTS)
+ERP = build_credential_actor("erp", ALL_RIGHTS)
 # Workflows that tests of this process have published, by everything on which their rows depend.
 _PUBLISHED: dict[tuple[object, ...], RecordedPublication] = {}
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.accounts.merchants.actor import Actor, debtor_actor
+from dunwell.accounts.merchants.actor import Actor, build_debtor_actor
 from dunwell.accounts.merchants.configuration import (
     DeferralSettings,
     ModalitySettings,
@@ -32,7 +32,7 @@ from tests.support.definitions import a_definition
 from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 
-DEBTOR = debtor_actor("session-1")
+DEBTOR = build_debtor_actor("session-1")
 OFFERED = ModalitySettings(PlanSettings(counts=(2, 3, 6)), DeferralSettings(max_days=30))
 OFFERING = msgspec.structs.replace(CONFIGURATION, modalities=OFFERED)
 AT_ONCE = msgspec.structs.replace(

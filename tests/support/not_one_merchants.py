@@ -324,7 +324,7 @@ NOT_ONE_MERCHANTS = _name({
         users_store._LIST_MERCHANTS, users_store._LOAD,
         users_store._LOAD_HASH,
         users_store._LOCK, users_store._LOCK_ADMINS,
-        users_store._READ,
+        users_store._SELECT,
         users_store._REMOVE_HASH, users_store._REMOVE_MEMBERSHIPS,
         users_store._SAVE_HASH,
         users_store._SAVE_JOINED, users_store._SAVE_ROLES,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.contact.notices.notice import (
     Addressee,
@@ -26,7 +26,7 @@ from tests.support.children import PRINTER
 from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 
-DEBTOR = debtor_actor("session-1")
+DEBTOR = build_debtor_actor("session-1")
 WITH_SMS = msgspec.structs.replace(
     CONFIGURATION,
     channels={

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.accounts.merchants.configuration import PaymentMethod, PaymentSettings
 from dunwell.cases.payments.provider import (
     Checkout,
@@ -36,7 +36,7 @@ from tests.support.definitions import a_definition
 from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 
-DEBTOR = debtor_actor("session-1")
+DEBTOR = build_debtor_actor("session-1")
 PAYING = msgspec.structs.replace(
     CONFIGURATION, payment=PaymentSettings(methods=(PaymentMethod("sandbox"),))
 )

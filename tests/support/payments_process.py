@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 
 from dunwell.accounts.installation.payment_providers import StripeAccount
-from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.adapters.payments.stripe.provider import StripeProvider
 from dunwell.cases.payments.refunds.refund_payment import send_refunds
@@ -70,7 +70,7 @@ async def run_web(
         intent = PaymentIntent(ACCOUNT, owed, "http://127.0.0.1/claim/return/{request_id}")
         with contextlib.suppress(Refusal):  # A payment that is under way, for example.
             await start_payment(
-                resources, providers, merchant, actor=debtor_actor("session-1"),
+                resources, providers, merchant, actor=build_debtor_actor("session-1"),
                 claim_id=claim_id, intent=intent,
             )  # fmt: skip
     if requests:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
+from dunwell.accounts.merchants.actor import Actor, Interface, Origin, build_user_actor
 from dunwell.accounts.merchants.rights import ALL_RIGHTS
 from dunwell.cases.assignment.rules import parse_rules
 from dunwell.cases.assignment.rules_draft import publish_rules_draft, save_rules_draft
@@ -14,7 +14,7 @@ from tests.support.harness import ERP, Harness
 
 MARKUP = '<b>bold</b> & "quoted" <script>alert(1)</script>'
 # A colleague who has a draft and is not signed in.
-COLLEAGUE = user_actor(str(UUID(int=7)), ALL_RIGHTS, Origin(Interface.PORTAL))
+COLLEAGUE = build_user_actor(str(UUID(int=7)), ALL_RIGHTS, Origin(Interface.PORTAL))
 LARGE: Mapping[str, Any] = {
     "name": "Large", "when": {"outstanding": {"min": "50000"}}, "target": "Letters first",
 }  # fmt: skip

@@ -9,7 +9,7 @@ from uuid import UUID
 import pyotp
 from argon2 import PasswordHasher
 
-from dunwell.accounts.merchants.actor import operator_actor
+from dunwell.accounts.merchants.actor import build_operator_actor
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.accept_invitation import (
     InvitationForm,
@@ -36,7 +36,7 @@ from dunwell.platform.resources import Resources
 PASSWORD = "gravel lantern oboe 71"
 HOME = Visitor("203.0.113.7", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0")
 AWAY = Visitor("198.51.100.9", "Mozilla/5.0 (Windows NT 10.0) Chrome/140.0 Safari/537.36")
-OPERATOR = operator_actor("test")
+OPERATOR = build_operator_actor("test")
 # The opening token of the browser that opens links.
 OPENER = "o" * 43
 _drawn = iter(range(1, 2**31))

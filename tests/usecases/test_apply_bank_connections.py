@@ -37,7 +37,7 @@ def give_bank(name: str | None, **changes: Any) -> dict[str, Any]:
 async def test_running_processes_know_the_connections(resources: Resources) -> None:
     await apply(resources, {"bank": FOLDER})
     current = CurrentInstallation(resources)
-    await current.read()
+    await current.refresh()
     assert current.bank_connections == {"bank": BankFolder(folder="/srv/bank")}
 
 

@@ -56,7 +56,7 @@ async def test_a_secret_is_stored_encrypted_and_known_to_processes(resources: Re
     assert name == NAME
     assert b"s3cret" not in sealed
     current = CurrentInstallation(resources)
-    await current.read()
+    await current.refresh()
     assert current.secrets == {NAME: b"s3cret"}
     assert current.delivery_providers["post"].channel == "EMAIL"
 
@@ -64,13 +64,13 @@ async def test_a_secret_is_stored_encrypted_and_known_to_processes(resources: Re
 async def test_only_a_changed_secret_makes_a_new_revision(resources: Resources) -> None:
     await apply(resources, {"post": SMTP_PROVIDER})
     current = CurrentInstallation(resources)
-    await current.read()
+    await current.refresh()
     assert await apply(resources, {"post": SMTP_PROVIDER}) == []
     installation = check_installation({"deliveryProviders": {"post": SMTP_PROVIDER}})
     planned = await plan_installation(resources, installation, {NAME: b"new"})
     assert planned.changes == [f"{NAME}: a secret, changed"]
     assert await apply(resources, {"post": SMTP_PROVIDER}, b"new") == [f"{NAME}: a secret, changed"]
-    await current.read()
+    await current.refresh()
     assert (current.revision, current.secrets) == (2, {NAME: b"new"})
 
 

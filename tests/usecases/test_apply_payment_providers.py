@@ -59,7 +59,7 @@ async def test_secrets_are_stored_encrypted_and_known_to_processes(resources: Re
     assert [name for name, _ in stored] == [KEY, WEBHOOK_SECRET]
     assert not any(b"rk_live_1" in sealed or b"whsec_1" in sealed for _, sealed in stored)
     current = CurrentInstallation(resources)
-    await current.read()
+    await current.refresh()
     assert current.secrets == {KEY: b"rk_live_1", WEBHOOK_SECRET: b"whsec_1"}
     assert current.payment_providers["cards"] == StripeAccount(
         secret_key_file="stripe.key", webhook_secret_file="stripe.whsec"
@@ -142,12 +142,12 @@ async def test_an_account_that_a_merchant_uses_cannot_be_removed_or_changed_to_a
     assert (fault.path, fault.code) == ("/paymentProviders/cards", "IN_USE")
     assert "nordwind" in fault.message
     current = CurrentInstallation(resources)
-    await current.read()
+    await current.refresh()
     assert (current.revision, {*current.payment_providers}) == (1, {"cards", "shop"})
     # An unused one can be removed, and the settings of a used one can be changed.
     moved = {**STRIPE, "baseUrl": "https://stripe.example"}
     await apply(resources, {"cards": moved}, {})
-    await current.read()
+    await current.refresh()
     assert [*current.payment_providers] == ["cards"]
 
 
@@ -157,10 +157,10 @@ async def test_a_running_process_follows_the_installation_file(resources: Resour
         with pytest.raises(Unavailable):
             providers.get("cards")
         assert not providers["sandbox"].moves_money
-        await current.read()
+        await current.refresh()
         assert [*providers] == ["sandbox"]
         await apply(resources, {"cards": STRIPE, "shop": MOLLIE})
-        await current.read()
+        await current.refresh()
         # The key of "shop" was never given, so that it cannot be used.
         assert [*providers] == ["sandbox", "cards"]
         first = providers["cards"]
@@ -168,11 +168,11 @@ async def test_a_running_process_follows_the_installation_file(resources: Resour
         assert (first.name, first.kind, first.moves_money) == ("cards", "STRIPE", True)
         assert providers["cards"] is first
         await apply(resources, {"cards": STRIPE, "shop": MOLLIE}, {KEY: b"rk_test_2"})
-        await current.read()
+        await current.refresh()
         assert not providers["cards"].moves_money
         assert providers.page_sources["cards"] == "https:"
         await apply(resources, {}, {})
-        await current.read()
+        await current.refresh()
         assert [*providers] == ["sandbox"]
         assert "cards" not in providers
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dunwell.accounts.merchants.actor import Actor, credential_actor
+from dunwell.accounts.merchants.actor import Actor, build_credential_actor
 from dunwell.accounts.merchants.rights import ALL_RIGHTS
 from dunwell.cases.intake.create_claims import CreationResult
 from dunwell.cases.intake.create_together import ClaimIntake
@@ -27,7 +27,7 @@ from tests.support.lost_answers import Losses, losing
 from tests.support.merchants import CONFIGURATION
 from tests.support.recorded_statements import a_counted_database
 
-SHOP = credential_actor("shop", ALL_RIGHTS)
+SHOP = build_credential_actor("shop", ALL_RIGHTS)
 _AUDITS = """
 SELECT actor_id, details->'claimIds' AS claim_ids FROM audit_log
 WHERE merchant_id = $1 AND action = 'claims.create' ORDER BY details->'claimIds'->0

@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
+from dunwell.accounts.merchants.actor import Actor, Interface, Origin, build_user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.cases.rollout.delete_workflow import discard_draft_or_workflow
 from dunwell.cases.rollout.publish_workflow import publish_workflow
@@ -28,7 +28,7 @@ PARTS = list_parts(FIRST)
 
 
 def a_user() -> Actor:
-    return user_actor(str(uuid4()), ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
+    return build_user_actor(str(uuid4()), ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
 
 
 ADA, BEN = a_user(), a_user()

@@ -9,7 +9,12 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, user_actor
+from dunwell.accounts.merchants.actor import (
+    Interface,
+    Origin,
+    build_operator_actor,
+    build_user_actor,
+)
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.core.files.storage import ContentMissing, SealedFiles
 from dunwell.operations.jobs import run_exports as running
@@ -26,7 +31,7 @@ from tests.support.disputes import dispute
 from tests.support.harness import ERP, Harness, a_harness
 from tests.support.modalities import OFFERING, Arrangement
 
-STARTER = operator_actor("a test")
+STARTER = build_operator_actor("a test")
 WEEK = timedelta(days=7)
 
 
@@ -112,7 +117,7 @@ async def test_exporting_the_audit_log_requires_the_right_to_read_it(
     harness: Harness, storage: SealedFiles
 ) -> None:
     origin = Origin(Interface.PORTAL)
-    staff = user_actor("u-1", ROLE_RIGHTS[Role.MERCHANT_USER], origin)
+    staff = build_user_actor("u-1", ROLE_RIGHTS[Role.MERCHANT_USER], origin)
     async with harness.work(staff) as work:
         with pytest.raises(InsufficientScope, match="AUDIT"):
             await start_export(work, Export(ExportedList.AUDIT, {}))
@@ -210,7 +215,8 @@ async def test_an_export_can_be_cancelled_by_its_starter_or_by_who_may_change_cl
     harness: Harness,
 ) -> None:
     auditor, other = (
-        user_actor(name, ROLE_RIGHTS[Role.AUDITOR], Origin(Interface.PORTAL)) for name in ("a", "b")
+        build_user_actor(name, ROLE_RIGHTS[Role.AUDITOR], Origin(Interface.PORTAL))
+        for name in ("a", "b")
     )
     async with harness.work(auditor) as work:
         own, another = [await start_export(work, Export(ExportedList.CLAIMS)) for _ in "12"]
@@ -263,7 +269,9 @@ async def test_an_export_that_cannot_be_written_fails_at_the_sixth_attempt(
 async def test_an_export_fails_when_its_starter_has_lost_the_right_to_read_the_list(
     harness: Harness, storage: SealedFiles
 ) -> None:
-    starter = user_actor(str(UUID(int=1)), ROLE_RIGHTS[Role.AUDITOR], Origin(Interface.PORTAL))
+    starter = build_user_actor(
+        str(UUID(int=1)), ROLE_RIGHTS[Role.AUDITOR], Origin(Interface.PORTAL)
+    )
     async with harness.work(starter) as work:
         job = await start_export(work, Export(ExportedList.CLAIMS))
     assert await run_exports(harness.resources, storage) == 1

@@ -7,7 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, user_actor
+from dunwell.accounts.merchants.actor import (
+    Interface,
+    Origin,
+    build_operator_actor,
+    build_user_actor,
+)
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.users.manage_users import deactivate_user
 from dunwell.accounts.users.user import UserRoles
@@ -51,7 +56,7 @@ from tests.support.definitions import a_definition
 from tests.support.harness import ERP, Harness, a_harness
 from tests.support.users import OPERATOR, a_new_user, build_sign_in_services, invite
 
-STARTER = operator_actor("a test")
+STARTER = build_operator_actor("a test")
 HOLDS = "SELECT claim_id FROM holds WHERE merchant_id = $1 AND kind = 'PAUSE' ORDER BY claim_id"
 
 
@@ -234,7 +239,9 @@ async def test_rows_that_failed_for_a_revoked_right_can_be_retried(
     services = build_sign_in_services(harness.resources)
     user_id = (await invite(services, a_new_user(roles=place))).user_id
     rights = ROLE_RIGHTS[Role.MERCHANT_USER]
-    async with harness.work(user_actor(str(user_id), rights, Origin(Interface.PORTAL))) as work:
+    async with harness.work(
+        build_user_actor(str(user_id), rights, Origin(Interface.PORTAL))
+    ) as work:
         job = await start_job(work, Pause(), claim_ids)
     async with services.work(OPERATOR) as people:
         await deactivate_user(people, user_id)

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.claim_holds import open_hold, pause_claim, resume_claim
 from dunwell.core.claims.states import HoldKind
@@ -15,7 +15,7 @@ from tests.support.definitions import a_definition
 from tests.support.harness import Harness, a_harness
 
 DAY = timedelta(days=1)
-DEBTOR = debtor_actor("session-1")
+DEBTOR = build_debtor_actor("session-1")
 
 
 @pytest.fixture

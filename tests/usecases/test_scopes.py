@@ -10,8 +10,8 @@ from dunwell.accounts.merchants.actor import (
     COMMAND_LINE,
     Interface,
     Origin,
-    credential_actor,
-    user_actor,
+    build_credential_actor,
+    build_user_actor,
 )
 from dunwell.accounts.merchants.credentials.credential import Credential
 from dunwell.accounts.merchants.credentials.credentials import (
@@ -31,7 +31,7 @@ from tests.support.harness import Harness, a_harness
 from tests.support.merchants import a_merchant
 from tests.usecases.test_apply import Applying
 
-_OPERATOR = user_actor("u-1", ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
+_OPERATOR = build_user_actor("u-1", ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ async def test_the_database_refuses_an_unknown_scope(harness: Harness, scopes: l
 
 async def test_a_scope_beyond_ones_own_rights_cannot_be_given(harness: Harness) -> None:
     created = await create(harness, Scope.READ)
-    clerk = credential_actor("clerk", ALL_RIGHTS - {Right.RECORD_MONEY})
+    clerk = build_credential_actor("clerk", ALL_RIGHTS - {Right.RECORD_MONEY})
     for scope in (Scope.MONEY, Scope.ALL):
         async with harness.work(clerk) as work:
             with pytest.raises(InsufficientScope, match="RECORD_MONEY"):

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
+from dunwell.accounts.merchants.actor import Actor, Interface, Origin, build_user_actor
 from dunwell.accounts.merchants.rights import ALL_RIGHTS, Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.rollout.preview.preview_message import WantedMessage
@@ -46,7 +46,7 @@ async def user_id(resources: Resources, harness: Harness) -> UUID:
 
 
 def acting(user_id: UUID) -> Actor:
-    return user_actor(str(user_id), ALL_RIGHTS, Origin(Interface.PORTAL))
+    return build_user_actor(str(user_id), ALL_RIGHTS, Origin(Interface.PORTAL))
 
 
 async def begin(harness: Harness, actor: Actor, wanted: WantedMessage = _MAIL) -> Message:

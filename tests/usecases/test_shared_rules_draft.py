@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
+from dunwell.accounts.merchants.actor import Actor, Interface, Origin, build_user_actor
 from dunwell.accounts.merchants.rights import ALL_RIGHTS
 from dunwell.cases.assignment.edit_rules import (
     CheckedRule,
@@ -43,7 +43,8 @@ from tests.support.definitions import a_definition
 from tests.support.harness import Harness, a_harness
 
 ANNA, KIM = (
-    user_actor(str(UUID(int=number)), ALL_RIGHTS, Origin(Interface.PORTAL)) for number in (1, 2)
+    build_user_actor(str(UUID(int=number)), ALL_RIGHTS, Origin(Interface.PORTAL))
+    for number in (1, 2)
 )
 RULES = [
     {"name": "Large", "when": {"outstanding": {"min": "10000"}}, "target": "Letters"},

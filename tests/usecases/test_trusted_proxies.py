@@ -29,10 +29,10 @@ async def _ask(resources: Resources, installation: CurrentInstallation, peer: st
 
 async def test_a_proxy_is_trusted_after_it_was_configured(resources: Resources) -> None:
     installation = CurrentInstallation(resources)
-    await installation.read()
+    await installation.refresh()
     assert await _ask(resources, installation, "10.0.0.7") == "10.0.0.7"
     await apply_installation(resources, Installation(trusted_proxies=["10.0.0.7"]))
-    await installation.read()
+    await installation.refresh()
     assert await _ask(resources, installation, "10.0.0.7") == "203.0.113.5"
     assert await _ask(resources, installation, "127.0.0.1") == "127.0.0.1"
 
@@ -48,7 +48,7 @@ async def test_an_unconfigured_proxy_is_reported_and_a_visitor_is_not(
     installation = CurrentInstallation(resources)
     for peer in ("10.0.0.7", "10.0.0.7", "203.0.115.9"):
         await _ask(resources, installation, peer)
-    await installation.read()
+    await installation.refresh()
     assert await _seen(resources) == ["10.0.0.7"]
     assert capsys.readouterr().out.count("untrusted proxy forwards") == 1
 
@@ -57,7 +57,7 @@ async def test_trust_ends_with_the_next_revision(resources: Resources) -> None:
     installation = CurrentInstallation(resources)
     for networks in (["10.0.0.7"], []):
         await apply_installation(resources, Installation(trusted_proxies=networks))
-    await installation.read()
+    await installation.refresh()
     assert await _ask(resources, installation, "10.0.0.7") == "10.0.0.7"
 
 
@@ -66,7 +66,7 @@ async def test_no_proxy_is_trusted_before_the_migration(resources: Resources) ->
     async with resources.database.transaction() as tx:
         await tx.execute("ALTER TABLE installation_revisions RENAME TO away")
     try:
-        await installation.read()
+        await installation.refresh()
     finally:
         async with resources.database.transaction() as tx:
             await tx.execute("ALTER TABLE away RENAME TO installation_revisions")

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
+from dunwell.accounts.merchants.actor import Actor, Interface, Origin, build_user_actor
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
@@ -38,7 +38,7 @@ from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS
 
 LOGOS = LogoMaker(INSPECTOR, PRINTER)
 LIMITS = InstallationLimits(ADAPTERS, is_development=True, available_providers=PROVIDERS)
-KIM = user_actor("kim", ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
+KIM = build_user_actor("kim", ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
 
 
 @dataclass

@@ -126,8 +126,8 @@ async def apply_installation(
             )
         await save_secrets(tx, resources.keys, secrets, resources.clock.now())
         await delete_other_secrets(tx, list(list_secret_files(after)))
-        act = _build_audit_row(current.installation, revision)
-        await save_installation_audit(tx, act, resources.clock.now(), resources.ids)
+        action = _build_audit_row(current.installation, revision)
+        await save_installation_audit(tx, action, resources.clock.now(), resources.ids)
     return InstallationChanges(revision.number, changes)
 
 

@@ -1,5 +1,5 @@
-"""The installation's audit log. Its entries are written in the transaction of the change that they
-record. Also the entry and the filter that it shares with the audit logs of merchants."""
+"""The installation's audit log, whose entries are written in the transaction of the change that
+they record. The audit logs of merchants use the same entry and filter."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,12 +38,13 @@ class InstallationAction:
 
 
 async def save_installation_audit(
-    tx: Connection, act: InstallationAction, now: datetime, ids: Ids
+    tx: Connection, action: InstallationAction, now: datetime, ids: Ids
 ) -> None:
     """Insert the entry. `now` is real time."""
     await tx.execute(
-        _INSERT, ids.new(now), now, act.actor_kind, act.actor_id, act.action, act.subject,
-        act.before, act.after, act.origin,
+        _INSERT, ids.new(now), now, action.actor_kind, action.actor_id, action.action,
+        action.subject,
+        action.before, action.after, action.origin,
     )  # fmt: skip
 
 

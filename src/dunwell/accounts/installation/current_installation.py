@@ -70,7 +70,7 @@ class CurrentInstallation:
             self._unsaved_proxies.add(peer)
             _log.warning("untrusted proxy forwards", proxy=peer)
 
-    async def read(self) -> None:
+    async def refresh(self) -> None:
         """Load the file if it has a new revision, and save the untrusted proxies that were found.
         While the database is unavailable or not migrated, the loaded values stay."""
         try:
@@ -100,17 +100,17 @@ class CurrentInstallation:
 async def open_current_installation(resources: Resources) -> AsyncIterator[CurrentInstallation]:
     """Load the installation file and keep it current until the context ends."""
     installation = CurrentInstallation(resources)
-    await installation.read()
+    await installation.refresh()
 
-    async def keep_reading() -> None:
+    async def reload_regularly() -> None:
         while True:
             await asyncio.sleep(_RELOAD_SECONDS)
-            await installation.read()
+            await installation.refresh()
 
-    reading = asyncio.create_task(keep_reading())
+    reloading = asyncio.create_task(reload_regularly())
     try:
         yield installation
     finally:
-        reading.cancel()
+        reloading.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await reading
+            await reloading

@@ -241,15 +241,16 @@ def list_provider_secrets(
     """Return the secret files by the name under which each secret is stored, such as
     "deliveryProviders/post/credentials/passwordFile". `key` is the providers' key in the file."""
     found: dict[str, str] = {}
-    _collect(to_builtins(dict(providers)), key, found)
+    _collect_secret_files(to_builtins(dict(providers)), key, found)
     return found
 
 
-def _collect(value: Any, path: str, found: dict[str, str]) -> None:
+def _collect_secret_files(value: Any, path: str, found: dict[str, str]) -> None:
+    """Add the values of all keys that end in "File", with their paths."""
     for name, part in value.items() if isinstance(value, dict) else ():
         if name.endswith("File") and isinstance(part, str):
             found[f"{path}/{name}"] = part
-        _collect(part, f"{path}/{name}", found)
+        _collect_secret_files(part, f"{path}/{name}", found)
 
 
 def find_delivery_provider_faults(providers: Mapping[str, DeliveryProvider]) -> Iterator[Fault]:

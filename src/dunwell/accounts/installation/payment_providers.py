@@ -73,7 +73,7 @@ def find_payment_account_faults(accounts: Mapping[str, PaymentAccount]) -> Itera
     for name, account in accounts.items():
         path = [_KEY, name]
         if name in _RESERVED_NAMES:
-            message = f'"{name}" has a meaning of its own in merchant files. Choose another name.'
+            message = f'"{name}" has a special meaning in merchant files. Choose another name.'
             yield Fault(render_pointer(path), message, "NOT_ALLOWED")
         yield from find_network_faults(path, account.networks)
         if account.base_url.startswith("http://") and not account.networks:

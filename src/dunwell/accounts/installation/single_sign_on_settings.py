@@ -60,7 +60,7 @@ class IdentityProviderSettings(_Part, frozen=True):
     networks: Networks = ()
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         return self.title or self.name
 
     @property
@@ -110,7 +110,7 @@ def find_sign_in_faults(sign_in: SignInSettings) -> Iterator[Fault]:
 
 
 def _find_provider_faults(
-    provider: IdentityProviderSettings, at: Sequence[str | int]
+    provider: IdentityProviderSettings, path: Sequence[str | int]
 ) -> Iterator[Fault]:
     for index, network in enumerate(provider.networks):
         try:
@@ -121,27 +121,27 @@ def _find_provider_faults(
             message = (
                 f'"{network}" is not one of your networks. Write it as 127.0.0.1 or 10.0.0.0/24.'
             )
-            yield Fault(render_pointer([*at, "networks", index]), message, "INVALID")
+            yield Fault(render_pointer([*path, "networks", index]), message, "INVALID")
     if provider.issuer.startswith("http://") and not provider.networks:
         message = (
             "Only a provider in your own network may be used without encryption: name its address "
             'in "networks", or use https.'
         )
-        yield Fault(render_pointer([*at, "issuer"]), message, "INVALID")
+        yield Fault(render_pointer([*path, "issuer"]), message, "INVALID")
     if "openid" not in provider.scopes:
         message = 'Without the scope "openid" the provider does not identify the user. Add it.'
-        yield Fault(render_pointer([*at, "scopes"]), message, "INVALID")
+        yield Fault(render_pointer([*path, "scopes"]), message, "INVALID")
 
 
 def _find_rule_faults(
-    rule: GroupRule, providers: Sequence[str], at: Sequence[str | int]
+    rule: GroupRule, providers: Sequence[str], path: Sequence[str | int]
 ) -> Iterator[Fault]:
     if rule.role == "ADMIN" and rule.merchants is not None:
         message = 'An admin has this role at all merchants. Leave "merchants" out.'
-        yield Fault(render_pointer([*at, "merchants"]), message, "INVALID")
+        yield Fault(render_pointer([*path, "merchants"]), message, "INVALID")
     if rule.role == "MERCHANT_USER" and rule.merchants is None:
         message = "A merchant's user works for single merchants. Name them by their keys."
-        yield Fault(render_pointer([*at, "merchants"]), message, "REQUIRED")
+        yield Fault(render_pointer([*path, "merchants"]), message, "REQUIRED")
     if rule.provider is not None and rule.provider not in providers:
         message = f'There is no provider "{rule.provider}" under "oidc".'
-        yield Fault(render_pointer([*at, "provider"]), message, "INVALID")
+        yield Fault(render_pointer([*path, "provider"]), message, "INVALID")

@@ -70,25 +70,25 @@ _API_ORIGIN = Origin(Interface.API)
 SYSTEM = Actor(ActorKind.SYSTEM, rights=SYSTEM_RIGHTS, origin=Origin(Interface.WORKER))
 
 
-def operator_actor(command: str) -> Actor:
+def build_operator_actor(command: str) -> Actor:
     """Return the actor of the operator's command line."""
     return Actor(ActorKind.OPERATOR, command, rights=ALL_RIGHTS, origin=_COMMAND_LINE_ORIGIN)
 
 
-COMMAND_LINE = operator_actor("command line")
+COMMAND_LINE = build_operator_actor("command line")
 
 
-def debtor_actor(session: str) -> Actor:
+def build_debtor_actor(session: str) -> Actor:
     """Return the actor of a debtor who opened a claim's page. The session identifies the claim."""
     return Actor(ActorKind.DEBTOR, session, rights=DEBTOR_RIGHTS, origin=_LANDING_PAGE_ORIGIN)
 
 
-def credential_actor(client_id: str, rights: frozenset[Right]) -> Actor:
+def build_credential_actor(client_id: str, rights: frozenset[Right]) -> Actor:
     """Return the actor of an API credential, with the permissions of its scopes."""
     return Actor(ActorKind.CREDENTIAL, client_id, rights=rights, origin=_API_ORIGIN)
 
 
-def user_actor(user_id: str, rights: frozenset[Right], origin: Origin) -> Actor:
+def build_user_actor(user_id: str, rights: frozenset[Right], origin: Origin) -> Actor:
     """Return the actor of a signed-in user, with the user's permissions at the
     merchant concerned.
     """

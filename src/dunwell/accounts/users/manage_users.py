@@ -163,7 +163,8 @@ async def _create_invitation(work: UserWork, user_id: UUID, randomness: bytes) -
 
 
 async def set_break_glass(work: UserWork, user_id: UUID, *, is_on: bool) -> None:
-    """Turn break-glass access on or off. Raises InsufficientScope, NotFound, InvalidState."""
+    """Give the user emergency access (break glass), or withdraw it. Raises InsufficientScope,
+    NotFound, InvalidState."""
     work.require(Right.PEOPLE)
     user = await lock_active_user(work, user_id)
     if is_on and user.provider is not None:

@@ -14,7 +14,7 @@ from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.listed_table import ListScope, Test
 from dunwell.platform.database.sql import compose
 
-_READ = """
+_SELECT = """
 SELECT u.user_id, u.email, u.name, u.language, u.global_role,
     ARRAY(SELECT (m.merchant_id, m.role) FROM memberships m WHERE m.user_id = u.user_id)
         AS memberships,
@@ -24,13 +24,13 @@ SELECT u.user_id, u.email, u.name, u.language, u.global_role,
 FROM users u
 """
 # Uses the primary key and memberships_user.
-_LOAD = compose("{read}WHERE u.user_id = $1", read=_READ)
-_LOCK = compose("{read}WHERE u.user_id = $1\nFOR UPDATE OF u", read=_READ)
+_LOAD = compose("{select}WHERE u.user_id = $1", select=_SELECT)
+_LOCK = compose("{select}WHERE u.user_id = $1\nFOR UPDATE OF u", select=_SELECT)
 # Uses users_email_key_key.
-_FIND = compose("{read}WHERE u.email_key = $1", read=_READ)
+_FIND = compose("{select}WHERE u.email_key = $1", select=_SELECT)
 # There are hundreds of users, not millions.
-_LIST = compose("{read}ORDER BY u.ended_at IS NOT NULL, lower(u.name), u.user_id\nLIMIT $1",
-                read=_READ)  # fmt: skip
+_LIST = compose("{select}ORDER BY u.ended_at IS NOT NULL, lower(u.name), u.user_id\nLIMIT $1",
+                select=_SELECT)  # fmt: skip
 _FIND_HASH = """
 SELECT user_id, password_hash, ended_at IS NULL AS is_live FROM users WHERE email_key = $1
 """

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
+from dunwell.accounts.merchants.actor import Actor, Interface, Origin, build_user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, Role
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.texts import is_email_address, is_printable
@@ -53,17 +53,17 @@ class SignedInUser:
         """The permissions at every merchant, and those that belong to no merchant."""
         return _list_rights_of_role(self.global_role)
 
-    def reaches(self, merchant_id: int) -> bool:
+    def has_access_to(self, merchant_id: int) -> bool:
         return self.global_role is not None or merchant_id in self.memberships
 
     def actor_at(self, merchant_id: int) -> Actor:
         """Return the actor for an action at this merchant."""
-        return user_actor(str(self.user_id), self.rights_at(merchant_id), self.origin)
+        return build_user_actor(str(self.user_id), self.rights_at(merchant_id), self.origin)
 
     @property
     def actor(self) -> Actor:
         """The actor for an action that belongs to no merchant."""
-        return user_actor(str(self.user_id), self.rights_everywhere, self.origin)
+        return build_user_actor(str(self.user_id), self.rights_everywhere, self.origin)
 
     @property
     def origin(self) -> Origin:

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from typing import Any, Literal
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.actor import Actor, credential_actor
+from dunwell.accounts.merchants.actor import Actor, build_credential_actor
 from dunwell.accounts.merchants.credentials.credential import CredentialAccess
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
@@ -58,7 +58,7 @@ class ApiCall:
 
     @property
     def actor(self) -> Actor:
-        return credential_actor(self.access.client_id, self.access.rights)
+        return build_credential_actor(self.access.client_id, self.access.rights)
 
     @property
     def work(self) -> Work:

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.account import Work, check_right
-from dunwell.accounts.merchants.actor import Actor, operator_actor
+from dunwell.accounts.merchants.actor import Actor, build_operator_actor
 from dunwell.accounts.merchants.credentials.credentials import allow_credential, create_credential
 from dunwell.accounts.merchants.credentials.tokens import CREDENTIAL_RANDOM_BYTES
 from dunwell.accounts.merchants.merchant import Merchant
@@ -48,7 +48,7 @@ from dunwell.operations.merchant_file.changes import (
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
-APPLY = operator_actor("apply")
+APPLY = build_operator_actor("apply")
 
 
 @dataclass(frozen=True, slots=True)

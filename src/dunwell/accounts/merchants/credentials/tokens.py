@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.actor import credential_actor
+from dunwell.accounts.merchants.actor import build_credential_actor
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.credentials.store import delete_token, find_credential_by_secret
 from dunwell.accounts.merchants.rights import Right
@@ -95,7 +95,7 @@ async def issue_token(
     await save_token(tx, key, hash_secret(token), issued_at=now, expires_at=now + TOKEN_LIFETIME)
     merchant = await load_merchant(tx, key.owner_id)
     assert merchant is not None
-    actor = credential_actor(credential.client_id, frozenset())
+    actor = build_credential_actor(credential.client_id, frozenset())
     work = Work(tx=tx, merchant=merchant, actor=actor, now=now, real_now=now, ids=ids)
     await save_audit(work, "token.issue", f"credential:{credential.client_id}")
     return IssuedToken(token, int(TOKEN_LIFETIME.total_seconds()))

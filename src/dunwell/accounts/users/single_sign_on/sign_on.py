@@ -228,6 +228,8 @@ class SignOnCompleted:
 async def finish_attempt(
     services: SignInServices, provider: IdentityProvider, returned: ProviderReturn
 ) -> SignOnCompleted | SignOnRefused | SignOnFailure | ConfirmationEnded:
+    """Use up the browser's attempt. Open a session for the user whom the provider names, or confirm
+    the session for which the attempt was started."""
     resources, name = services.resources, provider.settings.name
     secrets = derive_secrets(resources.keys, returned.secret)
     attempt = await _use_attempt(services, name, returned, secrets)

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
@@ -270,7 +270,7 @@ async def open_request_hold(work: Work, request: StoredPaymentRequest, until: da
     Raises InvalidState: the claim has ended, or the debtor opened too many holds in 30 days;
     ValidationError.
     """
-    debtor = debtor_actor(str(request.request_id))
+    debtor = build_debtor_actor(str(request.request_id))
     await open_hold(
         replace(work, actor=debtor), request.claim_id, HoldKind.PAYMENT_PENDING, until=until
     )

@@ -237,7 +237,7 @@ async def _send_test(
 ) -> Outcome:
     """Send the test message, or print the specimen letter. Raises NotFound, Refusal."""
     installation = CurrentInstallation(resources)
-    await installation.read()
+    await installation.refresh()
     provider = installation.delivery_providers.get(name)
     if provider is None:
         known = ", ".join(installation.delivery_providers) or "none"

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import click
 
-from dunwell.accounts.merchants.actor import operator_actor
+from dunwell.accounts.merchants.actor import build_operator_actor
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.manage_users import (
@@ -189,7 +189,7 @@ async def _run_in_transaction(settings: Settings, do: _Do[_Answer]) -> _Answer:
         open_resources(settings, _COMMAND) as resources,
         resources.database.transaction() as tx,
     ):
-        return await do(UserWork.open(resources, tx, operator_actor("command line")))
+        return await do(UserWork.open(resources, tx, build_operator_actor("command line")))
 
 
 async def _build_roles(work: UserWork, role: Role, merchants: tuple[str, ...]) -> UserRoles:

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from starlette.responses import Response
 
-from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.cases.payments.choice import PaymentChoice
 from dunwell.cases.payments.provider import PaymentProviderUnavailable
 from dunwell.cases.payments.requests.start_payment import (
@@ -186,7 +186,7 @@ async def start_hand_off(
 ) -> str | HandOffFailure:
     """Start the payment and return the URL of the provider's page. Raises ValidationError: the
     provider does not exist."""
-    actor = debtor_actor(str(opened.session.session_id))
+    actor = build_debtor_actor(str(opened.session.session_id))
     try:
         started = await start_payment(
             site.resources,

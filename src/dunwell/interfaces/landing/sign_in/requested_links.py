@@ -9,7 +9,7 @@ import phonenumbers
 import structlog
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.contact.notices.notice import HOUR, Addressee, NoticeChannel, NoticeKind
@@ -59,7 +59,7 @@ _MAX_LINKS = 5
 _BATCH_SIZE = 100
 # An address of a claim gets at most one link within this time, however often one is requested.
 MIN_INTERVAL = timedelta(minutes=5)
-_ACTOR = debtor_actor("new-link")
+_ACTOR = build_debtor_actor("new-link")
 
 log = structlog.get_logger(__name__)
 

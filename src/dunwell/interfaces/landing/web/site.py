@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.payments.provider import PaymentProviders
 from dunwell.contact.messages.letters.printer import LetterPrinter
@@ -131,7 +131,7 @@ class DebtorSite(WebSite):
     printer: LetterPrinter
 
     def build_work(self, tx: Connection, merchant: Merchant, session_id: object) -> Work:
-        actor = debtor_actor(str(session_id))
+        actor = build_debtor_actor(str(session_id))
         return Work.open(self.resources, tx, merchant, actor)
 
     def draw_randomness(self) -> bytes:

@@ -107,7 +107,7 @@ async def _find_counterpart(tx: Connection, access: MerchantAccess) -> tuple[int
     """Find the merchant's counterpart and its key, if it exists and the user has access to it."""
     key = find_counterpart_key(access.merchant)
     merchant_id = await find_merchant_id_by_key(tx, key) if key else None
-    if merchant_id is None or not access.person.reaches(merchant_id):
+    if merchant_id is None or not access.person.has_access_to(merchant_id):
         return None
     return merchant_id, key
 

@@ -205,7 +205,7 @@ async def _render_account_page(
         merchants = {
             each.merchant_id: each.name
             for each in await list_named_merchants(work.tx)
-            if person.reaches(each.merchant_id)
+            if person.has_access_to(each.merchant_id)
         }
     page = UserAccountPage(
         account=account,

@@ -98,7 +98,7 @@ def render_confirmation_page(
     status: int, minutes: int = 0,
 ) -> Response:  # fmt: skip
     """Render the result of a confirmation. `failure` is "" if the session is confirmed."""
-    page = ConfirmationPage(failure, provider.settings.shown, minutes)
+    page = ConfirmationPage(failure, provider.settings.display_name, minutes)
     return site.render_page(site.build_context(request), page, status)
 
 
@@ -161,7 +161,7 @@ async def finish_sign_on(site: PortalSite, request: PortalRequest) -> Response:
                 site, request, provider, str(failure or ""), status=403 if failure else 200
             )
         case SignOnRefused():
-            title = provider.settings.shown
+            title = provider.settings.display_name
             command = _render_link_command(outcome, provider.settings.name)
             page = SignOnRefusedPage(outcome.reason, title, outcome.claims.email, command)
             response = site.render_page(site.build_context(request), page, 403)

@@ -150,7 +150,7 @@ def build_sign_in_page(site: PortalSite, next_page: str, name: str = "") -> Sign
         has_passkeys=has_passkeys(site),
         providers=shown,
         is_required=site.providers.is_required,
-        title=next((each.shown for each in shown if each.name == name), ""),
+        title=next((each.display_name for each in shown if each.name == name), ""),
     )
 
 

@@ -139,7 +139,7 @@ class PortalSite(WebSite):
         user has no access to it."""
         given = request.path_params["merchant_id"]
         merchant = await self.find_merchant(int(given)) if _is_id(given) else None
-        if merchant is None or not person.reaches(merchant.merchant_id):
+        if merchant is None or not person.has_access_to(merchant.merchant_id):
             raise NotFound("There is no such merchant.")
         request.state.access = MerchantAccess(person, merchant)
         return MerchantAccess(person, merchant)
