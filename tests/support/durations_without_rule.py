@@ -50,6 +50,7 @@ NO_RULE: Mapping[str, str] = {
     "interfaces/cli/findings/installation.py _SEEN_WITHIN": (
         "how far back the doctor looks for proxies"
     ),
+    "interfaces/cli/findings/banks.py _TIMEOUT_SECONDS": _TIMEOUT,
     "interfaces/cli/findings/letters.py _TIMEOUT_SECONDS": _TIMEOUT,
     "interfaces/cli/serving.py _POLL_SECONDS": _PAUSE,
     "interfaces/cli/up.py _DATABASE_TIMEOUT_SECONDS": _TIMEOUT,
