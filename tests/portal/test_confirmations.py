@@ -281,6 +281,19 @@ async def test_each_guarded_form_asks_for_confirmation_before_it_changes_anythin
     assert await fetch(admin, "SELECT count(*) FROM installation_audit") == before
 
 
+@pytest.mark.parametrize("section", ["payment", "debit"])
+async def test_changing_a_bank_account_needs_a_confirmation(
+    admin: SignInVisitor, clock: MovableClock, section: str
+) -> None:
+    clock.advance(TEN_MINUTES)
+    async with admin.services.resources.database.transaction() as tx:
+        merchant_id = (await a_merchant(tx, now=AT_NOON)).merchant_id
+    token = read_hidden((await admin.get("/portal/account")).text)["token"]
+    path = f"/portal/m/{merchant_id}/settings/{section}"
+    asked = await admin.post(path, token=token, do="save")
+    assert (asked.status_code, "Confirm it is you" in asked.text) == (403, True)
+
+
 async def test_a_large_merchant_file_survives_the_confirmation(
     admin: SignInVisitor, clock: MovableClock
 ) -> None:

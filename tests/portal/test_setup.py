@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.configuration import VERIFICATION_METHODS
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
@@ -15,6 +17,7 @@ from dunwell.operations.merchant_file.check_file import CheckedFile
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
 from tests.support.application import an_application
+from tests.support.direct_debits import CREDITOR_ID
 from tests.support.harness import Harness
 from tests.support.portal import Clerk, sign_in
 from tests.support.portal_setup import read_form, save, send
@@ -25,6 +28,12 @@ PATHS = (
     "/settings", *(f"/settings/{name}" for name in SECTIONS), "/settings/file",
     "/settings/webhooks", "/credentials",
 )  # fmt: skip
+_DEBIT = {
+    "payment__directDebit": "yes",
+    "payment__directDebit__creditorId": CREDITOR_ID,
+    "payment__directDebit__account__iban": "de89 3704 0044 0532 0130 00",
+    "payment__directDebit__account__holder": "Teekontor Hansen GmbH",
+}
 _KIND = re.compile(r"<h2 id=\"needs\">(.*?)</h2>")
 
 
@@ -161,6 +170,22 @@ async def test_a_new_merchant_can_be_fully_configured_with_forms(
             "payment", {"payment__bankAccount__iban": "", "payment__bankAccount__holder": ""},
             "payment.bankAccount.holder", "fill this in",
         ),
+        (
+            "debit", {**_DEBIT, "payment__directDebit__creditorId": "DE99ZZZ1"},
+            "payment.directDebit.creditorId", "Copy it again",
+        ),
+        (
+            "debit", {"payment__directDebit": "yes", "payment__directDebit__creditorId": ""},
+            "payment.directDebit.creditorId", "fill this in",
+        ),
+        (
+            "debit", {**_DEBIT, "payment__directDebit__account__iban": "GB33BUKB20201555555555"},
+            "payment.directDebit.account.iban", "European Economic Area",
+        ),
+        (
+            "debit", {**_DEBIT, "payment__directDebit__preNotificationDays": "2"},
+            "payment.directDebit.preNotificationDays", "before the bank needs the file",
+        ),
         ("page", {"landingPage__languages": None}, "landingPage.languages", "at least one"),
         ("offers", {"modalities__plan__counts": "1"}, "modalities.plan.counts", "too small"),
         ("offers", {"modalities__plan__counts": "3, 3"}, "modalities.plan.counts", "twice"),
@@ -238,6 +263,58 @@ async def test_important_changes_are_previewed_before_saving(
     assert guards.quiet_hours is None
 
 
+async def test_direct_debits_are_set_up_changed_and_turned_off(
+    whole: Clerk, resources: Resources
+) -> None:
+    """The other settings of payments stay as they are."""
+    before = (await load(whole, resources)).configuration.payment
+    await save(whole, "debit", **_DEBIT)
+    first = (await load(whole, resources)).configuration.payment
+    assert first.direct_debit is not None
+    assert first.direct_debit.account.iban == "DE89370400440532013000"
+    assert first.direct_debit.pre_notification_days == 14
+    more = {
+        "payment__directDebit__preNotificationDays": "5",
+        "payment__directDebit__secondRelease": "yes",
+    }
+    await save(whole, "debit", **more)
+    changed = (await load(whole, resources)).configuration.payment.direct_debit
+    assert changed is not None
+    assert (changed.pre_notification_days, changed.second_release) == (5, True)
+    assert changed.creditor_id == CREDITOR_ID
+    await save(whole, "payment", payment__allocation="PRIMARY_FIRST")
+    assert (await load(whole, resources)).configuration.payment.direct_debit == changed
+    await save(whole, "payment", payment__allocation=before.allocation)
+    await save(whole, "debit", payment__directDebit=None)
+    assert (await load(whole, resources)).configuration.payment == before
+    async with resources.database.connection() as connection:
+        details = await connection.fetchval(
+            "SELECT details FROM audit_log WHERE merchant_id = $1 ORDER BY audit_id DESC LIMIT 1",
+            whole.merchant_id,
+        )
+    assert details["changed"] == ["payment"]
+
+
+async def test_the_checklist_leads_to_the_payment_methods(clerk: Clerk) -> None:
+    page = await clerk.get("/settings")
+    [needs] = re.findall(r'<ul class="needs">(.*?)</ul>', page.text, re.DOTALL)[:1]
+    assert "/settings/payment" in needs
+    assert "/settings/debit" not in needs
+
+
+async def test_files_are_delivered_to_a_connection_of_the_installation(
+    whole: Clerk, resources: Resources
+) -> None:
+    bank = {"adapter": "folder", "folder": "/srv/bank"}
+    document = check_installation({"bankConnections": {"sparkasse": bank}})
+    await apply_installation(resources, document, {})
+    is_sandbox = (await load(whole, resources)).is_sandbox
+    page = await whole.get("/settings/debit")
+    assert ('<option value="sparkasse">' in page.text) is not is_sandbox
+    saved = await save(whole, "debit", **_DEBIT, payment__directDebit__deliverTo="sparkasse")
+    assert saved.status_code == (422 if is_sandbox else 303)
+
+
 async def test_all_verification_methods_of_a_link_are_kept(
     whole: Clerk, resources: Resources
 ) -> None:
@@ -253,11 +330,16 @@ async def test_all_verification_methods_of_a_link_are_kept(
     assert page.advice["de"] == "Rat: 0800 1"
 
 
-@pytest.mark.parametrize("section", ["contact", "guards"])
+@pytest.mark.parametrize("section", ["contact", "guards", "debit"])
 async def test_after_a_conflict_both_values_are_shown(
     whole: Clerk, resources: Resources, section: str
 ) -> None:
-    field = {"contact": "contact.hours", "guards": "guards.maxContactsPerWeek"}[section]
+    field = {
+        "contact": "contact.hours", "guards": "guards.maxContactsPerWeek",
+        "debit": "payment.directDebit.preNotificationDays",
+    }[section]  # fmt: skip
+    if section == "debit":
+        await save(whole, section, **_DEBIT)
     form = read_form((await whole.get(f"/settings/{section}")).text, "revision")
     await save(whole, section, **{field.replace(".", "__"): "7"})
     between = await load(whole, resources)

@@ -147,8 +147,8 @@ async def get_section_page(
 
 
 def _changes_bank_account(request: PortalRequest, fields: FormFields) -> bool:
-    """Changing the bank account changes where debtors pay, so it needs a confirmation."""
-    return request.path_params["section"] == "payment" and fields["do"] == "save"
+    """Changing a bank account changes where money goes, so it needs a confirmation."""
+    return request.path_params["section"] in ("payment", "debit") and fields["do"] == "save"
 
 
 @takes_upload_at_merchant

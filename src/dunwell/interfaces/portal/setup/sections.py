@@ -35,12 +35,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class AvailableChoices:
-    """The choices that the installation offers: adapters and delivery providers by channel, and
-    payment providers."""
+    """The choices that the installation offers: adapters and delivery providers by channel,
+    payment providers, and connections to banks."""
 
     adapters: Mapping[str, Collection[str]]
     delivery_providers: Mapping[str, Collection[str]]
     providers: Collection[str]
+    banks: Collection[str]
 
 
 def _required(name: str, kind: FieldKind = FieldKind.TEXT, **more: Any) -> Field:
@@ -99,6 +100,17 @@ _PAYMENT = (
     Field("payment.partial.min", FieldKind.MONEY, group="partial"),
     Field("payment.partial.items", FieldKind.FLAG, group="partial"),
 )
+_DIRECT_DEBIT = (
+    Field("payment.directDebit", FieldKind.PART),
+    Field("payment.directDebit.creditorId"),
+    Field("payment.directDebit.account.iban", group="debitAccount"),
+    Field("payment.directDebit.account.holder", group="debitAccount"),
+    Field("payment.directDebit.account.bic", group="debitAccount"),
+    Field("payment.directDebit.preNotificationDays", FieldKind.NUMBER, group="debitFiles"),
+    Field("payment.directDebit.leadDays", FieldKind.NUMBER, group="debitFiles"),
+    Field("payment.directDebit.deliverTo", FieldKind.PICK, group="debitFiles"),
+    Field("payment.directDebit.secondRelease", FieldKind.FLAG, group="debitFiles"),
+)
 _GUARDS = (
     _required("guards.maxContactsPerDay", FieldKind.NUMBER),
     _required("guards.maxContactsPerWeek", FieldKind.NUMBER),
@@ -141,6 +153,7 @@ SECTIONS: Mapping[str, Section] = {
         Section("channels", ("channels",), _CHANNELS, needs_confirmation=True),
         Section("letters", ("letters",), _LETTERS, needs_confirmation=True),
         Section("payment", ("payment",), _PAYMENT, needs_confirmation=True),
+        Section("debit", ("payment",), _DIRECT_DEBIT, needs_confirmation=True),
         Section("brand", ("brand",), (Field("brand.color"),)),
         Section("page", ("landingPage",), _PAGE, needs_confirmation=True),
         Section("guards", ("guards",), _GUARDS, needs_confirmation=True),
@@ -149,8 +162,11 @@ SECTIONS: Mapping[str, Section] = {
         Section("words", ("forbiddenWords",), (), needs_confirmation=True),
     )
 }
-# The section that sets a key of the checklist.
-SECTION_BY_KEY = {"legal": "creditor", **{key: s.name for s in SECTIONS.values() for key in s.keys}}
+# The section that sets a key of the checklist: the first that has the key.
+SECTION_BY_KEY = {
+    "legal": "creditor",
+    **{key: each.name for each in reversed([*SECTIONS.values()]) for key in each.keys},
+}
 
 
 def list_fields(
@@ -176,6 +192,8 @@ def _require_stored(field: Field, document: Mapping[str, Any]) -> Field:
 def _add_options(field: Field, choices: AvailableChoices) -> Field:
     if field.name == "payment.methods":
         return replace(field, options=tuple(_list_method_options(choices.providers)))
+    if field.name == "payment.directDebit.deliverTo":
+        return replace(field, options=tuple(sorted(choices.banks)))
     if field.name.startswith("channels.") and field.name.endswith(".by"):
         adapters = [f"{_ADAPTER}{each}" for each in sorted(choices.adapters.get(field.group, ()))]
         delivery_providers = [
@@ -227,6 +245,8 @@ def unflatten_section(name: str, parts: dict[str, Any]) -> dict[str, Any]:
         payment = parts["payment"]
         methods = [_split_method(each) for each in payment["methods"]]
         return {"payment": {"partial": None, **payment, "methods": methods}}
+    if name == "debit":
+        return {"payment": {"directDebit": parts.get("payment", {}).get("directDebit")}}
     if name == "channels":
         channels = parts.get("channels", {})
         return {

@@ -240,15 +240,17 @@ async def load_choices(
     site: PortalSite, tx: Connection, access: MerchantAccess
 ) -> AvailableChoices:
     """Return the choices of the installation. A sandbox sends nothing to the outside, so it has no
-    delivery providers."""
+    delivery providers and no connections to banks."""
     limits = get_installation_limits(site)
     delivery_providers: dict[str, list[str]] = {}
+    banks: list[str] = []
     if not access.merchant.is_sandbox:
         installation = (await load_installation(tx)).installation
         for name, provider in (installation.delivery_providers or {}).items():
             delivery_providers.setdefault(provider.channel, []).append(name)
+        banks = list(installation.bank_connections or {})
     return AvailableChoices(
-        limits.available_adapters, delivery_providers, limits.available_providers
+        limits.available_adapters, delivery_providers, limits.available_providers, banks
     )
 
 

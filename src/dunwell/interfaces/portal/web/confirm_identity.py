@@ -67,7 +67,10 @@ class ConfirmIdentityPage(Page, frozen=True):
 _PASSWORD, _PASSKEY, _PROVIDER = "confirm_password", "answer", "confirm_provider"
 _CONFIRMATION_FIELDS = frozenset({_PASSWORD, _PASSKEY, _PROVIDER, "username", "token"})
 # The fields that the page shows, so that users see what they are about to submit.
-_SHOWN_FIELDS = ("name", "email", "role", "url", "key", "payment.bankAccount.iban")
+_SHOWN_FIELDS = (
+    "name", "email", "role", "url", "key", "payment.bankAccount.iban",
+    "payment.directDebit.account.iban",
+)  # fmt: skip
 
 
 class SensitiveAction(StrEnum):
