@@ -41,7 +41,7 @@ def take_base(
     archive: WalArchive, name: str, *, age: timedelta, start: str, files: list[str] | None = None
 ) -> None:
     """Add a base backup that was taken within a second."""
-    draft = archive.draft_base(name)
+    draft = archive.create_base_draft(name)
     (draft / BASE_FILES).write_bytes(msgspec.json.encode(files or []))
     at = NOW - age
     archive.finish_base(draft, BaseBackup("1", "1", "18", start, at, at, {1: "f"}))

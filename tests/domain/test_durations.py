@@ -256,7 +256,7 @@ EDGES: Mapping[str, DurationBoundary] = {
         timedelta(minutes=5) + JUST, _is_healthy
     ),
     # A week between base backups, and one more day.
-    "operations/recovery/archive.py _BASE_LATE":
+    "operations/recovery/archive.py _MAX_BASE_DELAY":
         DurationBoundary(timedelta(days=8) + JUST, lambda age: _is_healthy(timedelta(0), age)),
     "cases/rollout/preview/effects.py MAX_PREVIEW_DAYS": DurationBoundary(
         timedelta(days=366), lambda days: _is_taken(PreviewScope(days.days).check), just=ONE_DAY

@@ -173,10 +173,10 @@ def archived(used_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 async def mark(settings: Settings, archive: WalArchive) -> None:
     """Write a mark, and a second one if a base backup was taken meanwhile."""
     keeper = ArchiveKeeper(settings, archive, get_embedded_postgres(settings))
-    await keeper.mark_once()
+    await keeper.archive_once()
     if keeper.base_backup is not None:
         await keeper.base_backup
-        await keeper.mark_once()
+        await keeper.archive_once()
 
 
 async def end_segment(settings: Settings) -> None:
@@ -233,7 +233,7 @@ def test_metrics_show_the_end_of_the_archive_and_the_time_of_its_base(
 
     def stand() -> tuple[float, ...]:
         there = load_archive_status(archive)
-        return tuple(at.timestamp() for at in (there.until, there.based_at) if at is not None)
+        return tuple(at.timestamp() for at in (there.until, there.newest_base_at) if at is not None)
 
     wait_until(lambda: len(stand()) == 2 and read() == stand(), "the figures say as it is")
     page = (Path(__file__).parents[2] / "docs" / "operator" / "recovery.md").read_text()

@@ -122,7 +122,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "operations/alerts/check_alerts.py _MIN_INTERVAL": (
         f"{_ALARMS}::test_only_one_of_many_workers_checks_in_a_minute",
     ),
-    "operations/alerts/check_alerts.py KEPT_FOR": (
+    "operations/alerts/check_alerts.py ALERTS_KEPT_FOR": (
         "tests/usecases/test_alerts.py::test_old_alerts_and_emails_are_deleted",
     ),
     "operations/alerts/check_alerts.py _DAY": (
@@ -394,10 +394,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_a_completed_request_is_not_checked_after_thirteen_months"
         ),
     ),
-    "operations/recovery/archive.py BASE_EVERY": (
+    "operations/recovery/archive.py BASE_INTERVAL": (
         "tests/domain/test_archive_bases.py::test_a_base_backup_is_taken_when_the_last_is_a_week_old",
     ),
-    "operations/recovery/archive.py KEPT_FOR": (
+    "operations/recovery/archive.py RESTORABLE_FOR": (
         "tests/domain/test_archive_bases.py::test_a_base_backup_is_deleted_once_the_next_is_two_weeks_old",
     ),
     "operations/dashboards/overview.py PAYMENT_DAYS": (

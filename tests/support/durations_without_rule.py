@@ -151,7 +151,7 @@ NO_RULE: Mapping[str, str] = {
     "interfaces/portal/webhooks/routes.py _MILLISECOND": _UNIT,
     "interfaces/portal/web/preview_turns.py _RETRY_SECONDS": _PAUSE,
     "operations/recovery/restore_hold.py _POLL_SECONDS": _PAUSE,
-    "operations/recovery/keep_archive.py MARK_SECONDS": _PAUSE,
+    "operations/recovery/keep_archive.py ARCHIVE_SECONDS": _PAUSE,
     "operations/recovery/keep_archive.py _POLL_SECONDS": _PAUSE,
     "operations/recovery/keep_archive.py _TIMEOUT_SECONDS": _TIMEOUT,
     "cases/rollout/preview/effects.py DEFAULT_PREVIEW_DAYS": _BOUND,

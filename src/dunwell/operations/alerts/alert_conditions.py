@@ -81,10 +81,11 @@ def list_alert_conditions(
     outside: ExternalFindings,
     *, now: datetime,
 ) -> list[AlertCondition]:  # fmt: skip
+    """Return everything that requires an alert now. Other conditions are over."""
     conditions = [
-        *_check_providers(settings, providers, observations, now),
-        *_check_failure_rates(settings, figures),
-        *_check_unmatched(settings, observations),
+        *_find_provider_conditions(settings, providers, observations, now),
+        *_find_failure_rate_conditions(settings, figures),
+        *_find_unmatched_conditions(settings, observations),
         *_build_merchant_conditions(AlertKind.UNKNOWN_SENDS, observations.unknown),
         *_build_merchant_conditions(AlertKind.OVERDUE_DISPUTES, observations.overdue),
         *_build_merchant_conditions(AlertKind.UNSEEN_REPLIES, observations.unseen),
@@ -103,7 +104,7 @@ def list_alert_conditions(
     return conditions
 
 
-def _check_providers(
+def _find_provider_conditions(
     settings: AlertSettings,
     providers: Mapping[str, DeliveryProvider],
     observations: Observations,
@@ -130,7 +131,7 @@ def _check_providers(
             yield AlertCondition(AlertKind.MAILBOX_LATE, name, AlertFigures(since=read_at))
 
 
-def _check_failure_rates(
+def _find_failure_rate_conditions(
     settings: AlertSettings, figures: ProviderFigures
 ) -> Iterator[AlertCondition]:
     for name, sent in figures.sent.items():
@@ -148,7 +149,7 @@ def _check_failure_rates(
             )
 
 
-def _check_unmatched(
+def _find_unmatched_conditions(
     settings: AlertSettings, observations: Observations
 ) -> Iterator[AlertCondition]:
     for each in observations.unmatched_reports:

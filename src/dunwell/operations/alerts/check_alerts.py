@@ -59,7 +59,7 @@ CHECK_SECONDS = 60.0
 # Less than CHECK_SECONDS, so that one of several workers checks in each minute, and only one.
 _MIN_INTERVAL = timedelta(seconds=45)
 _DAY = timedelta(days=1)
-KEPT_FOR = timedelta(days=90)
+ALERTS_KEPT_FOR = timedelta(days=90)
 _MAX_SENT, _MAX_DELIVERIES, _MAX_REPORTED, _SWEPT_AT_ONCE = 10_001, 100, 100, 500
 
 
@@ -85,7 +85,7 @@ async def check_for_alerts(
         reported = (
             await _plan_emails(tx, resources, alert_settings, now) if alert_settings.email else 0
         )
-        await sweep_alerts(tx, now - KEPT_FOR, _SWEPT_AT_ONCE)
+        await sweep_alerts(tx, now - ALERTS_KEPT_FOR, _SWEPT_AT_ONCE)
     return reported
 
 
@@ -124,7 +124,7 @@ async def _plan_emails(
     """Plan one e-mail to each recipient with all alerts that are due to be reported."""
     again_after = timedelta(hours=alert_settings.again_after_hours)
     notifications: list[AlertNotification] = []
-    for alert in await list_reportable_alerts(tx, now - KEPT_FOR, _MAX_REPORTED):
+    for alert in await list_reportable_alerts(tx, now - ALERTS_KEPT_FOR, _MAX_REPORTED):
         phase = decide_phase(alert, now, again_after)
         if phase is not None:
             notifications.append(AlertNotification(alert, phase))

@@ -113,5 +113,5 @@ def _group_by_merchant(
     """Group the endpoints by merchant, because each merchant is notified only about its own
     endpoints.
     """
-    for _, of_merchant in groupby(endpoints, key=lambda each: each.merchant_id):
-        yield list(of_merchant)
+    for _, merchant_endpoints in groupby(endpoints, key=lambda each: each.merchant_id):
+        yield list(merchant_endpoints)

@@ -192,8 +192,8 @@ WHERE w.checked_at <= $2 OR w.checked_at > $1 + interval '1 minute'
 RETURNING true
 """
 _FIND_LAST_CHECK = "SELECT checked_at FROM alert_checks WHERE watch = 1"
-# Each notification is stored once: the primary key ensures it, and for the end of an alert
-# alarm_tellings_over.
+# Each notification is stored once. The primary key ensures it; for the end of an alert, the index
+# alarm_tellings_over does.
 _SAVE_NOTIFICATIONS = """
 INSERT INTO alert_notifications (alert_id, number, phase, sent_at)
 SELECT n.alert_id, n.number, n.phase, $4

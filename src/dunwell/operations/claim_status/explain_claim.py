@@ -43,10 +43,10 @@ from dunwell.operations.claim_status.reasons import (
     explain_contact,
     explain_due_time,
     explain_hold,
-    explain_hold_of_workflow,
     explain_no_next_step,
     explain_past_step,
     explain_statement_limit,
+    explain_workflow_hold,
 )
 from dunwell.operations.claim_status.store import (
     find_open_contact,
@@ -143,7 +143,7 @@ class _LoadedClaim:
 
 
 async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplanation:
-    """Explain the claim. Raises NotFound: it does not exist."""
+    """Explain the claim. Raises NotFound if it does not exist."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         claim_state = await load_claim_state(work.tx, work.merchant_id, claim_id)
@@ -315,7 +315,7 @@ def _describe_next(loaded: _LoadedClaim) -> ExplainedNextStep | None:
         is_waiting = loaded.contact.state == "PLANNED" and not claim_state.held
         at = loaded.contact.not_before if is_waiting else None
     elif claim_state.held:
-        reason = explain_hold_of_workflow()
+        reason = explain_workflow_hold()
     else:
         ordered = sorted(loaded.history, key=lambda each: each.at)
         reason = explain_due_time(claim_state, loaded.version.definition, step, ordered)

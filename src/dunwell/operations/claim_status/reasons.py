@@ -121,7 +121,7 @@ def explain_no_next_step(claim_state: ClaimState) -> str:
     return ""
 
 
-def explain_hold_of_workflow() -> LazyText:
+def explain_workflow_hold() -> LazyText:
     return LazyText("The workflow is on hold. It continues when no hold is left.")
 
 

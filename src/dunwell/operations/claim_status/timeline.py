@@ -44,7 +44,7 @@ class TimelineEvent:
 
 
 async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
-    """List at most `MAX_EVENTS` entries. Raises NotFound: the claim does not exist."""
+    """List at most `MAX_EVENTS` entries. Raises NotFound if the claim does not exist."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim_exists(work, claim_id)

@@ -42,7 +42,7 @@ class ProviderState:
     sent: ArrivalFigures
     # True if more messages fail than the threshold in the installation file. Receivers may then
     # block the sender.
-    is_losing: bool
+    has_too_many_failures: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class DestinationState:
     delivery: DestinationFigures
     # Most frequent first.
     reasons: Sequence[FailureReason]
-    is_losing: bool
+    has_too_many_failures: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,14 @@ def _build_provider_state(
     sent: ArrivalFigures,
     failing: FailureThreshold,
 ) -> ProviderState:
-    is_losing = failing.is_reached(sent=sent.sent, failed=sent.failed)
-    return ProviderState(name, provider, backlog=backlogs.get(name), sent=sent, is_losing=is_losing)
+    has_too_many_failures = failing.is_reached(sent=sent.sent, failed=sent.failed)
+    return ProviderState(
+        name,
+        provider,
+        backlog=backlogs.get(name),
+        sent=sent,
+        has_too_many_failures=has_too_many_failures,
+    )
 
 
 def _build_destination_state(
@@ -111,5 +117,5 @@ def _build_destination_state(
 ) -> DestinationState:
     key, sent = (delivery.provider, delivery.destination), delivery.sent
     reasons = [each for each in failures if (each.provider, each.destination) == key]
-    is_losing = failing.is_reached(sent=sent.sent, failed=sent.failed)
-    return DestinationState(delivery, reasons, is_losing)
+    has_too_many_failures = failing.is_reached(sent=sent.sent, failed=sent.failed)
+    return DestinationState(delivery, reasons, has_too_many_failures)

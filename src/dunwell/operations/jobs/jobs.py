@@ -200,9 +200,9 @@ async def _audit_start(work: Work, job: BackgroundJob) -> None:
 
 
 async def cancel_job(work: Work, job_id: UUID) -> BackgroundJob:
-    """Cancel the job. Cancelling it again changes nothing. An export or a
-    preview can also be cancelled by the user who started it, other jobs by everyone who may change
-    claims. Raises NotFound, and InvalidState if it has ended."""
+    """Cancel the job. Cancelling it again changes nothing. The user who started an export or a
+    preview can cancel it; otherwise the right to change claims is required. Raises NotFound, and
+    InvalidState if the job has ended."""
     work.require(Right.READ_CLAIMS)
     job = await _get_job(work, job_id)
     if not may_cancel(work.actor, job):

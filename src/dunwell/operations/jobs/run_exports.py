@@ -50,14 +50,16 @@ async def run_exports(
     """Run one export to its end. Return the number of rows written (at least 1), or 0 if no export
     was due."""
     run = partial(_write_parts, storage=storage, part_rows=part_rows)
-    kind = RunnableKind([JobKind.EXPORT], run, given_up=_GIVEN_UP, right_lost=_RIGHT_LOST)
+    kind = RunnableKind(
+        [JobKind.EXPORT], run, gave_up_failure=_GIVEN_UP, right_lost_failure=_RIGHT_LOST
+    )
     return await run_due_job(resources, kind)
 
 
 async def _write_parts(running: RunningJob, storage: SealedFiles, part_rows: int) -> None:
     is_last = False
     while not is_last:
-        part = await _begin_part(running, storage)
+        part = await _start_part(running, storage)
         written = await _read_part(running, part, part_rows)
         await storage.save(part.file_key, written.content)
         await _save_part(running, part, written)
@@ -65,7 +67,7 @@ async def _write_parts(running: RunningJob, storage: SealedFiles, part_rows: int
         is_last = written.next_cursor is None
 
 
-async def _begin_part(running: RunningJob, storage: SealedFiles) -> FilePart:
+async def _start_part(running: RunningJob, storage: SealedFiles) -> FilePart:
     """Record the next part and delete files of parts that another worker did not finish."""
     leased = running.leased
     async with running.step() as (tx, _):
@@ -85,7 +87,7 @@ async def _begin_part(running: RunningJob, storage: SealedFiles) -> FilePart:
 
 
 async def _read_part(running: RunningJob, part: FilePart, part_rows: int) -> _WrittenPart:
-    """Read the rows after `part.next_cursor`, where the previous part ended."""
+    """Read the rows after `part.next_cursor`, which is where the previous part ended."""
     async with running.resources.database.connection() as connection:
         job = await running.load(connection)
         work = await running.open_work(connection, job)

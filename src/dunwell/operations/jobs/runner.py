@@ -145,17 +145,17 @@ class RunnableKind:
     """How the worker runs one or several kinds of jobs.
 
     `run` works on the job until it ends or is released. Failures are shown to the user who started
-    the job. Without `given_up`, the kind itself makes sure that every job ends.
+    the job. Without `gave_up_failure`, the kind itself makes sure that every job ends.
     """
 
     kinds: Sequence[JobKind]
     run: Callable[[RunningJob], Awaitable[None]]
     # The failure of a job that was leased too often without progress.
-    given_up: str | None = None
+    gave_up_failure: str | None = None
     # The failure of a job whose starter has lost the right.
-    right_lost: str | None = None
+    right_lost_failure: str | None = None
     # The failure of a job that a use case refused.
-    refused: str | None = None
+    refused_failure: str | None = None
     # The delay after an error. If it is None, the job continues when the lease ends.
     pause_after_error: timedelta | None = None
     heartbeat_seconds: float = HEARTBEAT_SECONDS
@@ -170,8 +170,8 @@ async def run_due_job(resources: Resources, kind: RunnableKind) -> int:
         return 0
     running = RunningJob(resources, leased)
     with suppress(LeaseLostError):
-        if kind.given_up is not None and leased.attempts > _MAX_ATTEMPTS:
-            await running.fail(kind.given_up)
+        if kind.gave_up_failure is not None and leased.attempts > _MAX_ATTEMPTS:
+            await running.fail(kind.gave_up_failure)
         else:
             await _run_until_end(running, kind)
     return max(running.done, 1)
@@ -199,9 +199,9 @@ def _find_failure(kind: RunnableKind, error: Exception) -> str | None:
         case Unavailable():
             return None
         case InsufficientScope():
-            return kind.right_lost
+            return kind.right_lost_failure
         case Refusal():
-            return kind.refused
+            return kind.refused_failure
     return None
 
 

@@ -167,7 +167,7 @@ class SealedColumn:
         )
 
 
-def _webhook_column(column: str, purpose: str) -> SealedColumn:
+def _build_webhook_column(column: str, purpose: str) -> SealedColumn:
     """Describe a column of webhook secrets. Those of removed endpoints are resealed, too."""
     return SealedColumn(
         name="webhook secrets",
@@ -181,9 +181,9 @@ def _webhook_column(column: str, purpose: str) -> SealedColumn:
 
 
 SEALED_COLUMNS = (
-    _webhook_column("secret_sealed", endpoint_secrets.SIGNING),
-    _webhook_column("previous_secret_sealed", endpoint_secrets.SIGNING),
-    _webhook_column("authorization_sealed", endpoint_secrets.AUTHORIZATION),
+    _build_webhook_column("secret_sealed", endpoint_secrets.SIGNING),
+    _build_webhook_column("previous_secret_sealed", endpoint_secrets.SIGNING),
+    _build_webhook_column("authorization_sealed", endpoint_secrets.AUTHORIZATION),
     SealedColumn(
         name="authenticator apps",
         table="authentication_factors",

@@ -168,7 +168,7 @@ async def plan_file(
     async with resources.database.connection() as connection, snapshot(connection):
         state = await load_checked_state(resources, connection, checked, lock=False)
         changes = decide_changes(checked, state, publish=publish, is_plan=True)
-        lines = [line for change in changes for line in change.words]
+        lines = [line for change in changes for line in change.lines]
         gaps = describe_gaps(checked, state.configuration)
         warnings = describe_warnings(checked) or UNSET
         merchant = state.merchant
@@ -214,7 +214,7 @@ async def apply_checked(
         state = await load_checked_state(resources, tx, checked, lock=True)
         changes = decide_changes(checked, state, publish=publish)
         made = await make_changes(resources, tx, state.merchant, changes=changes)
-    lines = [line for change in changes for line in change.words]
+    lines = [line for change in changes for line in change.lines]
     return ApplyReport(
         merchant_id=made.merchant_id,
         key=checked.file.key,
@@ -235,9 +235,9 @@ _FILE_PATH = "A file that is uploaded here must contain its definitions, under t
 async def parse_given_file(
     text: str, merchant: Merchant, documents: DocumentReader, *, logos: LogoMaker, key: Hashable
 ) -> MerchantFileSource:
-    """Parse a file that was given as text by `key`. Do not call it within a transaction: child
-    processes read the file and its logo. Raises ValidationError if it is not YAML, RateLimited and
-    Unavailable; all other faults are in the result."""
+    """Parse a file that was given as text. The child processes that read it and its logo work for
+    `key` one at a time. Do not call it within a transaction. Raises ValidationError if the text is
+    not YAML, RateLimited and Unavailable; all other faults are in the result."""
     try:
         document = await documents.read(text, key, lambda value: value)
     except InvalidDocument as error:
@@ -252,16 +252,16 @@ async def parse_given_file(
         "switchedToWorkflows": merchant.switched_to_workflows,
     }
     return await _add_logo(
-        MerchantFileSource({**document, **fixed}, {}, _find_paths(document)), merchant, logos
+        MerchantFileSource({**document, **fixed}, {}, _find_path_faults(document)), merchant, logos
     )
 
 
-def _find_paths(document: dict[str, Any]) -> list[Fault]:
+def _find_path_faults(document: dict[str, Any]) -> list[Fault]:
     key = find_workflows_key(document)
-    processes = document.get(key)
+    entries = document.get(key)
     return [
         Fault(render_pointer([key, index, "file"]), _FILE_PATH, "NOT_HERE")
-        for index, each in enumerate(processes if isinstance(processes, list) else [])
+        for index, each in enumerate(entries if isinstance(entries, list) else [])
         if isinstance(each, dict) and "file" in each
     ]
 
@@ -349,6 +349,6 @@ def _check_and_decide(
 def _build_report(
     work: Work, checked: CheckedFile, state: MerchantState, changes: list[Change]
 ) -> ApplyReport:
-    lines = [line for change in changes for line in change.words]
+    lines = [line for change in changes for line in change.lines]
     gaps = describe_gaps(checked, state.configuration)
     return ApplyReport(work.merchant_id, checked.file.key, lines, gaps=gaps)

@@ -21,7 +21,7 @@ class _Change:
     """The base class of all changes."""
 
     # Lines that describe the change to the person who applies the file.
-    words: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def find_state_faults(
 
 
 def _describe_providers(channel: Channel, state: MerchantState) -> str:
-    names = sorted(name for name, of in state.provider_channels.items() if of == channel)
+    names = sorted(name for name, used in state.provider_channels.items() if used == channel)
     if not names:
         return (
             f"The installation file has no delivery provider for {channel}; add one and apply it "

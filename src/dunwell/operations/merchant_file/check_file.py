@@ -79,8 +79,8 @@ def _find_faults(source: MerchantFileSource, limits: InstallationLimits) -> Iter
         yield from find_faults(document, MerchantFile)
         return
     yield from _find_shape_faults(document)
-    processes = ("workflows", "scenarios")
-    without_definitions = {k: v for k, v in document.items() if k not in processes}
+    keys = ("workflows", "scenarios")
+    without_definitions = {k: v for k, v in document.items() if k not in keys}
     yield from find_unprintable(without_definitions)
     yield from source.faults
     yield from find_account_faults(document, limits.available_adapters)

@@ -64,30 +64,30 @@ def decide_scenario(
     name: str, wanted: Definition, description: str | None, present: CurrentScenario | None,
     *, is_plan: bool = False,
 ) -> Iterator[Change]:  # fmt: skip
-    """Decide how to change the scenario. A description of None leaves it unchanged. `is_plan` only
-    changes the wording: a plan says what would be done."""
+    """Yield the change of the scenario, if there is one. If `description` is None, the stored one
+    is kept. With `is_plan`, the change is described as one that would be made."""
     would = "would be " if is_plan else ""
     if present is None:
-        words = [f'scenario "{name}" {would}created']
-        yield SaveScenario(name, wanted, description, words=words)
+        lines = [f'scenario "{name}" {would}created']
+        yield SaveScenario(name, wanted, description, lines=lines)
         return
-    words = []
+    lines = []
     if description is not None and description != present.scenario.description:
-        words.append(f'scenario "{name}": description changed')
+        lines.append(f'scenario "{name}": description changed')
     if wanted != present.scenario.definition:
         reach = f"claims in process follow it with their next step: {present.active_claims:,}"
-        words.append(f'scenario "{name}" {would}changed in place; {reach}')
+        lines.append(f'scenario "{name}" {would}changed in place; {reach}')
         differences = [
             *list_differences(present.scenario.definition, wanted),
             *decide_scenario_edit(wanted, present).effects,
         ]
-        words += [f'scenario "{name}": {line}' for line in differences]
-    if words:
-        yield SaveScenario(name, wanted, description, words=words)
+        lines += [f'scenario "{name}": {line}' for line in differences]
+    if lines:
+        yield SaveScenario(name, wanted, description, lines=lines)
 
 
 def decide_scenario_edit(wanted: Definition, present: CurrentScenario) -> ScenarioEdit:
-    """Return what the file's definition means for the running claims of the scenario."""
+    """Return how the file's definition would affect the running claims of the scenario."""
     scenario = present.scenario
     return decide_edit(scenario.definition, wanted, scenario.retired, present.places)
 
@@ -96,25 +96,25 @@ def decide_workflow(
     name: str, wanted: Definition, present: CurrentWorkflow | None, *, publish: bool,
     is_plan: bool = False,
 ) -> Iterator[Change]:  # fmt: skip
-    """Decide how to change the workflow. `is_plan` only changes the wording: a plan says what would
-    be done."""
+    """Yield the changes of the workflow. With `is_plan`, they are described as changes that would
+    be made."""
     published = "would be published as" if is_plan else "published as"
     current = present.current if present else None
     draft = present.draft.definition if present and present.draft else None
     if present is None or current is None:
         if draft != wanted:
             yield SaveDraft(name, wanted)
-        yield PublishDraft(name, words=[f'workflow "{name}" {published} v1.0'])
+        yield PublishDraft(name, lines=[f'workflow "{name}" {published} v1.0'])
     elif current.definition == wanted:
         if draft is not None:
-            words = f'workflow "{name}": draft discarded; the file equals {current.name}'
-            yield DiscardDraft(present.workflow_id, words=[words])
+            line = f'workflow "{name}": draft discarded; the file equals {current.name}'
+            yield DiscardDraft(present.workflow_id, lines=[line])
     elif publish:
         if draft != wanted:
             yield SaveDraft(name, wanted)
         yield PublishDraft(
             name,
-            words=_describe(
+            lines=_describe(
                 name, wanted=wanted, present=present, current=current, action=published
             ),
         )
@@ -124,7 +124,7 @@ def decide_workflow(
         yield SaveDraft(
             name,
             wanted,
-            words=_describe(name, wanted=wanted, present=present, current=current, action=action),
+            lines=_describe(name, wanted=wanted, present=present, current=current, action=action),
         )
 
 
@@ -162,14 +162,15 @@ def decide_rules(
     wanted: RulesDocument, state: MerchantState, currencies: Mapping[str, str],
     *, publish: bool, is_plan: bool = False,
 ) -> Iterator[Change]:  # fmt: skip
-    """Decide how to change the assignment rules. `currencies` maps every workflow that the rules
-    name to its currency after the file is applied. `is_plan` only changes the wording."""
+    """Yield the changes of the assignment rules. `currencies` maps every workflow that the rules
+    name to its currency after the file is applied. With `is_plan`, the changes are described as
+    ones that would be made."""
     would = "would be " if is_plan else ""
     published, draft = state.rules, state.rules_draft
     if wanted == (published or NO_RULES):
         if draft is not None:
-            words = f"assignment rules: draft {would}discarded; the file has the published rules"
-            yield DiscardRules(words=[words])
+            line = f"assignment rules: draft {would}discarded; the file has the published rules"
+            yield DiscardRules(lines=[line])
         return
     differences = [
         *describe_rule_differences(published, wanted),
@@ -182,14 +183,14 @@ def decide_rules(
         )
         if draft != wanted:
             yield SaveRules(wanted)
-        yield PublishRules(words=[*head, *differences])
+        yield PublishRules(lines=[*head, *differences])
     elif draft != wanted:
         head = [f"assignment rules {would}saved as draft; --publish makes them version {number}"]
-        yield SaveRules(wanted, words=[*head, *differences])
+        yield SaveRules(wanted, lines=[*head, *differences])
 
 
 def _describe_overlaps(wanted: RulesDocument, currencies: Mapping[str, str]) -> Iterator[str]:
-    """Describe the overlaps of rules. The workflows get arbitrary ids, because some may not exist
+    """Describe which rules overlap. The workflows get arbitrary ids, because some may not exist
     yet."""
     names = dict.fromkeys(name for _, name in list_workflow_names(wanted))
     ids = {name: UUID(int=number) for number, name in enumerate(names)}
@@ -201,7 +202,7 @@ def _describe_overlaps(wanted: RulesDocument, currencies: Mapping[str, str]) -> 
 def decide_changes(
     checked: CheckedFile, state: MerchantState, *, publish: bool, is_plan: bool = False
 ) -> list[Change]:
-    """Return the changes in the order in which to make them. Empty if the file changes nothing."""
+    """Return the changes in the order in which to make them, or [] if the file changes nothing."""
     file = checked.file
     changes = [
         *_decide_account(checked, state),
@@ -226,8 +227,8 @@ def decide_changes(
 
 
 def describe_warnings(checked: CheckedFile) -> list[str]:
-    """Return recommended changes of the file's workflows and scenarios. They do not prevent
-    applying it."""
+    """Describe what should be improved in the workflows and scenarios of the file. These warnings
+    do not prevent applying it."""
     file = checked.file
     return [
         line
@@ -248,19 +249,19 @@ def _decide_account(checked: CheckedFile, state: MerchantState) -> Iterator[Chan
             switched_to_workflows=file.switched_to_workflows is not False,
         )
         kind = "sandbox merchant" if new.is_sandbox else "merchant"
-        yield CreateMerchant(new, words=[f'{kind} "{file.key}" created'])
+        yield CreateMerchant(new, lines=[f'{kind} "{file.key}" created'])
         return
     wanted = merge_configuration(checked, merchant.configuration)
     before = render_configuration(merchant.name, merchant.configuration)
     after = render_configuration(file.name, wanted)
-    words = [line for key in after for line in compare_values(key, before[key], after[key])]
-    if words:
-        yield ChangeConfiguration(file.name, wanted, words=words)
+    lines = [line for key in after for line in compare_values(key, before[key], after[key])]
+    if lines:
+        yield ChangeConfiguration(file.name, wanted, lines=lines)
 
 
 def _decide_credentials(file: MerchantFile, state: MerchantState) -> Iterator[Change]:
     """Decide which credentials to create, and whose scopes to change. An existing credential keeps
-    its secret and limit, also if it is revoked."""
+    its secret and its limit, even if it is revoked."""
     for part in file.credentials or []:
         scopes, present = _list_scopes(part), state.credentials.get(part.name)
         if present is None:
@@ -269,16 +270,16 @@ def _decide_credentials(file: MerchantFile, state: MerchantState) -> Iterator[Ch
                 part.name,
                 REQUESTS_PER_MINUTE if limit is UNSET else limit,
                 scopes or (Scope.ALL,),
-                words=[f'credential "{part.name}" created'],
+                lines=[f'credential "{part.name}" created'],
             )
         elif scopes and scopes != present.scopes:
             before, after = ", ".join(present.scopes), ", ".join(scopes)
-            words = [f'credential "{part.name}" scope: {before} -> {after}']
-            yield SetCredentialScopes(present.client_id, scopes, words=words)
+            lines = [f'credential "{part.name}" scope: {before} -> {after}']
+            yield SetCredentialScopes(present.client_id, scopes, lines=lines)
 
 
 def _list_scopes(part: CredentialPart) -> tuple[Scope, ...]:
-    """Return the scopes of the file, or () if it gives none."""
+    """Return the scopes that the file gives to the credential, or () if it gives none."""
     if part.scope is UNSET:
         return ()
     return order_scopes([part.scope] if isinstance(part.scope, str) else part.scope)
@@ -292,17 +293,17 @@ def _decide_webhooks(file: MerchantFile, state: MerchantState) -> Iterator[Chang
     wanted = {part.url: build_wanted_endpoint(part, kept.get(part.url)) for part in file.webhooks}
     for url, endpoint in state.endpoints.items():
         if url not in wanted:
-            yield RemoveWebhook(endpoint.endpoint_id, words=[f"webhook {url} removed"])
+            yield RemoveWebhook(endpoint.endpoint_id, lines=[f"webhook {url} removed"])
     for url, each in wanted.items():
         present, types = state.endpoints.get(url), sort_types(each.types)
         if present is None:
-            yield AddWebhook(each, words=[f"webhook {url} added: {', '.join(types)}"])
+            yield AddWebhook(each, lines=[f"webhook {url} added: {', '.join(types)}"])
             continue
-        words = list(compare_values(f"webhook {url} events", list(present.types), list(types)))
+        lines = list(compare_values(f"webhook {url} events", list(present.types), list(types)))
         if present.authorization != each.authorization:
-            words.append(f"webhook {url} authorization changed")
-        if words:
-            yield ChangeWebhook(present.endpoint_id, each, words=words)
+            lines.append(f"webhook {url} authorization changed")
+        if lines:
+            yield ChangeWebhook(present.endpoint_id, each, lines=lines)
 
 
 def _list_currencies(checked: CheckedFile, state: MerchantState) -> dict[str, str]:

@@ -48,7 +48,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     """The base class of all objects in a merchant file."""
 
 
-# Longer than a logo of 50 KB is as a "data:" address.
+# The "data:" address of a logo of 50 KB is shorter than this.
 _MAX_LOGO_LENGTH = 70_000
 
 
@@ -121,8 +121,8 @@ class MerchantFile(_Part, frozen=True):
 
 def find_workflows_key(document: Mapping[str, Any]) -> str:
     """Return the key under which a file has its workflows or scenarios."""
-    is_on_scenarios = "scenarios" in document and "workflows" not in document
-    return "scenarios" if is_on_scenarios else "workflows"
+    has_scenarios = "scenarios" in document and "workflows" not in document
+    return "scenarios" if has_scenarios else "workflows"
 
 
 def list_workflow_parts(file: MerchantFile) -> Sequence[WorkflowPart]:

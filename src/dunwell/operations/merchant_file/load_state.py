@@ -32,9 +32,9 @@ from dunwell.platform.database.database import Connection
 async def load_merchant_state(
     tx: Connection, keys: KeyRing, key: str, *, lock: bool, counts_claims: bool = True
 ) -> MerchantState:
-    """Load the merchant with this key. `lock` locks its settings until the transaction ends.
-    `counts_claims` can be False for callers that change no workflow, since counting takes time; the
-    counts are then empty."""
+    """Load the merchant with this key. `lock` locks its settings until the transaction ends. With
+    `counts_claims=False` the running claims are not counted, which takes time; their numbers are
+    then 0."""
     installation = (await load_installation(tx)).installation
     provider_channels = {
         name: provider.channel for name, provider in (installation.delivery_providers or {}).items()
@@ -53,7 +53,7 @@ async def load_merchant_state(
     names = {row.workflow_id: row.name for row in targets.values()}
     merchant = await load_merchant(tx, merchant_id)
     active = await count_active_claims(tx, merchant_id) if counts_claims else {}
-    is_on_scenarios = merchant is not None and not merchant.switched_to_workflows
+    uses_scenarios = merchant is not None and not merchant.switched_to_workflows
     return MerchantState(
         merchant=merchant,
         credentials={each.name: each for each in await load_credentials(tx, merchant_id)},
@@ -61,7 +61,7 @@ async def load_merchant_state(
             each.url: _build_endpoint(keys, each) for each in await load_endpoints(tx, merchant_id)
         },
         workflows=await _load_workflows(tx, merchant_id, workflows, active),
-        scenarios=await _load_scenarios(tx, merchant_id, active) if is_on_scenarios else {},
+        scenarios=await _load_scenarios(tx, merchant_id, active) if uses_scenarios else {},
         rules=None if published is None else build_document(published.rules, names),
         rules_version=0 if published is None else published.version,
         rules_draft=None if draft is None else build_document(draft.rules, names),

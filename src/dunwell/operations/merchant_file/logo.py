@@ -1,9 +1,7 @@
-"""Read the logo that a merchant file names, check it, and convert it.
-
-SVGs are compared with an allow-list. Other images are parsed and written again in the child
-processes that check uploads. The picture for mail programs is drawn in the child processes that
-print letters.
-"""
+"""Read the logo that a merchant file names, check it, and convert it. The elements and attributes
+of an SVG are checked against an allow-list. Other images are decoded and encoded again in the child
+processes that inspect uploads. The picture for mail programs is drawn in the child processes that
+print letters."""
 
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager

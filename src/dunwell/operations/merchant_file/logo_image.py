@@ -42,7 +42,9 @@ def looks_like_svg(content: bytes) -> bool:
 
 
 def clean_svg(content: bytes) -> bytes:
-    """Return the image as it is stored. Raises ImageRefused."""
+    """Return the SVG as it is stored. Raises ImageRefused if it has anything that is not
+    allowed.
+    """
     root = _parse(content)
     if root.tag != f"{{{_NAMESPACE}}}svg":
         raise ImageRefused(

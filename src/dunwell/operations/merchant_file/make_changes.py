@@ -1,4 +1,4 @@
-"""Perform the changes of a merchant file, each through the use case that owns it."""
+"""Make the changes of a merchant file by calling the use case for each."""
 
 import secrets
 from collections.abc import Sequence

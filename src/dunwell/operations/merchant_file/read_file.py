@@ -28,8 +28,8 @@ class MerchantFileSource:
 
 
 def read_merchant_file(path: Path) -> MerchantFileSource:
-    """Read the file and the definitions that it names. Faults of named files are in the result.
-    Raises ValidationError: the file itself cannot be read."""
+    """Read the file and the definitions that it names. The result has a fault for each named file
+    that cannot be read. Raises ValidationError if the merchant file itself cannot be read."""
     document = read_document(path)
     definitions: dict[int, Any] = {}
     faults: list[Fault] = []

@@ -1,8 +1,6 @@
-"""The rules of a merchant file beyond its structure: account, guards, disputes, modalities, landing
-page, payment methods, webhooks, workflows and assignment rules. Pure.
-
-Parts with a wrong structure are skipped here, because the check of the structure reports them.
-"""
+"""Check what the structure of a merchant file does not express: account, guards, disputes,
+modalities, landing page, payment methods, webhooks, workflows and assignment rules. Pure. Parts
+with a wrong structure are skipped here, because the check of the structure reports them."""
 
 import difflib
 import re
@@ -165,7 +163,8 @@ _MAX_CONTACTS = {"maxContactsPerDay": 20, "maxContactsPerWeek": 50}
 def find_guard_faults(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[Fault]:
-    """`definitions` are those read from separate files, by position."""
+    """Yield the faults of the guards. `definitions` maps the position of a workflow in the list to
+    its definition, if that is in a separate file."""
     given = document.get("guards")
     guards = convert_if_valid(given, Guards)
     if guards is not None and isinstance(given, Mapping):
@@ -191,7 +190,7 @@ def find_guard_faults(
 def _list_contact_hours(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[tuple[str, WorkflowContactHours]]:
-    """Yield the contact hours of the file's workflows that use the merchant's time zone."""
+    """Yield the name and the contact hours of each workflow that uses the merchant's time zone."""
     parts = convert_if_valid(document.get(find_workflows_key(document)), list[ScenarioPart]) or []
     for index, part in enumerate(parts):
         definition = definitions.get(index, part.definition)
@@ -313,7 +312,8 @@ def _find_language_fault(path: str, code: str) -> Iterator[Fault]:
 def find_method_faults(
     document: Mapping[str, Any], available_providers: Collection[str]
 ) -> Iterator[Fault]:
-    """`available_providers` are the names of the installation's payment providers."""
+    """Yield the faults of the payment methods. `available_providers` are the names of the
+    installation's payment providers."""
     payment = document.get("payment")
     given = payment.get("methods") if isinstance(payment, dict) else None
     methods = convert_if_valid(given, list[PaymentMethod]) or []
@@ -345,14 +345,16 @@ def find_webhook_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
 def find_webhook_reach_faults(
     parts: Sequence[WebhookPart], reach: WebhookReach, *, is_development: bool
 ) -> Iterator[Fault]:
-    """`reach` is where the installation file allows the merchant's webhooks to be sent."""
+    """Yield a fault for each webhook with a forbidden address. `reach` is where the installation
+    file allows the merchant's webhooks to be sent."""
     for index, part in enumerate(parts):
         for fault in find_reach_faults(part.url, reach, is_development=is_development):
             yield Fault(f"/webhooks/{index}{fault.path}", fault.message, fault.code)
 
 
 def build_wanted_endpoint(part: WebhookPart, kept: str | None = None) -> NewEndpoint:
-    """`kept` is the authorization of the stored endpoint, for a file that gives none."""
+    """Return the webhook that the file describes. `kept` is the authorization of the stored
+    endpoint, which is used if the file gives none."""
     authorization = kept if part.authorization is UNSET else part.authorization
     return NewEndpoint(part.url, tuple(part.events), authorization)
 
@@ -360,7 +362,8 @@ def build_wanted_endpoint(part: WebhookPart, kept: str | None = None) -> NewEndp
 def find_workflow_faults(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[Fault]:
-    """`definitions` are those read from separate files, by position."""
+    """Yield the faults of the workflows or scenarios and of the assignment rules. `definitions`
+    maps the position of a workflow in the list to its definition, if that is in a separate file."""
     key = find_workflows_key(document)
     given = document.get(key)
     entries = given if isinstance(given, list) else []
@@ -370,14 +373,14 @@ def find_workflow_faults(
     names = [entry.get("name") if isinstance(entry, dict) else None for entry in entries]
     for fault in find_repeat_faults(_list_comparable(names), f"/{key}"):
         yield Fault(f"{fault.path}/name", fault.message, fault.code)
-    yield from _find_kind_faults(document)
+    yield from _find_mixed_kind_faults(document)
     rules = document.get("assignmentRules")
     if isinstance(rules, dict):
         for fault in find_rule_faults(rules):
             yield Fault(f"/assignmentRules{fault.path}", fault.message, fault.code)
 
 
-def _find_kind_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+def _find_mixed_kind_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield the faults of a file that mixes workflows and scenarios. A merchant works with
     workflows or, until it is switched, with scenarios."""
     if document.get("workflows") and document.get("scenarios"):
@@ -392,7 +395,8 @@ def _find_kind_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def _list_comparable(names: list[Any]) -> list[object]:
-    """Return the names; a value that is not a name never equals another."""
+    """Return the names, with a unique object in place of each value that is not a string. Such
+    values are therefore not reported as repeated names."""
     return [name if isinstance(name, str) else object() for name in names]
 
 
@@ -414,8 +418,8 @@ def _find_entry_faults(entry: Mapping[str, Any], path: str, loaded: Any) -> Iter
 
 
 def locate_fault(fault: Fault, path: str, *, is_inline: bool) -> Fault:
-    """Return the fault of a definition with its pointer in the merchant file. `path` is the
-    workflow's."""
+    """Move a fault of a definition to its place in the merchant file. `path` points to the
+    workflow."""
     if is_inline:
         return Fault(f"{path}/definition{fault.path}", fault.message, fault.code)
     place = fault.path or "The whole"

@@ -1,6 +1,5 @@
-"""The settings of a merchant under the keys of its file: merged with those of a file, written as a
-file, and copied for its sandbox or live counterpart. Pure.
-"""
+"""Merge the settings of a merchant with those of its file, render them as a file, and copy them to
+its sandbox or live counterpart. Pure."""
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping
@@ -73,7 +72,8 @@ def _normalize_account(account: BankAccount) -> BankAccount:
 
 
 def describe_gaps(checked: CheckedFile, before: Configuration | None) -> list[str] | UnsetType:
-    """Return what the law requires and the settings lack once the file is applied, if anything."""
+    """Describe each legally required setting that is still missing after the file is applied.
+    Return UNSET if none is missing."""
     gaps = list_legal_gaps(merge_configuration(checked, before))
     return [f"{gap.key}: {gap.reason}" for gap in gaps] or UNSET
 
@@ -111,7 +111,7 @@ def render_settings(merchant: Merchant) -> dict[str, Any]:
 
 
 def compute_parts_revision(document: Mapping[str, Any], keys: Collection[str]) -> str:
-    """Return the revision of these keys of a document."""
+    """Return the revision of the part of the document under these keys."""
     return compute_revision({key: document.get(key) for key in keys})
 
 
@@ -174,8 +174,8 @@ _SANDBOX_SUFFIX = "-sandbox"
 
 
 def find_counterpart_key(merchant: Merchant) -> str:
-    """Return the key of the merchant's counterpart. It is "" for a sandbox with a key of another
-    form."""
+    """Return the key of the merchant's sandbox or live counterpart, or "" for a sandbox whose key
+    does not end in "-sandbox"."""
     if not merchant.is_sandbox:
         return f"{merchant.key}{_SANDBOX_SUFFIX}"
     return (
@@ -184,8 +184,8 @@ def find_counterpart_key(merchant: Merchant) -> str:
 
 
 def build_counterpart_settings(merchant: Merchant) -> dict[str, Any]:
-    """Return the settings that the counterpart can have. A sandbox sends nothing and moves no
-    money; a live merchant starts without channels and payment methods."""
+    """Return the settings for a new counterpart. A sandbox sends nothing and moves no money, so its
+    channels and payment methods are replaced; a live merchant starts without any."""
     settings = render_settings(merchant)
     payment, channels = settings["payment"], settings["channels"]
     if merchant.is_sandbox:

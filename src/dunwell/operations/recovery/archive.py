@@ -73,8 +73,9 @@ class WalArchive:
             return (self.folder / _OWNER_FILE).read_text().strip()
         return None
 
-    def begin(self, postgres: EmbeddedPostgres, identifier: str) -> None:
-        """Create the folders if they never existed. Raises ArchiveUnusable and OSError."""
+    def prepare(self, postgres: EmbeddedPostgres, identifier: str) -> None:
+        """Create the folders of a new archive, and record which database it belongs to. Raises
+        ArchiveUnusable if it belongs to another database or has lost its content, and OSError."""
         owner, path_file = self.find_owner(), postgres.folder / _PATH_FILE
         if owner not in (None, identifier):
             raise _build_other_owner_error(self)
@@ -104,10 +105,10 @@ class WalArchive:
         names = (each.name.removesuffix(ENDING) for each in self.log.glob(f"[0-9]*{ENDING}"))
         return {name for name in names if len(name) == _SEGMENT_NAME_LENGTH}
 
-    def has(self, segment: str) -> bool:
+    def has_segment(self, segment: str) -> bool:
         return (self.log / f"{segment}{ENDING}").exists()
 
-    def draft_base(self, name: str) -> Path:
+    def create_base_draft(self, name: str) -> Path:
         """Create the folder of a new base backup, and remove unfinished ones of other processes."""
         for left in self.bases.glob(f"*{_DRAFT}"):
             shutil.rmtree(left, ignore_errors=True)
@@ -116,6 +117,7 @@ class WalArchive:
         return draft
 
     def finish_base(self, draft: Path, base: BaseBackup) -> None:
+        """Write the manifest of a base backup, and give the backup its final name."""
         write_atomically(draft / MANIFEST, msgspec.json.format(msgspec.json.encode(base), indent=2))
         draft.rename(draft.with_name(draft.name.removesuffix(_DRAFT)))
         sync_folder(self.bases)
@@ -124,8 +126,8 @@ class WalArchive:
 class ArchiveStatus(msgspec.Struct, frozen=True, gc=False):
     """When the last base backup started, and until when everything is archived."""
 
-    bases: int
-    based_at: datetime | None
+    base_count: int
+    newest_base_at: datetime | None
     until: datetime | None
 
 
@@ -149,15 +151,16 @@ def load_reach(base: Path) -> ArchiveReach | None:
     return None
 
 
-def find_position(segment: str) -> int:
-    """Return the position of the segment in the log, independent of the timeline."""
+def compute_log_position(segment: str) -> int:
+    """Return the position of the segment in the log, whatever its timeline."""
     return int(segment[8:16], 16) * _SEGMENTS_PER_LOG + int(segment[16:24], 16)
 
 
-def find_missing(present: Iterable[str], first: str, last: str) -> str | None:
-    """Return the first missing segment of one timeline, if any."""
+def find_missing_segment(present: Iterable[str], first: str, last: str) -> str | None:
+    """Return the first segment from `first` to `last` that is missing, or None. Both are of the
+    same timeline."""
     present_names = frozenset(present)
-    for position in range(find_position(first), find_position(last) + 1):
+    for position in range(compute_log_position(first), compute_log_position(last) + 1):
         log, segment = divmod(position, _SEGMENTS_PER_LOG)
         name = f"{first[:8]}{log:08X}{segment:08X}"
         if name not in present_names:
@@ -225,26 +228,27 @@ def _build_other_owner_error(archive: WalArchive) -> ArchiveUnusable:
     )
 
 
-BASE_EVERY = timedelta(days=7)
+BASE_INTERVAL = timedelta(days=7)
 # How far back in time the database can be restored.
-KEPT_FOR = timedelta(days=14)
+RESTORABLE_FOR = timedelta(days=14)
 
 _Bases = Sequence[tuple[Path, BaseBackup]]
 
 
 def extend_bases(archive: WalArchive, reach: ArchiveReach) -> bool:
-    """Extend the reach of every base backup from which the log continues. Return False if none of
-    them is recent, so that another one must be taken. Delete what is no longer needed."""
+    """Record for every base backup with a log without gaps that it can be restored until `reach`,
+    and delete what is no longer needed. Return False if none of these is recent, so that a new base
+    backup must be taken."""
     bases, segments = archive.list_bases(), archive.list_segments()
-    is_based = False
+    has_recent_base = False
     for folder, base in bases:
         if base.start_segment[:8] != reach.segment[:8]:
             continue
-        if find_missing(segments, base.start_segment, reach.segment) is None:
+        if find_missing_segment(segments, base.start_segment, reach.segment) is None:
             save_reach(folder, reach)
-            is_based = is_based or base.started_at > reach.until - BASE_EVERY
-    _delete_unneeded(archive, bases, reach.until - KEPT_FOR)
-    return is_based
+            has_recent_base = has_recent_base or base.started_at > reach.until - BASE_INTERVAL
+    _delete_unneeded(archive, bases, reach.until - RESTORABLE_FOR)
+    return has_recent_base
 
 
 def _delete_unneeded(archive: WalArchive, bases: _Bases, kept_since: datetime) -> None:
@@ -260,9 +264,9 @@ def _delete_unneeded(archive: WalArchive, bases: _Bases, kept_since: datetime) -
         folder.rename(deleted)
         shutil.rmtree(deleted)
     kept = bases[len(older) - 1 :]
-    first = min(find_position(base.start_segment) for _, base in kept)
+    first = min(compute_log_position(base.start_segment) for _, base in kept)
     for name in archive.list_segments():
-        if find_position(name) < first:
+        if compute_log_position(name) < first:
             (archive.log / f"{name}{ENDING}").unlink()
     folder, base = kept[0]
     present_names = frozenset(
@@ -276,7 +280,7 @@ def _delete_unneeded(archive: WalArchive, bases: _Bases, kept_since: datetime) -
 
 
 _MAX_ARCHIVE_DELAY = timedelta(minutes=5)
-_BASE_LATE = timedelta(days=1)
+_MAX_BASE_DELAY = timedelta(days=1)
 _LOAD_SERVER_LOG = """
 SELECT pg_postmaster_start_time(), clock_timestamp(),
     (SELECT sum(size)::bigint FROM pg_ls_waldir()),
@@ -304,8 +308,8 @@ async def load_server_log(url: str) -> ServerLog:
 
 
 async def check_archive(folder: Path | None, url: str) -> tuple[str, str | None] | None:
-    """Return a description of the archive and a remedy if something is wrong, or None if nothing is
-    archived."""
+    """Return a description of the archive, with a remedy or None if nothing is wrong. Return None
+    if no archive is configured."""
     if folder is None:
         return None
     try:
@@ -316,17 +320,21 @@ async def check_archive(folder: Path | None, url: str) -> tuple[str, str | None]
 
 
 def describe_archive(archive: ArchiveStatus, log: ServerLog) -> tuple[str, str | None]:
-    """Describe what would be lost with this host: everything that is not in the archive."""
-    words = "it is still empty" if archive.until is None else f"reaches until {archive.until}"
+    """Describe until when the archive is complete, since everything later would be lost with this
+    host. Add a remedy if archiving fails or is late."""
+    description = "it is still empty" if archive.until is None else f"reaches until {archive.until}"
     behind = log.now - max(archive.until or log.started_at, log.started_at)
     if log.is_failing or behind > _MAX_ARCHIVE_DELAY:
         return (
-            f"{words}; {log.size_bytes >> 20} MiB of log are on this host",
+            f"{description}; {log.size_bytes >> 20} MiB of log are on this host",
             "Check that DUNWELL_ARCHIVE_DIR exists and has space; postgres.log shows the error.",
         )
-    if archive.based_at is not None and log.now - archive.based_at > BASE_EVERY + _BASE_LATE:
+    if (
+        archive.newest_base_at is not None
+        and log.now - archive.newest_base_at > BASE_INTERVAL + _MAX_BASE_DELAY
+    ):
         return (
-            f"{words}; its last base backup is from {archive.based_at}",
+            f"{description}; its last base backup is from {archive.newest_base_at}",
             "The log of dunwell up shows why no newer one was taken.",
         )
-    return f"{words}, by {archive.bases} base backups", None
+    return f"{description}, by {archive.base_count} base backups", None

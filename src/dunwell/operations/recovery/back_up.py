@@ -32,8 +32,8 @@ class BackupFailed(Unavailable):
 
 
 def back_up(settings: Settings, url: str, target: Path) -> BackupManifest:
-    """Write a backup into a new folder while everything runs. It contains everything acknowledged
-    before `taken_at`. Raises InvalidState and BackupFailed; then the folder does not exist."""
+    """Write a backup into a new folder while the service runs. It contains everything acknowledged
+    before `taken_at`. If it raises InvalidState or BackupFailed, the folder does not exist."""
     if target.exists():
         raise InvalidState(f"{target} already exists. Name a new folder.")
     if target.resolve().is_relative_to(settings.data_dir):
@@ -74,7 +74,7 @@ def check_restorable(settings: Settings, backup: Path) -> BackupManifest:
     """Check that the backup is complete, and that this installation has its keys, knows its schema
     and has no files. Raises BackupUnusable and InvalidState."""
     manifest = load_manifest(backup)
-    check_fits(settings, manifest)
+    check_installation_fits(settings, manifest)
     return manifest
 
 
@@ -84,10 +84,10 @@ def fingerprint_keys(settings: Settings) -> dict[int, str]:
     return {each: keys.fingerprint(each).hex() for each in keys.versions}
 
 
-def check_fits(settings: Settings, manifest: BackupManifest | BaseBackup) -> None:
+def check_installation_fits(settings: Settings, manifest: BackupManifest | BaseBackup) -> None:
     """Check that this installation has the keys, knows the schema, and has no files. Raises
     BackupUnusable and InvalidState."""
-    check_readable(settings, manifest)
+    check_keys_and_schema(settings, manifest)
     existing = find_existing_file(settings)
     if existing is not None:
         raise InvalidState(
@@ -95,8 +95,9 @@ def check_fits(settings: Settings, manifest: BackupManifest | BaseBackup) -> Non
         )
 
 
-def check_readable(settings: Settings, manifest: BackupManifest | BaseBackup) -> None:
-    """Check that this installation has the keys and knows the schema. Raises BackupUnusable."""
+def check_keys_and_schema(settings: Settings, manifest: BackupManifest | BaseBackup) -> None:
+    """Check that this installation has the keys of the backup and knows its schema. Raises
+    BackupUnusable."""
     keys = KeyRing(settings.secret_key)
     for number, fingerprint in manifest.fingerprints.items():
         if number not in keys.versions:

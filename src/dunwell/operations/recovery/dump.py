@@ -130,7 +130,7 @@ def dump_database(url: str, folder: Path) -> DatabaseDump:
 
 
 def compute_digests(url: str) -> Mapping[str, StoredTable]:
-    """Read all tables as a dump does, without writing files."""
+    """Return the size and digest of each table as in a dump, without writing files."""
     return asyncio.run(_dump(url, None)).tables
 
 

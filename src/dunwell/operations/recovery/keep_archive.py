@@ -37,13 +37,13 @@ from dunwell.operations.recovery.archive import (
 )
 from dunwell.operations.recovery.back_up import fingerprint_keys
 from dunwell.operations.recovery.backup_set import list_kept_folders, walk_kept_files
-from dunwell.operations.recovery.wal_file import ENDING, put
+from dunwell.operations.recovery.wal_file import ENDING, archive_file
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.metrics import REGISTRY
 
-MARK_SECONDS = 30.0
+ARCHIVE_SECONDS = 30.0
 # At the end, two steps can each take this time. Together they take less than `up` gives its child
 # processes to stop.
 _TIMEOUT_SECONDS = 8.0
@@ -90,17 +90,17 @@ class BaseFailed(InvalidState):
 async def keep_archive(
     settings: Settings, archive: WalArchive, postgres: EmbeddedPostgres, stop: asyncio.Event
 ) -> None:
-    """Archive until `stop` is set, then mark once more. Failures are logged and retried; no other
-    part of the service waits for the archive."""
+    """Archive repeatedly until `stop` is set, and once more at the end. Failures are logged and
+    retried; no other part of the service waits for the archive."""
     keeper = ArchiveKeeper(settings, archive, postgres)
     stopping = asyncio.create_task(stop.wait())
     while not stop.is_set():
-        await keeper.mark_once()
+        await keeper.archive_once()
         waiting = {stopping} if keeper.base_backup is None else {stopping, keeper.base_backup}
-        await asyncio.wait(waiting, timeout=MARK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(waiting, timeout=ARCHIVE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
     keeper.is_stopping = True
     await keeper.cancel_base_backup()
-    await keeper.mark_once()
+    await keeper.archive_once()
 
 
 class ArchiveKeeper:
@@ -114,23 +114,23 @@ class ArchiveKeeper:
         self.is_stopping = False
         self.base_backup: asyncio.Task[None] | None = None
 
-    async def mark_once(self) -> None:
+    async def archive_once(self) -> None:
         """Archive up to now, and start a base backup if one is due. Failures are logged."""
         try:
             if self.base_backup is not None and self.base_backup.done():
                 finished, self.base_backup = self.base_backup, None
                 finished.result()
-            await self._mark()
+            await self._archive_until_now()
         except Exception:
             # The next attempt may succeed, whatever the error was.
             log.exception("archiving failed")
         await asyncio.to_thread(self._set_metrics)
 
-    async def _mark(self) -> None:
+    async def _archive_until_now(self) -> None:
         connection = await asyncpg.connect(self._postgres.url, timeout=_TIMEOUT_SECONDS)
         try:
             server = ArchivedServer(*await connection.fetchrow(_LOAD_SERVER))
-            await asyncio.to_thread(self._begin, server)
+            await asyncio.to_thread(self._prepare_archive, server)
             until = await connection.fetchval(_NOW)
             await asyncio.to_thread(self._copy_new_files)
             await connection.fetchval(_COMMIT)
@@ -139,29 +139,29 @@ class ArchiveKeeper:
         finally:
             await connection.close()
         async with asyncio.timeout(_TIMEOUT_SECONDS):
-            while not self._archive.has(segment):  # noqa: ASYNC110 - another program's doing
+            while not self._archive.has_segment(segment):  # noqa: ASYNC110 - PostgreSQL writes the file
                 await asyncio.sleep(_POLL_SECONDS)
-        is_based = await asyncio.to_thread(
+        has_recent_base = await asyncio.to_thread(
             extend_bases, self._archive, ArchiveReach(until, segment)
         )
-        if not is_based and self.base_backup is None and not self.is_stopping:
+        if not has_recent_base and self.base_backup is None and not self.is_stopping:
             self.base_backup = asyncio.create_task(self._make_base_backup(server, until))
 
     def _set_metrics(self) -> None:
         """Set the metrics as instants, so that their age grows even if this process stops."""
         with contextlib.suppress(OSError):
             status = load_archive_status(self._archive)
-            if status.based_at is not None:
-                _NEWEST_BASE_AT.set(status.based_at.timestamp())
+            if status.newest_base_at is not None:
+                _NEWEST_BASE_AT.set(status.newest_base_at.timestamp())
             if status.until is not None:
                 _REACHES_UNTIL.set(status.until.timestamp())
 
-    def _begin(self, server: ArchivedServer) -> None:
+    def _prepare_archive(self, server: ArchivedServer) -> None:
         """Create the folders. Add the timelines that began while archiving was off to the archive,
         so that the server never uses one of their numbers again."""
-        self._archive.begin(self._postgres, server.identifier)
+        self._archive.prepare(self._postgres, server.identifier)
         for history in (self._postgres.folder / "data" / "pg_wal").glob("*.history"):
-            put(self._archive.log, history)
+            archive_file(self._archive.log, history)
             chown_to_server(self._archive.log / f"{history.name}{ENDING}")
 
     def _copy_new_files(self) -> None:
@@ -177,7 +177,7 @@ class ArchiveKeeper:
 
     async def _make_base_backup(self, server: ArchivedServer, now: datetime) -> None:
         archive, name = self._archive, f"{now:%Y-%m-%dT%H-%M-%SZ}"
-        draft = await asyncio.to_thread(archive.draft_base, name)
+        draft = await asyncio.to_thread(archive.create_base_draft, name)
         try:
             file_names = [name for name, _ in _list_files_to_keep(self._settings)]
             await _run_base_backup(self._postgres, draft)
@@ -197,7 +197,7 @@ class ArchiveKeeper:
         log.info("base backup taken")
 
     async def cancel_base_backup(self) -> None:
-        """Stop the base backup in progress. After the next start it begins again."""
+        """Stop the base backup that is being taken. It is started again after the next start."""
         if self.base_backup is not None and not self.base_backup.done():
             self.base_backup.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -1,7 +1,7 @@
 """Restore the embedded database from the archive as of a moment.
 
 1. Choose the last base backup that ended before the moment.
-2. Check that the archived log reaches from it to the moment, and that keys and folder fit.
+2. Check that the archived log reaches from it to the moment, and check the keys and the folder.
 3. Unpack it into another folder, and let a server replay the log up to the moment.
 4. Record that the installation is on hold, restore the files, and move the database into place.
 """
@@ -22,10 +22,10 @@ from dunwell.operations.recovery.archive import (
     BaseBackup,
     WalArchive,
     chown_to_server,
-    find_missing,
+    find_missing_segment,
     load_reach,
 )
-from dunwell.operations.recovery.back_up import check_fits
+from dunwell.operations.recovery.back_up import check_installation_fits
 from dunwell.operations.recovery.backup_set import restore_kept_files
 from dunwell.operations.recovery.restore_hold import RECORD_RESTORE
 from dunwell.operations.recovery.wal_file import render_get_command
@@ -48,7 +48,7 @@ def restore_to_moment(settings: Settings, archive: WalArchive, until: datetime) 
 def _find_base(settings: Settings, archive: WalArchive, until: datetime) -> Path:
     """Return the base backup to start from."""
     folder, base = _choose_base(archive, until)
-    check_fits(settings, base)
+    check_installation_fits(settings, base)
     data = get_embedded_postgres(settings).folder / "data"
     if data.exists():
         raise InvalidState(
@@ -73,7 +73,7 @@ def _choose_base(archive: WalArchive, until: datetime) -> tuple[Path, BaseBackup
         if len(bases) > len(earlier):
             words += f" It begins again at {bases[len(earlier)][1].ended_at.isoformat()}."
         raise ArchiveUnusable(words)
-    missing = find_missing(archive.list_segments(), base.start_segment, reach.segment)
+    missing = find_missing_segment(archive.list_segments(), base.start_segment, reach.segment)
     if missing is not None:
         raise ArchiveUnusable(f"The archive has a gap: {missing} of its log is missing.")
     return folder, base

@@ -58,6 +58,7 @@ class RestoreHold(msgspec.Struct, frozen=True, gc=False):
 
 
 async def find_hold(connection: Connection) -> RestoreHold | None:
+    """Return the oldest restore that is not resumed yet, or None."""
     row = await connection.fetchrow(_FIND_HOLD)
     return None if row is None else RestoreHold(*row)
 
@@ -103,7 +104,7 @@ async def resume_installation(resources: Resources, lost_until: datetime) -> int
         if not hold.taken_at.replace(microsecond=0) <= lost_until <= resources.clock.now():
             raise InvalidState(
                 f"The backup was taken at {hold.taken_at.isoformat()}. The end of the lost time "
-                f"lies between that and now; {lost_until.isoformat()} does not."
+                f"must be between that and now, but {lost_until.isoformat()} is not."
             )
         affected = await connection.fetch(_LIST_AFFECTED_CLAIMS, lost_until)
     for merchant_id, claim_id in affected:
@@ -114,7 +115,7 @@ async def resume_installation(resources: Resources, lost_until: datetime) -> int
             await pause_claim(Work.open(resources, tx, merchant, actor), claim_id, reason=REASON)
     async with resources.database.transaction() as tx:
         await tx.execute(_RESUME, resources.clock.now(), lost_until)
-        act = InstallationAction(
+        action = InstallationAction(
             actor_kind="OPERATOR",
             actor_id=COMMAND_LINE.actor_id,
             action="restore.resume",
@@ -122,5 +123,5 @@ async def resume_installation(resources: Resources, lost_until: datetime) -> int
             after={"lostUntil": lost_until.isoformat(), "paused": len(affected)},
             origin=COMMAND_LINE.origin_json,
         )
-        await save_installation_audit(tx, act, resources.clock.now(), resources.ids)
+        await save_installation_audit(tx, action, resources.clock.now(), resources.ids)
     return len(affected)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import asyncpg
 
-from dunwell.operations.recovery.back_up import check_readable
+from dunwell.operations.recovery.back_up import check_keys_and_schema
 from dunwell.operations.recovery.backup_set import (
     DUMP,
     BackupManifest,
@@ -136,7 +136,7 @@ def verify_backup(settings: Settings, backup: Path) -> BackupManifest:
     belongs to another installation, or does not contain what its manifest states; PostgresFailed
     and ScratchFull if this host cannot verify it."""
     manifest = load_manifest(backup)
-    check_readable(settings, manifest)
+    check_keys_and_schema(settings, manifest)
     with run_scratch_server(settings.pg_bin) as url:
         restore_database(url, backup / DUMP, manifest, restored_as_of=None)
         differences = [*find_differences(manifest.tables, compute_digests(url))]

@@ -31,7 +31,7 @@ def _render_command(word: str, path: str, folder: Path, *names: str) -> str:
     return " ".join([quoted, path, *names])
 
 
-def put(folder: Path, source: Path) -> None:
+def archive_file(folder: Path, source: Path) -> None:
     """Copy the file into the archive. A file that exists is never replaced; if it has the same
     content, there is nothing to do. The folder is not created, because a missing folder means an
     unmounted disk. Raises OSError."""
@@ -54,7 +54,7 @@ def put(folder: Path, source: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def get(folder: Path, target: Path, name: str) -> None:
+def restore_file(folder: Path, target: Path, name: str) -> None:
     """Copy the file from the archive. Raises OSError (also FileNotFoundError), and EOFError or
     zlib.error for a damaged file."""
     with gzip.open(folder / f"{name}{ENDING}") as packed, target.open("wb") as file:
@@ -73,9 +73,9 @@ def sync_folder(folder: Path) -> None:
 def main(word: str, folder: str, path: str, *names: str) -> None:
     try:
         if word == "put":
-            put(Path(folder), Path(path))
+            archive_file(Path(folder), Path(path))
         else:
-            get(Path(folder), Path(path), *names)
+            restore_file(Path(folder), Path(path), *names)
     except (OSError, EOFError, zlib.error) as error:
         sys.exit(f"{error}")
 

@@ -57,7 +57,7 @@ WHERE merchant_id = $1 AND audit_id >= $2 AND action = 'escalation.run'
 
 @dataclass(frozen=True, slots=True)
 class DueTimes:
-    """When something of each kind is due next. It may be due already."""
+    """When the next thing of each kind is due. The time may be in the past."""
 
     claim_at: datetime | None
     contact_at: datetime | None
@@ -82,10 +82,10 @@ class DueTimes:
 
 @dataclass(frozen=True, slots=True)
 class CountStart:
-    """The moment from which steps and events are counted."""
+    """The state of the audit log and of the events at the start of a count."""
 
-    # Audit rows written later have no smaller id. Earlier rows with an id that is not smaller
-    # contain this number of steps.
+    # Audit rows that are written later have this id or a greater one. `steps` is the number of
+    # steps in the earlier rows that also do, and is subtracted from the count.
     audit_id: UUID
     steps: int
     # Events written by later transactions are new.
@@ -93,7 +93,7 @@ class CountStart:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedSteps:
+class RunCounts:
     steps: int
     events: int
 
@@ -113,12 +113,12 @@ async def begin_count(tx: Connection, merchant_id: int, now: datetime) -> CountS
     return CountStart(first_id, row["steps"], row["transaction"])
 
 
-async def count_since(tx: Connection, merchant_id: int, beginning: CountStart) -> CountedSteps:
-    """Count the steps that were decided and the events that were raised."""
+async def count_since(tx: Connection, merchant_id: int, beginning: CountStart) -> RunCounts:
+    """Count the steps that were run and the events that were raised since the beginning."""
     row = await _fetch(
         tx, _COUNT, merchant_id, beginning.audit_id, beginning.steps, beginning.transaction
     )
-    return CountedSteps(row["steps"], row["events"])
+    return RunCounts(row["steps"], row["events"])
 
 
 async def _fetch(tx: Connection, statement: str, *values: object) -> Row:

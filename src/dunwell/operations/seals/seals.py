@@ -92,7 +92,7 @@ MAX_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class SpanVerdict:
+class SealRangeVerdict:
     """The result for a range of seals. `outcome` is SOUND, FAULTY, or TOO_MUCH (too many rows for
     one page; nothing was checked). `rows` counts the rows of contacts and of the audit log that
     were checked, or for TOO_MUCH would have been."""
@@ -105,14 +105,15 @@ class SpanVerdict:
     fault_count: int = 0
 
 
-async def verify_span(work: Work, keys: KeyRing, first: int, last: int) -> SpanVerdict:
-    """Verify the seals from `first` to `last`, both included."""
+async def verify_seal_range(work: Work, keys: KeyRing, first: int, last: int) -> SealRangeVerdict:
+    """Verify the seals from `first` to `last`, both included. Return the outcome TOO_MUCH if they
+    cover more than `MAX_ROWS` rows."""
     work.require(Right.AUDIT)
     tx, merchant_id = work.tx, work.merchant_id
     async with snapshot(tx):
         rows, before = await measure_range(tx, merchant_id, first, last)
         if rows > MAX_ROWS:
-            return SpanVerdict("TOO_MUCH", first, last, rows)
+            return SealRangeVerdict("TOO_MUCH", first, last, rows)
         start = before or SealHead(first - 1, FIRST_PREVIOUS_DIGEST)
         chain = await verify_chain(
             keys,
@@ -127,7 +128,7 @@ async def verify_span(work: Work, keys: KeyRing, first: int, last: int) -> SpanV
         )
     found = chain.findings
     outcome: Literal["SOUND", "FAULTY"] = "FAULTY" if found.count else "SOUND"
-    return SpanVerdict(
+    return SealRangeVerdict(
         outcome,
         first,
         last=last,

@@ -79,7 +79,7 @@ def deliveries(data_dir: str | None, *, is_json: bool) -> None:
 
 
 def _build_view(each: DestinationState) -> ProviderDeliveryView:
-    return ProviderDeliveryView(each.delivery, list(each.reasons), each.is_losing)
+    return ProviderDeliveryView(each.delivery, list(each.reasons), each.has_too_many_failures)
 
 
 def _render_row(each: DestinationState) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ def _render_row(each: DestinationState) -> tuple[str, ...]:
     return (
         delivery.provider, delivery.destination or "-", f"{sent.sent:,}", f"{sent.delivered:,}",
         f"{sent.failed:,}", f"{sent.failed * 100 / sent.sent:.1f} %", f"{sent.silent:,}",
-        "too many" if each.is_losing else "",
+        "too many" if each.has_too_many_failures else "",
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from dunwell.interfaces.web.templates import Page
 from dunwell.operations.claim_status.store import list_user_names
 from dunwell.operations.jobs.job import Export, ExportedList
 from dunwell.operations.jobs.jobs import start_export
-from dunwell.operations.seals.seals import SpanVerdict, verify_span
+from dunwell.operations.seals.seals import SealRangeVerdict, verify_seal_range
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.wire import render_instant
 
@@ -88,7 +88,7 @@ class AuditPage(Page, frozen=True):
     span: tuple[int, int] | None
     # The number of rows shown that are not sealed yet.
     unsealed: int
-    verdict: SpanVerdict | None
+    verdict: SealRangeVerdict | None
 
 
 _MAX_TEXT = 200
@@ -177,7 +177,7 @@ async def get_audit_page(
         span = (min(seals), max(seals)) if seals else None
         verdict = None
         if span is not None and request.get_parameter("check"):
-            verdict = await verify_span(work, site.resources.keys, *span)
+            verdict = await verify_seal_range(work, site.resources.keys, *span)
     page = AuditPage(
         filters=filters,
         faults=faults,

@@ -71,8 +71,8 @@ async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> Backgr
 
 
 async def _find_running(work: Work, draft_id: UUID) -> BackgroundJob | None:
-    """Find the preview of this draft that waits or runs. Raises PreviewRunning: one of another
-    draft does."""
+    """Return the waiting or running preview of this draft, or None. Raises PreviewRunning if a
+    preview of another draft is waiting or running."""
     live = await find_live_preview(work.tx, work.merchant_id)
     if live is None:
         return None
@@ -111,9 +111,9 @@ async def run_previews(resources: Resources) -> int:
     kind = RunnableKind(
         [JobKind.PREVIEW],
         _run,
-        given_up=_GIVEN_UP_FAILURE,
-        right_lost=_RIGHT_LOST_FAILURE,
-        refused=_CHANGED_FAILURE,
+        gave_up_failure=_GIVEN_UP_FAILURE,
+        right_lost_failure=_RIGHT_LOST_FAILURE,
+        refused_failure=_CHANGED_FAILURE,
         heartbeat_seconds=_HEARTBEAT_SECONDS,
     )
     return await run_due_job(resources, kind)
