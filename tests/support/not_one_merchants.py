@@ -28,6 +28,7 @@ from dunwell.cases.payments.refunds import store as refunds_store
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import store as rollout_store
 from dunwell.cases.statements import store as statements_store
+from dunwell.cases.statements.entries import store as entries_store
 from dunwell.cases.statements.listing import store as listing_store
 from dunwell.cases.statements.matches import store as matches_store
 from dunwell.contact.escalation import store as escalation_store
@@ -442,8 +443,9 @@ QUIET = _name({
     ),
     "no row has such a key or state: tests.usecases.test_import_statements tries it at two": (
         audit_rows._INSERT_MANY,
-        statements_store._ADOPT_ENTRIES, statements_store._DELETE_TRANSACTIONS,
-        statements_store._FIND_ENTRIES, statements_store._RELEASE_STATEMENT,
+        entries_store._DELETE_TRANSACTIONS, entries_store._DELETE_ENTRIES,
+        entries_store._FIND_NOTIFIED, entries_store._FIND_STORED,
+        entries_store._LIST_TRANSACTIONS, statements_store._RELEASE_STATEMENT,
         statements_store._RELEASE_TRANSACTIONS, matches_store._FIND_OF_CUSTOMERS,
         matches_store._FIND_ORIGINALS, matches_store._INSERT_PAYOUTS,
         matches_store._LIST_NEW, matches_store._SAVE_STATES,

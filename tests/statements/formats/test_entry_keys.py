@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.statements.formats.entry_keys import compute_entry_keys
+from dunwell.cases.statements.formats.entry_keys import EntryKey, compute_entry_keys
 from dunwell.cases.statements.formats.statement import (
     BankEntry,
     BankStatement,
@@ -26,7 +26,7 @@ def build(*entries: BankEntry, statement_id: str = "S-1", iban: str = IBAN) -> B
     return BankStatement(StatementKind.STATEMENT, statement_id, iban, None, "EUR", entries)
 
 
-def compute(*entries: BankEntry, **options: str) -> tuple[str | None, ...]:
+def compute(*entries: BankEntry, **options: str) -> tuple[EntryKey | None, ...]:
     return compute_entry_keys(build(*entries, **options))
 
 
@@ -35,9 +35,9 @@ def test_a_key_does_not_depend_on_the_statement() -> None:
         assert compute(entry) == compute(entry, statement_id="S-2")
 
 
-def test_with_a_reference_neither_texts_nor_dates_matter() -> None:
-    other = replace(NAMED, details=(), value_on=DAY, booked_on=DAY + timedelta(1))
-    assert compute(NAMED) == compute(other)
+def test_with_a_reference_the_day_of_booking_matters_and_neither_texts_nor_the_value_date() -> None:
+    assert compute(NAMED) == compute(replace(NAMED, details=(), value_on=DAY))
+    assert compute(NAMED) != compute(replace(NAMED, booked_on=DAY + timedelta(1)))
 
 
 def test_without_a_reference_every_text_matters_and_spaces_do_not() -> None:
@@ -107,14 +107,8 @@ ENTRIES = st.lists(
 def test_files_that_overlap_neither_duplicate_nor_lose_an_entry(
     entries: list[BankEntry], data: st.DataObject
 ) -> None:
-    """Each file has the whole days of a period, and every day is in a file. A bank uses a
-    reference for one day only."""
-    entries = [
-        replace(
-            each, bank_reference=each.bank_reference and f"{each.bank_reference}{each.booked_on}"
-        )
-        for each in entries
-    ]
+    """Each file has the whole days of a period, and every day is in a file. The bank uses
+    references again."""
     periods = data.draw(st.permutations([(0, 1), (1, 2), (2, 3), (0, 3), (3, 3)]))
     imported = set()
     for first, last in periods:

@@ -21,15 +21,15 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.statements.entries.record_entries import ArrivingEntry, record_entries
+from dunwell.cases.statements.entries.store import delete_pending_entries
 from dunwell.cases.statements.formats.bank_file import MAX_FILE_BYTES, BankFile, parse_bank_file
-from dunwell.cases.statements.formats.entry_keys import compute_entry_keys
+from dunwell.cases.statements.formats.entry_keys import EntryKey, compute_entry_keys
 from dunwell.cases.statements.formats.invariants import find_broken_invariants
-from dunwell.cases.statements.formats.merge_details import complete_entry, merge_details
+from dunwell.cases.statements.formats.merge_details import merge_details
 from dunwell.cases.statements.formats.payment_status import PaymentStatusReport
 from dunwell.cases.statements.formats.statement import (
-    BankEntry,
     BankStatement,
-    EntryDetail,
     EntryStatus,
     StatementKind,
 )
@@ -46,19 +46,12 @@ from dunwell.cases.statements.store import (
     ImportProgress,
     StatementAccount,
     StatementHead,
-    StoredBooking,
-    adopt_entries,
     cancel_file,
-    delete_pending_entries,
-    delete_transactions,
     end_file,
-    find_bookings,
     find_content,
     find_file,
-    insert_entries,
     insert_file,
     insert_statement,
-    insert_transactions,
     lease_file,
     list_accounts,
     list_files,
@@ -66,11 +59,6 @@ from dunwell.cases.statements.store import (
     release_statement_rows,
     save_progress,
     save_reported_until,
-)
-from dunwell.cases.statements.stored_entries import (
-    DigestIban,
-    build_entry_row,
-    build_transaction_rows,
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
@@ -198,7 +186,6 @@ async def import_next_file(resources: Resources) -> int:
 
 
 # An entry with its number in the statement and its key.
-_NumberedEntry = tuple[int, str | None, BankEntry]
 
 
 class _ImportStopped(Exception):  # noqa: N818 - it is no error
@@ -308,11 +295,11 @@ class _FileImport:
             self.file_id,
             each.held_reason,
         )
-        numbered = [
-            (number, key, entry)
+        arriving = [
+            ArrivingEntry(number, key, entry)
             for number, (key, entry) in enumerate(zip(keys, statement.entries, strict=True), 1)
         ]
-        groups: Sequence[Sequence[_NumberedEntry]] = [*split_into_groups(numbered)] or [[]]
+        groups: Sequence[Sequence[ArrivingEntry]] = [*split_into_groups(arriving)] or [[]]
         for group in groups:
             async with self.resources.database.transaction() as tx:
                 work = await self._open_work(tx)
@@ -321,15 +308,20 @@ class _FileImport:
                 )
                 if group is groups[0] and each.is_newest:
                     await delete_pending_entries(tx, self.merchant_id, each.account.account)
-                store = _StatementStore(work, head, self._digest_iban, is_held=is_held)
-                new = await store.save(
-                    statement, [one for one in group if one[1] is not None or each.is_newest]
+                recorded = await record_entries(
+                    work,
+                    head,
+                    statement,
+                    [one for one in group if one.key is not None or each.is_newest],
+                    digest_iban=self._digest_iban,
+                    is_held=is_held,
                 )
                 self.read_count += len(group)
-                self.pending_count += sum(key is None for _, key, _ in group)
-                await self._save_progress(tx, new)
+                self.pending_count += sum(one.key is None for one in group)
+                await self._save_progress(tx, recorded.new_count)
                 if group is groups[-1]:
                     await _finish_statement(work, head, statement)
+            self.problems += [f"{statement.statement_id}: {one}" for one in recorded.problems]
 
     async def _match(self, account: str) -> None:
         """Match all new transactions of an account, also those that another file brought."""
@@ -379,12 +371,12 @@ def digest_payer(keys: KeyRing, merchant_id: int, iban: str) -> bytes:
     return keys.digest(_PAYER_PURPOSE, f"{merchant_id}:{iban}".encode())
 
 
-def hash_statement(statement: BankStatement, keys: Sequence[str | None]) -> bytes:
+def hash_statement(statement: BankStatement, keys: Sequence[EntryKey | None]) -> bytes:
     """Return what identifies a statement: its account, balances, days and entries."""
     parts = [
         statement.account, statement.kind, statement.statement_id, statement.period_from,
         statement.period_to, statement.created_on, statement.opening_cents,
-        statement.closing_cents, *keys,
+        statement.closing_cents, *(each and each.text for each in keys),
     ]  # fmt: skip
     return hashlib.sha256("\n".join(map(str, parts)).encode()).digest()
 
@@ -398,82 +390,6 @@ def _complete_statements(files: Sequence[BankFile]) -> Iterator[BankStatement]:
             yield statement
         else:
             yield merge_details(statement, notifications).statement
-
-
-@dataclass(frozen=True, slots=True)
-class _StatementStore:
-    """Stores the entries of one statement."""
-
-    work: Work
-    head: StatementHead
-    digest_iban: DigestIban
-    is_held: bool
-
-    async def save(self, statement: BankStatement, group: Sequence[_NumberedEntry]) -> int:
-        """Store a group of entries. Return how many booked ones were not known."""
-        tx, merchant_id = self.work.tx, self.work.merchant_id
-        entries = group
-        if statement.kind is StatementKind.DETAILS:
-            entries = await self._complete_known(group)
-        else:
-            keys = [key for _, key, _ in group if key is not None]
-            await adopt_entries(tx, merchant_id, self.head, keys, is_held=self.is_held)
-        rows = {}
-        for number, key, entry in entries:
-            entry_id = self.work.ids.new(self.work.real_now)
-            rows[entry_id] = (build_entry_row(entry_id, key, number, entry), entry)
-        new = await insert_entries(tx, merchant_id, self.head, [row for row, _ in rows.values()])
-        transactions = [
-            each
-            for entry_id, (_, entry) in rows.items()
-            if entry_id in new
-            for each in build_transaction_rows(entry_id, entry, self.digest_iban)
-        ]
-        # A notification alone is not booked: the statement that follows is.
-        waits = self.is_held or statement.kind is StatementKind.DETAILS
-        state = "HELD" if waits else "NEW"
-        await insert_transactions(tx, merchant_id, self.head.account, state, rows=transactions)
-        return sum(rows[each][0].entry_key is not None for each in new)
-
-    async def _complete_known(self, group: Sequence[_NumberedEntry]) -> list[_NumberedEntry]:
-        """Complete the stored entries to which the notification belongs. Return the others."""
-        tx, merchant_id = self.work.tx, self.work.merchant_id
-        references = {each.bank_reference for _, _, each in group if each.bank_reference}
-        found = await find_bookings(tx, merchant_id, self.head.account, sorted(references))
-        by_place = {(each.bank_reference, each.amount_cents >= 0): each for each in found}
-        parts: dict[tuple[str, bool], list[BankEntry]] = {}
-        others = []
-        for number, key, entry in group:
-            place = (entry.bank_reference or "", entry.amount_cents >= 0)
-            if place not in by_place:
-                others.append((number, key, entry))
-            elif entry.status is EntryStatus.BOOK:
-                parts.setdefault(place, []).append(entry)
-        for place, entries in parts.items():
-            await self._replace_transactions(by_place[place], entries)
-        return others
-
-    async def _replace_transactions(
-        self, stored: StoredBooking, entries: Sequence[BankEntry]
-    ) -> None:
-        """Replace what is known about an entry's transactions, while nothing is decided."""
-        known = BankEntry(
-            amount_cents=stored.amount_cents,
-            currency=stored.currency,
-            status=EntryStatus.BOOK,
-            booked_on=stored.booked_on,
-            bank_reference=stored.bank_reference,
-            charges_cents=stored.charges_cents,
-            details=(EntryDetail(amount_cents=None),) * stored.transaction_count,
-        )
-        completed = complete_entry(known, [entries])
-        if completed is None or completed is known or completed.details == known.details:
-            return
-        tx, merchant_id = self.work.tx, self.work.merchant_id
-        state = await delete_transactions(tx, merchant_id, stored.entry_id)
-        if state is not None:
-            rows = [*build_transaction_rows(stored.entry_id, completed, self.digest_iban)]
-            await insert_transactions(tx, merchant_id, self.head.account, state, rows=rows)
 
 
 async def _finish_statement(work: Work, head: StatementHead, statement: BankStatement) -> None:

@@ -1,4 +1,4 @@
-"""The SQL of bank accounts, imported files, statements and their entries."""
+"""The SQL of bank accounts, imported files and statements."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -11,7 +11,6 @@ import msgspec
 from dunwell.cases.statements.formats.csv_mapping import CsvMapping
 from dunwell.cases.statements.formats.statement import BankStatement
 from dunwell.cases.statements.imported_file import FileState, ImportedFile
-from dunwell.cases.statements.stored_entries import EntryRow, TransactionRow
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import Lease, LeasedTable
 from dunwell.platform.database.sql import compose
@@ -162,7 +161,7 @@ RETURNING held_reason
 # Uses bank_entries_statement, then bank_transactions_held.
 _RELEASE_TRANSACTIONS = """
 UPDATE bank_transactions t
-SET state = 'NEW'
+SET state = CASE WHEN t.resembles_on IS NULL THEN 'NEW' ELSE 'OPEN' END
 FROM bank_entries e
 WHERE e.merchant_id = $1 AND e.account = $2 AND e.statement_hash = $3
   AND t.merchant_id = $1 AND t.entry_id = e.entry_id AND t.state = 'HELD'
@@ -175,85 +174,6 @@ FROM bank_statements
 WHERE merchant_id = $1 AND account = $2
 ORDER BY imported_at DESC
 LIMIT $3
-"""
-# Uses bank_entries_pending.
-_DELETE_PENDING = """
-DELETE FROM bank_entries
-WHERE merchant_id = $1 AND account = $2 AND entry_key IS NULL
-"""
-_ENTRY_COLUMNS = tuple(each.name for each in fields(EntryRow))
-_TRANSACTION_COLUMNS = tuple(each.name for each in fields(TransactionRow))
-# Entries are inserted in the order of their keys, so that two imports do not deadlock. An entry
-# that is known is left out. Uses bank_entries_key.
-_INSERT_ENTRIES = compose(
-    """
-INSERT INTO bank_entries (merchant_id, account, statement_hash, file_id, {columns})
-SELECT $1, $2, $3, $18, {columns}
-FROM unnest($4::uuid[], $5::text[], $6::text[], $7::integer[], $8::bigint[], $9::text[],
-            $10::date[], $11::date[], $12::text[], $13::bigint[], $14::boolean[], $15::text[],
-            $16::text[], $17::text[])
-    AS e ({columns})
-ORDER BY entry_key
-ON CONFLICT (merchant_id, account, entry_key) WHERE entry_key IS NOT NULL DO NOTHING
-RETURNING entry_id
-""",
-    columns=", ".join(_ENTRY_COLUMNS),
-)
-# What a notification gave first becomes part of the statement that has the same entry. Uses
-# bank_entries_key.
-_ADOPT_ENTRIES = """
-WITH adopted AS (
-    UPDATE bank_entries e
-    SET statement_hash = $3
-    FROM bank_statements s
-    WHERE e.merchant_id = $1 AND e.account = $2 AND e.entry_key = ANY($4::text[])
-      AND s.merchant_id = $1 AND s.account = $2 AND s.statement_hash = e.statement_hash
-      AND s.kind = 'DETAILS'
-    RETURNING e.entry_id
-)
-UPDATE bank_transactions t
-SET state = 'NEW'
-FROM adopted
-WHERE t.merchant_id = $1 AND t.entry_id = adopted.entry_id AND t.state = 'HELD' AND NOT $5
-"""
-_INSERT_TRANSACTIONS = compose(
-    """
-INSERT INTO bank_transactions (merchant_id, account, state, {columns})
-SELECT $1, $2, $3, {columns}
-FROM unnest($4::uuid[], $5::integer[], $6::bigint[], $7::text[], $8::date[], $9::text[],
-            $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::bytea[],
-            $16::text[])
-    AS t ({columns})
-""",
-    columns=", ".join(_TRANSACTION_COLUMNS),
-)
-# The booked entries that a notification may complete, with the transactions they have. Uses
-# bank_entries_reference.
-_FIND_ENTRIES = """
-SELECT e.entry_id, e.bank_reference, e.amount_cents, e.currency, e.booked_on, e.charges_cents,
-       (SELECT count(*) FROM bank_transactions t
-        WHERE t.merchant_id = $1 AND t.entry_id = e.entry_id) AS transaction_count
-FROM bank_entries e
-JOIN bank_statements s
-    ON s.merchant_id = $1 AND s.account = $2 AND s.statement_hash = e.statement_hash
-WHERE e.merchant_id = $1 AND e.account = $2 AND e.bank_reference = ANY($3::text[])
-  AND e.status = 'BOOK' AND s.kind <> 'DETAILS'
-"""
-# Only while nothing was matched or decided.
-_DELETE_TRANSACTIONS = """
-WITH free AS (
-    SELECT t.entry_id
-    FROM bank_transactions t
-    WHERE t.merchant_id = $1 AND t.entry_id = $2
-    GROUP BY t.entry_id
-    HAVING bool_and(t.state IN ('NEW', 'OPEN', 'HELD') AND NOT t.is_decided AND t.matched_cents = 0
-        AND NOT EXISTS (
-            SELECT FROM bank_matches m WHERE m.merchant_id = $1 AND m.entry_id = $2))
-)
-DELETE FROM bank_transactions t
-USING free
-WHERE t.merchant_id = $1 AND t.entry_id = free.entry_id
-RETURNING t.state
 """
 
 
@@ -417,68 +337,6 @@ async def insert_statement(
         statement.currency, len(statement.entries), list(statement.problems), head.held_reason, now,
     )  # fmt: skip
     return bool(await tx.fetchval(_IS_HELD, merchant_id, head.account, head.statement_hash))
-
-
-async def delete_pending_entries(tx: Connection, merchant_id: int, account: str) -> None:
-    """Delete the entries of earlier statements that were not booked."""
-    await tx.execute(_DELETE_PENDING, merchant_id, account)
-
-
-async def insert_entries(
-    tx: Connection, merchant_id: int, head: StatementHead, entries: Sequence[EntryRow]
-) -> frozenset[UUID]:
-    """Insert the entries that are not known, and return their ids."""
-    columns = [[getattr(each, name) for each in entries] for name in _ENTRY_COLUMNS]
-    rows = await tx.fetch(
-        _INSERT_ENTRIES, merchant_id, head.account, head.statement_hash, *columns, head.file_id
-    )
-    return frozenset(row["entry_id"] for row in rows)
-
-
-async def adopt_entries(
-    tx: Connection, merchant_id: int, head: StatementHead, entry_keys: Sequence[str],
-    *, is_held: bool,
-) -> None:  # fmt: skip
-    """Let the statement have the entries that a notification gave before."""
-    await tx.execute(
-        _ADOPT_ENTRIES, merchant_id, head.account, head.statement_hash, list(entry_keys), is_held
-    )
-
-
-async def insert_transactions(
-    tx: Connection, merchant_id: int, account: str, state: str, rows: Sequence[TransactionRow]
-) -> None:
-    if rows:
-        columns = [[getattr(each, name) for each in rows] for name in _TRANSACTION_COLUMNS]
-        await tx.execute(_INSERT_TRANSACTIONS, merchant_id, account, state, *columns)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredBooking:
-    """A booked entry that a notification may complete."""
-
-    entry_id: UUID
-    bank_reference: str
-    amount_cents: int
-    currency: str
-    booked_on: date
-    charges_cents: int
-    transaction_count: int
-
-
-async def find_bookings(
-    tx: Connection, merchant_id: int, account: str, references: Sequence[str]
-) -> list[StoredBooking]:
-    """Return the booked entries that have one of the bank's references."""
-    rows = await tx.fetch(_FIND_ENTRIES, merchant_id, account, list(references))
-    return [StoredBooking(**row) for row in rows]
-
-
-async def delete_transactions(tx: Connection, merchant_id: int, entry_id: UUID) -> str | None:
-    """Delete an entry's transactions, so that better ones replace them. Return their state, None if
-    one of them was matched or decided, and nothing was deleted."""
-    rows = await tx.fetch(_DELETE_TRANSACTIONS, merchant_id, entry_id)
-    return "HELD" if any(row["state"] == "HELD" for row in rows) else ("NEW" if rows else None)
 
 
 async def release_statement_rows(

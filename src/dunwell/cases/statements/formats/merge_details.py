@@ -4,10 +4,13 @@ of the bank and the same amount. Pure.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+from typing import Protocol, TypeVar
 
 from dunwell.cases.statements.formats.amounts import render_plain_amount
+from dunwell.cases.statements.formats.repeated_entries import is_near
 from dunwell.cases.statements.formats.statement import (
     BankEntry,
     BankStatement,
@@ -33,27 +36,55 @@ def merge_details(
     Where a notification has another amount than the entry, its transactions are not used, and the
     statement gets a problem that says so.
     """
-    groups: dict[tuple[str, bool], list[Sequence[BankEntry]]] = defaultdict(list)
+    groups: dict[tuple[str, bool], list[list[BankEntry]]] = defaultdict(list)
     unused: list[BankEntry] = []
     for notification in notifications:
         if notification.account != statement.account:
             continue
         unused += [each for each in _list_booked(notification) if each.bank_reference is None]
-        for key, entries in _group_entries(notification).items():
-            groups[key].append(entries)
+        for name, entries in _group_entries(notification).items():
+            groups[name].append(entries)
+    own_days = {(name_group(each), each.booked_on) for each in _list_booked(statement)}
     merged: list[BankEntry] = []
     problems = list(statement.problems)
     for entry in statement.entries:
         is_booked = entry.status is EntryStatus.BOOK
-        found = groups.pop(_name_group(entry), []) if is_booked else []
+        listed = groups[name_group(entry)] if is_booked else []
+        found = _take_entries(entry, listed, own_days)
         completed = complete_entry(entry, found)
         if completed is None:
-            problems.append(_explain_difference(entry, found))
+            problems.append(explain_difference(entry, found))
             unused += [each for group in found for each in group]
         merged.append(completed or entry)
     unused += [each for found in groups.values() for group in found for each in group]
     completed_statement = replace(statement, entries=tuple(merged), problems=tuple(problems))
     return MergedStatement(completed_statement, tuple(unused))
+
+
+def _take_entries(
+    entry: BankEntry,
+    listed: Sequence[list[BankEntry]],
+    own_days: Collection[tuple[tuple[str, bool], date | None]],
+) -> list[list[BankEntry]]:
+    """Remove the notified entries that belong to an entry from the lists, and return them. A bank
+    that uses a reference again gives it to entries of several days."""
+    has_same_day = any(each.booked_on == entry.booked_on for group in listed for each in group)
+    taken = []
+    for group in listed:
+        chosen = [
+            each
+            for each in group
+            if each.booked_on == entry.booked_on
+            or (
+                not has_same_day
+                and is_near(each.booked_on, entry.booked_on)
+                and (name_group(each), each.booked_on) not in own_days
+            )
+        ]
+        if chosen:
+            taken.append(chosen)
+            group[:] = [each for each in group if each not in chosen]
+    return taken
 
 
 def complete_entry(entry: BankEntry, found: Sequence[Sequence[BankEntry]]) -> BankEntry | None:
@@ -64,17 +95,35 @@ def complete_entry(entry: BankEntry, found: Sequence[Sequence[BankEntry]]) -> Ba
     """
     if not found:
         return entry
+    group = choose_group(entry, found)
+    if group is None:
+        return None
+    details = tuple(detail for each in group for detail in _list_details(each))
+    if count_known(details) <= count_known(entry.details):
+        return entry
+    charges = sum(each.charges_cents for each in group)
+    return replace(entry, details=details, charges_cents=charges)
+
+
+class NotifiedAmount(Protocol):
+    @property
+    def amount_cents(self) -> int: ...
+    @property
+    def currency(self) -> str: ...
+
+
+_Notified = TypeVar("_Notified", bound=NotifiedAmount)
+
+
+def choose_group(
+    entry: BankEntry, found: Sequence[Sequence[_Notified]]
+) -> Sequence[_Notified] | None:
+    """Return the entries of one notification, or of all, that make the amount of the entry."""
     together = [each for group in found for each in group]
     for group in (*found, together):
-        if sum(each.amount_cents for each in group) != entry.amount_cents:
-            continue
-        if {each.currency for each in group} != {entry.currency}:
-            continue
-        details = tuple(detail for each in group for detail in _list_details(each))
-        if _count_known(details) <= _count_known(entry.details):
-            return entry
-        charges = sum(each.charges_cents for each in group)
-        return replace(entry, details=details, charges_cents=charges)
+        total = sum(each.amount_cents for each in group)
+        if total == entry.amount_cents and {each.currency for each in group} == {entry.currency}:
+            return group
     return None
 
 
@@ -82,11 +131,11 @@ def _group_entries(notification: BankStatement) -> dict[tuple[str, bool], list[B
     groups: dict[tuple[str, bool], list[BankEntry]] = defaultdict(list)
     for entry in _list_booked(notification):
         if entry.bank_reference is not None:
-            groups[_name_group(entry)].append(entry)
+            groups[name_group(entry)].append(entry)
     return groups
 
 
-def _name_group(entry: BankEntry) -> tuple[str, bool]:
+def name_group(entry: BankEntry) -> tuple[str, bool]:
     """A booking and its reversal can have the same reference, so the direction belongs to it."""
     return entry.bank_reference or "", entry.amount_cents >= 0
 
@@ -106,11 +155,13 @@ def _list_details(entry: BankEntry) -> Sequence[EntryDetail]:
     return entry.details or (own,)
 
 
-def _count_known(details: Sequence[EntryDetail]) -> int:
+def count_known(details: Sequence[EntryDetail]) -> int:
+    """Return how many of the transactions have an amount."""
     return sum(detail.amount_cents is not None for detail in details)
 
 
-def _explain_difference(entry: BankEntry, found: Sequence[Sequence[BankEntry]]) -> str:
+def explain_difference(entry: BankEntry, found: Sequence[Sequence[NotifiedAmount]]) -> str:
+    """Say that notified entries do not make the amount of the entry."""
     total = sum(each.amount_cents for group in found for each in group)
     return (
         f"The notification of entry {shorten(entry.bank_reference or '')} is about "

@@ -37,6 +37,8 @@ class BankTransaction:
     counterparty_iban_shown: str | None
     counterparty_digest: bytes | None
     return_reason: str | None
+    # The day of another entry with the same reference and amount, which may be the same payment.
+    resembles_on: date | None
 
     @property
     def key(self) -> tuple[UUID, int]:

@@ -55,6 +55,8 @@ class TransactionRow:
     counterparty_iban_shown: str | None
     counterparty_digest: bytes | None
     return_reason: str | None
+    # The day of another entry that may be the same one. None: there is none.
+    resembles_on: date | None = None
 
 
 def build_entry_row(

@@ -1,0 +1,1 @@
+"""Storing the entries of statements."""
