@@ -31,6 +31,7 @@ from dunwell.cases.rollout.preview import (
 from dunwell.cases.rollout.scenarios import switch_to_workflows
 from dunwell.cases.rollout.texts import edit_text
 from dunwell.cases.rollout.trials import send_trial, simulate, sms_costs, trial_messages
+from dunwell.cases.statements.entries import record_entries
 from dunwell.cases.statements.matches import assign_transactions, match_debits, match_transactions
 from dunwell.contact.escalation import end_claim, engine
 from dunwell.contact.escalation.contacts.outcomes import record_outcomes
@@ -149,6 +150,7 @@ _NO_ROW = {
         live_requests.find_matching_transfer,
         live_requests.refresh_live_requests,
         edit_draft.save_changed_draft, match_transactions.record_matches,
+        record_entries.record_entries,
     ),
     "What a debtor types is no deed until it is sent, which writes the row.": (
         submit_dispute.save_form_draft,

@@ -35,6 +35,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/statement_age.py _ONE_DAY": (
         "tests/engine/test_statement_age.py::test_only_banking_days_count",
     ),
+    "cases/statements/formats/repeated_entries.py MAX_MOVED": (
+        (
+            "tests/statements/formats/test_repeated_entries.py::test_an_entry_of_another_day_is"
+            "_new_and_within_seven_days_for_a_person"
+        ),
+    ),
     "cases/statements/matches/match_transactions.py _PAYOUT_EARLY": _PAYOUT_DAYS,
     "cases/statements/matches/match_transactions.py _PAYOUT_LATE": _PAYOUT_DAYS,
     "accounts/users/sessions/store.py FORMS_KEPT_FOR": (_KEPT_FORMS,),

@@ -443,9 +443,9 @@ QUIET = _name({
     ),
     "no row has such a key or state: tests.usecases.test_import_statements tries it at two": (
         audit_rows._INSERT_MANY,
-        entries_store._DELETE_TRANSACTIONS, entries_store._DELETE_ENTRIES,
+        entries_store._DELETE_TRANSACTIONS,
         entries_store._FIND_NOTIFIED, entries_store._FIND_STORED,
-        entries_store._LIST_TRANSACTIONS, statements_store._RELEASE_STATEMENT,
+        statements_store._RELEASE_STATEMENT,
         statements_store._RELEASE_TRANSACTIONS, matches_store._FIND_OF_CUSTOMERS,
         matches_store._FIND_ORIGINALS, matches_store._INSERT_PAYOUTS,
         matches_store._LIST_NEW, matches_store._SAVE_STATES,

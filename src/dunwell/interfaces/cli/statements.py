@@ -199,6 +199,8 @@ def show_open(data_dir: str | None, merchant: str, account: str) -> None:
             f"{transaction.entry_id} {transaction.number}  {transaction.booked_on}  {amount}"
         )
         click.echo(f"    {transaction.counterparty_name or '?'}: {text}")
+        if transaction.resembles_on is not None:
+            click.echo(f"    may be the same as the entry of {transaction.resembles_on}")
         for suggestion in each.suggestions:
             claims = ", ".join(str(part.claim_id) for part in suggestion.parts)
             click.echo(f"    claim {claims}: {suggestion.explanation}")

@@ -8,6 +8,7 @@ from datetime import date
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.statements.entries.store import (
     NotifiedEntry,
     delete_entries,
@@ -84,6 +85,7 @@ async def record_entries(
 ) -> RecordedEntries:
     """Store a group of a statement's entries. Equal entries of one statement may be in several
     groups."""
+    work.require(Right.RECORD_MONEY)
     await lock_account(work.tx, work.merchant_id, head.account)
     is_notification = statement.kind is StatementKind.DETAILS
     recorder = _Recorder(work, head, digest_iban)
