@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from dunwell.cases.payments.provider import MoneyMovement, MovementKind
-from dunwell.cases.payments.refunds.refund_payment import send_refunds
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
-from tests.support.payments import PAYING, PaymentHarness, ScriptedPaymentProvider
+from tests.support.payments import PAYING, PaymentHarness, ScriptedPaymentProvider, send_refunds
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from dunwell.cases.payments.requests.request_states import (
     decide_next_return_check,
     decide_request,
 )
+from tests.support.durations import JUST
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 SOON = START + timedelta(minutes=5)
@@ -97,8 +98,36 @@ def test_a_checkout_that_its_provider_leaves_open_is_checked_for_thirty_days() -
 def test_a_completed_request_is_checked_weekly_and_then_monthly(
     age: timedelta, delay: timedelta
 ) -> None:
-    assert decide_next_return_check(START, START + age) == START + age + delay
+    assert decide_next_return_check(START, None, START + age) == START + age + delay
 
 
 def test_a_completed_request_is_not_checked_after_thirteen_months() -> None:
-    assert decide_next_return_check(START, START + timedelta(days=400)) is None
+    assert decide_next_return_check(START, None, START + timedelta(days=400)) is None
+
+
+@pytest.mark.parametrize(
+    ("age", "delay"),
+    [
+        (timedelta(0), timedelta(minutes=1)),
+        (timedelta(minutes=10) - JUST, timedelta(minutes=1)),
+        (timedelta(minutes=10), timedelta(minutes=15)),
+        (timedelta(hours=2) - JUST, timedelta(minutes=15)),
+        (timedelta(hours=2), timedelta(hours=2)),
+        (timedelta(days=1) - JUST, timedelta(hours=2)),
+        (timedelta(days=1), timedelta(days=1)),
+        (timedelta(days=30) - JUST, timedelta(days=1)),
+    ],
+)
+@pytest.mark.parametrize("payment_age", [timedelta(0), timedelta(days=500)])
+def test_a_refund_is_looked_for_after_minutes_then_hours_then_days(
+    age: timedelta, delay: timedelta, payment_age: timedelta
+) -> None:
+    """Also for a payment that is not checked for chargebacks any more."""
+    now = START + age
+    assert decide_next_return_check(START - payment_age, START, now) == now + delay
+
+
+def test_a_payment_is_checked_as_usual_thirty_days_after_its_refund() -> None:
+    now = START + timedelta(days=30)
+    assert decide_next_return_check(START, START, now) == now + timedelta(days=7)
+    assert decide_next_return_check(START - timedelta(days=400), START, now) is None

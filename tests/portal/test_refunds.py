@@ -7,12 +7,11 @@ from uuid import UUID
 import pytest
 
 from dunwell.cases.payments.provider import MoneyMovement, MovementKind
-from dunwell.cases.payments.refunds.refund_payment import send_refunds
 from dunwell.cases.payments.refunds.store import RefundEffect
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
-from tests.support.payments import PaymentHarness, a_payment_harness
+from tests.support.payments import PaymentHarness, a_payment_harness, send_refunds
 from tests.support.portal import Clerk, read_fields, sign_in
 
 _PAYMENTS = "SELECT payment_id FROM payments WHERE merchant_id = $1 ORDER BY recorded_at"

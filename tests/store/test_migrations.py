@@ -6,7 +6,9 @@ import re
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -56,6 +58,8 @@ _WATCH_TABLE = """
 CREATE TRIGGER no_changing BEFORE UPDATE OR DELETE ON {table}
 FOR EACH STATEMENT EXECUTE FUNCTION refuse_changing()
 """
+# Migrations that read a large table once without blocking others, and change a few of its rows.
+_CHANGE_FEW_ROWS = {"0012": "payments"}
 # Building an index, or validating a constraint when it is added, reads the whole table and blocks
 # writes. An existing constraint can be validated without blocking.
 _MADE = """
@@ -303,9 +307,53 @@ async def test_no_migration_reads_or_writes_a_whole_large_table_while_others_wai
             async with connected(url) as connection:
                 large = _LargeTables(connection)
                 await large.record()
+                changed = _CHANGE_FEW_ROWS.get(migration.revision)
+                if changed is not None:
+                    assert not migration.is_in_transaction
+                    await connection.execute(f"DROP TRIGGER no_changing ON {changed}")
                 await migrations.run(url, migration.revision)
+                if changed is not None:
+                    await connection.execute(_WATCH_TABLE.format(table=changed))
                 if migration.is_in_transaction:
                     assert await large.find_additions() == set(), migration.revision
+
+
+async def test_a_payment_that_was_reversed_before_returns_were_counted_is_returned_completely(
+    postgres: EmbeddedPostgres, migrations: Migrations
+) -> None:
+    reversed_on = datetime(2026, 3, 2, 8, tzinfo=UTC)
+    async with a_database(postgres) as url:
+        await migrations.run(url, _BASELINE)
+        async with connected(url) as connection:
+            # Only these rows matter, not those that they refer to.
+            name = await connection.fetchval("SELECT current_database()")
+            await connection.execute(
+                f"ALTER DATABASE {name} SET session_replication_role = replica"
+            )
+        async with connected(url) as connection:
+            await connection.executemany(
+                """
+                INSERT INTO payments (merchant_id, payment_id, claim_id, amount_cents, currency,
+                                      transaction_id, paid_at, recorded_at, reversed_at)
+                VALUES (1, $1, 7, 500, 'EUR', gen_random_uuid()::text, now(), now(), $2)
+                """,
+                [(UUID(int=1), None), (UUID(int=2), reversed_on)],
+            )
+        for _ in range(2):  # A migration without a transaction may be repeated.
+            await migrations.run(url)
+            async with connected(url) as connection:
+                payments = await connection.fetch(
+                    "SELECT returned_cents FROM payments ORDER BY payment_id"
+                )
+                [movement] = await connection.fetch(
+                    """
+                    SELECT payment_id, kind, provider, booked_cents, recorded_at
+                    FROM payment_movements
+                    """
+                )
+                await connection.execute("DELETE FROM schema_migrations WHERE revision = '0012'")
+        assert [row["returned_cents"] for row in payments] == [0, 500]
+        assert tuple(movement) == (UUID(int=2), "REVERSED", "", 500, reversed_on)
 
 
 async def _watch(url: str) -> None:

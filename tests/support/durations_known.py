@@ -6,6 +6,8 @@ _AGES = "tests/usecases/test_age_limits.py::test_only_rows_beyond_their_age_limi
 _KEYS = "tests/people/test_oidc_keys.py"
 _ASKED_ONCE = "test_metadata_is_loaded_once_an_hour_and_keys_every_ten_minutes"
 _DISPATCH_ATTACHMENTS = "tests/engine/test_dispatch_attachments.py"
+_ROUNDS = "tests/usecases/test_account_rounds.py"
+_REQUESTS = "tests/domain/test_payment_requests.py"
 _DEBITS = "tests/usecases/test_debit_waits.py"
 _REPORTS = "tests/engine/test_reports.py"
 _SESSIONS = "tests/people/test_sessions.py"
@@ -384,21 +386,27 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_after_ten_notifications_in_a_minute_the_periodic_check_asks_the_provider"
         ),
     ),
-    "cases/payments/refunds/refund_payment.py _REPEAT_AFTER": (
-        (
-            "tests/usecases/test_refund_payment.py"
-            "::test_an_order_without_an_answer_is_repeated_with_its_key"
-        ),
+    "cases/payments/refunds/send_refunds.py REPEAT_DELAYS": (
+        "tests/usecases/test_refund_payment.py::test_an_order_without_an_answer_is_repeated_with_its_key",
+    ),
+    "cases/payments/requests/check_payments.py _REPEAT_AFTER": (
+        f"{_ROUNDS}::test_a_weekly_check_without_an_answer_is_repeated_after_ten_minutes",
+    ),
+    "cases/payments/requests/account_rounds.py PAUSES": (
+        f"{_ROUNDS}::test_each_failure_in_a_row_makes_the_pause_of_an_account_longer",
+    ),
+    "cases/payments/requests/account_rounds.py ALERT_AFTER": (
+        f"{_ROUNDS}::test_an_account_without_answers_pauses_and_is_alerted_after_an_hour",
+    ),
+    "cases/payments/requests/account_rounds.py _RENEW_AFTER": (
+        f"{_ROUNDS}::test_nothing_is_called_for_a_missing_account_and_nothing_is_lost",
+    ),
+    "cases/payments/requests/request_states.py REFUND_CHECKS": (
+        f"{_REQUESTS}::test_a_refund_is_looked_for_after_minutes_then_hours_then_days",
     ),
     "cases/payments/requests/request_states.py RETURN_CHECKS": (
-        (
-            "tests/domain/test_payment_requests.py"
-            "::test_a_completed_request_is_checked_weekly_and_then_monthly"
-        ),
-        (
-            "tests/domain/test_payment_requests.py"
-            "::test_a_completed_request_is_not_checked_after_thirteen_months"
-        ),
+        f"{_REQUESTS}::test_a_completed_request_is_checked_weekly_and_then_monthly",
+        f"{_REQUESTS}::test_a_completed_request_is_not_checked_after_thirteen_months",
     ),
     "operations/recovery/archive.py BASE_INTERVAL": (
         "tests/domain/test_archive_bases.py::test_a_base_backup_is_taken_when_the_last_is_a_week_old",

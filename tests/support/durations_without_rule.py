@@ -138,8 +138,10 @@ NO_RULE: Mapping[str, str] = {
     ),
     "cases/payments/requests/announce_transfer.py _ONE_DAY": _UNIT,
     "cases/payments/requests/provider_calls.py _CALL_SECONDS": _TIMEOUT,
-    "cases/payments/requests/settle_payment.py SWEEP_SECONDS": _PAUSE,
-    "cases/payments/refunds/refund_payment.py REFUND_SECONDS": _PAUSE,
+    "cases/payments/requests/account_rounds.py _TURN_SECONDS": _PAUSE,
+    "cases/payments/requests/account_rounds.py _FINISH_SECONDS": _TIMEOUT,
+    "cases/payments/requests/check_payments.py PAYMENT_SECONDS": _PAUSE,
+    "cases/payments/refunds/send_refunds.py REFUND_SECONDS": _PAUSE,
     "adapters/oidc/provider.py _RECENT_SECONDS": (
         "what a provider is asked for; whether it complied is seen in its token"
     ),

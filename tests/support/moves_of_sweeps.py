@@ -230,13 +230,18 @@ _DELIVERIES = [
     ),
 ]  # fmt: skip
 
-_REQUEST: Rows = {"payment_requests": {"next_check_at": NOW}}
+_REQUEST: Rows = {"payment_requests": {"next_check_at": NOW, "provider": "cards"}}
 _NOT_TO_BE_CHECKED = {
     "not due": f"UPDATE payment_requests SET next_check_at = {JUST_LATER}",
     "settled": "UPDATE payment_requests SET next_check_at = NULL",
 }
 _REFUND: Rows = {
-    "payment_refunds": {"next_attempt_at": NOW, "effect": "REOPEN", "state": "CREATED"}
+    "payment_refunds": {
+        "next_attempt_at": NOW,
+        "provider": "cards",
+        "effect": "REOPEN",
+        "state": "CREATED",
+    }
 }
 _REFUND_NOT_DUE = {
     "not due": f"UPDATE payment_refunds SET next_attempt_at = {JUST_LATER}",
@@ -324,21 +329,14 @@ _MONEY = [
     *_DEBITS,
     *_STATEMENTS,
     MovingStatement(
-        requests_store._LOCK_DUE, (FIRST, NOW, 10), _REQUEST, "payment_requests",
-        "claim_id", _NOT_TO_BE_CHECKED, answers="claim_id", passes_by="payment_requests",
+        requests_store._LOCK_DUE, ("cards", NOW, 10), _REQUEST, "payment_requests",
+        "claim_id", _NOT_TO_BE_CHECKED, answers="claim_id", whose="ALL",
+        passes_by="payment_requests",
     ),
     MovingStatement(
-        requests_store._LIST_MERCHANTS, (NOW, 10), _REQUEST, "payment_requests",
-        "claim_id", _NOT_TO_BE_CHECKED, answers="merchant_id", whose="MERCHANTS",
-    ),
-    MovingStatement(
-        refunds_store._LEASE_DUE, (FIRST, NOW, timedelta(minutes=5), 10), _REFUND,
-        "payment_refunds", "claim_id", _REFUND_NOT_DUE, answers="claim_id",
+        refunds_store._LEASE_DUE, ("cards", NOW, timedelta(minutes=5), 10), _REFUND,
+        "payment_refunds", "claim_id", _REFUND_NOT_DUE, answers="claim_id", whose="ALL",
         passes_by="payment_refunds",
-    ),
-    MovingStatement(
-        refunds_store._LIST_MERCHANTS, (NOW, 10), _REFUND, "payment_refunds",
-        "claim_id", _REFUND_NOT_DUE, answers="merchant_id", whose="MERCHANTS",
     ),
     MovingStatement(
         modalities_store._LOCK_DUE_CLAIMS, (FIRST, NOW, 10), _PLAN, "payment_modalities",

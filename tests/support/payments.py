@@ -23,8 +23,11 @@ from dunwell.cases.payments.provider import (
     PaymentProviderUnavailable,
     Payout,
 )
+from dunwell.cases.payments.refunds.send_refunds import RefundOrders
+from dunwell.cases.payments.requests.account_rounds import AccountRounds
+from dunwell.cases.payments.requests.check_payments import PaymentChecks
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
-from dunwell.cases.payments.requests.settle_payment import settle_payment, sweep_requests
+from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.cases.payments.requests.start_payment import (
     PaymentIntent,
     StartedPayment,
@@ -45,6 +48,18 @@ _STATES = "SELECT state FROM payment_requests WHERE merchant_id = $1 ORDER BY re
 _EVENTS = """
 SELECT type FROM events WHERE merchant_id = $1 AND sequence IS NOT NULL ORDER BY claim_id, sequence
 """
+
+
+async def sweep_requests(resources: Resources, providers: PaymentProviders) -> int:
+    """Check all payment requests that are due, and return how many were checked."""
+    work = PaymentChecks(resources, providers)
+    return await AccountRounds(resources, providers, work, turn_seconds=60).run_once()
+
+
+async def send_refunds(resources: Resources, providers: PaymentProviders) -> int:
+    """Send all refunds that are due, and return how many were sent."""
+    work = RefundOrders(resources, providers)
+    return await AccountRounds(resources, providers, work, turn_seconds=60).run_once()
 
 
 class ProcessDied(BaseException):

@@ -19,8 +19,7 @@ from dunwell.accounts.installation.payment_providers import StripeAccount
 from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.adapters.payments.stripe.provider import StripeProvider
-from dunwell.cases.payments.refunds.refund_payment import send_refunds
-from dunwell.cases.payments.requests.settle_payment import settle_payment, sweep_requests
+from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.cases.payments.requests.start_payment import PaymentIntent, start_payment
 from dunwell.core.claims.store import load_items
 from dunwell.platform.clock import Clock, SystemClock
@@ -30,6 +29,7 @@ from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Refusal
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
+from tests.support.payments import send_refunds, sweep_requests
 
 ACCOUNT = "cards"
 _CLAIMS = "SELECT claim_id FROM claims WHERE merchant_id = $1"

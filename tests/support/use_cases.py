@@ -22,6 +22,7 @@ from dunwell.cases.intake import create_claims, starts
 from dunwell.cases.modalities import answer_modality, sweep_modalities
 from dunwell.cases.payments import record_payment, reversals
 from dunwell.cases.payments.bookings import book_payments
+from dunwell.cases.payments.refunds import refund_payment
 from dunwell.cases.payments.requests import live_requests
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import delete_workflow, publish_workflow
@@ -170,7 +171,7 @@ ASK_NOTHING = name_reasons({
         record_payment.collect_if_paid, record_payment.load_balance,
         mandates.close_mandate,
         record_payment.allocate_surplus, live_requests.check_choice,
-        reversals.return_money, reversals.restore_money,
+        reversals.return_money, reversals.restore_money, refund_payment.get_paid_movement,
         live_requests.complete_transfer,
         live_requests.find_matching_transfer,
         live_requests.refresh_live_requests,

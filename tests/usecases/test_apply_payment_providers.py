@@ -2,8 +2,10 @@
 the adapters of a running process."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 import pytest
@@ -16,10 +18,13 @@ from dunwell.accounts.merchants.configuration import PaymentMethod
 from dunwell.adapters.installed import list_providers
 from dunwell.adapters.payment_providers import open_payment_providers
 from dunwell.adapters.payments.stripe.provider import StripeProvider
+from dunwell.interfaces.cli.findings.payments import check_payment_providers
+from dunwell.platform.embedded.postgres import get_database_url
 from dunwell.platform.errors import Unavailable, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 from tests.support.merchants import CONFIGURATION, a_merchant
+from tests.support.rows import insert_row
 from tests.usecases.test_apply import FILE
 
 STRIPE: dict[str, Any] = {
@@ -29,6 +34,7 @@ MOLLIE: dict[str, Any] = {"adapter": "mollie", "apiKeyFile": "mollie.key"}
 GOCARDLESS: dict[str, Any] = {
     "adapter": "gocardless", "accessTokenFile": "token", "webhookSecretFile": "whsec",
 }  # fmt: skip
+STARTED, LATER = datetime(2026, 2, 3, 8, tzinfo=UTC), datetime(2026, 9, 1, tzinfo=UTC)
 KEY = "paymentProviders/cards/secretKeyFile"
 WEBHOOK_SECRET = "paymentProviders/cards/webhookSecretFile"
 _STORED = "SELECT name, sealed FROM installation_secrets ORDER BY name"
@@ -149,6 +155,68 @@ async def test_an_account_that_a_merchant_uses_cannot_be_removed_or_changed_to_a
     await apply(resources, {"cards": moved}, {})
     await current.refresh()
     assert [*current.payment_providers] == ["cards"]
+
+
+# Dates are the newest payment's or refund's.
+_PENDING: dict[str, tuple[str, dict[str, Any], str]] = {
+    "a payment that can still be charged back": (
+        "payment_requests",
+        {"state": "COMPLETED", "next_check_at": LATER, "created_at": STARTED},
+        "made: 1. Refunds that are not sent yet: 0. The newest of them is of 2026-02-03.",
+    ),
+    "an open checkout": (
+        "payment_requests",
+        {"state": "OPEN", "next_check_at": LATER, "created_at": STARTED},
+        "after they were made: 1. Refunds that are not sent yet: 0.",
+    ),
+    "a refund that was not sent yet": (
+        "payment_refunds",
+        {
+            "state": "CREATED", "effect": "REOPEN", "next_attempt_at": LATER,
+            "created_at": STARTED,
+        },
+        "made: 0. Refunds that are not sent yet: 1. The newest of them is of 2026-02-03.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [*_PENDING])
+@pytest.mark.parametrize("after", [{}, {"cards": MOLLIE}])
+async def test_an_account_that_payments_or_refunds_need_cannot_be_removed(
+    resources: Resources, case: str, after: dict[str, Any]
+) -> None:
+    table, values, message = _PENDING[case]
+    await apply(resources, {"cards": STRIPE})
+    async with resources.database.transaction() as tx:
+        await insert_row(tx, table, 1, provider="cards", **values)
+    with pytest.raises(ValidationError) as refused:
+        await apply(resources, after, {})
+    [fault] = refused.value.faults
+    assert (fault.path, fault.code) == ("/paymentProviders/cards", "IN_USE")
+    assert message in fault.message
+    assert "Keep it in the file until then." in fault.message
+    # Other settings of the account can be changed.
+    await apply(resources, {"cards": {**STRIPE, "baseUrl": "https://stripe.example"}})
+    column = "next_check_at" if table == "payment_requests" else "next_attempt_at"
+    async with resources.database.transaction() as tx:
+        await tx.execute(f"UPDATE {table} SET {column} = NULL")
+    await apply(resources, after, {})
+
+
+async def test_the_doctor_names_an_account_that_is_missing_although_it_is_needed(
+    resources: Resources,
+) -> None:
+    url = get_database_url(resources.settings)
+    assert await check_payment_providers(url, resources.settings) == []
+    async with resources.database.transaction() as tx:
+        for provider in ("cards", "sandbox"):
+            await insert_row(
+                tx, "payment_requests", 1, provider=provider, state="OPEN",
+                request_id=uuid4(), next_check_at=LATER, created_at=STARTED,
+            )  # fmt: skip
+    [finding] = await check_payment_providers(url, resources.settings)
+    assert (finding.subject, finding.is_fault) == ("payments cards", True)
+    assert finding.words.startswith("The account is not in the installation file. It is still")
 
 
 async def test_a_running_process_follows_the_installation_file(resources: Resources) -> None:

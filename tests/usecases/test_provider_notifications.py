@@ -14,14 +14,13 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.configuration import PaymentMethod, PaymentSettings
 from dunwell.adapters.payment_providers import PaymentProviderAdapters, open_payment_providers
-from dunwell.cases.payments.requests.settle_payment import sweep_requests
 from dunwell.cases.payments.requests.start_payment import PaymentIntent, start_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.support.fake_providers import WEBHOOK_SECRET, FakeProviderProcess, a_fake
 from tests.support.merchants import CONFIGURATION
-from tests.support.payments import DEBTOR, PaymentHarness, a_payment_harness
+from tests.support.payments import DEBTOR, PaymentHarness, a_payment_harness, sweep_requests
 from tests.support.served import serve
 
 # The secrets of an account by kind, and what happens to its money after the payment: it is taken

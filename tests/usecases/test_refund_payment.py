@@ -13,7 +13,6 @@ from dunwell.cases.payments.refunds.refund_payment import (
     decide_refund,
     list_refunds,
     order_refund,
-    send_refunds,
 )
 from dunwell.cases.payments.refunds.store import (
     RefundEffect,
@@ -29,9 +28,13 @@ from dunwell.core.claims.store import lock_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.resources import Resources
-from tests.support.payments import PaymentHarness, a_payment_harness
+from tests.support.payments import PaymentHarness, a_payment_harness, send_refunds
 
 _PAYMENTS = "SELECT payment_id FROM payments WHERE merchant_id = $1"
+_REVIEWS = """
+SELECT kind, review_reason FROM payment_movements
+WHERE merchant_id = $1 AND review_reason IS NOT NULL
+"""
 _DUE = "SELECT next_check_at FROM payment_requests WHERE merchant_id = $1"
 
 
@@ -262,6 +265,106 @@ async def test_an_answer_that_cannot_be_stored_does_not_stop_the_other_orders(
             each.refund_id: each.state for each in await list_refunds(work, payments.claim_id)
         }
     assert [listed[each.refund_id] for each in orders].count(RefundState.ACCEPTED) == 2
+
+
+async def _list_states(payments: PaymentHarness) -> list[RefundState]:
+    async with payments.harness.work() as work:
+        return [each.state for each in await list_refunds(work, payments.claim_id)]
+
+
+async def _list_reasons(payments: PaymentHarness) -> list[tuple[str, str | None]]:
+    rows = await payments.harness.rows(_REVIEWS)
+    return [(row["kind"], row["review_reason"]) for row in rows]
+
+
+async def test_a_refund_in_another_currency_ends_and_is_left_to_staff(
+    payments: PaymentHarness,
+) -> None:
+    payment_id = await _pay(payments, 12000)
+    refund = await _order(payments, payment_id)
+    await _send(payments)
+    number = f"refund-{refund.refund_id}"
+    payments.moves(MoneyMovement(number, MovementKind.REFUNDED, 1900, "USD", payments.now))
+    for _ in range(2):
+        await payments.settle(refund.request_id)
+    assert await _list_states(payments) == [RefundState.NOT_BOOKED]
+    # Nothing is booked, and a clerk is asked to look at it.
+    assert await _read(payments) == (Status.COLLECTED, 0, 1760)
+    assert await _list_reasons(payments) == [("REFUNDED", "OTHER_CURRENCY")]
+    payments.moves(MoneyMovement(number, MovementKind.REFUND_FAILED, 1900, "USD", payments.now))
+    await payments.settle(refund.request_id)
+    assert await _list_states(payments) == [RefundState.FAILED]
+    assert await _read(payments) == (Status.COLLECTED, 0, 1760)
+
+
+async def test_a_refund_that_fails_is_shown_as_failed_and_left_to_staff(
+    payments: PaymentHarness,
+) -> None:
+    payment_id = await _pay(payments, 12000)
+    refund = await _order(payments, payment_id)
+    await _send(payments)
+    await _book(payments, refund)
+    assert await _list_states(payments) == [RefundState.BOOKED]
+    await _book(payments, refund, MovementKind.REFUND_FAILED)
+    assert await _list_states(payments) == [RefundState.FAILED]
+    assert await _list_reasons(payments) == [("REFUND_FAILED", "REFUND_FAILED")]
+    # The surplus can be refunded again.
+    assert (await _order(payments, payment_id)).amount_cents == 1760
+
+
+async def test_an_answer_that_arrives_after_the_refund_failed_does_not_make_it_pending_again(
+    payments: PaymentHarness,
+) -> None:
+    payment_id = await _pay(payments, 12000)
+    refund = await _order(payments, payment_id)
+    number = f"refund-{refund.refund_id}"
+    for kind in (MovementKind.REFUNDED, MovementKind.REFUND_FAILED):
+        payments.moves(
+            MoneyMovement(number, kind, 1760, "EUR", payments.now, refund_key=refund.refund_id)
+        )
+    await payments.settle(refund.request_id)
+    await payments.harness.rows(
+        "UPDATE payment_refunds SET next_attempt_at = created_at WHERE merchant_id = $1"
+    )
+    assert await _send(payments) == 1
+    assert await _list_states(payments) == [RefundState.FAILED]
+
+
+async def test_an_accepted_refund_is_looked_for_often_until_it_succeeds_or_fails(
+    payments: PaymentHarness, clock: MovableClock
+) -> None:
+    """Nothing is notified; the periodic check finds what happened."""
+    payment_id = await _pay(payments, 12000)
+    clock.advance(timedelta(days=3))
+    refund = await _order(payments, payment_id)
+    await _send(payments)
+    fetched = len(payments.provider.fetched)
+    for _ in range(24 * 60):
+        clock.advance(timedelta(minutes=1))
+        await payments.sweep()
+    # Once a minute, then every 15 minutes, then every two hours.
+    assert 25 < len(payments.provider.fetched) - fetched < 35
+    number = f"refund-{refund.refund_id}"
+    payments.moves(MoneyMovement(number, MovementKind.REFUNDED, 1760, "EUR", payments.now))
+    clock.advance(timedelta(days=1))
+    await payments.sweep()
+    assert await _list_states(payments) == [RefundState.BOOKED]
+    # A refund that succeeded may still fail, which is found within a minute at first.
+    payments.moves(MoneyMovement(number, MovementKind.REFUND_FAILED, 1760, "EUR", payments.now))
+    clock.advance(timedelta(minutes=1))
+    assert await payments.sweep() == 1
+    assert await _list_states(payments) == [RefundState.FAILED]
+
+
+async def test_a_refund_ordered_at_the_provider_is_looked_for_often_as_well(
+    payments: PaymentHarness, clock: MovableClock
+) -> None:
+    started = await payments.start()
+    payments.pays()
+    payments.moves(MoneyMovement("re-1", MovementKind.REFUNDED, 240, "EUR", payments.now))
+    await payments.settle(started.request_id)
+    [row] = await payments.harness.rows(_DUE)
+    assert row["next_check_at"] == clock.now() + timedelta(minutes=1)
 
 
 async def test_of_two_equal_orders_the_one_with_the_movements_key_is_booked(

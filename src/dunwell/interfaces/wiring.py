@@ -33,8 +33,8 @@ from dunwell.cases.direct_debit.files.deliver_files import DELIVER_SECONDS, deli
 from dunwell.cases.direct_debit.plan_collections import PLAN_SECONDS, plan_collections
 from dunwell.cases.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
 from dunwell.cases.payments.provider import PaymentProviders
-from dunwell.cases.payments.refunds.refund_payment import REFUND_SECONDS, send_refunds
-from dunwell.cases.payments.requests.settle_payment import SWEEP_SECONDS, sweep_requests
+from dunwell.cases.payments.refunds.send_refunds import REFUND_SECONDS, open_refund_orders
+from dunwell.cases.payments.requests.check_payments import PAYMENT_SECONDS, open_payment_checks
 from dunwell.cases.statements.import_statements import IMPORT_SECONDS, import_next_file
 from dunwell.cases.statements.matches.match_transactions import MATCH_SECONDS, match_all
 from dunwell.cases.statements.matches.payouts import PAYOUT_SECONDS, fetch_payouts
@@ -263,9 +263,11 @@ def _list_report_loops(resources: Resources, adapters: Adapters) -> Sequence[Loo
 
 def _list_payment_loops(resources: Resources, providers: PaymentProviders) -> Sequence[Loop]:
     """Return the loops that check payments, send refunds and ask for payouts."""
+    checks = open_payment_checks(resources, providers)
+    refunds = open_refund_orders(resources, providers)
     return [
-        Loop("payments", lambda: sweep_requests(resources, providers), idle_seconds=SWEEP_SECONDS),
-        Loop("refunds", lambda: send_refunds(resources, providers), idle_seconds=REFUND_SECONDS),
+        Loop("payments", checks.run_once, idle_seconds=PAYMENT_SECONDS, finish=checks.close),
+        Loop("refunds", refunds.run_once, idle_seconds=REFUND_SECONDS, finish=refunds.close),
         Loop("payouts", lambda: fetch_payouts(resources, providers), idle_seconds=PAYOUT_SECONDS),
     ]
 

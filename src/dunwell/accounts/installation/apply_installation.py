@@ -23,10 +23,12 @@ from dunwell.accounts.installation.installation_file import (
 )
 from dunwell.accounts.installation.store import (
     InstallationRevision,
+    PendingAccountWork,
     delete_other_secrets,
     list_merchants_by_account,
     list_merchants_by_bank,
     list_merchants_by_provider,
+    list_pending_account_work,
     list_providers_with_letters,
     load_installation,
     load_secrets,
@@ -180,25 +182,53 @@ def _build_used_fault(provider: str, merchant_keys: Sequence[str]) -> Fault:
 async def _find_used_account_faults(
     tx: Connection, before: Installation, after: Installation
 ) -> list[Fault]:
-    """Return a fault for each account at a payment provider that merchants use and that would be
-    removed or lead to another kind of provider, which knows none of its checkouts."""
+    """Return a fault for each account at a payment provider that is in use, and that would be
+    removed or lead to another kind of provider, which knows none of its checkouts.
+
+    It is in use by merchants that offer it, and by payments and refunds for which it is called.
+    """
     accounts = after.payment_providers or {}
     gone = [
         name
         for name, account in (before.payment_providers or {}).items()
         if not isinstance(accounts.get(name), type(account))
     ]
-    used = await list_merchants_by_account(tx, gone) if gone else {}
-    return [_build_used_account_fault(name, keys) for name, keys in sorted(used.items())]
+    if not gone:
+        return []
+    used = await list_merchants_by_account(tx, gone)
+    pending = {each.provider: each for each in await list_pending_account_work(tx)}
+    return [
+        _build_used_account_fault(name, used.get(name, ()), pending.get(name))
+        for name in sorted(gone)
+        if name in used or name in pending
+    ]
 
 
-def _build_used_account_fault(account: str, merchant_keys: Sequence[str]) -> Fault:
-    merchants = ", ".join(merchant_keys[:_MAX_NAMED_MERCHANTS])
-    message = (
-        f"These merchants are paid through it: {merchants}. Remove it from their payment methods "
-        "first, and apply their files."
+def _build_used_account_fault(
+    account: str, merchant_keys: Sequence[str], pending: PendingAccountWork | None
+) -> Fault:
+    sentences = []
+    if merchant_keys:
+        merchants = ", ".join(merchant_keys[:_MAX_NAMED_MERCHANTS])
+        sentences.append(
+            f"These merchants are paid through it: {merchants}. Remove it from their payment "
+            "methods first, and apply their files."
+        )
+    if pending is not None:
+        sentences.append(
+            f"{describe_pending_work(pending)} Keep it in the file until then. A merchant without "
+            "it in its payment methods does not offer it to debtors."
+        )
+    return Fault(render_pointer(["paymentProviders", account]), " ".join(sentences), "IN_USE")
+
+
+def describe_pending_work(pending: PendingAccountWork) -> str:
+    """Return a sentence that says what an account at a payment provider is still needed for."""
+    return (
+        "It is still needed. Payments that are checked for refunds and chargebacks, until 13 "
+        f"months after they were made: {pending.checked}. Refunds that are not sent yet: "
+        f"{pending.refunds}. The newest of them is of {pending.newest:%Y-%m-%d}."
     )
-    return Fault(render_pointer(["paymentProviders", account]), message, "IN_USE")
 
 
 async def _find_used_bank_faults(

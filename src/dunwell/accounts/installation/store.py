@@ -53,6 +53,24 @@ CROSS JOIN LATERAL (SELECT named.account #>> '{}' AS account) used
 WHERE used.account = ANY($1::text[])
 GROUP BY used.account
 """
+# Uses payment_requests_due and payment_refunds_due. The payments of an account are checked for
+# refunds and chargebacks for months.
+_LIST_PENDING_ACCOUNTS = """
+SELECT provider, sum(checked)::integer AS checked, sum(refunds)::integer AS refunds,
+       max(newest) AS newest
+FROM (
+    SELECT provider, count(*) AS checked, 0 AS refunds, max(created_at) AS newest
+    FROM payment_requests
+    WHERE next_check_at IS NOT NULL
+    GROUP BY provider
+    UNION ALL
+    SELECT provider, 0, count(*), max(created_at)
+    FROM payment_refunds
+    WHERE next_attempt_at IS NOT NULL
+    GROUP BY provider) pending
+GROUP BY provider
+ORDER BY provider
+"""
 # Reads all merchants, once per applied file that removes a connection.
 _LIST_MERCHANTS_BY_BANK = """
 SELECT used.bank, array_agg(m.key ORDER BY m.key) AS keys
@@ -130,6 +148,25 @@ async def list_merchants_by_account(
     Unused accounts are left out."""
     rows = await connection.fetch(_LIST_MERCHANTS_BY_ACCOUNT, list(accounts))
     return {row["account"]: row["keys"] for row in rows}
+
+
+class PendingAccountWork(msgspec.Struct, frozen=True, gc=False):
+    """What is planned for an account at a payment provider."""
+
+    provider: str
+    # Payments that are checked: open ones, and those that can still be charged back.
+    checked: int
+    # Refunds that are not sent yet.
+    refunds: int
+    # When the newest of them was started.
+    newest: datetime
+
+
+async def list_pending_account_work(connection: Connection) -> Sequence[PendingAccountWork]:
+    """Return what is planned for each account at a payment provider. Accounts without are left
+    out."""
+    rows = await connection.fetch(_LIST_PENDING_ACCOUNTS)
+    return [PendingAccountWork(*row) for row in rows]
 
 
 async def list_merchants_by_bank(

@@ -57,22 +57,35 @@ class RequestSettlement:
     request: StoredPaymentRequest
 
 
-async def book_movements(settlement: RequestSettlement, listed: Sequence[MoneyMovement]) -> bool:
-    """Book the movements that are not stored yet. Return whether the request is paid."""
+@dataclass(frozen=True, slots=True)
+class BookedMovements:
+    # Whether the request is paid.
+    is_paid: bool
+    # Whether one of the movements that were new is a refund.
+    has_refund: bool
+
+
+async def book_movements(
+    settlement: RequestSettlement, listed: Sequence[MoneyMovement]
+) -> BookedMovements:
+    """Book the movements that are not stored yet."""
     work, request = settlement.work, settlement.request
     known = await list_request_movements(work.tx, work.merchant_id, request.request_id)
     stored = {(each.movement_id, each.kind) for each in known}
+    has_refund = False
     for movement in order_movements(listed):
         key = (movement.movement_id, movement.kind)
         if key not in stored and movement.amount_cents > 0:
             stored.add(key)
             known.append(await _book(settlement, movement, known))
+            has_refund = has_refund or movement.kind is MovementKind.REFUNDED
     # What could not be booked ends the request once staff has reviewed it, so that the debtor can
     # pay the rest.
-    return any(
+    is_paid = any(
         each.kind == MovementKind.PAID and (each.booked_cents > 0 or each.reviewed_at is not None)
         for each in known
     )
+    return BookedMovements(is_paid, has_refund)
 
 
 async def _book(
@@ -83,12 +96,14 @@ async def _book(
     work, request = settlement.work, settlement.request
     claim = await lock_claim(work.tx, work.merchant_id, request.claim_id)
     assert claim is not None, "it is locked"
-    if movement.currency != claim.currency:
+    is_bookable = movement.currency == claim.currency
+    refund = await _save_refund_result(settlement, movement, is_bookable=is_bookable)
+    if not is_bookable:
         booked = _Booking(None, 0, ReviewReason.OTHER_CURRENCY)
     elif movement.kind is MovementKind.PAID:
         booked = await _book_payment(settlement, claim, movement, is_first=not known)
     else:
-        booked = await _book_return(settlement, claim, movement, known)
+        booked = await _book_return(settlement, claim, movement, known=known, refund=refund)
     stored = PaymentMovement(
         record_id=work.ids.new(work.now),
         provider=request.provider,
@@ -167,13 +182,14 @@ async def _book_return(
     settlement: RequestSettlement,
     claim: LockedClaim,
     movement: MoneyMovement,
+    *,
     known: Sequence[PaymentMovement],
+    refund: StoredRefund | None,
 ) -> _Booking:
     """Book money that went back to the debtor, or that came back to the merchant after that."""
     work = settlement.work
     origin = RETURN_OF.get(movement.kind)
     is_restored = origin is not None
-    refund = await _complete_refund(settlement, movement)
     sources = [
         each for each in known
         if (each.movement_id == movement.movement_id and each.kind == origin)
@@ -191,14 +207,24 @@ async def _book_return(
         if cents == 0:
             continue
         if is_restored:
-            status = await _restore(settlement, claim, payment, movement, cents=cents)
+            status = await _restore(
+                settlement, claim, payment, movement, refund=refund, cents=cents
+            )
         else:
             status = await _return(settlement, claim, payment, movement, refund=refund, cents=cents)
-        if cents < movement.amount_cents:
-            return _Booking(payment, cents, ReviewReason.NOTHING_TO_RETURN)
-        has_ended = status not in (*ACTIVE, Status.COLLECTED)
-        return _Booking(payment, cents, ReviewReason.CLAIM_ENDED if has_ended else None)
+        return _Booking(payment, cents, _decide_review(movement, cents, status))
     return _Booking(None, 0, ReviewReason.NOTHING_TO_RETURN)
+
+
+def _decide_review(movement: MoneyMovement, cents: int, status: Status) -> ReviewReason | None:
+    """Return why staff has to look at a movement of which `cents` were booked. `status` is the
+    claim's."""
+    if cents < movement.amount_cents:
+        return ReviewReason.NOTHING_TO_RETURN
+    if movement.kind is MovementKind.REFUND_FAILED:
+        return ReviewReason.REFUND_FAILED
+    has_ended = status not in (*ACTIVE, Status.COLLECTED)
+    return ReviewReason.CLAIM_ENDED if has_ended else None
 
 
 async def _return(
@@ -211,24 +237,31 @@ async def _return(
     return status
 
 
-async def _complete_refund(
-    settlement: RequestSettlement, movement: MoneyMovement
+async def _save_refund_result(
+    settlement: RequestSettlement, movement: MoneyMovement, *, is_bookable: bool
 ) -> StoredRefund | None:
-    """Mark the refund that was ordered here as booked, also if nothing is left to book. Return None
-    if the movement belongs to none."""
+    """Save the result of the refund that was ordered here, also if nothing is left to book. Return
+    None if the movement belongs to none."""
     work, request = settlement.work, settlement.request
-    if movement.kind is not MovementKind.REFUNDED:
+    if movement.kind is MovementKind.REFUNDED:
+        state = RefundState.BOOKED if is_bookable else RefundState.NOT_BOOKED
+        refund = await find_refund_of_movement(
+            work.tx, work.merchant_id, claim_id=request.claim_id, provider=request.provider,
+            request_id=request.request_id, movement=movement,
+        )  # fmt: skip
+    elif movement.kind is MovementKind.REFUND_FAILED:
+        state = RefundState.FAILED
+        refund = await find_refund(
+            work.tx, work.merchant_id, request.provider, movement.movement_id
+        )
+    else:
         return None
-    refund = await find_refund_of_movement(
-        work.tx, work.merchant_id, claim_id=request.claim_id, provider=request.provider,
-        request_id=request.request_id, movement=movement,
-    )  # fmt: skip
     if refund is not None:
         await save_refund_state(
             work.tx,
             work.merchant_id,
             refund.refund_id,
-            RefundState.BOOKED,
+            state,
             provider_refund_id=movement.movement_id,
         )
     return refund
@@ -236,18 +269,13 @@ async def _complete_refund(
 
 async def _restore(
     settlement: RequestSettlement, claim: LockedClaim, payment: StoredPayment,
-    movement: MoneyMovement, cents: int,
+    movement: MoneyMovement, refund: StoredRefund | None, cents: int,
 ) -> Status:  # fmt: skip
     """Give the money back to the payment. What the merchant gave up with a refund that failed is
     owed again, and is paid by it."""
-    work, request = settlement.work, settlement.request
-    refund = None
-    if movement.kind is MovementKind.REFUND_FAILED:
-        refund = await find_refund(
-            work.tx, work.merchant_id, request.provider, movement.movement_id
-        )
-        if refund is not None:
-            await undo_reductions(work.tx, work.merchant_id, refund.refund_id)
+    work = settlement.work
+    if refund is not None:
+        await undo_reductions(work.tx, work.merchant_id, refund.refund_id)
     change = MoneyChange(cents, movement.kind, movement.movement_id, refund)
     status, _ = await restore_money(work, claim, payment, change)
     return status

@@ -28,6 +28,8 @@ class ReviewReason(StrEnum):
     OTHER_AMOUNT = "OTHER_AMOUNT"
     # More was returned than is left of the payment.
     NOTHING_TO_RETURN = "NOTHING_TO_RETURN"
+    # The money of a refund came back to the merchant.
+    REFUND_FAILED = "REFUND_FAILED"
     # It changed the balance of an archived or withdrawn claim.
     CLAIM_ENDED = "CLAIM_ENDED"
 

@@ -49,6 +49,14 @@ _DESCRIPTIONS: Mapping[AlertKind, LazyText] = {
     AlertKind.UNMATCHED_SMS: LazyText(
         "Delivery provider %(subject)s: unmatched SMS replies in one day: %(count)s"
     ),
+    AlertKind.PAYMENT_ACCOUNT_MISSING: LazyText(
+        "Account %(subject)s at a payment provider is not in the installation file or not usable, "
+        "but payments or refunds need it. Run dunwell doctor to see the reason"
+    ),
+    AlertKind.PAYMENT_ACCOUNT_FAILING: LazyText(
+        "Account %(subject)s at a payment provider has given no usable answer since %(since)s. Run "
+        "dunwell doctor to see the reason"
+    ),
     AlertKind.UNKNOWN_SENDS: LazyText(
         "%(merchant)s: messages with unknown delivery status: %(count)s, since %(since)s"
     ),

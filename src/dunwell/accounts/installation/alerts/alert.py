@@ -102,6 +102,9 @@ class AlertKind(StrEnum):
     UNMATCHED_SMS = "UNMATCHED_SMS"
     # The subject is a delivery provider and a receiving domain, such as "post/example.com".
     DESTINATION_FAILING = "DESTINATION_FAILING"
+    # The subject is the name of an account at a payment provider.
+    PAYMENT_ACCOUNT_MISSING = "PAYMENT_ACCOUNT_MISSING"
+    PAYMENT_ACCOUNT_FAILING = "PAYMENT_ACCOUNT_FAILING"
     # The subject is a merchant's id.
     UNKNOWN_SENDS = "UNKNOWN_SENDS"
     OVERDUE_DISPUTES = "OVERDUE_DISPUTES"

@@ -1,28 +1,22 @@
 """Refund payments through the provider that received them.
 
-An order is stored first, with its own key, and sent to the provider afterwards by the worker. A
-crash repeats the call with the same key, so nothing is refunded twice. What the refund changes is
-booked only when the provider lists it as a movement (`book_movements`).
+An order is stored first, with its own key, and sent to the provider afterwards by the worker
+(`send_refunds`). What the refund changes is booked only when the provider lists it as a movement
+(`book_movements`).
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from uuid import UUID
 
 import structlog
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.payments.provider import (
     MoneyMovement,
     MovementKind,
-    PaymentProviderRefused,
-    PaymentProviders,
 )
 from dunwell.cases.payments.record_payment import load_balance
 from dunwell.cases.payments.refunds.store import (
@@ -30,26 +24,17 @@ from dunwell.cases.payments.refunds.store import (
     RefundState,
     StoredRefund,
     insert_refund,
-    lease_due_refunds,
     list_claim_refunds,
-    list_merchants_with_due_refunds,
     list_refunds_of_claims,
-    save_refund_state,
 )
-from dunwell.cases.payments.requests.provider_calls import (
-    get_provider,
-    report_provider_failures,
-)
-from dunwell.cases.payments.requests.store import find_request, make_requests_due
 from dunwell.cases.payments.reversals import compute_balance_after_return
 from dunwell.cases.payments.store import StoredPayment, find_payment, list_payment_movements
 from dunwell.core.claims.access import check_claim_exists, lock_claim_of_merchant
 from dunwell.core.claims.balance import Balance
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store import load_claim, lock_claim
+from dunwell.core.claims.store import load_claim
 from dunwell.platform.database.database import snapshot
-from dunwell.platform.errors import Fault, InvalidState, NotFound, Refusal, ValidationError
-from dunwell.platform.resources import Resources
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.texts import is_line
 from dunwell.platform.text.translation import LazyText
 
@@ -84,7 +69,7 @@ async def order_refund(
     payment = await find_payment(work.tx, work.merchant_id, claim_id, payment_id)
     if payment is None:
         raise NotFound(f"There is no payment {payment_id}.")
-    movement = await _get_paid_movement(work, payment)
+    movement = await get_paid_movement(work, payment)
     left_cents, surplus_cents = await _load_refundable(work, payment)
     cents, effect = decide_refund(order, left_cents, surplus_cents)
     refund = StoredRefund(
@@ -179,7 +164,7 @@ async def preview_refund(
         payment = await find_payment(work.tx, work.merchant_id, claim_id, payment_id)
         if claim is None or payment is None:
             raise NotFound(f"There is no payment {payment_id}.")
-        await _get_paid_movement(work, payment)
+        await get_paid_movement(work, payment)
         cents, effect = decide_refund(order, *await _load_refundable(work, payment))
         before = after = await load_balance(work, claim_id)
         pending = await _list_pending_refunds(work, claim_id)
@@ -248,7 +233,7 @@ def _check_reason(reason: str | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _PaidMovement:
+class PaidMovement:
     """The movement by which a payment was made."""
 
     provider: str
@@ -256,7 +241,7 @@ class _PaidMovement:
     movement: MoneyMovement
 
 
-async def _find_paid_movement(work: Work, payment: StoredPayment) -> _PaidMovement | None:
+async def _find_paid_movement(work: Work, payment: StoredPayment) -> PaidMovement | None:
     """Return None if the payment was not made through a provider."""
     for each in await list_payment_movements(work.tx, work.merchant_id, payment):
         if each.kind == MovementKind.PAID and each.payment_id == payment.payment_id:
@@ -268,11 +253,11 @@ async def _find_paid_movement(work: Work, payment: StoredPayment) -> _PaidMoveme
                 currency=each.currency,
                 moved_at=each.moved_at,
             )
-            return _PaidMovement(each.provider, each.request_id, movement)
+            return PaidMovement(each.provider, each.request_id, movement)
     return None
 
 
-async def _get_paid_movement(work: Work, payment: StoredPayment) -> _PaidMovement:
+async def get_paid_movement(work: Work, payment: StoredPayment) -> PaidMovement:
     """Raises InvalidState if the payment was not made through a provider."""
     found = await _find_paid_movement(work, payment)
     if found is not None:
@@ -289,90 +274,3 @@ async def list_refunds(work: Work, claim_id: int) -> Sequence[StoredRefund]:
     work.require(Right.READ_CLAIMS)
     await check_claim_exists(work, claim_id)
     return await list_claim_refunds(work.tx, work.merchant_id, claim_id)
-
-
-# How often orders that wait are looked for.
-REFUND_SECONDS = 2.0
-# An order that got no answer is sent again after this time.
-_REPEAT_AFTER = timedelta(minutes=5)
-_MERCHANTS_PER_TURN = 50
-_SET_SIZE = 20
-
-
-async def send_refunds(resources: Resources, providers: PaymentProviders) -> int:
-    """Send one batch of due orders of each merchant to the providers. Return how many were sent."""
-    now = resources.clock.now()
-    async with resources.database.connection() as connection:
-        merchant_ids = await list_merchants_with_due_refunds(connection, now, _MERCHANTS_PER_TURN)
-    sent = 0
-    for merchant_id in merchant_ids:
-        async with resources.database.transaction() as tx:
-            due = await lease_due_refunds(
-                tx, merchant_id, now, duration=_REPEAT_AFTER, limit=_SET_SIZE
-            )
-        for refund in due:
-            await _send_one(resources, providers, merchant_id, refund)
-        sent += len(due)
-    return sent
-
-
-async def _send_one(
-    resources: Resources, providers: PaymentProviders, merchant_id: int, refund: StoredRefund
-) -> None:
-    """Send one order and record the answer. A failure is logged, and the order is sent again
-    later."""
-    try:
-        provider_refund_id: str | None = None
-        with suppress(PaymentProviderRefused):
-            provider_refund_id = await _call_provider(resources, providers, merchant_id, refund)
-        await _record_answer(resources, merchant_id, refund, provider_refund_id)
-    except Refusal as refusal:
-        log.warning("refund not sent", refund_id=str(refund.refund_id), error=refusal.type)
-    except Exception:
-        log.exception("refund not sent", refund_id=str(refund.refund_id))
-
-
-async def _call_provider(
-    resources: Resources, providers: PaymentProviders, merchant_id: int, refund: StoredRefund
-) -> str:
-    """Order the refund, and return its id at the provider. Raises PaymentProviderRefused and
-    PaymentProviderUnavailable."""
-    provider = get_provider(providers, refund.provider)
-    async with resources.database.transaction() as tx:
-        merchant = await load_merchant(tx, merchant_id)
-        request = await find_request(tx, merchant_id, refund.request_id)
-        payment = await find_payment(tx, merchant_id, refund.claim_id, refund.payment_id)
-        assert merchant is not None
-        assert payment is not None
-        work = Work.open(resources, tx, merchant, SYSTEM)
-        paid = await _get_paid_movement(work, payment)
-    assert request is not None
-    assert request.provider_reference is not None
-    async with report_provider_failures(provider.name, merchant_id):
-        return await provider.refund(
-            request.provider_reference, paid.movement, refund.amount_cents, refund.refund_id
-        )
-
-
-async def _record_answer(
-    resources: Resources, merchant_id: int, refund: StoredRefund, provider_refund_id: str | None
-) -> None:
-    """Store the provider's id of the refund, or that it was refused (None). An accepted refund is
-    looked for in the provider's movements at once."""
-    state = RefundState.REFUSED if provider_refund_id is None else RefundState.ACCEPTED
-    async with resources.database.transaction() as tx:
-        merchant = await load_merchant(tx, merchant_id)
-        assert merchant is not None
-        work = Work.open(resources, tx, merchant, SYSTEM)
-        # Booking locks the claim, then the request, then the refund.
-        await lock_claim(tx, merchant_id, refund.claim_id)
-        await save_refund_state(
-            tx, merchant_id, refund.refund_id, state, provider_refund_id=provider_refund_id
-        )
-        await save_audit(
-            work, "payment.refundAnswer", f"claim:{refund.claim_id}",
-            after={"state": state}, paymentId=str(refund.payment_id),
-            refundId=str(refund.refund_id), state=state,
-        )  # fmt: skip
-        if state is RefundState.ACCEPTED:
-            await make_requests_due(tx, [(merchant_id, refund.request_id)], resources.clock.now())

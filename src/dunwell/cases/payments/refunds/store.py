@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from dunwell.cases.payments.provider import MoneyMovement
-from dunwell.platform.database.database import Connection, Row
+from dunwell.cases.payments.requests.store import PendingAccount
+from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 
 
@@ -30,6 +32,10 @@ class RefundState(StrEnum):
     # The provider lists the movement, and it is booked.
     BOOKED = "BOOKED"
     REFUSED = "REFUSED"
+    # It was booked, and the money came back to the merchant.
+    FAILED = "FAILED"
+    # The provider lists it in another currency than the claim's. Staff has to look at it.
+    NOT_BOOKED = "NOT_BOOKED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +59,16 @@ class StoredRefund:
     actor_id: str | None
     # Real time.
     created_at: datetime
+    # How often it was sent without an answer.
+    attempts: int = 0
 
 
 _COLUMNS = ", ".join(each.name for each in fields(StoredRefund))
 _INSERT = compose(
     """
 INSERT INTO payment_refunds (merchant_id, {columns}, next_attempt_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+        $17)
 """,
     columns=_COLUMNS,
 )
@@ -111,34 +120,52 @@ LIMIT 1
 _SAVE_STATE = """
 UPDATE payment_refunds
 SET state = $3, provider_refund_id = coalesce($4, provider_refund_id), next_attempt_at = NULL
-WHERE merchant_id = $1 AND refund_id = $2 AND state IN ('CREATED', 'ACCEPTED')
+WHERE merchant_id = $1 AND refund_id = $2
+  AND (state IN ('CREATED', 'ACCEPTED')
+       OR (state IN ('BOOKED', 'NOT_BOOKED') AND $3 = 'FAILED'))
 """
-# Uses the index payment_refunds_attempt.
-_LIST_MERCHANTS = """
-SELECT m.merchant_id
-FROM merchants m
-WHERE EXISTS (SELECT FROM payment_refunds r
-              WHERE r.merchant_id = m.merchant_id AND r.next_attempt_at <= $1)
-ORDER BY m.merchant_id
-LIMIT $2
+# Steps from one account to the next in the index payment_refunds_due.
+_LIST_ACCOUNTS = """
+WITH RECURSIVE pending AS (
+    (SELECT provider, next_attempt_at
+     FROM payment_refunds
+     WHERE next_attempt_at IS NOT NULL
+     ORDER BY provider, next_attempt_at
+     LIMIT 1)
+    UNION ALL
+    SELECT following.provider, following.next_attempt_at
+    FROM pending
+    CROSS JOIN LATERAL (
+        SELECT provider, next_attempt_at
+        FROM payment_refunds
+        WHERE provider > pending.provider AND next_attempt_at IS NOT NULL
+        ORDER BY provider, next_attempt_at
+        LIMIT 1) following
+)
+SELECT provider, next_attempt_at AS due_at FROM pending
 """
 # Uses the same index. Rows that another worker has locked are skipped.
 _LEASE_DUE = compose(
     """
 UPDATE payment_refunds r
-SET next_attempt_at = $2::timestamptz + $3
+SET next_attempt_at = $2::timestamptz + $3, attempts = r.attempts + 1
 FROM (
-    SELECT refund_id
+    SELECT merchant_id, refund_id
     FROM payment_refunds
-    WHERE merchant_id = $1 AND next_attempt_at <= $2
+    WHERE provider = $1 AND next_attempt_at <= $2
     ORDER BY next_attempt_at
     LIMIT $4
     FOR NO KEY UPDATE SKIP LOCKED) due
-WHERE r.merchant_id = $1 AND r.refund_id = due.refund_id
-RETURNING {columns}
+WHERE r.merchant_id = due.merchant_id AND r.refund_id = due.refund_id
+RETURNING r.merchant_id, {columns}
 """,
     columns=", ".join(f"r.{each.name}" for each in fields(StoredRefund)),
 )
+_SAVE_NEXT_ATTEMPT = """
+UPDATE payment_refunds
+SET next_attempt_at = $3
+WHERE merchant_id = $1 AND refund_id = $2 AND next_attempt_at IS NOT NULL
+"""
 _REDUCE_ITEMS = """
 WITH given AS (
     SELECT item_id, cents
@@ -240,20 +267,32 @@ async def save_refund_state(
     tx: Connection, merchant_id: int, refund_id: UUID, state: RefundState,
     provider_refund_id: str | None = None,
 ) -> None:  # fmt: skip
-    """Save the state of a refund that is not booked or refused yet."""
+    """Save the state of a refund without a result, or that one with a result has failed."""
     await tx.execute(_SAVE_STATE, merchant_id, refund_id, state, provider_refund_id)
 
 
-async def list_merchants_with_due_refunds(tx: Connection, now: datetime, limit: int) -> list[int]:
-    return [row["merchant_id"] for row in await tx.fetch(_LIST_MERCHANTS, now, limit)]
+async def list_accounts_with_refunds(tx: Connection) -> list[PendingAccount]:
+    """Return the accounts that have refunds to send, now or later."""
+    return [PendingAccount(**row) for row in await tx.fetch(_LIST_ACCOUNTS)]
 
 
 async def lease_due_refunds(
-    tx: Connection, merchant_id: int, now: datetime, duration: timedelta, limit: int
-) -> Sequence[StoredRefund]:
-    """Lease refunds whose order is due. After `duration` another worker sends them again."""
-    rows = await tx.fetch(_LEASE_DUE, merchant_id, now, duration, limit)
-    return [_build_refund(row) for row in rows]
+    tx: Connection, provider: str, now: datetime, duration: timedelta, limit: int
+) -> Sequence[tuple[int, StoredRefund]]:
+    """Lease refunds of an account whose order is due, over all merchants, and count this attempt.
+    Return them with their merchant's id. After `duration` another worker sends them again."""
+    found = []
+    for row in await tx.fetch(_LEASE_DUE, provider, now, duration, limit):
+        values = dict(row)
+        found.append((values.pop("merchant_id"), _build_refund(values)))
+    return found
+
+
+async def save_next_attempt(
+    tx: Connection, merchant_id: int, refund_id: UUID, next_attempt_at: datetime
+) -> None:
+    """Save when a refund is sent again, unless the provider has answered in the meantime."""
+    await tx.execute(_SAVE_NEXT_ATTEMPT, merchant_id, refund_id, next_attempt_at)
 
 
 async def reduce_items(
@@ -276,7 +315,7 @@ async def list_reductions(tx: Connection, merchant_id: int, claim_id: int) -> li
     return [ItemReduction(**row) for row in await tx.fetch(_LIST_REDUCTIONS, merchant_id, claim_id)]
 
 
-def _build_refund(row: Row) -> StoredRefund:
+def _build_refund(row: Mapping[str, Any]) -> StoredRefund:
     return StoredRefund(
         **{**row, "effect": RefundEffect(row["effect"]), "state": RefundState(row["state"])}
     )

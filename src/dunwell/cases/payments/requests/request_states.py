@@ -65,6 +65,13 @@ RETURN_CHECKS = (
     (timedelta(days=70), timedelta(days=7)),
     (timedelta(days=400), timedelta(days=30)),
 )
+# A refund succeeds or fails within days. Counts from the moment at which it was accepted or listed.
+REFUND_CHECKS = (
+    (timedelta(minutes=10), timedelta(minutes=1)),
+    (timedelta(hours=2), timedelta(minutes=15)),
+    (timedelta(days=1), timedelta(hours=2)),
+    (timedelta(days=30), timedelta(days=1)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +104,18 @@ def decide_next_check(created_at: datetime, checks: int, now: datetime) -> datet
     return min(following, expires_at) if now < expires_at else following
 
 
-def decide_next_return_check(settled_at: datetime, now: datetime) -> datetime | None:
+def decide_next_return_check(
+    settled_at: datetime, refunded_at: datetime | None, now: datetime
+) -> datetime | None:
     """Return when a completed request is checked next for refunds and chargebacks. Return None when
-    its money can no longer be returned."""
-    for until, delay in RETURN_CHECKS:
-        if now < settled_at + until:
-            return now + delay
+    its money can no longer be returned.
+
+    refunded_at: when a refund of it was last accepted or listed.
+    """
+    for since, checks in ((refunded_at, REFUND_CHECKS), (settled_at, RETURN_CHECKS)):
+        for until, delay in checks:
+            if since is not None and now < since + until:
+                return now + delay
     return None
 
 

@@ -4,14 +4,9 @@ which a request becomes paid.
 A notification, the debtor's return and the periodic check call the same function, so notifications
 that are duplicated, late, reordered, forged or lost change nothing. Completed requests are checked
 as well, because money can be refunded or charged back for months.
-
-The sweep saves the time of the next check before it makes this one. So a crash costs one check, two
-workers never check the same request at once, and an unavailable provider is asked again after the
-usual delay.
 """
 
-import asyncio
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 import structlog
@@ -27,7 +22,6 @@ from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
     PaymentRequestDecision,
     PaymentRequestState,
-    decide_next_check,
     decide_next_return_check,
     decide_request,
     is_overdue,
@@ -36,16 +30,14 @@ from dunwell.cases.payments.requests.store import (
     StoredPaymentRequest,
     find_request,
     lift_request_hold,
-    list_merchants_to_check,
-    lock_due_requests,
     lock_request,
     open_request_hold,
-    save_next_checks,
     save_provider_ids,
+    save_refund_time,
     save_request_state,
 )
 from dunwell.core.claims.store import lock_claim
-from dunwell.platform.errors import InvalidState, NotFound, Refusal
+from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources
 
 # Long enough for a bank transfer that starts before a long weekend. Counts in the merchant's time.
@@ -60,11 +52,11 @@ async def record_checkout_state(
     """Book the movements that are new, record the provider's answer, and return the request's new
     state."""
     work, request = settlement.work, settlement.request
-    is_paid = await book_movements(settlement, answer.movements)
+    booked = await book_movements(settlement, answer.movements)
     if answer.related_ids:
         await save_provider_ids(work.tx, work.merchant_id, request, answer.related_ids)
     status = answer.status
-    if is_paid:
+    if booked.is_paid:
         status = CheckoutStatus.PAID
     elif status is CheckoutStatus.PAID:
         # What was paid could not be booked, and staff has to look at it.
@@ -72,6 +64,8 @@ async def record_checkout_state(
     decision = decide_request(request.state, status, request.created_at, work.real_now)
     await _change_hold(settlement, decision.state)
     await _save_state(settlement, decision)
+    if booked.has_refund:
+        await _watch_refund(settlement)
     return decision.state
 
 
@@ -95,7 +89,7 @@ async def _save_state(settlement: RequestSettlement, decision: PaymentRequestDec
     is_new = decision.state is not request.state
     next_check_at = None
     if is_new and decision.state is PaymentRequestState.COMPLETED:
-        next_check_at = decide_next_return_check(work.real_now, work.real_now)
+        next_check_at = decide_next_return_check(work.real_now, None, work.real_now)
     await save_request_state(
         work.tx, work.merchant_id, request.request_id, decision.state, now=work.real_now,
         keeps_checking=decision.keeps_checking, next_check_at=next_check_at,
@@ -106,6 +100,16 @@ async def _save_state(settlement: RequestSettlement, decision: PaymentRequestDec
             before={"state": request.state}, after={"state": decision.state},
             paymentRequestId=str(request.request_id), state=decision.state,
         )  # fmt: skip
+
+
+async def _watch_refund(settlement: RequestSettlement) -> None:
+    """Check the request often for a while, because the refund that was listed may still fail."""
+    work, now = settlement.work, settlement.work.real_now
+    following = decide_next_return_check(now, now, now)
+    assert following is not None, "the refund is new"
+    await save_refund_time(
+        work.tx, work.merchant_id, settlement.request.request_id, now=now, next_check_at=following
+    )
 
 
 async def settle_payment(
@@ -163,60 +167,3 @@ async def _expire(settlement: RequestSettlement) -> PaymentRequestState:
 
 def _not_found(request_id: UUID) -> NotFound:
     return NotFound(f"There is no payment request {request_id}.")
-
-
-# The shortest delay between checks is a minute.
-SWEEP_SECONDS = 5.0
-_SET_SIZE = 100
-_MERCHANTS_PER_TURN = 50
-_CALLS_AT_ONCE = 10
-
-
-async def sweep_requests(resources: Resources, providers: PaymentProviders) -> int:
-    """Check one batch of due requests of each merchant. Return how many were checked."""
-    now = resources.clock.now()
-    async with resources.database.connection() as connection:
-        merchant_ids = await list_merchants_to_check(connection, now, _MERCHANTS_PER_TURN)
-    checked = 0
-    for merchant_id in merchant_ids:
-        request_ids = await _postpone_due_requests(resources, merchant_id)
-        slots = asyncio.Semaphore(_CALLS_AT_ONCE)
-        await asyncio.gather(
-            *(_settle_one(resources, providers, (merchant_id, each), slots) for each in request_ids)
-        )
-        checked += len(request_ids)
-    return checked
-
-
-async def _postpone_due_requests(resources: Resources, merchant_id: int) -> list[UUID]:
-    now = resources.clock.now()
-    async with resources.database.transaction() as tx:
-        due = await lock_due_requests(tx, merchant_id, now, _SET_SIZE)
-        following = {each.request_id: _decide_next_check(each, now) for each in due}
-        await save_next_checks(tx, merchant_id, following)
-    return list(following)
-
-
-def _decide_next_check(request: StoredPaymentRequest, now: datetime) -> datetime | None:
-    if request.state is PaymentRequestState.COMPLETED and request.settled_at is not None:
-        return decide_next_return_check(request.settled_at, now)
-    return decide_next_check(request.created_at, request.checks + 1, now)
-
-
-async def _settle_one(
-    resources: Resources,
-    providers: PaymentProviders,
-    key: tuple[int, UUID],
-    slots: asyncio.Semaphore,
-) -> None:
-    """Check one request. A failure is logged, so that it does not stop the others."""
-    merchant_id, request_id = key
-    try:
-        async with slots:
-            await settle_payment(resources, providers, merchant_id, request_id)
-    except Refusal as refusal:
-        log.warning(
-            "payment request not checked", payment_request_id=str(request_id), error=refusal.type
-        )
-    except Exception:
-        log.exception("payment request check failed", payment_request_id=str(request_id))

@@ -1,8 +1,9 @@
 """The SQL of payment requests, and the hold of each request while its money is on its way."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
@@ -12,8 +13,20 @@ from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.core.claims.store import load_holds
-from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
+
+# A merchant's id and a request's.
+RequestKey: TypeAlias = tuple[int, UUID]
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAccount:
+    """An account at a payment provider for which calls are planned."""
+
+    provider: str
+    # When the first of them is due (real time).
+    due_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +54,8 @@ class StoredPaymentRequest:
     sent_on: date | None = None
     # The means of payment that the debtor chose; None lets the provider ask.
     means: PaymentMeans | None = None
+    # When a refund of its payment was last accepted or listed by the provider. It may still fail.
+    refunded_at: datetime | None = None
 
 
 _COLUMNS = ", ".join(each.name for each in fields(StoredPaymentRequest))
@@ -113,29 +128,40 @@ SELECT $1, $2, provider_id, $3
 FROM unnest($4::text[]) AS i (provider_id)
 ON CONFLICT DO NOTHING
 """
-# Uses primary keys.
+# Uses primary keys. An earlier time stays.
 _MAKE_DUE = """
 UPDATE payment_requests r
-SET next_check_at = $1
+SET next_check_at = least(r.next_check_at, $1)
 FROM unnest($2::integer[], $3::uuid[]) AS d (merchant_id, request_id)
 WHERE r.merchant_id = d.merchant_id AND r.request_id = d.request_id
 """
-# Uses the index payment_requests_check.
-_LIST_MERCHANTS = """
-SELECT m.merchant_id
-FROM merchants m
-WHERE EXISTS (SELECT FROM payment_requests r
-              WHERE r.merchant_id = m.merchant_id AND r.next_check_at <= $1)
-ORDER BY m.merchant_id
-LIMIT $2
+# Steps from one account to the next in the index payment_requests_due.
+_LIST_ACCOUNTS = """
+WITH RECURSIVE pending AS (
+    (SELECT provider, next_check_at
+     FROM payment_requests
+     WHERE next_check_at IS NOT NULL
+     ORDER BY provider, next_check_at
+     LIMIT 1)
+    UNION ALL
+    SELECT following.provider, following.next_check_at
+    FROM pending
+    CROSS JOIN LATERAL (
+        SELECT provider, next_check_at
+        FROM payment_requests
+        WHERE provider > pending.provider AND next_check_at IS NOT NULL
+        ORDER BY provider, next_check_at
+        LIMIT 1) following
+)
+SELECT provider, next_check_at AS due_at FROM pending
 """
 # Uses the same index. Rows that another worker has locked are skipped, so no request is checked
 # twice at once.
 _LOCK_DUE = compose(
     """
-SELECT {columns}
+SELECT merchant_id, {columns}
 FROM payment_requests
-WHERE merchant_id = $1 AND next_check_at <= $2
+WHERE provider = $1 AND next_check_at <= $2
 ORDER BY next_check_at
 LIMIT $3
 FOR NO KEY UPDATE SKIP LOCKED
@@ -145,8 +171,14 @@ FOR NO KEY UPDATE SKIP LOCKED
 _SAVE_NEXT_CHECKS = """
 UPDATE payment_requests r
 SET checks = r.checks + 1, next_check_at = n.next_check_at
-FROM unnest($2::uuid[], $3::timestamptz[]) AS n (request_id, next_check_at)
-WHERE r.merchant_id = $1 AND r.request_id = n.request_id
+FROM unnest($1::integer[], $2::uuid[], $3::timestamptz[])
+    AS n (merchant_id, request_id, next_check_at)
+WHERE r.merchant_id = n.merchant_id AND r.request_id = n.request_id
+"""
+_SAVE_REFUND_TIME = """
+UPDATE payment_requests
+SET refunded_at = $3, next_check_at = least(next_check_at, $4)
+WHERE merchant_id = $1 AND request_id = $2
 """
 
 
@@ -181,20 +213,19 @@ async def list_expired_open_requests(
 
 async def list_requests_of_provider_ids(
     tx: Connection, provider: str, provider_ids: Sequence[str]
-) -> list[tuple[int, UUID]]:
+) -> list[RequestKey]:
     """Return the requests (merchant id, request id) that the provider's account names by one of
     these ids. Unknown ids are left out."""
     rows = await tx.fetch(_LIST_BY_PROVIDER_IDS, provider, list(provider_ids))
     return [(row["merchant_id"], row["request_id"]) for row in rows]
 
 
-async def make_requests_due(
-    tx: Connection, requests: Sequence[tuple[int, UUID]], now: datetime
-) -> None:
-    """Let the periodic check ask for these requests (merchant id, request id) at once."""
+async def make_requests_due(tx: Connection, requests: Sequence[RequestKey], at: datetime) -> None:
+    """Let the periodic check ask for these requests at this time at the latest."""
     await tx.execute(
-        _MAKE_DUE, now, [merchant for merchant, _ in requests], [each for _, each in requests]
-    )
+        _MAKE_DUE, at, [merchant_id for merchant_id, _ in requests],
+        [request_id for _, request_id in requests],
+    )  # fmt: skip
 
 
 async def save_provider_ids(
@@ -242,25 +273,41 @@ async def save_request_state(  # noqa: PLR0913 - what a change of the state carr
     )
 
 
-async def list_merchants_to_check(tx: Connection, now: datetime, limit: int) -> list[int]:
-    return [row["merchant_id"] for row in await tx.fetch(_LIST_MERCHANTS, now, limit)]
+async def list_accounts_to_check(tx: Connection) -> list[PendingAccount]:
+    """Return the accounts whose requests are checked, now or later."""
+    return [PendingAccount(**row) for row in await tx.fetch(_LIST_ACCOUNTS)]
 
 
 async def lock_due_requests(
-    tx: Connection, merchant_id: int, now: datetime, limit: int
-) -> Sequence[StoredPaymentRequest]:
-    return [_build_request(row) for row in await tx.fetch(_LOCK_DUE, merchant_id, now, limit)]
+    tx: Connection, provider: str, now: datetime, limit: int
+) -> Sequence[tuple[int, StoredPaymentRequest]]:
+    """Lock due requests of an account, over all merchants. Return them with their merchant's id."""
+    found = []
+    for row in await tx.fetch(_LOCK_DUE, provider, now, limit):
+        values = dict(row)
+        found.append((values.pop("merchant_id"), _build_request(values)))
+    return found
 
 
 async def save_next_checks(
-    tx: Connection, merchant_id: int, next_checks: dict[UUID, datetime | None]
+    tx: Connection, next_checks: Mapping[RequestKey, datetime | None]
 ) -> None:
-    """Save when each request is checked next (request id -> time, None for never again), and count
-    this check."""
-    await tx.execute(_SAVE_NEXT_CHECKS, merchant_id, list(next_checks), list(next_checks.values()))
+    """Save when each request is checked next (None: never again), and count this check."""
+    await tx.execute(
+        _SAVE_NEXT_CHECKS, [merchant_id for merchant_id, _ in next_checks],
+        [request_id for _, request_id in next_checks], list(next_checks.values()),
+    )  # fmt: skip
 
 
-def _build_request(row: Row) -> StoredPaymentRequest:
+async def save_refund_time(
+    tx: Connection, merchant_id: int, request_id: UUID, *, now: datetime, next_check_at: datetime
+) -> None:
+    """Save that a refund was accepted or listed now, and check the request at this time at the
+    latest. The claim must be locked."""
+    await tx.execute(_SAVE_REFUND_TIME, merchant_id, request_id, now, next_check_at)
+
+
+def _build_request(row: Mapping[str, Any]) -> StoredPaymentRequest:
     return StoredPaymentRequest(**{**row, "state": PaymentRequestState(row["state"])})
 
 

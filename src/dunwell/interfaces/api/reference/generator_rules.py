@@ -41,9 +41,11 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "PendingContactState": ("PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "UNKNOWN"),
     "ProcessStepKind": ("COMMUNICATION", "WAIT", "FEE", "CHECKPOINT", "ARCHIVE"),
     "RefundEffect": ("SURPLUS", "REDUCE_CLAIM", "REOPEN"),
-    "RefundState": ("CREATED", "ACCEPTED", "BOOKED", "REFUSED"),
+    "RefundState": ("CREATED", "ACCEPTED", "BOOKED", "REFUSED", "FAILED", "NOT_BOOKED"),
     "RefundStatus": ("REFUNDED", "REFUND_FAILED"),
-    "ReviewReason": ("OTHER_CURRENCY", "OTHER_AMOUNT", "NOTHING_TO_RETURN", "CLAIM_ENDED"),
+    "ReviewReason": (
+        "OTHER_CURRENCY", "OTHER_AMOUNT", "NOTHING_TO_RETURN", "REFUND_FAILED", "CLAIM_ENDED",
+    ),
     "ReversalStatus": ("REVERSED", "CHARGED_BACK", "CHARGEBACK_REVERSED"),
     "RuleOutcome": (
         "MATCHED", "INACTIVE", "UNMET", "SKIPPED_DEACTIVATED", "SKIPPED_DELETED",

@@ -46,12 +46,14 @@ class Refund(Wire, frozen=True):
     currency: Currency
     effect: RefundEffectName
     state: Annotated[
-        Literal["CREATED", "ACCEPTED", "BOOKED", "REFUSED"],
+        Literal["CREATED", "ACCEPTED", "BOOKED", "REFUSED", "FAILED", "NOT_BOOKED"],
         Meta(
             description=(
                 "CREATED: the provider is told at once, and again until it answers. ACCEPTED: the "
                 "provider has accepted it. BOOKED: the provider has moved the money, and the "
-                "balance is changed. REFUSED: the provider has refused it, and nothing changes."
+                "balance is changed. REFUSED: the provider has refused it, and nothing changes. "
+                "FAILED: the money came back to you, and the balance is changed back. NOT_BOOKED: "
+                "the provider has moved it in another currency; somebody has to look at it."
             )
         ),
     ]
@@ -122,13 +124,17 @@ class Movement(Wire, frozen=True):
     moved_at: Annotated[Instant, Meta(description="When the provider moved it.")]
     recorded_at: Instant
     review_reason: Annotated[
-        Literal["OTHER_CURRENCY", "OTHER_AMOUNT", "NOTHING_TO_RETURN", "CLAIM_ENDED"] | None,
+        Literal[
+            "OTHER_CURRENCY", "OTHER_AMOUNT", "NOTHING_TO_RETURN", "REFUND_FAILED", "CLAIM_ENDED"
+        ]
+        | None,
         Meta(
             description=(
                 "Why somebody has to look at it; null if nobody has to. OTHER_CURRENCY: it is not "
                 "in the claim's currency and was not booked. OTHER_AMOUNT: you recorded the same "
                 "transaction with another amount. NOTHING_TO_RETURN: more was returned than is "
-                "left of the payment. CLAIM_ENDED: the claim is archived or withdrawn."
+                "left of the payment. REFUND_FAILED: a refund came back, so the debtor has not got "
+                "it. CLAIM_ENDED: the claim is archived or withdrawn."
             )
         ),
     ]

@@ -5,10 +5,17 @@ from collections.abc import Mapping
 
 import asyncpg
 
+from dunwell.accounts.installation.apply_installation import describe_pending_work
 from dunwell.accounts.installation.payment_providers import PaymentAccount
-from dunwell.accounts.installation.store import load_installation, load_secrets
+from dunwell.accounts.installation.store import (
+    PendingAccountWork,
+    list_pending_account_work,
+    load_installation,
+    load_secrets,
+)
 from dunwell.adapters.payment_providers import build_payment_provider
 from dunwell.adapters.payments.api_client import PaymentProviderUnusable
+from dunwell.adapters.payments.sandbox.provider import NAME as SANDBOX_PROVIDER
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import Settings
@@ -16,6 +23,10 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
 
+_MISSING_REMEDY = (
+    "Add the account to the installation file again, with its key, and run: dunwell apply FILE. "
+    "Nothing is lost until then"
+)
 _REMEDY = (
     "Correct the key at the provider or in the installation file (docs/operator/payments.md), and "
     "run: dunwell apply FILE"
@@ -31,15 +42,26 @@ async def check_payment_providers(url: str, settings: Settings) -> list[DoctorFi
         async with database.connection() as connection:
             accounts = (await load_installation(connection)).installation.payment_providers or {}
             secrets = await load_secrets(connection, keys)
+            pending = await list_pending_account_work(connection)
     except (Unavailable, asyncpg.PostgresError):
         return []
     finally:
         await database.close()
+    installed = {SANDBOX_PROVIDER, *accounts}
+    missing = [each for each in pending if each.provider not in installed]
     return [
-        finding
-        for name, account in accounts.items()
-        for finding in await check_payment_provider(name, account, secrets)
+        *(_build_missing_finding(each) for each in missing),
+        *[
+            finding
+            for name, account in accounts.items()
+            for finding in await check_payment_provider(name, account, secrets)
+        ],
     ]
+
+
+def _build_missing_finding(pending: PendingAccountWork) -> DoctorFinding:
+    problem = f"The account is not in the installation file. {describe_pending_work(pending)}"
+    return DoctorFinding(f"payments {pending.provider}", problem.rstrip("."), _MISSING_REMEDY)
 
 
 async def check_payment_provider(

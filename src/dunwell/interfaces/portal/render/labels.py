@@ -131,6 +131,10 @@ REVIEW_REASONS: Labels = {
     "NOTHING_TO_RETURN": LazyText(
         "More money was returned than is left of the payment. Check the payment at the provider."
     ),
+    "REFUND_FAILED": LazyText(
+        "The refund did not reach the debtor, and the money is back. Refund it again, or transfer "
+        "it to the debtor yourself and reverse the payment."
+    ),
     "CLAIM_ENDED": LazyText(
         "It changed the balance of a claim that is archived or withdrawn. The claim stays closed. "
         "Decide whether you collect the amount again."
@@ -141,6 +145,8 @@ REFUND_STATES: ColoredLabels = {
     "ACCEPTED": (LazyText("accepted by the provider"), "info"),
     "BOOKED": (LazyText("refunded"), "good"),
     "REFUSED": (LazyText("rejected by the provider"), "bad"),
+    "FAILED": (LazyText("failed, money is back"), "bad"),
+    "NOT_BOOKED": (LazyText("made in another currency, not booked"), "bad"),
 }
 REFUND_EFFECTS: Labels = {
     "SURPLUS": LazyText("It was paid too much"),

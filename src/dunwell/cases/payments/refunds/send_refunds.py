@@ -1,0 +1,136 @@
+"""Send ordered refunds to the providers, one after the other for each account, because some
+providers refuse two refunds of a payment that do not know of each other.
+
+A crash repeats the call with the same key, so nothing is refunded twice.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+
+import structlog
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.payments.provider import PaymentProviderRefused, PaymentProviders
+from dunwell.cases.payments.refunds.refund_payment import get_paid_movement
+from dunwell.cases.payments.refunds.store import (
+    RefundState,
+    StoredRefund,
+    lease_due_refunds,
+    list_accounts_with_refunds,
+    save_next_attempt,
+    save_refund_state,
+)
+from dunwell.cases.payments.requests.account_rounds import AccountRounds, BatchResult
+from dunwell.cases.payments.requests.provider_calls import (
+    get_provider,
+    report_provider_failures,
+)
+from dunwell.cases.payments.requests.store import PendingAccount, find_request, save_refund_time
+from dunwell.cases.payments.store import find_payment
+from dunwell.core.claims.store import lock_claim
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Refusal
+from dunwell.platform.resources import Resources
+
+# How often orders that wait are looked for.
+REFUND_SECONDS = 2.0
+# An order without an answer is sent again after these times. The last one repeats.
+REPEAT_DELAYS = (timedelta(minutes=5), timedelta(minutes=10))
+
+log = structlog.get_logger(__name__)
+
+
+class RefundOrders:
+    """The refunds of each account that are due to be sent; implements `AccountWork`."""
+
+    batch_size = 1
+
+    def __init__(self, resources: Resources, providers: PaymentProviders) -> None:
+        self._resources = resources
+        self._providers = providers
+
+    async def list_accounts(self, tx: Connection) -> Sequence[PendingAccount]:
+        return await list_accounts_with_refunds(tx)
+
+    async def run_batch(self, provider: str, limit: int) -> BatchResult:
+        now = self._resources.clock.now()
+        async with self._resources.database.transaction() as tx:
+            due = await lease_due_refunds(tx, provider, now, duration=REPEAT_DELAYS[0], limit=limit)
+        sent = [await self._send(merchant_id, refund) for merchant_id, refund in due]
+        return BatchResult(len(due), sent.count(False))
+
+    async def _send(self, merchant_id: int, refund: StoredRefund) -> bool:
+        """Send one order and record the answer. Return False if the provider gave no usable answer.
+        A failure is logged, and the order is sent again later."""
+        try:
+            provider_refund_id: str | None = None
+            with suppress(PaymentProviderRefused):
+                provider_refund_id = await self._call_provider(merchant_id, refund)
+            await self._record_answer(merchant_id, refund, provider_refund_id)
+        except Refusal as refusal:
+            log.warning("refund not sent", refund_id=str(refund.refund_id), error=refusal.type)
+            has_answer = False
+        except Exception:
+            log.exception("refund not sent", refund_id=str(refund.refund_id))
+            has_answer = True
+        else:
+            return True
+        delay = REPEAT_DELAYS[min(refund.attempts, len(REPEAT_DELAYS)) - 1]
+        async with self._resources.database.transaction() as tx:
+            at = self._resources.clock.now() + delay
+            await save_next_attempt(tx, merchant_id, refund.refund_id, at)
+        return has_answer
+
+    async def _call_provider(self, merchant_id: int, refund: StoredRefund) -> str:
+        """Order the refund, and return its id at the provider. Raises PaymentProviderRefused and
+        PaymentProviderUnavailable."""
+        provider = get_provider(self._providers, refund.provider)
+        async with self._resources.database.transaction() as tx:
+            merchant = await load_merchant(tx, merchant_id)
+            request = await find_request(tx, merchant_id, refund.request_id)
+            payment = await find_payment(tx, merchant_id, refund.claim_id, refund.payment_id)
+            assert merchant is not None
+            assert payment is not None
+            work = Work.open(self._resources, tx, merchant, SYSTEM)
+            paid = await get_paid_movement(work, payment)
+        assert request is not None
+        assert request.provider_reference is not None
+        async with report_provider_failures(provider.name, merchant_id):
+            return await provider.refund(
+                request.provider_reference, paid.movement, refund.amount_cents, refund.refund_id
+            )
+
+    async def _record_answer(
+        self, merchant_id: int, refund: StoredRefund, provider_refund_id: str | None
+    ) -> None:
+        """Store the provider's id of the refund, or that it was refused (None). An accepted refund
+        is looked for in the provider's movements at once, and often for a while."""
+        state = RefundState.REFUSED if provider_refund_id is None else RefundState.ACCEPTED
+        async with self._resources.database.transaction() as tx:
+            merchant = await load_merchant(tx, merchant_id)
+            assert merchant is not None
+            work = Work.open(self._resources, tx, merchant, SYSTEM)
+            # Booking locks the claim, then the request, then the refund.
+            await lock_claim(tx, merchant_id, refund.claim_id)
+            await save_refund_state(
+                tx, merchant_id, refund.refund_id, state, provider_refund_id=provider_refund_id
+            )
+            await save_audit(
+                work, "payment.refundAnswer", f"claim:{refund.claim_id}",
+                after={"state": state}, paymentId=str(refund.payment_id),
+                refundId=str(refund.refund_id), state=state,
+            )  # fmt: skip
+            if state is RefundState.ACCEPTED:
+                now = work.real_now
+                await save_refund_time(
+                    tx, merchant_id, refund.request_id, now=now, next_check_at=now
+                )
+
+
+def open_refund_orders(resources: Resources, providers: PaymentProviders) -> AccountRounds:
+    """Return the rounds that send the ordered refunds of each account."""
+    return AccountRounds(resources, providers, RefundOrders(resources, providers))

@@ -1,0 +1,174 @@
+"""Rounds of calls to payment providers, one account beside the other, so that a provider that hangs
+or is away delays no other account.
+
+An account that gives no answers pauses for a growing time, and operators are alerted after an hour.
+Nothing is called for an account that is missing: it was removed from the installation file, or its
+secrets cannot be read after a backup was restored. Its work stays due, and operators are alerted at
+once.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import structlog
+
+from dunwell.accounts.installation.alerts.alert import AlertCondition, AlertFigures, AlertKind
+from dunwell.accounts.installation.alerts.store import save_condition
+from dunwell.cases.payments.provider import PaymentProviders
+from dunwell.cases.payments.requests.store import PendingAccount
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
+
+# How long a turn waits for its rounds. A round that takes longer goes on beside later turns.
+_TURN_SECONDS = 1.0
+# How long the rounds may take to end when the worker stops.
+_FINISH_SECONDS = 10.0
+_ACCOUNTS_AT_ONCE = 50
+# Pauses of an account after one failure, two, and more. All are shorter than the time after which
+# an alert that is not renewed ends.
+PAUSES = (timedelta(minutes=1), timedelta(minutes=2), timedelta(minutes=5), timedelta(minutes=10))
+ALERT_AFTER = timedelta(hours=1)
+_RENEW_AFTER = timedelta(minutes=5)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    calls: int
+    # The calls to which the provider gave no usable answer.
+    failed: int = 0
+
+
+class AccountWork(Protocol):
+    """What is done for accounts, such as checking their payment requests."""
+
+    @property
+    def batch_size(self) -> int:
+        """The most calls that an account gets at once."""
+
+    async def list_accounts(self, tx: Connection) -> Sequence[PendingAccount]:
+        """Return the accounts for which work is planned."""
+
+    async def run_batch(self, provider: str, limit: int) -> BatchResult:
+        """Make the calls of an account that are due, but at most `limit`. A call that fails is due
+        again later."""
+
+
+@dataclass(slots=True)
+class _AccountHealth:
+    """How the account's calls went in this process. All times are real time."""
+
+    failures: int = 0
+    failing_since: datetime | None = None
+    paused_until: datetime | None = None
+    # When the account was last reported as missing.
+    reported_at: datetime | None = None
+
+    def record_failure(self, now: datetime) -> None:
+        self.failing_since = self.failing_since or now
+        self.paused_until = now + PAUSES[min(self.failures, len(PAUSES) - 1)]
+        self.failures += 1
+
+    def is_paused(self, now: datetime) -> bool:
+        return self.paused_until is not None and now < self.paused_until
+
+
+class AccountRounds:
+    """The rounds of one kind of work in this process."""
+
+    def __init__(
+        self, resources: Resources, providers: PaymentProviders, work: AccountWork,
+        *, turn_seconds: float = _TURN_SECONDS,
+    ) -> None:  # fmt: skip
+        self._resources = resources
+        self._providers = providers
+        self._work = work
+        self._turn_seconds = turn_seconds
+        self._health: dict[str, _AccountHealth] = {}
+        self._running: dict[str, asyncio.Task[int]] = {}
+
+    async def run_once(self) -> int:
+        """Start a round for each account that has none and whose work is due, and wait a moment.
+        Return how many calls the rounds made that have ended."""
+        await self._start_rounds()
+        if self._running:
+            await asyncio.wait(self._running.values(), timeout=self._turn_seconds)
+        return self._collect()
+
+    async def close(self) -> None:
+        """Let the rounds end, and cancel those that take too long. What a cancelled call has done
+        is found by the next one."""
+        if self._running:
+            _, hanging = await asyncio.wait(self._running.values(), timeout=_FINISH_SECONDS)
+            for task in hanging:
+                task.cancel()
+            await asyncio.gather(*hanging, return_exceptions=True)
+
+    async def _start_rounds(self) -> None:
+        async with self._resources.database.connection() as connection:
+            pending = await self._work.list_accounts(connection)
+        now = self._resources.clock.now()
+        names = {each.provider for each in pending}
+        self._health = {name: each for name, each in self._health.items() if name in names}
+        for each in sorted(pending, key=lambda account: account.due_at):
+            name, health = each.provider, self._health.setdefault(each.provider, _AccountHealth())
+            if name in self._running or len(self._running) >= _ACCOUNTS_AT_ONCE:
+                continue
+            if name not in self._providers:
+                await self._report_missing(name, health, now)
+            elif each.due_at <= now and not health.is_paused(now):
+                self._running[name] = asyncio.create_task(self._run_round(name, health))
+
+    async def _run_round(self, name: str, health: _AccountHealth) -> int:
+        """Do the account's due work until nothing is left, or until no call was answered. After a
+        failure the first batch is a single call."""
+        calls, result = 0, BatchResult(1)
+        while result.calls > result.failed:
+            limit = 1 if health.failures else self._work.batch_size
+            result = await self._work.run_batch(name, limit)
+            calls += result.calls
+            if result.calls > result.failed:
+                health.failures, health.failing_since, health.paused_until = 0, None, None
+        if result.failed:
+            await self._record_failure(name, health)
+        return calls
+
+    async def _record_failure(self, name: str, health: _AccountHealth) -> None:
+        now = self._resources.clock.now()
+        health.record_failure(now)
+        since = health.failing_since
+        log.warning("payment account paused", provider=name, failing_since=since)
+        if since is not None and now - since >= ALERT_AFTER:
+            figures = AlertFigures(since=since)
+            await self._save_alert(AlertKind.PAYMENT_ACCOUNT_FAILING, name, figures, now)
+
+    async def _report_missing(self, name: str, health: _AccountHealth, now: datetime) -> None:
+        """Begin or renew the alert about an account that is needed and not installed."""
+        if health.reported_at is None or now >= health.reported_at + _RENEW_AFTER:
+            log.error("payment account missing", provider=name)
+            await self._save_alert(AlertKind.PAYMENT_ACCOUNT_MISSING, name, AlertFigures(), now)
+            health.reported_at = now
+
+    async def _save_alert(
+        self, kind: AlertKind, name: str, figures: AlertFigures, now: datetime
+    ) -> None:
+        condition = AlertCondition(kind, name, figures)
+        async with self._resources.database.transaction() as tx:
+            await save_condition(tx, condition, now, self._resources.ids)
+
+    def _collect(self) -> int:
+        """Forget the rounds that have ended, and return how many calls they made."""
+        calls = 0
+        for name, task in [*self._running.items()]:
+            if task.done():
+                del self._running[name]
+                error = task.exception()
+                if error is None:
+                    calls += task.result()
+                else:
+                    log.error("round of a payment account failed", provider=name, exc_info=error)
+        return calls

@@ -1,0 +1,103 @@
+"""The periodic check of payment requests at their providers.
+
+The check saves the time of the next check before it makes this one. So a crash costs one check, and
+two workers never check the same request at once. A request whose provider gave no answer is checked
+again soon, also if its regular check is a month away.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import structlog
+
+from dunwell.cases.payments.provider import PaymentProviders
+from dunwell.cases.payments.requests.account_rounds import AccountRounds, BatchResult
+from dunwell.cases.payments.requests.request_states import (
+    PaymentRequestState,
+    decide_next_check,
+    decide_next_return_check,
+)
+from dunwell.cases.payments.requests.settle_payment import settle_payment
+from dunwell.cases.payments.requests.store import (
+    PendingAccount,
+    RequestKey,
+    StoredPaymentRequest,
+    list_accounts_to_check,
+    lock_due_requests,
+    make_requests_due,
+    save_next_checks,
+)
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import NotFound, Refusal
+from dunwell.platform.resources import Resources
+
+# The shortest delay between checks is a minute.
+PAYMENT_SECONDS = 5.0
+_CALLS_PER_ACCOUNT = 5
+# A check without an answer is repeated after this time. It is shorter than the time after which an
+# alert that is not renewed ends.
+_REPEAT_AFTER = timedelta(minutes=10)
+
+log = structlog.get_logger(__name__)
+
+
+class PaymentChecks:
+    """The requests of each account that are due for a check; implements `AccountWork`."""
+
+    batch_size = _CALLS_PER_ACCOUNT
+
+    def __init__(self, resources: Resources, providers: PaymentProviders) -> None:
+        self._resources = resources
+        self._providers = providers
+
+    async def list_accounts(self, tx: Connection) -> Sequence[PendingAccount]:
+        return await list_accounts_to_check(tx)
+
+    async def run_batch(self, provider: str, limit: int) -> BatchResult:
+        now = self._resources.clock.now()
+        async with self._resources.database.transaction() as tx:
+            due = await lock_due_requests(tx, provider, now, limit)
+            following = {
+                (merchant_id, each.request_id): _decide_next_check(each, now)
+                for merchant_id, each in due
+            }
+            await save_next_checks(tx, following)
+        answered = await asyncio.gather(*(self._check(key) for key in following))
+        return BatchResult(len(following), answered.count(False))
+
+    async def _check(self, key: RequestKey) -> bool:
+        """Check one request. Return False if its provider gave no usable answer. A failure is
+        logged, so that it does not stop the others, and the check is repeated soon."""
+        merchant_id, request_id = key
+        try:
+            await settle_payment(self._resources, self._providers, merchant_id, request_id)
+        except NotFound:
+            # It was deleted with its claim.
+            return True
+        except Refusal as refusal:
+            log.warning(
+                "payment request not checked",
+                payment_request_id=str(request_id),
+                error=refusal.type,
+            )
+            has_answer = False
+        except Exception:
+            log.exception("payment request check failed", payment_request_id=str(request_id))
+            has_answer = True
+        else:
+            return True
+        async with self._resources.database.transaction() as tx:
+            await make_requests_due(tx, [key], self._resources.clock.now() + _REPEAT_AFTER)
+        return has_answer
+
+
+def open_payment_checks(resources: Resources, providers: PaymentProviders) -> AccountRounds:
+    """Return the rounds that check the payment requests of each account."""
+    return AccountRounds(resources, providers, PaymentChecks(resources, providers))
+
+
+def _decide_next_check(request: StoredPaymentRequest, now: datetime) -> datetime | None:
+    if request.state is PaymentRequestState.COMPLETED and request.settled_at is not None:
+        return decide_next_return_check(request.settled_at, request.refunded_at, now)
+    return decide_next_check(request.created_at, request.checks + 1, now)
