@@ -28,7 +28,6 @@ from dunwell.cases.statements.formats.statement import (
 from dunwell.cases.statements.formats.swift_mt940 import is_mt940, parse_mt940
 from dunwell.cases.statements.formats.xml_document import (
     XmlElement,
-    get_local_name,
     parse_xml,
 )
 from dunwell.platform.text.shape import shorten
@@ -161,7 +160,7 @@ def _decode(content: bytes) -> str:
 
 
 def _explain_other_message(root: XmlElement) -> str:
-    names = [get_local_name(each) for each in (root, *root.iterchildren())]
+    names = root.list_names()
     for name in names:
         if name in _OTHER_MESSAGES:
             return f"This is {_OTHER_MESSAGES[name]}, not a statement. {_EXPORT}"

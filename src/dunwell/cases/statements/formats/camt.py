@@ -37,7 +37,6 @@ from dunwell.cases.statements.formats.xml_document import (
     XmlElement,
     find_child,
     find_text,
-    get_local_name,
     list_children,
 )
 from dunwell.platform.text.codes import is_iban
@@ -76,8 +75,7 @@ class _StatementFacts:
 
 def list_messages(root: XmlElement) -> Sequence[XmlElement]:
     """Return the camt messages of a document. Some banks wrap them in an envelope."""
-    names = [f"{{*}}{name}{end}" for name in _MESSAGES for end in ("", "V01")]
-    return list(root.iter(*names))
+    return root.list_all(f"{name}{end}" for name in _MESSAGES for end in ("", "V01"))
 
 
 def parse_camt(
@@ -90,7 +88,7 @@ def parse_camt(
     """
     found = []
     for message in messages:
-        name, kind = _MESSAGES[get_local_name(message).removesuffix("V01")]
+        name, kind = _MESSAGES[message.name.removesuffix("V01")]
         found += [(element, kind) for element in list_children(message, name)]
     if not found:
         raise place.refuse(f"The message has no statement. {_ASK_THE_BANK}")

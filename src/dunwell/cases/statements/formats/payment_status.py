@@ -25,7 +25,7 @@ from dunwell.cases.statements.formats.xml_document import (
 )
 
 # The message's element; version .02 names it after the message.
-_MESSAGES = ("{*}CstmrPmtStsRpt", "{*}pain.002.001.02")
+_MESSAGES = ("CstmrPmtStsRpt", "pain.002.001.02")
 _REJECTED = frozenset({"RJCT", "CANC", "BLCK"})
 _SETTLED = frozenset({"ACSC", "ACCC"})
 _ASK_THE_BANK = "Ask the bank for a corrected file."
@@ -124,7 +124,7 @@ def decide_outcome(status: str | None) -> OrderOutcome:
 
 def list_status_messages(root: XmlElement) -> Sequence[XmlElement]:
     """Return the pain.002 messages of a document."""
-    return list(root.iter(*_MESSAGES))
+    return root.list_all(_MESSAGES)
 
 
 def parse_status_reports(

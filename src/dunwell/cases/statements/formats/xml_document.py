@@ -4,8 +4,9 @@ read in the same way. Pure.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from lxml import etree
@@ -13,12 +14,14 @@ from lxml import etree
 from dunwell.cases.statements.formats.statement import FilePlace, clean_text
 
 # lxml has no type hints, and gives the class no other name.
-XmlElement: TypeAlias = etree._Element  # noqa: SLF001
+_LxmlElement: TypeAlias = etree._Element  # noqa: SLF001
 
 # A statement of 40,000 entries has 1.2 million elements in 25 MB. Each takes some 200 bytes of
 # memory. libxml2 limits the depth to 256 and a text to ten million characters.
 _MAX_ELEMENTS = 1_500_000
 _MAX_ATTRIBUTES = 1_000_000
+# An entry has about ten. Above this, children are searched each time.
+_MAX_LISTED_CHILDREN = 100
 _DECLARED = re.compile(r"""<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 _DECLARATION = re.compile(r"<\?xml\s[^>]*\?>")
 # These are supersets of ASCII, so that the declaration itself can be read.
@@ -30,6 +33,63 @@ _ENCODINGS = frozenset(
 _BYTE_ORDER_MARKS = {
     b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
 }  # fmt: skip
+
+
+class XmlElement:
+    """An element whose children are found by their local names.
+
+    An entry of a statement is asked for some sixty paths. Its children are listed by name once,
+    because lxml takes longer to find one than Python to look it up. Elements with many children,
+    such as a statement, keep no list: the parts of an entry are freed once it is parsed.
+    """
+
+    __slots__ = ("_children", "_element")
+
+    def __init__(self, element: _LxmlElement) -> None:
+        self._element = element
+        self._children: dict[str, list[XmlElement]] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name without the namespace."""
+        return _get_local_name(self._element.tag)
+
+    @property
+    def text(self) -> str | None:
+        text: str | None = self._element.text
+        return text
+
+    def get(self, attribute: str, default: str | None = None) -> str | None:
+        value: str | None = self._element.get(attribute, default)
+        return value
+
+    def list_all(self, names: Iterable[str]) -> list["XmlElement"]:
+        """Return the element and all elements below it that have one of these names."""
+        return [XmlElement(each) for each in self._element.iter(*(f"{{*}}{one}" for one in names))]
+
+    def list_children(self, name: str) -> Iterable["XmlElement"]:
+        """Return the children with this name, in the document's order."""
+        if self._children is None:
+            if len(self._element) > _MAX_LISTED_CHILDREN:
+                return map(XmlElement, self._element.iterchildren(f"{{*}}{name}"))
+            found: dict[str, list[XmlElement]] = {}
+            for child in self._element:
+                local_name = _get_local_name(child.tag)
+                if local_name in found:
+                    found[local_name].append(XmlElement(child))
+                else:
+                    found[local_name] = [XmlElement(child)]
+            self._children = found
+        return self._children.get(name, ())
+
+    def list_names(self) -> list[str]:
+        """Return the names of the element and of its children."""
+        return [self.name, *(XmlElement(each).name for each in self._element)]
+
+
+@lru_cache(maxsize=2_000)
+def _get_local_name(tag: str) -> str:
+    return tag.rpartition("}")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,31 +120,29 @@ def parse_xml(content: bytes, place: FilePlace) -> XmlDocument:
     except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
         why = clean_text(error.msg if isinstance(error, SyntaxError) else error.reason)
         raise place.refuse(f"The XML is damaged ({why}). Ask the bank for it again.") from None
-    return XmlDocument(root, problems)
-
-
-def get_local_name(element: XmlElement) -> str:
-    """Return an element's name without its namespace."""
-    tag: str = element.tag
-    return tag.rpartition("}")[2]
+    return XmlDocument(XmlElement(root), problems)
 
 
 def find_child(element: XmlElement | None, path: str) -> XmlElement | None:
     """Return the first element at a path of local names such as "RmtInf/Strd", None if there is
     none."""
-    return next(list_children(element, path), None)
+    return next(iter(list_children(element, path)), None)
 
 
-def list_children(element: XmlElement | None, path: str) -> Iterator[XmlElement]:
-    """Yield all elements at a path of local names, in the document's order."""
+def list_children(element: XmlElement | None, path: str) -> Iterable[XmlElement]:
+    """Return all elements at a path of local names, in the document's order."""
     if element is None:
-        return
-    name, _, rest = path.partition("/")
-    for child in element.iterchildren(f"{{*}}{name}"):
-        if rest:
-            yield from list_children(child, rest)
-        else:
-            yield child
+        return ()
+    names = _split_path(path)
+    found = element.list_children(names[0])
+    for name in names[1:]:
+        found = [child for parent in found for child in parent.list_children(name)]
+    return found
+
+
+@lru_cache(maxsize=500)
+def _split_path(path: str) -> tuple[str, ...]:
+    return tuple(path.split("/"))
 
 
 def find_text(element: XmlElement | None, *paths: str) -> str | None:

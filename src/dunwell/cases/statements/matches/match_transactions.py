@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.payments.bookings.book_payments import book_payments
-from dunwell.cases.payments.bookings.store import lock_claims
+from dunwell.cases.payments.bookings.store import load_items_of_claims, lock_claims
 from dunwell.cases.payments.movements import PaymentMovement
 from dunwell.cases.payments.provider import MovementKind
 from dunwell.cases.payments.record_payment import NewPayment
@@ -33,7 +33,6 @@ from dunwell.cases.statements.matches.store import (
     list_accounts_with_new,
     list_awaited_payouts,
     list_new_transactions,
-    load_candidates,
     save_arrival,
     save_payers,
     save_states,
@@ -182,7 +181,7 @@ async def _plan_payments(
     found = await find_claims_by_reference(work.tx, work.merchant_id, whole, normal)
     returned = [each.claim_id for each in plan.returns.values()]
     claims = await lock_claims(work.tx, work.merchant_id, [*found, *returned])
-    candidates = await load_candidates(work.tx, work.merchant_id, found)
+    candidates = await _load_candidates(work, [claims[each] for each in found])
     by_form: dict[str, list[int]] = {}
     for claim_id, claim in candidates.items():
         by_form.setdefault(normalize_reference(claim.reference_number), []).append(claim_id)
@@ -201,6 +200,22 @@ async def _plan_payments(
         for part in suggestion.parts:
             candidates[part.claim_id] = _pay(candidates[part.claim_id], part.cents)
     return claims
+
+
+async def _load_candidates(work: Work, claims: Sequence[LockedClaim]) -> dict[int, CandidateClaim]:
+    """Return locked claims with what they owe, by id. Rules that decide do not need more."""
+    claim_ids = [each.claim_id for each in claims]
+    items = await load_items_of_claims(work.tx, work.merchant_id, claim_ids)
+    return {
+        claim.claim_id: CandidateClaim(
+            claim_id=claim.claim_id,
+            reference_number=claim.reference_number,
+            currency=claim.currency,
+            status=claim.status,
+            outstanding_cents=sum(each.outstanding_cents for each in items.get(claim.claim_id, ())),
+        )
+        for claim in claims
+    }
 
 
 def _pay(claim: CandidateClaim, cents: int) -> CandidateClaim:
