@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-class Refusal(Exception):  # noqa: N818 - the field's word; most refusals are no faults of ours
+class Refusal(Exception):  # noqa: N818 - a refusal is not an error of this program
     """A request that is refused, with the reason in words for the caller."""
 
     def __init__(self, message: str, **details: Any) -> None:

@@ -89,7 +89,8 @@ class OncePerMinute:
         self._left_out: dict[str, int] = {}
 
     def __call__(self, _logger: Any, _method: str, event: _Event) -> _Event:
-        """Raises DropEvent if the line is left out."""
+        """Return the event, with the number of left-out lines if there are any. Raises DropEvent if
+        the line is left out."""
         if not event.pop("once_a_minute", False):
             return event
         name, now = event["event"], self._monotonic()

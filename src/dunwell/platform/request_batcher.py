@@ -14,8 +14,8 @@ Question = TypeVar("Question")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WaitingRequest(Generic[Question]):
-    """A waiting request. `size`: how much of a batch's room it takes. `names`: two requests with a
-    common name are never in the same batch. `kind`: all requests of a batch have the same kind."""
+    """A waiting request, which takes `size` of a batch's room. Requests with a common name in
+    `names` are never in the same batch. All requests of a batch have the same `kind`."""
 
     question: Question
     size: int = 1

@@ -206,7 +206,7 @@ class DatabaseTime:
         self._clock = clock
 
     def now(self) -> datetime:
-        """Raises DatabaseAway before the first comparison."""
+        """Return the database's time. Raises DatabaseAway before the first comparison."""
         clock = self._clock
         return clock.estimate_database_time() if isinstance(clock, WatchedClock) else clock.now()
 

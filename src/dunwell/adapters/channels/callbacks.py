@@ -171,9 +171,9 @@ class _ForgedRequests:
         self._counts: dict[bytes, int] = {}
 
     def count(self, visitor: bytes) -> None:
-        """Raises RateLimited if there were too many; further ones are not logged. Authenticated
-        requests are never refused because of forged ones: a gateway may share its address with
-        others behind a proxy."""
+        """Count an unauthenticated request of the visitor. Raises RateLimited if there were too
+        many; further ones are not logged. Authenticated requests are never refused because of
+        forged ones: a gateway may share its address with others behind a proxy."""
         if monotonic() - self._since > _MINUTE or len(self._counts) > _MAX_VISITORS:
             self._since, self._counts = monotonic(), {}
         if self._counts.get(visitor, 0) >= _MAX_FORGED_PER_MINUTE:

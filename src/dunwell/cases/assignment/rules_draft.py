@@ -195,8 +195,9 @@ async def publish_rules_draft(
     """Publish the draft. Without `confirmation`, the caller has already checked that the draft may
     be published.
 
-    Raises InvalidState: there is no draft, or it changes nothing; EditConflict; ValidationError:
-    invalid targets, a comment that is too long, or authors that were not agreed to.
+    Raises InvalidState if there is no draft or it changes nothing, and EditConflict. Raises
+    ValidationError if a target is invalid, the comment is too long, or the draft has authors that
+    `confirmation` does not name.
     """
     work.require(Right.PUBLISH)
     state = await lock_rules_state(work)

@@ -102,7 +102,7 @@ async def list_rules_versions(
 
 
 async def get_rules_version(work: Work, version: int) -> RulesVersionView:
-    """Raises NotFound."""
+    """Return a published version of the rules. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     found = await find_rules_version(work.tx, work.merchant_id, version)
     published_rules = await find_published_rules(work.tx, work.merchant_id)

@@ -258,7 +258,8 @@ class EvidenceFile(msgspec.Struct, frozen=True, gc=False):
 
 
 def check_file_count(present: int, added: int) -> None:
-    """Raises ValidationError if the dispute would have too many files."""
+    """Check that the dispute may get `added` files more. Raises ValidationError if there would be
+    too many."""
     if present + added > MAX_FILES:
         message = f"A dispute has at most {MAX_FILES} files; this one has {present}."
         raise ValidationError([Fault("/files", message, "TOO_MANY")])

@@ -127,7 +127,8 @@ async def count_unresolved_disputes(work: Work) -> Count:
 async def list_claim_disputes(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedDispute]:
-    """Raises NotFound, and ValidationError for an invalid cursor."""
+    """Return a page of the claim's disputes. Raises NotFound, and ValidationError for an invalid
+    cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim_exists(work, claim_id)

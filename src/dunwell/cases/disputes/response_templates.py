@@ -74,7 +74,7 @@ async def add_response_template(work: Work, name: str, text: str) -> None:
 
 
 async def remove_response_template(work: Work, template_id: UUID) -> None:
-    """Raises NotFound."""
+    """Delete a template. Raises NotFound."""
     work.require(Right.ANSWER)
     name = await work.tx.fetchval(_DELETE, work.merchant_id, template_id)
     if name is None:

@@ -126,7 +126,8 @@ def has_only_plain_text(body: bytes) -> bool:
 
 
 def decode_plain(body: bytes) -> Sequence[ClaimSubmission]:
-    """Raises msgspec.DecodeError, as the complete decoder would, and UnicodeDecodeError."""
+    """Decode a body with plain characters. Raises msgspec.DecodeError, as the complete decoder
+    would, and UnicodeDecodeError."""
     return _plain_decoder.decode(body)
 
 
@@ -176,8 +177,8 @@ def check_claims(body: bytes) -> list[ClaimSubmission | RejectedSubmission]:
 def parse_claims(body: bytes) -> Iterator[ClaimSubmission | RejectedSubmission]:
     """Yield one element per submitted claim, in order. Each step does little work.
 
-    Raises InvalidRequest: not JSON; ValidationError: no array, an empty array, more than
-    MAX_CLAIMS, or more content than so many claims can have.
+    Raises InvalidRequest if the body is not JSON. Raises ValidationError if it is no array, is
+    empty, has more than MAX_CLAIMS, or has more content than so many claims can have.
     """
     check_part_counts(body, containers=_MAX_CONTAINERS, separators=_MAX_SEPARATORS)
     parser = _ClaimParser()
@@ -237,7 +238,7 @@ class _ClaimParser:
         self._faults_left = _MAX_FAULTS
 
     def parse_claim(self, raw: msgspec.Raw) -> ClaimSubmission | RejectedSubmission:
-        """Raises InvalidRequest."""
+        """Parse one claim of a body. Raises InvalidRequest if it is too large."""
         text = bytes(raw)
         if len(text) > _MAX_CLAIM_BYTES:
             message = (

@@ -160,7 +160,8 @@ async def create_requests(
 
 
 def _check_configured(merchant: Merchant) -> None:
-    """Raises MerchantNotConfigured, with the reasons for missing data that the law requires."""
+    """Check that the merchant can get claims. Raises MerchantNotConfigured with the reasons why
+    missing data is required by law."""
     missing, gaps = list_missing_keys(merchant.configuration), list_blocking_gaps(merchant)
     if not missing and not gaps:
         return

@@ -90,8 +90,9 @@ def is_approved_automatically(
 def check_may_request(
     earlier: Sequence[Modality], requester_kind: ActorKind, now: datetime
 ) -> None:
-    """Raises InvalidState if another modality of the claim has not ended, or if the debtor requests
-    too often. Each request stops the workflow, so requests are limited."""
+    """Check that a modality may be requested. Raises InvalidState if another modality of the claim
+    has not ended, or if the debtor requests too often. Each request stops the workflow, so requests
+    are limited."""
     unended = next((each for each in earlier if each.ended_at is None), None)
     if unended is not None:
         raise InvalidState(

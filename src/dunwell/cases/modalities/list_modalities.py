@@ -72,7 +72,7 @@ async def list_modalities(
     work: Work, *, limit: int, cursor: str | None = None, wanted: ModalityFilter = NO_FILTER,
     oldest_first: bool = False,
 ) -> ListPage[ListedModality]:  # fmt: skip
-    """Raises ValidationError for an invalid cursor."""
+    """Return a page of the merchant's modalities. Raises ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     return await list_page(
         work.scope(), MODALITIES, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
@@ -82,7 +82,8 @@ async def list_modalities(
 async def list_claim_modalities(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedModality]:
-    """Raises NotFound, and ValidationError for an invalid cursor."""
+    """Return a page of the claim's modalities. Raises NotFound, and ValidationError for an invalid
+    cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim_exists(work, claim_id)

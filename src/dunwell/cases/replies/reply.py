@@ -52,7 +52,7 @@ def seal_reply(keys: KeyRing, merchant_id: int, reply_id: UUID, raw: bytes) -> b
 
 
 def open_reply(keys: KeyRing, merchant_id: int, reply_id: UUID, sealed: bytes) -> bytes:
-    """Raises DecryptionFailed."""
+    """Return the decrypted reply. Raises DecryptionFailed."""
     return keys.open(SEAL_PURPOSE, sealed, build_seal_context(merchant_id, reply_id))
 
 

@@ -170,7 +170,8 @@ async def has_published_workflow(work: Work) -> bool:
 
 
 async def get_workflow_overview(work: Work, workflow_id: UUID) -> WorkflowOverview:
-    """Raises NotFound, and InvalidState if the merchant has scenarios."""
+    """Return the overview of one workflow. Raises NotFound, and InvalidState if the merchant has
+    scenarios."""
     work.require(Right.READ_CLAIMS)
     check_uses_workflows(work.merchant)
     workflows = await load_workflows(work.tx, work.merchant_id)

@@ -57,7 +57,8 @@ async def withdraw_claim(work: Work, claim_id: int) -> None:
 async def _end_by_merchant(
     work: Work, claim_id: int, transition: ClaimTransition, final_status: Status
 ) -> None:
-    """Raises NotFound, InvalidState."""
+    """Make the transition to the final status, unless the claim already has it. Raises NotFound,
+    InvalidState."""
     claim = await lock_claim_of_merchant(work, claim_id)
     if claim.status is final_status:
         return

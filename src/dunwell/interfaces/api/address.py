@@ -177,7 +177,7 @@ class Query:
         return instant
 
     def check(self) -> None:
-        """Check the whole query string, after all parameters were read. Raises ValidationError: a
+        """Check the whole query string, after all parameters were read. Raises ValidationError if a
         value is invalid or a parameter is unknown."""
         for name in self._values_by_name:
             if name not in self._read_names:

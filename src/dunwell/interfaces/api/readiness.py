@@ -45,7 +45,7 @@ class Readiness:
         self._ready_until = 0.0
 
     async def check(self) -> None:
-        """Check the database and the clock within `timeout_seconds`. Raises Unavailable: the
+        """Check the database and the clock within `timeout_seconds`. Raises Unavailable if the
         process cannot work."""
         await self._check_database()
         self._clock.now()

@@ -101,8 +101,8 @@ class RequestGate:
 
 
 def _find_merchant(request: Request, access: CredentialAccess) -> Merchant:
-    """Return the merchant in the path. Raises NotFound: it does not exist, or the credential has no
-    access to it."""
+    """Return the merchant in the path. Raises NotFound if it does not exist, or the credential has
+    no access to it."""
     if access.merchant is None:
         given = request.path_params["merchant_id"]
         raise NotFound(

@@ -90,9 +90,9 @@ def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
 ) -> Sequence[BaseRoute]:
     """Build the routes of the debtor's pages. The caller closes `inspector` and `printer`.
 
-    hand_off_origins: the origins of payment providers' pages, by provider; see `DebtorSite`.
-    catalogues: the folder of the translations. inspector: checks debtors' files. printer: prints
-    receipts and confirmations. find_operator: returns the operator of the installation.
+    `hand_off_origins` maps each payment provider to the origin of its pages; see `DebtorSite`.
+    `catalogues` is the folder of the translations. `inspector` checks debtors' files, `printer`
+    prints receipts and confirmations, and `find_operator` returns the operator of the installation.
     """
     site = build_site(
         resources, providers, hand_off_origins, catalogues,

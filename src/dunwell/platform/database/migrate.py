@@ -221,7 +221,7 @@ async def _build_permission_error(
 
 
 async def check_empty(connection: asyncpg.Connection) -> None:
-    """Raises DatabaseNotEmpty if the database has tables, sequences or views."""
+    """Check that the database has no tables, sequences or views. Raises DatabaseNotEmpty."""
     if await connection.fetchval(_HAS_RELATIONS):
         raise DatabaseNotEmpty(
             "The database has tables, sequences or views. Restore a backup into an empty database."

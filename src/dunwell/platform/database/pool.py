@@ -257,7 +257,7 @@ class ConnectionPool:
             if not entry.connection.is_clean():
                 # A transaction whose BEGIN was interrupted became visible only now.
                 entry.connection.terminate()
-        except Exception:  # noqa: BLE001 - whatever it is: this one is used no more
+        except Exception:  # noqa: BLE001 - the connection is closed after any error
             entry.connection.terminate()
         except BaseException:
             entry.connection.terminate()

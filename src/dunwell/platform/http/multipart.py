@@ -49,8 +49,8 @@ class Spool:
         return SpoolShare(self, sender)
 
     def check_room(self, expected_bytes: int, sender: Hashable) -> None:
-        """Raises Unavailable if all senders together hold too much, RateLimited if this sender
-        does."""
+        """Check that there is room for a number of bytes. Raises Unavailable if all senders
+        together hold too much, and RateLimited if this sender does."""
         if self.held_bytes + expected_bytes > self._max_bytes:
             raise Unavailable(
                 "Too many files are being uploaded at the moment. Try again shortly.",
@@ -180,8 +180,8 @@ class FormReader:
     complete."""
 
     def __init__(self, content_type: str, limits: FormLimits) -> None:
-        """Raises InvalidRequest if the header has no boundary. The other methods raise it for a
-        malformed form."""
+        """Read the boundary from the header. Raises InvalidRequest if there is none. The other
+        methods raise it for a malformed form."""
         self._limits = limits
         self._segment: MultipartSegment | None = None
         self._chunks: list[bytes] = []
@@ -213,7 +213,7 @@ class FormReader:
             raise _build_form_error(error) from None
 
     def close(self) -> None:
-        """Raises InvalidRequest if the form is incomplete."""
+        """Check that the form is complete. Raises InvalidRequest."""
         try:
             self._parser.close()
         except MultipartError as error:

@@ -40,7 +40,8 @@ class _ObjectWithRepeatedKeys(dict[str, Any]):
 
 
 def check_encoding(text: bytes) -> None:
-    """Raises InvalidRequest if the text is UTF-16, UTF-32 or begins with a byte order mark."""
+    """Check that the text does not begin with a byte order mark and is not UTF-16 or UTF-32. Raises
+    InvalidRequest."""
     found = next((name for mark, name in _ENCODINGS.items() if text.startswith(mark)), None)
     if found is None and b"\x00" in text[:4]:
         found = "UTF-16 or UTF-32"
@@ -51,8 +52,8 @@ def check_encoding(text: bytes) -> None:
 
 
 def check_part_counts(text: bytes, *, containers: int, separators: int) -> None:
-    """Raises ValidationError if there are more objects and lists, or more commas, than any valid
-    body needs. Characters within strings count, too."""
+    """Check the numbers of objects and lists, and of commas. Raises ValidationError if there are
+    more than any valid body needs. Characters within strings count, too."""
     if len(text) <= _UNCHECKED_BYTES:
         return
     if text.count(b"{") + text.count(b"[") > containers or text.count(b",") > separators:

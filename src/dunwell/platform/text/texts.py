@@ -31,7 +31,7 @@ def find_unprintable(value: object, path: tuple[str | int, ...] = ()) -> Iterato
 
 
 def check_printable(text: str | None, name: str) -> None:
-    """Raises ValidationError if the text of the field `name` has forbidden characters."""
+    """Check the characters of the field `name`. Raises ValidationError if some are forbidden."""
     if faults := list(find_unprintable(text, (name,))):
         raise ValidationError(faults)
 

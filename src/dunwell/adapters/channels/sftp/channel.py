@@ -34,7 +34,8 @@ class SftpLetterFolder:
         self, provider: SftpProvider | BankServer, *, password: bytes | None, key: bytes | None,
         answer_timeout_seconds: float = _ANSWER_SECONDS,
     ) -> None:  # fmt: skip
-        """Raises ValueError if the key or the host key cannot be read."""
+        """Parse the keys of the connection. Raises ValueError if the key or the host key cannot be
+        read."""
         try:
             self._host_key = asyncssh.import_public_key(provider.host_key)
             self._keys = [asyncssh.import_private_key(key)] if key else []

@@ -295,7 +295,7 @@ class PreviewScope:
     costs: bool = False
 
     def check(self) -> None:
-        """Raises ValidationError."""
+        """Check the number of days. Raises ValidationError."""
         if not 0 <= self.days <= MAX_PREVIEW_DAYS:
             message = f"Give a number of days from 0 to {MAX_PREVIEW_DAYS}."
             raise ValidationError([Fault("/days", message, "OUT_OF_RANGE")])

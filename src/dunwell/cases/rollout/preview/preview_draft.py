@@ -63,7 +63,8 @@ async def preview_draft(
     """Preview the draft without writing. Call it in `database.snapshot`, so that all claims are
     read as of one instant.
 
-    Raises InvalidState: there is no draft; ValidationError: days out of range.
+    Raises InvalidState if there is no draft, and ValidationError if the number of days is out of
+    range.
     """
     work.require(Right.CONFIGURE)
     scope = scope or PreviewScope()

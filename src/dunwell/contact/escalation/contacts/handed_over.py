@@ -257,7 +257,7 @@ class HandedOverContacts:
     async def _load_files(
         self, call: ContactCall, attachments: Sequence[MessageAttachment]
     ) -> MessageFiles:
-        """Raises ContentMissing, Unavailable."""
+        """Load the contents of the message's attachments. Raises ContentMissing, Unavailable."""
         loaded = []
         for attachment in attachments:
             content = await self._letters.uploads.load(attachment.storage_key)

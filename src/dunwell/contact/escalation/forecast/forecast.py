@@ -210,10 +210,8 @@ def find_pay_by(
     foreseen: Iterable[ForecastStep], calendar: Calendar, arrives_on: date
 ) -> date | None:
     """Return the pay-by date of a message, or None if nothing is forecast or the date is too near.
-
-    foreseen: the steps after the message. arrives_on: the day of the message, or the day on which a
-    letter can have arrived.
-    """
+    `foreseen` has the steps after the message. `arrives_on` is the day of the message, or the day
+    on which a letter can have arrived."""
     for each in foreseen:
         if _is_contact(each) or isinstance(each.outcome, FeeAdded | Archived):
             pay_by = compute_last_transfer_day(before=calendar.local_date(each.at))

@@ -61,10 +61,8 @@ async def load_forecast_facts(
     tx: Connection, merchant_id: int, claim_id: int, *, known_id: UUID | None,
     identities: Sequence[bytes], addresses: Sequence[bytes],
 ) -> ForecastFacts | None:  # fmt: skip
-    """Load the facts of the claim.
-
-    known_id: the version whose definition is not needed. addresses: digests.
-    """
+    """Load the facts of the claim. `known_id` is the version whose definition is not needed.
+    `addresses` are digests."""
     row = await tx.fetchrow(_LOAD, merchant_id, claim_id, known_id, identities, addresses)
     if row is None:
         return None

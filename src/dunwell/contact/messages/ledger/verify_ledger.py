@@ -181,11 +181,9 @@ async def verify_chain(
     rows: Mapping[str, AsyncIterator[SealedRow]], expected: SealHead | None,
     previous: SealHead = _BEFORE_FIRST,
 ) -> ChainVerification:  # fmt: skip
-    """Verify a chain of seals.
-
-    owner_id: the merchant for which the digests were made. rows: by table, contacts before audits.
-    previous: the predecessor of the first seal, if only a part of the chain is verified.
-    """
+    """Verify a chain of seals. `owner_id` is the merchant for which the digests were made. `rows`
+    has the sealed rows by table, contacts before audits. `previous` is the predecessor of the first
+    seal, if only a part of the chain is verified."""
     verifier = _ChainVerifier(keys, owner_id, rows)
     is_expected_found = expected is None
     async for seal in seals:

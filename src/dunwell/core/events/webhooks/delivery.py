@@ -53,7 +53,7 @@ class WebhookRequestSigner:
     """Signs and authorises requests with an endpoint's decrypted secrets."""
 
     def __init__(self, keys: KeyRing, endpoint: WebhookEndpoint) -> None:
-        """Raises DecryptionFailed if a secret cannot be decrypted."""
+        """Decrypt the endpoint's secrets. Raises DecryptionFailed."""
         owner = (endpoint.merchant_id, endpoint.endpoint_id)
         self.url = endpoint.url
         self._current = Webhook(open_secret(keys, *owner, endpoint.secret_sealed))

@@ -150,7 +150,7 @@ class EndpointQueue:
     """Delivers to one endpoint until nothing is due or it is stopped."""
 
     def __init__(self, pool: DeliveryPool, endpoint: WebhookEndpoint) -> None:
-        """Raises DecryptionFailed if the endpoint's secrets cannot be decrypted."""
+        """Decrypt the endpoint's secrets. Raises DecryptionFailed."""
         self._pool = pool
         self._clock = pool.resources.clock
         self._endpoint = endpoint

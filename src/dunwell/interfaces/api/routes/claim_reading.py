@@ -243,7 +243,7 @@ async def _read(call: ApiCall) -> claims.Claim:
 
 async def answer_claim(call: ApiCall, claim_id: int) -> claims.Claim:
     """Return the claim as `readClaim` does, for the response of an operation that has changed it.
-    Raises NotFound: the claim does not exist."""
+    Raises NotFound if the claim does not exist."""
     view = await get_claim(call.work, claim_id)
     attached = await list_all_attachments(call.work, claim_id)
     resources, work = call.services.resources, call.work

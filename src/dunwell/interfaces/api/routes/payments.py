@@ -125,8 +125,8 @@ def list_instant_faults(text: object, path: str) -> Iterator[Fault]:
 
 
 def parse_body_instant(text: str, path: str) -> datetime:
-    """Parse an instant of a body. Raises ValidationError: it is not valid; the fault is at
-    `path`."""
+    """Parse an instant of a body. Raises ValidationError with a fault at `path` if it is not
+    valid."""
     instant = parse_query_instant(text)
     if instant is None:
         raise ValidationError(list(list_instant_faults(text, path)))

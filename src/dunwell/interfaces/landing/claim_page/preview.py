@@ -48,7 +48,7 @@ async def prepare_claim_preview(
     site: DebtorSite, work: Work, claim_id: int, *, is_link_only: bool
 ) -> DebtorViewOfClaim:
     """Prepare the preview at the level of a known fact, or at the level of a link if
-    `is_link_only`. Raises NotFound: the claim does not exist."""
+    `is_link_only`. Raises NotFound if the claim does not exist."""
     work.require(Right.READ_CLAIMS)
     merchant = work.merchant
     level = Level.LINK if is_link_only else Level.FACT

@@ -271,7 +271,7 @@ async def get_other_claims_page(
 async def redirect_to_other_claim(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
-    """Redirect to the session of another claim, and open one if needed. Raises NotFound: the id
+    """Redirect to the session of another claim, and open one if needed. Raises NotFound if the id
     does not belong to another claim of this debtor."""
     keys, context = site.resources.keys, site.build_claim_context(request, opened)
     claim_ids = {str(each.claim_id): each.claim_id for each in list_other_claims(keys, opened)}

@@ -55,7 +55,7 @@ async def change_channels(
     work: Work, keys: KeyRing, claim_id: int, wanted: Collection[str]
 ) -> ContactWayChanges | None:
     """Suppress and unsuppress the debtor's channels. Return None and change nothing if no channel
-    would be left. Raises NotFound: the claim does not exist.
+    would be left. Raises NotFound if the claim does not exist.
 
     The lock on the claim keeps two concurrent requests from leaving no channel together.
     """
@@ -136,7 +136,7 @@ async def request_change(
     CHANGE_CODE.
 
     A previous pending change is replaced. A form that is sent twice sends one code, unless a wrong
-    code was entered in between. Raises NotFound: the claim does not exist.
+    code was entered in between. Raises NotFound if the claim does not exist.
     """
     work.require(Right.CHANGE_CLAIMS)
     repeated = await find_repeated_notice(work, notice)
@@ -165,8 +165,8 @@ async def confirm_change(
     the old address, which is its second argument.
 
     The result is the same for a code that is wrong, expired, entered too often or was never sent.
-    The caller commits in every case, because wrong attempts are counted. Raises NotFound: the claim
-    does not exist.
+    The caller commits in every case, because wrong attempts are counted. Raises NotFound if the
+    claim does not exist.
     """
     work.require(Right.CHANGE_CLAIMS)
     claim = work.merchant_id, typed.claim_id

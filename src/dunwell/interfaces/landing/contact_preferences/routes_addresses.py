@@ -245,7 +245,7 @@ def _find_typed(request: DebtorRequest, opened: OpenedClaim) -> str:
 
 
 def _find_channel(request: DebtorRequest, opened: OpenedClaim) -> NoticeChannel:
-    """Return the channel in the page's address. Raises NotFound: the merchant does not use the
+    """Return the channel in the page's address. Raises NotFound if the merchant does not use the
     channel, so that no code could be sent."""
     check_feature(opened, "PREFERENCES")
     channel = CHANGEABLE.get(request.path_params["what"])

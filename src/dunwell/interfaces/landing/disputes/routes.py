@@ -246,8 +246,8 @@ async def _find_reason(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> OfferedReason | Response:
     """Return the reason in the path, or a redirect: to verification, to the claim, to the open
-    dispute for this reason, or to the reasons if there were too many disputes. Raises NotFound: the
-    reason does not exist."""
+    dispute for this reason, or to the reasons if there were too many disputes. Raises NotFound if
+    the reason does not exist."""
     reason = find_reason(opened.merchant.configuration.disputes, request.path_params["reason"])
     if reason is None:
         raise NotFound("There is no such reason.")

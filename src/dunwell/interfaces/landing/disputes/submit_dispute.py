@@ -116,9 +116,10 @@ def find_undisputed_cents(
 class SavedDisputeDraft:
     """A saved draft.
 
-    before: the draft as it was before this form. taken: the new files. is_full: files were left out
-    because there were too many. created_id: the dispute that this form has opened, now or when it
-    was sent before. has_conflict: the draft was changed elsewhere, so both texts are kept.
+    `before` is the draft as it was before this form. `taken` has the new files; `is_full` says that
+    others were left out because there were too many. `created_id` is the dispute that this form has
+    opened, now or when it was sent before. `has_conflict` says that the draft was changed
+    elsewhere, so both texts are kept.
     """
 
     before: FormDraft

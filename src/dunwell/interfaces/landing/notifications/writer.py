@@ -91,7 +91,7 @@ class NoticeWriter:
     def write(self, merchant: Merchant, addressee: Addressee, facts: Facts) -> DebtorNotice:
         """Write the notice in the addressee's language, or in English if it has no catalogue.
 
-        Raises MerchantNotConfigured. Raises LookupError: the facts have no template for an SMS.
+        Raises MerchantNotConfigured, and LookupError if the facts have no template for an SMS.
         """
         language = self._choose_language(addressee)
         creditor = build_creditor(merchant, self._find_operator())

@@ -184,7 +184,7 @@ class HandOffFailure(StrEnum):
 async def start_hand_off(
     site: DebtorSite, opened: OpenedClaim, intent: PaymentIntent
 ) -> str | HandOffFailure:
-    """Start the payment and return the URL of the provider's page. Raises ValidationError: the
+    """Start the payment and return the URL of the provider's page. Raises ValidationError if the
     provider does not exist."""
     actor = build_debtor_actor(str(opened.session.session_id))
     try:

@@ -66,8 +66,8 @@ async def get_transfer_page(
 
 @in_session
 async def send_qr_code(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
-    """Send the QR code for banking apps. Raises NotFound: the claim cannot be paid by transfer, or
-    the amount has no QR code."""
+    """Send the QR code for banking apps. Raises NotFound if the claim cannot be paid by transfer,
+    or the amount has no QR code."""
     choice = (
         parse_choice_address(request, opened, "") if _can_pay_by_transfer(site, opened) else None
     )

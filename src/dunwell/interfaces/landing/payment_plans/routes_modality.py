@@ -224,7 +224,7 @@ async def redirect_to_modality(
 
 
 def _get_agreed_modality(request: DebtorRequest, opened: OpenedClaim) -> Modality:
-    """Return the approved modality. Raises NotFound: it was not approved."""
+    """Return the approved modality. Raises NotFound if it was not approved."""
     modality = get_requested_modality(request, opened)
     if not is_kept(modality):
         raise NotFound("This request has no confirmation.")
@@ -232,7 +232,7 @@ def _get_agreed_modality(request: DebtorRequest, opened: OpenedClaim) -> Modalit
 
 
 def get_requested_modality(request: DebtorRequest, opened: OpenedClaim) -> Modality:
-    """Return the modality in the path. Raises NotFound: the claim has no such modality."""
+    """Return the modality in the path. Raises NotFound if the claim has no such modality."""
     if opened.modality is not None and opened.modality.modality_id == _parse_id(request):
         return opened.modality
     return build_modality(ENDED_MODALITY.read(opened.detail))

@@ -64,7 +64,7 @@ class Detail(Generic[_Shape]):
             return (None,)
 
     def read(self, found: msgspec.Raw) -> _Shape:
-        """Decode the detail. Raises NotFound: it does not exist or belongs to another claim."""
+        """Decode the detail. Raises NotFound if it does not exist or belongs to another claim."""
         if self._missing and bytes(found) == b"null":
             raise NotFound(self._missing)
         shape: _Shape = self._decoder.decode(found)

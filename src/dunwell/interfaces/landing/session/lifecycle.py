@@ -72,7 +72,7 @@ class OpenedClaimSession:
 async def open_session(
     work: Work, keys: KeyRing, opening: ClaimSessionOpening
 ) -> OpenedClaimSession:
-    """Open a session and record DETAILS_ACCESSED. Raises NotFound: the claim no longer exists."""
+    """Open a session and record DETAILS_ACCESSED. Raises NotFound if the claim no longer exists."""
     work.require(Right.READ_CLAIMS)
     value = render_value(opening.randomness)
     before = opening.continues

@@ -95,7 +95,7 @@ async def submit_proof(
     """Verify a proof and raise the session's level.
 
     Return the claim and the result. The claim is None if it was found only by a token that has been
-    replaced. Raises ForeignForm: the form belongs to another session.
+    replaced. Raises ForeignForm if the form belongs to another session.
     """
     form, opened = await request.read_session_form(), await site.find_opened(request)
     proof = await _load_proof(site, request, form, opened)

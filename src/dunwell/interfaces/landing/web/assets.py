@@ -22,7 +22,9 @@ _ID = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 async def send_brand(site: DebtorSite, request: DebtorRequest) -> Response:
-    """Send the merchant's style sheet or logo. Raises NotFound: the merchant has no such asset."""
+    """Send the merchant's style sheet or logo. Raises NotFound if the merchant has no such
+    asset.
+    """
     merchant = await _load_merchant(site, request.path_params["merchant_id"])
     is_current = request.path_params["revision"] == str(merchant.revision)
     brand, name = merchant.configuration.brand, request.path_params["name"]

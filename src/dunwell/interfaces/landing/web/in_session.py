@@ -128,8 +128,8 @@ def requires_level(level: Level, name: str) -> Callable[[ClaimPageHandler], Clai
 
 
 def _check_return_page(name: str) -> None:
-    """Check that the name is one of RETURN_PAGES. Raises ImportError: without an entry, the debtor
-    would return to the claim's page."""
+    """Check that the name is one of RETURN_PAGES. Raises ImportError, because without
+    an entry the debtor would return to the claim's page."""
     if name not in RETURN_PAGES:
         raise ImportError(f"The guarded page {name} is missing from RETURN_PAGES.")
 

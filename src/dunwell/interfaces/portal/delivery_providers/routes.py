@@ -288,7 +288,7 @@ def _parse_unmatched_kind(text: str) -> UnmatchedKind:
 
 
 def _parse_message_id(text: str) -> UUID:
-    """Raises NotFound if `text` is not an id."""
+    """Parse the id in an address. Raises NotFound if it is not an id."""
     try:
         return UUID(text)
     except ValueError:

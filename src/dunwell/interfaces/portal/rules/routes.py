@@ -191,7 +191,7 @@ async def submit_file(
 
 
 def _check_names(view: RulesView, document: RulesDocument) -> None:
-    """Raises ValidationError if a rule names an unknown workflow."""
+    """Check that every workflow in the rules exists. Raises ValidationError."""
     known = {row.name for row in view.workflows.values() if not row.is_deleted}
     faults = list(find_unknown_names(document, known))
     if faults:

@@ -106,7 +106,7 @@ class PayoutsPage(Page, frozen=True):
 
 
 async def load_account(work: Work, name: str) -> StatementAccount:
-    """Raises NotFound."""
+    """Return the bank account with this name. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     found = [each for each in await list_bank_accounts(work) if each.account == name]
     if not found:

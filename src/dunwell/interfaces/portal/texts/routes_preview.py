@@ -314,7 +314,7 @@ async def _prepare_preview(
 
 
 def _check_may_configure(access: MerchantAccess) -> None:
-    """Raises NotFound if the user lacks the permission."""
+    """Check that the user may configure the merchant. Raises NotFound."""
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
 
