@@ -51,6 +51,41 @@ def run(origin: str, secret: str) -> None:
     told = act(origin, "notification", id=payment.id)
     events = webhooks.parse(told["body"], secret, told["headers"]["Webhook-Signature"])
     assert events[0].links.payment == payment.id
+    run_mandates(client, origin)
+
+
+def run_mandates(client: gocardless_pro.Client, origin: str) -> None:
+    request = client.billing_requests.create(
+        params={"mandate_request": {"currency": "EUR", "scheme": "sepa_core"}}
+    )
+    act(origin, id=request.id, action="give")
+    request = client.billing_requests.get(request.id)
+    mandate = client.mandates.get(request.links.mandate_request_mandate)
+    assert (mandate.status, mandate.scheme) == ("pending_submission", "sepa_core")
+    account = client.customer_bank_accounts.get(mandate.links.customer_bank_account)
+    assert account.account_number_ending == "11"
+    params = {
+        "amount": 990, "currency": "EUR", "charge_date": mandate.next_possible_charge_date,
+        "metadata": {"dunwell_request": "1"}, "retry_if_possible": False,
+        "links": {"mandate": mandate.id},
+    }  # fmt: skip
+    key = {"Idempotency-Key": "client-2"}
+    payment = client.payments.create(params=params, headers=dict(key))
+    assert (payment.status, payment.links.mandate) == ("pending_submission", mandate.id)
+    with expect_error(errors.IdempotentCreationConflictError) as found:
+        client.payments.create(params=params, headers=dict(key))
+    assert found[0].conflicting_resource_id == payment.id
+    assert [each.id for each in client.payments.all(params={"mandate": mandate.id})] == [payment.id]
+    with expect_error(errors.ValidationFailedError):
+        client.payments.create(params={**params, "charge_date": "2020-01-02"})
+    assert client.payments.cancel(payment.id).status == "cancelled"
+    with expect_error(errors.InvalidStateError) as found:
+        client.payments.cancel(payment.id)
+    assert found[0].errors[0]["reason"] == "cancellation_failed"
+    assert client.mandates.cancel(mandate.id).status == "cancelled"
+    with expect_error(errors.InvalidStateError) as found:
+        client.payments.create(params=params)
+    assert found[0].errors[0]["reason"] == "mandate_is_inactive"
 
 
 if __name__ == "__main__":

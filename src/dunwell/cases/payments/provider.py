@@ -77,6 +77,9 @@ class CheckoutState:
     movements: Sequence[MoneyMovement] = ()
     # Further ids by which notifications name this checkout, such as its payment or its charge.
     related_ids: Sequence[str] = ()
+    # Why the money was not received or was taken back, as the provider says it: the code of the
+    # bank, or a word.
+    failure_reason: str | None = None
 
 
 class CheckoutCancellation(StrEnum):

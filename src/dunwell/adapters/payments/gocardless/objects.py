@@ -31,6 +31,7 @@ from dunwell.cases.payments.provider import (
 )
 
 _MAX_DESCRIPTION = 140
+_MAX_REASON = 40
 _CONFIRMED = ("confirmed", "paid_out")
 _FAILED = ("failed", "customer_approval_denied")
 _TAKEN_BACK = ("failed", "charged_back")
@@ -52,6 +53,7 @@ Content = TypeVar("Content")
 
 class BillingRequestLinks(msgspec.Struct, frozen=True):
     payment_request_payment: Id | None = None
+    mandate_request_mandate: Id | None = None
 
 
 class BillingRequest(msgspec.Struct, frozen=True):
@@ -82,16 +84,25 @@ class GoCardlessPayment(msgspec.Struct, frozen=True):
     amount_refunded: Cents = 0
     charge_date: date | None = None
     scheme: str | None = None
+    metadata: dict[str, str] = {}
 
 
 class PaymentAnswer(msgspec.Struct, frozen=True):
     payments: GoCardlessPayment
 
 
+class _EventDetails(msgspec.Struct, frozen=True):
+    # In general, such as "insufficient_funds".
+    cause: str | None = None
+    # The scheme's code, such as "AM04".
+    reason_code: str | None = None
+
+
 class GoCardlessEvent(msgspec.Struct, frozen=True):
     id: Id
     action: str
     created_at: Instant
+    details: _EventDetails = _EventDetails()
 
 
 class GoCardlessRefund(msgspec.Struct, frozen=True):
@@ -137,6 +148,11 @@ class _ListMeta(msgspec.Struct, frozen=True):
 
 class EventPage(msgspec.Struct, frozen=True):
     events: list[GoCardlessEvent]
+    meta: _ListMeta
+
+
+class PaymentListPage(msgspec.Struct, frozen=True):
+    payments: list[GoCardlessPayment]
     meta: _ListMeta
 
 
@@ -224,6 +240,17 @@ def decide_request_status(status: str) -> CheckoutStatus:
     if status == "pending":
         return CheckoutStatus.OPEN
     return CheckoutStatus.CANCELLED if status == "cancelled" else CheckoutStatus.PENDING
+
+
+def find_failure_reason(events: Sequence[GoCardlessEvent]) -> str | None:
+    """Return why the money was not collected, or was taken back: the scheme's code or the cause in
+    the newest event of this kind that has one. `events`: newest first."""
+    newest_first = sorted(events, key=lambda each: each.created_at, reverse=True)
+    for event in newest_first:
+        reason = event.details.reason_code or event.details.cause
+        if event.action in (*_TAKEN_BACK, *_FAILED) and reason is not None:
+            return clean_text(reason, _MAX_REASON)
+    return None
 
 
 def decide_payment_status(payment: GoCardlessPayment, *, was_paid: bool) -> CheckoutStatus:

@@ -1,21 +1,21 @@
 """Payments through the billing requests of GoCardless (https://developer.gocardless.com).
 
 A checkout is a billing request. The debtor authorises it on the page of a flow, of which it can
-have several. It then has a payment, which settles later and can be charged back.
+have several. It then has a payment, which settles later and can be charged back. A payment that was
+collected with a mandate is a checkout of its own.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
-from urllib.parse import urlencode
+from typing import Any
 from uuid import UUID
-
-import msgspec
 
 from dunwell.accounts.installation.payment_providers import GoCardlessAccount, find_secret
 from dunwell.accounts.merchants.configuration import PaymentMeans
-from dunwell.adapters.payments.api_client import AccessProbe, ApiClient, PaymentProviderUnusable
+from dunwell.adapters.payments.api_client import AccessProbe, PaymentProviderUnusable
 from dunwell.adapters.payments.api_values import check_id, find_means, is_authentic
+from dunwell.adapters.payments.gocardless.client import JSON_HEADERS, GoCardlessClient
+from dunwell.adapters.payments.gocardless.mandates import GoCardlessMandates
 from dunwell.adapters.payments.gocardless.objects import (
     BillingRequestAnswer,
     BillingRequestFlowAnswer,
@@ -31,6 +31,7 @@ from dunwell.adapters.payments.gocardless.objects import (
     build_payout,
     decide_payment_status,
     decide_request_status,
+    find_failure_reason,
     list_payment_movements,
     list_refund_movements,
     parse_error,
@@ -47,31 +48,29 @@ from dunwell.cases.payments.provider import (
     PaymentProviderRefused,
     Payout,
 )
-from dunwell.platform.http.client import HttpResponse
 
 KIND = "GOCARDLESS"
-_API_VERSION = "2015-07-06"
+# Of the ids of payments.
+_PAYMENT_PREFIX = "PM"
 # Instant bank payments exist in these.
 _CURRENCIES = ("EUR", "GBP")
 # A billing request has no other means of payment, so that no name is sent.
 _MEANS: Mapping[PaymentMeans, str] = {"PAY_BY_BANK": ""}
-_JSON = {"Content-Type": "application/json"}
 _PROBES = (
     *(
         AccessProbe(f"{name}: read", "GET", f"/{name}?limit=1")
-        for name in ("billing_requests", "payments", "events", "refunds", "payouts")
+        for name in ("billing_requests", "payments", "events", "refunds", "payouts", "mandates")
     ),
     AccessProbe(
         "billing_requests: write", "POST", "/billing_requests/BRQ000/actions/cancel", b"{}"
     ),
     AccessProbe("refunds: write", "POST", "/refunds", b'{"refunds": {}}'),
+    AccessProbe("payments: write", "POST", "/payments", b'{"payments": {}}'),
 )
 
-Page = TypeVar("Page", EventPage, RefundPage, PayoutPage, PayoutItemPage)
 
-
-class GoCardlessProvider:
-    """A `PaymentProvider` for one account at GoCardless."""
+class GoCardlessProvider(GoCardlessMandates):
+    """A `PaymentProvider` and `MandateProvider` for one account at GoCardless."""
 
     kind = KIND
 
@@ -91,15 +90,7 @@ class GoCardlessProvider:
         # A token of the sandbox opens checkouts that move no money.
         self.moves_money = not token.startswith(b"sandbox_")
         self._webhook_secret = webhook_secret
-        self._api = ApiClient(
-            name, account.base_url, account.networks,
-            {
-                "Authorization": f"Bearer {token.decode('utf-8', 'replace')}",
-                "GoCardless-Version": _API_VERSION,
-            },
-            find_reason=lambda body: parse_error(body).reason, should_repeat=_should_repeat,
-            **options,
-        )  # fmt: skip
+        self._api = GoCardlessClient(name, account, token, **options)
 
     async def open_checkout(self, request: CheckoutRequest) -> Checkout:
         if request.currency not in _CURRENCIES:
@@ -110,21 +101,21 @@ class GoCardlessProvider:
         if request.means is not None:
             find_means(_MEANS, request.means)
         document = build_billing_request(request)
-        response = await self._post("/billing_requests", document, request.request_id)
+        response = await self._api.post("/billing_requests", document, request.request_id)
         billing_request_id = parse_error(response.start).conflicting_id
         if billing_request_id is None:
             answer = self._api.parse(response, BillingRequestAnswer)
             billing_request_id = answer.billing_requests.id
         # A flow cannot be fetched again. Several of one billing request lead to one payment.
         path = "/billing_request_flows"
-        response = await self._post(path, build_flow(request, billing_request_id))
+        response = await self._api.post(path, build_flow(request, billing_request_id))
         flow = self._api.parse(response, BillingRequestFlowAnswer).billing_request_flows
         url = self._api.check_page_url(flow.authorisation_url)
         return Checkout(billing_request_id, url, flow.expires_at)
 
     async def cancel_checkout(self, checkout_id: str) -> CheckoutCancellation:
         path = f"/billing_requests/{check_id(checkout_id)}/actions/cancel"
-        response = await self._post(path, {})
+        response = await self._api.post(path, {})
         if response.status not in (409, 422):
             answer = self._api.parse(response, BillingRequestAnswer).billing_requests
             if answer.status == "cancelled":
@@ -138,23 +129,29 @@ class GoCardlessProvider:
                 return CheckoutCancellation.CANNOT_CANCEL
 
     async def fetch_checkout(self, checkout_id: str) -> CheckoutState:
+        # A payment that was collected with a mandate has no billing request.
+        if checkout_id.startswith(_PAYMENT_PREFIX):
+            return await self._fetch_payment(check_id(checkout_id))
         path = f"/billing_requests/{check_id(checkout_id)}"
         billing_request = (await self._api.get(path, BillingRequestAnswer)).billing_requests
         payment_id = billing_request.links.payment_request_payment
         if payment_id is None:
             return CheckoutState(decide_request_status(billing_request.status))
+        return await self._fetch_payment(payment_id)
+
+    async def _fetch_payment(self, payment_id: str) -> CheckoutState:
         payment = (await self._api.get(f"/payments/{payment_id}", PaymentAnswer)).payments
         of_payment = {"payment": payment_id}
-        events = await self._list("/events", of_payment, EventPage)
-        movements = list_payment_movements(
-            payment, [event for page in events for event in page.events]
-        )
-        refunds = await self._list("/refunds", of_payment, RefundPage) if movements else []
+        pages = await self._api.list_all("/events", of_payment, EventPage)
+        events = [event for page in pages for event in page.events]
+        movements = list_payment_movements(payment, events)
+        refunds = await self._api.list_all("/refunds", of_payment, RefundPage) if movements else []
         all_refunds = [refund for page in refunds for refund in page.refunds]
         return CheckoutState(
             decide_payment_status(payment, was_paid=bool(movements)),
             [*movements, *list_refund_movements(all_refunds)],
-            [payment_id, *(refund.id for refund in all_refunds)],
+            [payment.id, *(refund.id for refund in all_refunds)],
+            find_failure_reason(events),
         )
 
     async def refund(self, checkout_id: str, movement: MoneyMovement, cents: int, key: UUID) -> str:  # noqa: ARG002
@@ -167,17 +164,17 @@ class GoCardlessProvider:
             "links": {"payment": payment_id},
             "metadata": {"dunwell_refund": str(key)},
         }
-        for page in await self._list("/refunds", {"payment": payment_id}, RefundPage):
+        for page in await self._api.list_all("/refunds", {"payment": payment_id}, RefundPage):
             for each in page.refunds:
                 if each.metadata.get("dunwell_refund") == str(key):
                     return each.id
-        response = await self._post("/refunds", {"refunds": document}, key)
+        response = await self._api.post("/refunds", {"refunds": document}, key)
         earlier = parse_error(response.start).conflicting_id
         return earlier or self._api.parse(response, RefundAnswer).refunds.id
 
     async def list_payouts(self, since: datetime) -> Sequence[Payout]:
         created_after = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-        pages = await self._list("/payouts", {"created_at[gte]": created_after}, PayoutPage)
+        pages = await self._api.list_all("/payouts", {"created_at[gte]": created_after}, PayoutPage)
         payouts = [
             await self._build_payout(each)
             for page in pages
@@ -187,7 +184,7 @@ class GoCardlessProvider:
         return sorted(payouts, key=lambda each: each.paid_at)
 
     async def _build_payout(self, payout: GoCardlessPayout) -> Payout:
-        pages = await self._list("/payout_items", {"payout": payout.id}, PayoutItemPage)
+        pages = await self._api.list_all("/payout_items", {"payout": payout.id}, PayoutItemPage)
         return build_payout(payout, [item for page in pages for item in page.payout_items])
 
     def parse_notification(self, headers: Mapping[str, str], body: bytes) -> Sequence[str]:
@@ -198,28 +195,7 @@ class GoCardlessProvider:
         return parse_events(body)
 
     async def find_access_problems(self) -> Sequence[str]:
-        return await self._api.find_missing_permissions(_PROBES, _JSON)
+        return await self._api.find_missing_permissions(_PROBES, JSON_HEADERS)
 
     async def close(self) -> None:
         await self._api.close()
-
-    async def _post(
-        self, path: str, document: Mapping[str, Any], key: UUID | None = None
-    ) -> HttpResponse:
-        headers = _JSON if key is None else {**_JSON, "Idempotency-Key": str(key)}
-        return await self._api.send("POST", path, headers, msgspec.json.encode(document))
-
-    async def _list(self, path: str, query: Mapping[str, str], page: type[Page]) -> list[Page]:
-        """Return all pages of a list."""
-        start = f"{path}?{urlencode({**query, 'limit': '500'})}"
-
-        def find_next(found: Page) -> str | None:
-            after = found.meta.cursors.after
-            return None if after is None else f"{start}&after={after}"
-
-        return await self._api.list_pages(start, page, find_next)
-
-
-def _should_repeat(response: HttpResponse) -> bool:
-    """A key that was used before is answered by 409 with the id, which is no failure."""
-    return response.status >= 500
