@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dunwell.interfaces.landing.sign_in.attempt_limits import (
+    Delayed,
     Locked,
     ProofAttempts,
-    Slowed,
     add_failure,
     clear_failures,
     compute_delay,
@@ -82,5 +82,5 @@ def test_a_right_fact_does_not_reset_the_daily_counter() -> None:
 
 @pytest.mark.parametrize(("wrong", "seconds"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (60, 10)])
 def test_the_wait_after_a_letters_code_doubles_up_to_ten_seconds(wrong: int, seconds: int) -> None:
-    assert compute_delay(wrong, _NOW, _NOW) == Slowed(seconds)
+    assert compute_delay(wrong, _NOW, _NOW) == Delayed(seconds)
     assert compute_delay(wrong, _NOW, _NOW + timedelta(seconds=seconds)) is None

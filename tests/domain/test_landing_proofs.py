@@ -8,10 +8,10 @@ from dunwell.accounts.merchants.configuration import Configuration, LandingPage,
 from dunwell.interfaces.landing.sign_in.verification import (
     AskCode,
     AskProof,
-    CallUs,
     KnownProofs,
     LinkVerification,
-    OpensByItself,
+    NoProofNeeded,
+    NoProofOnFile,
     ProofKind,
     choose_proof,
     decide_verification,
@@ -32,7 +32,7 @@ _FACTS: Any = {
 @pytest.mark.parametrize(
     ("policy", "known", "way"),
     [
-        ((), KnownProofs(_FACTS, _BOTH), OpensByItself()),
+        ((), KnownProofs(_FACTS, _BOTH), NoProofNeeded()),
         (("POSTAL_CODE",), KnownProofs(_FACTS, _BOTH), AskProof("POSTAL_CODE")),
         (("DATE_OF_BIRTH", "POSTAL_CODE"), KnownProofs({"POSTAL_CODE": "1"}, _BOTH),
          AskProof("POSTAL_CODE")),
@@ -40,8 +40,8 @@ _FACTS: Any = {
         (("CODE", "POSTAL_CODE"), KnownProofs(_FACTS, {}), AskProof("POSTAL_CODE")),
         (("POSTAL_CODE",), KnownProofs({}, _BOTH), AskCode("SMS")),
         (("POSTAL_CODE",), KnownProofs({}, {"EMAIL": "e@example.org"}), AskCode("EMAIL")),
-        (("POSTAL_CODE",), KnownProofs({"DATE_OF_BIRTH": "1984-03-27"}, {}), CallUs()),
-        (("CODE",), KnownProofs(_FACTS, {}), CallUs()),
+        (("POSTAL_CODE",), KnownProofs({"DATE_OF_BIRTH": "1984-03-27"}, {}), NoProofOnFile()),
+        (("CODE",), KnownProofs(_FACTS, {}), NoProofOnFile()),
     ],
 )  # fmt: skip
 def test_the_first_fact_on_file_is_requested_then_a_code_then_nothing(

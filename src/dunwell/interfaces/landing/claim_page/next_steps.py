@@ -62,7 +62,7 @@ class NextSteps(msgspec.Struct, frozen=True, gc=False):
     kind: NextKind
     # Set for COURSE: the last day on which nothing happens, if the claim is on hold, and the
     # contacts that follow.
-    still_until: date | None = None
+    last_day_on_hold: date | None = None
     announced: Sequence[Announcement] = ()
     # Set for ANSWER and REQUEST: the last day on which the merchant answers, and whether that day
     # has passed.
@@ -72,7 +72,7 @@ class NextSteps(msgspec.Struct, frozen=True, gc=False):
     # and the last day of its grace period.
     instalment: Instalment | None = None
     is_missed: bool = False
-    mend_by: date | None = None
+    grace_ends_on: date | None = None
     # Set for COURSE: the present day in the merchant's time zone.
     today: date | None = None
 
@@ -140,12 +140,12 @@ def describe_next(
             kind,
             instalment=instalment,
             is_missed=instalment.due_on < today,
-            mend_by=instalment.due_on + GRACE,
+            grace_ends_on=instalment.due_on + GRACE,
         )
     if kind is NextKind.COURSE:
         held_until = find_held_until(opened, now)
-        still_until = get_local_day(held_until - _INSTANT, zone) if held_until else None
-        return NextSteps(kind, still_until, announced, today=today)
+        last_day = get_local_day(held_until - _INSTANT, zone) if held_until else None
+        return NextSteps(kind, last_day, announced, today=today)
     return NextSteps(kind)
 
 

@@ -53,7 +53,7 @@ class OtherClaimOpening:
     randomness: bytes
 
 
-OTHERS: Detail[dict[NoticeChannel, list[OtherClaimOfDebtor]]] = Detail(
+OTHER_CLAIMS: Detail[dict[NoticeChannel, list[OtherClaimOfDebtor]]] = Detail(
     compose(
         "json_build_object('EMAIL', {email}, 'SMS', {number})",
         email=nest_rows(_BY_EMAIL, *KEY, "s.level", "d.email"),
@@ -65,12 +65,12 @@ OTHERS: Detail[dict[NoticeChannel, list[OtherClaimOfDebtor]]] = Detail(
 
 def list_other_claims(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaimOfDebtor]:
     """List the other claims at the addresses whose code this session has entered. `opened` must be
-    loaded with OTHERS."""
+    loaded with OTHER_CLAIMS."""
     session = opened.session
     if not session.level.reaches(Level.CODE) or not session.proven_digests:
         return ()
     found: dict[int, OtherClaimOfDebtor] = {}
-    for channel, claims in OTHERS.read(opened.detail).items():
+    for channel, claims in OTHER_CLAIMS.read(opened.detail).items():
         address = opened.facts.on_file.find(channel)
         if address is None or not _is_proven(keys, session, channel, address):
             continue

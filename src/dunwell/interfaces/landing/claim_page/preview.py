@@ -27,7 +27,9 @@ from dunwell.interfaces.web.responses import build_page_response
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import NotFound
 
-_PREVIEW_SESSION = VisitorSession(form_token="", minutes_left=60, is_warned=False, can_stay=False)
+_PREVIEW_SESSION = VisitorSession(
+    form_token="", minutes_left=60, ends_soon=False, can_be_extended=False
+)
 # The Content-Security-Policy of the preview. It forbids all forms and scripts.
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'none'; "

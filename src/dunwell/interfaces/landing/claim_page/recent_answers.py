@@ -47,7 +47,7 @@ class EndedPlan(msgspec.Struct, frozen=True, gc=False):
     due_on: date
     left_cents: int
     # The end of the hold that follows. None if it has no known end or is over.
-    rests_until: datetime | None
+    held_until: datetime | None
 
 
 class ModalityRefusal(msgspec.Struct, frozen=True, gc=False):
@@ -65,19 +65,19 @@ def find_dispute_news(opened: OpenedClaim, now: datetime) -> DisputeNews | None:
     answer, timezone = opened.facts.answer, opened.merchant.configuration.timezone
     if answer is None or now >= answer.answered_at + _NEWS_PERIOD:
         return None
-    shows_all = opened.session.level.reaches(Level.FACT)
+    shows_details = opened.session.level.reaches(Level.FACT)
     return DisputeNews(
         answer.dispute_id,
         answer.is_accepted,
         get_local_day(answer.answered_at, timezone),
-        answer.resolution if shows_all else None,
+        answer.resolution if shows_details else None,
     )
 
 
 def find_ended_plan(opened: OpenedClaim, state: PageState, now: datetime) -> EndedPlan | None:
     """Find the plan that ended unpaid, unless there is another agreement or request, or nothing is
     left to pay. `now` is the merchant's time."""
-    plan, timezone = opened.unsuccessful, opened.merchant.configuration.timezone
+    plan, timezone = opened.unsuccessful_modality, opened.merchant.configuration.timezone
     if plan is None or plan.ended_at is None or plan.ended_reason is not ModalityEndReason.BROKEN:
         return None
     hold = find_hold(opened.facts, HoldKind.MODALITY_ACTIVE, now)
@@ -91,7 +91,7 @@ def find_ended_plan(opened: OpenedClaim, state: PageState, now: datetime) -> End
         ended_on=get_local_day(plan.ended_at, timezone),
         due_on=missed.due_on,
         left_cents=missed.left_cents,
-        rests_until=hold.until if hold else None,
+        held_until=hold.until if hold else None,
     )
 
 
@@ -100,18 +100,18 @@ def find_modality_refusal(
 ) -> ModalityRefusal | None:
     """Find the refused request, unless there is another agreement or request, or nothing is left to
     pay. `now` is the merchant's time."""
-    refused, timezone = opened.unsuccessful, opened.merchant.configuration.timezone
+    refused, timezone = opened.unsuccessful_modality, opened.merchant.configuration.timezone
     if refused is None or refused.ended_reason is not ModalityEndReason.REJECTED or opened.modality:
         return None
     if not is_recent_refusal(refused, now) or state in (PageState.PAID, PageState.CLOSED):
         return None
     assert refused.answered_at is not None, "a refused request has an answer time"
-    shows_all = opened.session.level.reaches(Level.FACT)
+    shows_details = opened.session.level.reaches(Level.FACT)
     return ModalityRefusal(
         modality_id=refused.modality_id,
         is_plan=refused.type is ModalityType.PAYMENT_PLAN,
         answered_on=get_local_day(refused.answered_at, timezone),
-        reason=refused.reason if shows_all else None,
+        reason=refused.reason if shows_details else None,
     )
 
 

@@ -11,7 +11,7 @@ from dunwell.core.files.store import LOAD_ATTACHED
 from dunwell.core.files.upload import MAX_ATTACHMENTS, AttachedFile
 from dunwell.interfaces.landing.claim_page.next_steps import load_forecast
 from dunwell.interfaces.landing.claim_page.other_claims import (
-    OTHERS,
+    OTHER_CLAIMS,
     OtherClaimOpening,
     list_other_claims,
     open_other_claim,
@@ -114,7 +114,7 @@ async def return_to_claim(
     return site.redirect(site.build_claim_context(request, opened), "claim")
 
 
-@in_session_with(OTHERS, also_withheld=True)
+@in_session_with(OTHER_CLAIMS, also_withheld=True)
 async def get_claim_page(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim) -> Response:
     context, merchant = site.build_claim_context(request, opened), opened.merchant
     if to_close := await list_claims_to_close(site, request):
@@ -257,7 +257,7 @@ def _parse_id(text: str) -> UUID:
 _OTHERS_RETURN_PAGE = "others"
 
 
-@in_session_with(OTHERS)
+@in_session_with(OTHER_CLAIMS)
 @requires_level(Level.CODE, _OTHERS_RETURN_PAGE)
 async def get_other_claims_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
@@ -266,7 +266,7 @@ async def get_other_claims_page(
     return site.render_page(site.build_claim_context(request, opened), OtherClaimsPage(found))
 
 
-@accepts_form_with(OTHERS)
+@accepts_form_with(OTHER_CLAIMS)
 @form_requires_level(Level.CODE, _OTHERS_RETURN_PAGE)
 async def redirect_to_other_claim(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields

@@ -73,7 +73,7 @@ class ClaimPage(Page, frozen=True):
     topics: Sequence[Topic]
     features: Sequence[PageFeature]
     # True if the session may see the details of the claim.
-    shows_all: bool
+    shows_details: bool
     # True if the merchant offers a way to pay.
     can_pay: bool
     can_dispute: bool
@@ -118,7 +118,7 @@ class ClaimPage(Page, frozen=True):
     alternative: ModalityOffer | None
     # The end of the hold after the merchant's answer to a dispute. None if it has no known end or
     # is over.
-    rests_until: datetime | None
+    held_until: datetime | None
     next: NextSteps
     # When the hold of a dispute began, if the claim has such a hold but no open dispute.
     held_since: datetime | None
@@ -147,7 +147,7 @@ class WithheldPage(Page, frozen=True):
     opened_on: date
     # True if the address that this reader was contacted at is on the suppression list.
     is_address_suppressed: bool
-    can_take_back: bool
+    can_withdraw_report: bool
 
 
 class PreviewedWithheldPage(WithheldPage, frozen=True):
@@ -177,7 +177,7 @@ class TooManyClaimsPage(Page, frozen=True):
     """The page that asks whether the oldest claims may be closed in this browser, so that this
     claim can be opened."""
 
-    template: ClassVar[str] = "room.html"
+    template: ClassVar[str] = "too_many_claims.html"
 
     to_close: Sequence[ClaimToClose]
 
@@ -203,7 +203,7 @@ def describe_claim(
 ) -> ClaimPage:  # fmt: skip
     """Describe the page. `now` is the merchant's time, `announced` comes from `load_forecast`."""
     facts, configuration = opened.facts, opened.merchant.configuration
-    shows_all = opened.session.level.reaches(Level.FACT)
+    shows_details = opened.session.level.reaches(Level.FACT)
     state, due_on, timezone = decide_state(facts, now), facts.due_on, configuration.timezone
     # A DISPUTE hold without an open dispute: the merchant set it, or it remains after an answer.
     hold = None if facts.disputes else find_hold(facts, HoldKind.DISPUTE, now)
@@ -213,7 +213,7 @@ def describe_claim(
         is_archived_unpaid=facts.status is Status.ARCHIVED and facts.outstanding_cents > 0,
         topics=list_topics(facts, state, opened.modality, now),
         features=configuration.landing_page.features,
-        shows_all=shows_all, can_pay=can_pay, can_dispute=can_dispute(facts),
+        shows_details=shows_details, can_pay=can_pay, can_dispute=can_dispute(facts),
         offers_not_me=can_dispute(facts) and is_opened_by_message_alone(opened.session),
         currency=facts.currency, timezone=timezone, reference=facts.reference_number,
         initials=render_initials(facts),
@@ -221,11 +221,11 @@ def describe_claim(
         overpaid_cents=max(0, facts.paid_cents - facts.total_cents + facts.outstanding_cents),
         due_on=due_on,
         is_due=due_on is not None and due_on < get_local_day(now, timezone),
-        items=facts.items if shows_all else (),
-        payments=[each for each in facts.payments if shows_all or each.request_id],
+        items=facts.items if shows_details else (),
+        payments=[each for each in facts.payments if shows_details or each.request_id],
         is_consumer=not facts.company_name,
-        fees_cents=sum(item.value_cents for item in _list_fees(facts.items)) if shows_all else 0,
-        contract_number=facts.on_file.contract_number if shows_all else None,
+        fees_cents=_sum_fees(facts.items) if shows_details else 0,
+        contract_number=facts.on_file.contract_number if shows_details else None,
         document_count=facts.document_count,
         modality=opened.modality, next_instalment=find_next_instalment(opened.modality),
         instalment_cents=_find_instalment_cents(opened),
@@ -236,11 +236,11 @@ def describe_claim(
         ended_plan=find_ended_plan(opened, state, now),
         refusal=find_modality_refusal(opened, state, now),
         alternative=alternative, other_count=other_count,
-        rests_until=hold.until if hold and is_answered(facts) else None,
+        held_until=hold.until if hold and is_answered(facts) else None,
         next=describe_next(opened, now, announced),
         held_since=hold.since if hold else None,
         paused_until=pause.until if pause else None,
-        unsent=_list_unsent(opened),
+        unsent=_list_unsent_reasons(opened),
     )  # fmt: skip
 
 
@@ -260,7 +260,7 @@ def describe_withheld(opened: OpenedClaim, withheld: WithheldFacts) -> WithheldP
         case_number=render_case_number(withheld.dispute_id),
         opened_on=get_local_day(withheld.opened_at, opened.merchant.configuration.timezone),
         is_address_suppressed=withheld.is_address_suppressed,
-        can_take_back=is_own and is_debtors and withheld.state is DisputeState.OPEN,
+        can_withdraw_report=is_own and is_debtors and withheld.state is DisputeState.OPEN,
     )
 
 
@@ -271,15 +271,15 @@ def is_opened_by_message_alone(session: Session) -> bool:
     return session.level is Level.LINK or is_letter
 
 
-def _list_unsent(opened: OpenedClaim) -> Sequence[str]:
+def _list_unsent_reasons(opened: OpenedClaim) -> Sequence[str]:
     if not can_dispute(opened.facts):
         return ()
     disputes = opened.merchant.configuration.disputes
     return list_unsent_reasons(opened.drafts, disputes, opened.session.level)
 
 
-def _list_fees(items: Sequence[PageItem]) -> Sequence[PageItem]:
-    return [item for item in items if item.type != "PRIMARY"]
+def _sum_fees(items: Sequence[PageItem]) -> int:
+    return sum(item.value_cents for item in items if item.type != "PRIMARY")
 
 
 def describe_documents(

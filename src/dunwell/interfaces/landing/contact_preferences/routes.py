@@ -81,7 +81,7 @@ async def save_channels(
         work = site.build_work(tx, opened.merchant, opened.session.session_id)
         changes = await change_channels(work, site.resources.keys, opened.facts.claim_id, wanted)
     if changes is None:
-        return await _answer_preferences(site, request, opened, is_last=True)
+        return await _answer_preferences(site, request, opened, is_last_channel=True)
     return site.redirect(site.build_claim_context(request, opened), "preferences", saved="channels")
 
 
@@ -96,16 +96,16 @@ async def redirect_to_preferences(
 
 async def _answer_preferences(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim,
-    *, saved: str | None = None, is_last: bool = False,
+    *, saved: str | None = None, is_last_channel: bool = False,
 ) -> Response:  # fmt: skip
-    """Render the page. `is_last` says that the choice was refused because no channel would be
-    left."""
+    """Render the page. `is_last_channel` says that the choice was refused because no channel would
+    be left."""
     context = site.build_claim_context(request, opened)
     page = describe_preferences(
         opened, context, site.pages.languages, await _list_ways(site, opened),
-        saved=saved if saved in _SAVED else None, is_last=is_last,
+        saved=saved if saved in _SAVED else None, is_last_channel=is_last_channel,
     )  # fmt: skip
-    return site.render_page(context, page, 422 if is_last else 200)
+    return site.render_page(context, page, 422 if is_last_channel else 200)
 
 
 async def _list_ways(site: DebtorSite, opened: OpenedClaim) -> list[ContactWay]:

@@ -148,7 +148,7 @@ async def enter_code(
 
 @accepts_form
 @form_requires_level(Level.CODE, _RETURN_PAGE)
-async def send_again(
+async def resend_code(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """Send another code to the pending address, or show the form if no change is pending."""
@@ -262,5 +262,5 @@ def _build_path_parameter(request: DebtorRequest) -> dict[str, str]:
 PAGES: RoutedPages = {
     "address": {"GET": get_address_page, "POST": submit_address},
     "address_code": {"GET": get_code_page, "POST": enter_code},
-    "address_send": {"GET": redirect_to_form, "POST": send_again},
+    "address_send": {"GET": redirect_to_form, "POST": resend_code},
 }

@@ -144,7 +144,7 @@ class PreferencesPage(Page, frozen=True):
     # What was saved: language, channels, email or sms.
     saved: str | None
     # True if the choice was refused because no channel would be left.
-    is_last: bool
+    is_last_channel: bool
 
 
 class UnsubscribePage(Page, frozen=True):
@@ -171,7 +171,7 @@ class AddressPage(Page, frozen=True):
 
 def describe_preferences(
     opened: OpenedClaim, context: DebtorPageContext, languages: Mapping[str, Language],
-    ways: Sequence[ContactWay], *, saved: str | None, is_last: bool,
+    ways: Sequence[ContactWay], *, saved: str | None, is_last_channel: bool,
 ) -> PreferencesPage:  # fmt: skip
     """Describe the page. `languages` are the installation's."""
     language = opened.facts.language
@@ -182,7 +182,7 @@ def describe_preferences(
         addresses=_list_addresses(opened),
         may_change=opened.session.level.reaches(Level.CODE),
         saved=saved,
-        is_last=is_last,
+        is_last_channel=is_last_channel,
     )
 
 

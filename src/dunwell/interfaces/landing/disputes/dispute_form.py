@@ -142,7 +142,11 @@ async def load_dispute_draft(
     key = build_claim_draft_key(opened.merchant.merchant_id, opened.facts.claim_id, subject)
     async with site.resources.database.connection() as connection:
         draft = await load_draft(connection, key)
-    return draft if state.overtaking is None else put_version_first(draft, state.overtaking)
+    return (
+        draft
+        if state.conflicting_text is None
+        else put_version_first(draft, state.conflicting_text)
+    )
 
 
 def parse_dispute_form(
@@ -163,7 +167,7 @@ def _parse_revision(given: str) -> int | None:
 
 
 def list_refusals(received: ReceivedForm, kept: SavedDisputeDraft) -> list[FileRefusal]:
-    return [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
+    return [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.has_omitted_files else [])]
 
 
 def _parse_ticket_id(given: str) -> UUID | None:

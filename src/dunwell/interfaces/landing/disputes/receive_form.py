@@ -50,7 +50,8 @@ _MAX_BODY_BYTES = MAX_FILES_AT_ONCE * MAX_FILE_BYTES + 256 * 1024
 @dataclass(frozen=True, slots=True)
 class FileRefusal:
     """A file that was refused, or all files if `name` is None. `code` is TOO_LARGE, TOO_MANY, TYPE,
-    EMPTY, AWAY (files cannot be checked at the moment), or FULL (the merchant has no storage left).
+    EMPTY, UNAVAILABLE (files cannot be checked at the moment), or FULL (the merchant has no
+    storage left).
     """
 
     code: str
@@ -136,7 +137,7 @@ async def _receive(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
         _check_token(site, request, opened, received)
         received.refusals.append(FileRefusal("TOO_LARGE"))
     except BaseException:
-        await discard(site, opened, received.uploads)
+        await delete_unused_uploads(site, opened, received.uploads)
         raise
     return received
 
@@ -154,7 +155,9 @@ def _check_token(
         received.is_stale = True
 
 
-async def discard(site: DebtorSite, opened: OpenedClaim, uploads: Sequence[PreparedUpload]) -> None:
+async def delete_unused_uploads(
+    site: DebtorSite, opened: OpenedClaim, uploads: Sequence[PreparedUpload]
+) -> None:
     """Delete stored files that nothing refers to."""
     ticket_ids = [upload.ticket_id for upload in uploads]
     await discard_uploads(
@@ -209,7 +212,7 @@ async def _check_and_store(
     except (UnsupportedMediaType, ValidationError):
         return "TYPE"
     except (RateLimited, Unavailable):
-        return "AWAY"
+        return "UNAVAILABLE"
     received.uploads.append(checked.prepared)
     return None
 

@@ -26,7 +26,7 @@ from dunwell.interfaces.landing.disputes.dispute_form import (
 )
 from dunwell.interfaces.landing.disputes.receive_form import (
     ReceivedForm,
-    discard,
+    delete_unused_uploads,
     receive_form,
     receive_texts,
 )
@@ -124,7 +124,7 @@ async def _save_or_send(
     received: ReceivedForm,
 ) -> Response:
     """Save what was entered, and submit the dispute if that was requested and there is no fault.
-    Then discard the files that neither the draft nor the dispute refers to."""
+    Then delete the files that neither the draft nor the dispute refers to."""
     typed, button = parse_dispute_form(site, reason, received), received.fields.get("do")
     answered = _parse_answers(site, request, opened, reason=reason, typed=typed)
     is_sent = button == "send" and not received.is_stale
@@ -137,13 +137,14 @@ async def _save_or_send(
         # The transaction may have been committed nevertheless, so the files must stay.
         raise
     except Refusal as refusal:
-        await discard(site, opened, received.uploads)
+        await delete_unused_uploads(site, opened, received.uploads)
         if isinstance(refusal, InvalidState):
             # The claim was paid, closed or disputed since the form was shown. The claim's page says
             # which.
             return site.redirect(site.build_claim_context(request, opened), "claim")
         raise
-    await discard(site, opened, [each for each in received.uploads if each not in saved.taken])
+    unused = [each for each in received.uploads if each not in saved.new_files]
+    await delete_unused_uploads(site, opened, unused)
     if saved.created_id is not None:
         context = site.build_claim_context(request, opened)
         return site.redirect(context, "dispute", dispute_id=saved.created_id)
@@ -152,7 +153,7 @@ async def _save_or_send(
         answered.faults if is_sent and not saved.has_conflict else [],
         list_refusals(received, saved),
         # Both the entered and the saved version are shown.
-        overtaking=typed.fields if saved.has_conflict else None,
+        conflicting_text=typed.fields if saved.has_conflict else None,
         is_stale=received.is_stale,
     )
     if button == _EXTEND_BUTTON and not state.has_conflicting_state:
@@ -182,10 +183,12 @@ async def _answer_late(
     reason = _find_late_reason(request, opened)
     if opened is None or reason is None:
         if opened is not None:
-            await discard(site, opened, received.uploads)
+            await delete_unused_uploads(site, opened, received.uploads)
         return site.answer_session_ended(request, opened, form=received.fields)
     saved = await save_typed_form(site, opened, parse_dispute_form(site, reason, received), "")
-    await discard(site, opened, [each for each in received.uploads if each not in saved.taken])
+    await delete_unused_uploads(
+        site, opened, [each for each in received.uploads if each not in saved.new_files]
+    )
     return site.answer_session_ended(
         request, opened, is_kept=saved.created_id is None, form=received.fields
     )

@@ -14,7 +14,7 @@ from dunwell.core.files.uploads import discard_uploads
 from dunwell.interfaces.landing.disputes.receive_form import (
     FileRefusal,
     ReceivedForm,
-    discard,
+    delete_unused_uploads,
     receive_form,
 )
 from dunwell.interfaces.landing.disputes.store import DISPUTE, DisputeWithFiles
@@ -29,7 +29,7 @@ from dunwell.interfaces.landing.disputes.views import (
     DisputeWithdrawPage,
     can_withdraw,
     describe_dispute,
-    is_theirs,
+    may_change,
 )
 from dunwell.interfaces.landing.payment.payment_choice import can_pay
 from dunwell.interfaces.landing.session.drafts import SubmittedForm
@@ -64,7 +64,7 @@ async def add_files(site: DebtorSite, request: DebtorRequest) -> Response:
     dispute, is_live = DISPUTE.read(opened.detail).dispute, site.is_live(opened)
     if dispute.withholds_claim and is_live:
         return site.redirect(site.build_claim_context(request, opened), "claim")
-    if not is_theirs(dispute, opened.session):
+    if not may_change(dispute, opened.session):
         return (
             site.redirect_to_verification(request, opened, _RETURN_PAGE)
             if is_live
@@ -99,9 +99,11 @@ async def _save_late_files(
             work = site.build_work(tx, opened.merchant, opened.session.session_id)
             subject, form_id = get_draft_key(work, dispute).subject, work.ids.new(work.real_now)
             typed = SubmittedForm(subject, form_id, {}, received.uploads)
-            taken = (await save_form_draft(work, dispute.claim_id, typed)).taken
+            taken = (await save_form_draft(work, dispute.claim_id, typed)).new_files
     if opened is not None:
-        await discard(site, opened, [each for each in received.uploads if each not in taken])
+        await delete_unused_uploads(
+            site, opened, [each for each in received.uploads if each not in taken]
+        )
     shown = await site.find_opened(request, DISPUTE) if site.is_live(opened) else None
     if shown is None:
         return site.answer_session_ended(request, opened, is_kept=bool(taken), are_files=True)
@@ -128,7 +130,7 @@ async def confirm_withdrawal(
     dispute = DISPUTE.read(opened.detail).dispute
     if not can_withdraw(dispute):
         return _redirect_to_dispute(site, request, opened, dispute)
-    if not is_theirs(dispute, opened.session):
+    if not may_change(dispute, opened.session):
         return site.redirect_to_verification(request, opened, _RETURN_PAGE)
     context = site.build_claim_context(request, opened)
     page = DisputeWithdrawPage(
@@ -138,14 +140,14 @@ async def confirm_withdrawal(
 
 
 @accepts_form_with(DISPUTE, also_withheld=True)
-async def withdraw(
+async def submit_withdrawal(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """Withdraw the dispute. If it was answered meanwhile, nothing changes and its page shows the
     answer."""
     dispute = DISPUTE.read(opened.detail).dispute
     if can_withdraw(dispute):
-        if not is_theirs(dispute, opened.session):
+        if not may_change(dispute, opened.session):
             return site.redirect_to_verification(request, opened, _RETURN_PAGE)
         try:
             async with site.resources.database.transaction() as tx:
@@ -179,13 +181,13 @@ async def _add_new_files(
         # The transaction may have been committed nevertheless, so the files must stay.
         raise
     except Refusal as refusal:
-        await discard(site, opened, uploads)
+        await delete_unused_uploads(site, opened, uploads)
         if isinstance(refusal, ValidationError):
             return [FileRefusal("TOO_MANY")]
         if not isinstance(refusal, InvalidState):
             raise
         return []
-    await discard(site, opened, [upload for upload in uploads if upload not in new])
+    await delete_unused_uploads(site, opened, [upload for upload in uploads if upload not in new])
     return []
 
 
@@ -241,5 +243,5 @@ def _redirect_to_dispute(
 PAGES: RoutedPages = {
     "dispute": {"GET": get_dispute_page},
     "dispute_files": {"GET": redirect_to_dispute, "POST": add_files},
-    "dispute_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},
+    "dispute_withdraw": {"GET": confirm_withdrawal, "POST": submit_withdrawal},
 }

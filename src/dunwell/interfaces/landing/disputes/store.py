@@ -18,7 +18,7 @@ class DisputeWithFiles(msgspec.Struct, frozen=True, gc=False):
     files: list[EvidenceFile]
     # The fields of an unsent draft for the dispute's reason, and the names of its unsent files.
     unsent: dict[str, str] | None = None
-    kept_files: list[str] = []
+    draft_files: list[str] = []
 
 
 # Uses the primary key.
@@ -44,7 +44,7 @@ ORDER BY kept.ticket_id
 DISPUTE: Detail[DisputeWithFiles] = Detail(
     compose(
         "(SELECT json_build_object('dispute', row_to_json(one), 'files', {files},"
-        " 'unsent', {unsent}, 'kept_files', ARRAY{kept}) FROM {dispute} one)",
+        " 'unsent', {unsent}, 'draft_files', ARRAY{kept}) FROM {dispute} one)",
         dispute=nest(LOAD_DISPUTE, *KEY, "$2"),
         files=nest_rows(LOAD_FILES, "s.merchant_id", "ARRAY[one.dispute_id]"),
         unsent=nest(_LOAD_DRAFT_FIELDS, *KEY, "coalesce(one.reason, one.type)"),

@@ -116,23 +116,23 @@ def find_undisputed_cents(
 class SavedDisputeDraft:
     """A saved draft.
 
-    `before` is the draft as it was before this form. `taken` has the new files; `is_full` says that
-    others were left out because there were too many. `created_id` is the dispute that this form has
-    opened, now or when it was sent before. `has_conflict` says that the draft was changed
+    `previous` is the draft as it was before this form. `has_omitted_files` says that some of the
+    form's files were left out because there were too many. `created_id` is the dispute that this
+    form has opened, now or when it was sent before. `has_conflict` says that the draft was changed
     elsewhere, so both texts are kept.
     """
 
-    before: FormDraft
-    taken: list[PreparedUpload]
-    is_full: bool = False
+    previous: FormDraft
+    new_files: list[PreparedUpload]
+    has_omitted_files: bool = False
     created_id: UUID | None = None
     has_conflict: bool = False
 
     @property
     def ticket_ids(self) -> list[UUID]:
         """Return the ids of all uploads of the draft, with the new ones."""
-        present = [each.ticket_id for each in self.before.files]
-        return [*present, *(each.ticket_id for each in self.taken)]
+        present = [each.ticket_id for each in self.previous.files]
+        return [*present, *(each.ticket_id for each in self.new_files)]
 
 
 async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> SavedDisputeDraft:

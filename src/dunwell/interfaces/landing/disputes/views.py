@@ -46,13 +46,13 @@ class ShownReason(msgspec.Struct, frozen=True, gc=False):
 
 
 class QuestionsState(msgspec.Struct, frozen=True, gc=False):
-    """One state of the form, with the faults of the last request. `overtaking` is the text of this
-    form if another version was saved meanwhile."""
+    """One state of the form, with the faults of the last request. `conflicting_text` is the text
+    of this form if another version was saved meanwhile."""
 
     form_id: UUID
     faults: Sequence[Fault] = ()
     refusals: Sequence[FileRefusal] = ()
-    overtaking: Fields | None = None
+    conflicting_text: Fields | None = None
     # True if the form belonged to a session that was replaced.
     is_stale: bool = False
 
@@ -60,7 +60,7 @@ class QuestionsState(msgspec.Struct, frozen=True, gc=False):
     def has_conflicting_state(self) -> bool:
         """Return whether the form has no fault but could not be accepted because of a conflict or a
         replaced session."""
-        return self.overtaking is not None or self.is_stale
+        return self.conflicting_text is not None or self.is_stale
 
 
 class ReasonsPage(Page, frozen=True):
@@ -106,10 +106,10 @@ class SentDisputePage(Page, frozen=True):
     # True if the claim has ended or is paid.
     is_closed: bool
     # True if the claim is on hold for the dispute.
-    is_stopped: bool
+    is_on_hold: bool
     # True if the claim stays on hold after the answer, and the end of the hold if it is known.
-    is_resting: bool
-    rests_until: date | None
+    stays_on_hold: bool
+    held_until: date | None
     opened_on: date
     answer_on: date
     # The reason, the debtor's message and the merchant's answer, if the session may see them.
@@ -120,13 +120,13 @@ class SentDisputePage(Page, frozen=True):
     # Text of the draft that was not sent, if the session may see it.
     unsent: Sequence[str]
     # Files of the draft that were not sent, if the session may change the dispute.
-    kept_files: Sequence[str]
+    draft_files: Sequence[str]
     is_stale: bool
     currency: str
     # The undisputed part, if it can be paid while the dispute is open.
     undisputed_cents: int | None
     # True if the session may change the dispute.
-    is_theirs: bool
+    may_change: bool
     can_withdraw: bool
     max_files: int
     refusals: Sequence[FileRefusal]
@@ -161,7 +161,7 @@ def describe_questions(
         files=draft.files,
         revision=draft.revision,
         others=draft.others,
-        has_conflict=state.overtaking is not None,
+        has_conflict=state.conflicting_text is not None,
         is_stale=state.is_stale,
         faults=state.faults,
         refusals=state.refusals,
@@ -186,9 +186,9 @@ def describe_dispute(
         state=dispute.state,
         ended_claim=dispute.ended_claim,
         is_closed=opened.facts.status not in ACTIVE,
-        is_stopped=dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
-        is_resting=_is_resting(dispute, opened),
-        rests_until=_find_hold_end(dispute, opened),
+        is_on_hold=dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
+        stays_on_hold=_stays_on_hold(dispute, opened),
+        held_until=_find_hold_end(dispute, opened),
         opened_on=get_local_day(dispute.opened_at, timezone),
         answer_on=compute_answer_day(dispute.opened_at, days, timezone),
         reason=reason if shows_content else None,
@@ -196,18 +196,18 @@ def describe_dispute(
         resolution=dispute.resolution if shows_content else None,
         file_names=[each.name for each in found.files] if shows_content else (),
         unsent=[*(found.unsent or {}).values()] if shows_content else (),
-        kept_files=found.kept_files if _accepts_files(dispute, opened.session) else (),
+        draft_files=found.draft_files if _accepts_files(dispute, opened.session) else (),
         is_stale=is_stale,
         currency=opened.facts.currency,
         undisputed_cents=undisputed_cents if shows_content else None,
-        is_theirs=is_theirs(dispute, opened.session),
+        may_change=may_change(dispute, opened.session),
         can_withdraw=can_withdraw(dispute),
         max_files=MAX_FILES_AT_ONCE,
         refusals=refusals,
     )
 
 
-def _is_resting(dispute: ClaimDispute, opened: OpenedClaim) -> bool:
+def _stays_on_hold(dispute: ClaimDispute, opened: OpenedClaim) -> bool:
     is_held = any(hold.hold_id == dispute.hold_id for hold in opened.facts.holds)
     return is_held and dispute.state in (DisputeState.ACCEPTED, DisputeState.REJECTED)
 
@@ -227,10 +227,10 @@ def can_withdraw(dispute: ClaimDispute) -> bool:
 
 
 def _accepts_files(dispute: ClaimDispute, session: Session) -> bool:
-    return dispute.state is DisputeState.OPEN and is_theirs(dispute, session)
+    return dispute.state is DisputeState.OPEN and may_change(dispute, session)
 
 
-def is_theirs(dispute: ClaimDispute, session: Session) -> bool:
+def may_change(dispute: ClaimDispute, session: Session) -> bool:
     """Return whether the session may change the dispute. A session opened by a link alone may
     change only what it has opened itself."""
     if session.level.reaches(Level.FACT):

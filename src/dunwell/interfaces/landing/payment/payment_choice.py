@@ -116,8 +116,8 @@ def parse_submitted_choice(
 ) -> PaymentChoice | None:
     """Parse the choice of a form. Return None if its amount is no longer the one that the page
     showed."""
-    carried = {name: [form[name]] for name in ("cents", "items") if name in form}
-    choice = parse_choice(carried, options, currency, "")
+    choice_fields = {name: [form[name]] for name in ("cents", "items") if name in form}
+    choice = parse_choice(choice_fields, options, currency, "")
     if isinstance(choice, RefusedChoice) or form.get("shown") != str(choice.cents):
         return None
     return choice

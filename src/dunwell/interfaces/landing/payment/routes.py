@@ -76,7 +76,7 @@ async def get_payment_methods_page(
 
 
 @accepts_form
-async def hand_off(
+async def submit_hand_off(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
     context = site.build_claim_context(request, opened)
@@ -96,9 +96,9 @@ async def hand_off(
     outcome = await start_hand_off(site, opened, intent)
     if outcome is HandOffFailure.CHANGED:
         return _answer_changed(site, request, await site.find_opened(request) or opened)
-    if outcome is HandOffFailure.AWAY and can_pay(site, opened):
+    if outcome is HandOffFailure.UNAVAILABLE and can_pay(site, opened):
         return _answer_payment_methods(
-            site, request, opened, choice=choice, notice="AWAY", status=503
+            site, request, opened, choice=choice, notice="UNAVAILABLE", status=503
         )
     if isinstance(outcome, HandOffFailure):
         return site.redirect(context, "claim")
@@ -162,9 +162,9 @@ def _answer_payment_methods(
         return site.redirect(context, "transfer", **{name: value})
     page = PaymentCheckPage(
         choice=describe_choice(opened, choice),
-        rest_cents=opened.facts.outstanding_cents - choice.cents,
+        remaining_cents=opened.facts.outstanding_cents - choice.cents,
         methods=methods,
-        takes_transfers=accepts_transfers(opened.merchant),
+        accepts_transfers=accepts_transfers(opened.merchant),
         notice=notice,
     )
     origins = {site.hand_off_origins.get(method.name) for method in methods}
@@ -173,7 +173,7 @@ def _answer_payment_methods(
 
 class HandOffFailure(StrEnum):
     # The provider cannot be reached.
-    AWAY = "AWAY"
+    UNAVAILABLE = "UNAVAILABLE"
     # The claim was paid or closed since the page was shown, or another payment is pending. The
     # claim's page says which.
     NOT_PAYABLE = "NOT_PAYABLE"
@@ -197,7 +197,7 @@ async def start_hand_off(
             intent=intent,
         )
     except PaymentProviderUnavailable:
-        return HandOffFailure.AWAY
+        return HandOffFailure.UNAVAILABLE
     except InvalidState:
         return HandOffFailure.NOT_PAYABLE
     except ValidationError as refusal:
@@ -209,5 +209,5 @@ async def start_hand_off(
 
 PAGES: RoutedPages = {
     "pay": {"GET": get_amount_page},
-    "pay_method": {"GET": get_payment_methods_page, "POST": hand_off},
+    "pay_method": {"GET": get_payment_methods_page, "POST": submit_hand_off},
 }

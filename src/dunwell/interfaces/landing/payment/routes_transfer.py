@@ -92,7 +92,7 @@ async def get_transfer_date_page(
             amount_cents=opened.facts.request.amount_cents,
             currency=opened.facts.currency,
             sent_on=sent_on,
-            known_on=compute_recorded_on(sent_on),
+            recorded_on=compute_recorded_on(sent_on),
         )
         return site.render_page(context, page)
     if not _can_pay_by_transfer(site, opened):

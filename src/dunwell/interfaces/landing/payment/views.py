@@ -48,18 +48,20 @@ class ShownChoice(msgspec.Struct, frozen=True, gc=False):
     # The chosen items. Empty if an amount or the whole claim was chosen.
     items: Sequence[PageItem]
     # The query parameter or form field that holds the choice.
-    carried: Mapping[str, str]
+    choice_fields: Mapping[str, str]
 
 
 class PaymentCheckPage(Page, frozen=True):
-    """`notice` is CHANGED if the amount has changed, and AWAY if the provider cannot be reached."""
+    """`notice` is CHANGED if the amount has changed, and UNAVAILABLE if the provider cannot be
+    reached.
+    """
 
     template: ClassVar[str] = "pay.html"
 
     choice: ShownChoice
-    rest_cents: int
+    remaining_cents: int
     methods: Sequence[ShownMethod]
-    takes_transfers: bool
+    accepts_transfers: bool
     notice: str | None
 
 
@@ -75,7 +77,7 @@ class TransferPage(Page, frozen=True):
 class TransferDatePage(Page, frozen=True):
     """The form that asks when a transfer was sent."""
 
-    template: ClassVar[str] = "sent_form.html"
+    template: ClassVar[str] = "transfer_date.html"
 
     choice: ShownChoice
     today: date
@@ -93,19 +95,19 @@ class TransferDatePage(Page, frozen=True):
 class TransferSentPage(Page, frozen=True):
     """An announced transfer that has not arrived."""
 
-    template: ClassVar[str] = "sent.html"
+    template: ClassVar[str] = "transfer_sent.html"
 
     amount_cents: int
     currency: str
     sent_on: date
     # The day by which the payment is recorded if it was sent.
-    known_on: date
+    recorded_on: date
 
 
 class ReturnPage(Page, frozen=True):
     """The state of a payment after the return from the provider."""
 
-    template: ClassVar[str] = "back.html"
+    template: ClassVar[str] = "payment_return.html"
 
     request_id: UUID
     outcome: PaymentOutcome
@@ -128,7 +130,7 @@ class ReceiptPage(Page, frozen=True):
     timezone: str
     outstanding_cents: int
     is_closed: bool
-    shows_all: bool
+    shows_details: bool
     # The masked address for a copy. None if there is no e-mail address or the session may not see
     # it.
     masked: str | None
@@ -159,7 +161,7 @@ def describe_choice(opened: OpenedClaim, choice: PaymentChoice) -> ShownChoice:
         currency=facts.currency,
         reference=facts.reference_number,
         items=[item for item in facts.items if item.item_id in choice.item_ids],
-        carried={name: value},
+        choice_fields={name: value},
     )
 
 
@@ -189,7 +191,7 @@ def describe_receipt(
         timezone=opened.merchant.configuration.timezone,
         outstanding_cents=facts.outstanding_cents,
         is_closed=is_closed(facts),
-        shows_all=opened.session.level.reaches(Level.FACT),
+        shows_details=opened.session.level.reaches(Level.FACT),
         masked=None if email is None else mask_address("EMAIL", email),
         copy=copy,
     )

@@ -135,7 +135,7 @@ async def download_mandate(
 @accepts_form_with(ENDED_MODALITY)
 @unless_closed
 @form_requires_level(Level.FACT, _RETURN_PAGE)
-async def revoke(
+async def submit_revocation(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """Revoke the mandate. If it has already ended, nothing changes."""
@@ -229,5 +229,5 @@ async def _find_mandate(
 PAGES: RoutedPages = {
     "mandate": {"GET": get_mandate_page, "POST": give_mandate},
     "mandate_pdf": {"GET": download_mandate},
-    "mandate_revoke": {"GET": redirect_to_mandate, "POST": revoke},
+    "mandate_revoke": {"GET": redirect_to_mandate, "POST": submit_revocation},
 }

@@ -197,7 +197,7 @@ async def confirm_withdrawal(
 @accepts_form_with(ENDED_MODALITY)
 @unless_closed
 @form_requires_level(Level.FACT, _RETURN_PAGE)
-async def withdraw(
+async def submit_withdrawal(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """Withdraw the request. If it has ended for another reason meanwhile, nothing changes, and the
@@ -256,5 +256,5 @@ PAGES: RoutedPages = {
     "modality": {"GET": get_modality_page},
     "modality_pdf": {"GET": download_pdf},
     "modality_email": {"GET": redirect_to_modality, "POST": send_copy},
-    "modality_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},
+    "modality_withdraw": {"GET": confirm_withdrawal, "POST": submit_withdrawal},
 }

@@ -97,7 +97,7 @@ class PlanCheckPage(Page, frozen=True):
     total_cents: int
     grace_days: int
     # True if the request is approved automatically.
-    is_at_once: bool
+    is_approved_at_once: bool
     # True if the page showed another amount before.
     is_changed: bool
 
@@ -122,7 +122,7 @@ class LaterCheckPage(Page, frozen=True):
     currency: str
     outstanding_cents: int
     until: date
-    is_at_once: bool
+    is_approved_at_once: bool
     is_changed: bool
 
 
@@ -242,7 +242,7 @@ def describe_plan_check(
         schedule=terms.schedule(total_cents),
         total_cents=total_cents,
         grace_days=GRACE.days,
-        is_at_once=is_approved_automatically(
+        is_approved_at_once=is_approved_automatically(
             terms, request_facts.modalities, request_facts.earlier
         ),
         is_changed=is_changed,
@@ -260,7 +260,7 @@ def describe_later_check(
         currency=opened.facts.currency,
         outstanding_cents=opened.facts.outstanding_cents,
         until=terms.until,
-        is_at_once=is_approved_automatically(
+        is_approved_at_once=is_approved_automatically(
             terms, request_facts.modalities, request_facts.earlier
         ),
         is_changed=is_changed,

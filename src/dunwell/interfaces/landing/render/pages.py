@@ -42,9 +42,9 @@ class VisitorSession(msgspec.Struct, frozen=True, gc=False):
     form_token: str
     minutes_left: int
     # True if the session ends within `EXPIRY_WARNING`.
-    is_warned: bool
+    ends_soon: bool
     # True if the session can be extended.
-    can_stay: bool
+    can_be_extended: bool
 
 
 class DebtorPageContext(PageContext, frozen=True, gc=False):

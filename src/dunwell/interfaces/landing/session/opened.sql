@@ -120,7 +120,7 @@ SELECT json_build_object(
               AND y.ended_at IS NULL)
         THEN {live_modality}
     END,
-    'unsuccessful', CASE
+    'unsuccessful_modality', CASE
         WHEN EXISTS (
             SELECT FROM payment_modalities y
             WHERE y.merchant_id = s.merchant_id AND y.claim_id = s.claim_id

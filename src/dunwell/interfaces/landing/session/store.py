@@ -348,7 +348,7 @@ class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
     # The payment modality that has not ended.
     modality: Modality | None = None
     # The newest modality, if it is a broken plan or a refused request.
-    unsuccessful: Modality | None = None
+    unsuccessful_modality: Modality | None = None
     # The subjects of saved drafts.
     drafts: list[str] = []
     # The detail of the page, which `details` decodes.
@@ -375,7 +375,7 @@ class _Opened(msgspec.Struct, gc=False):
     drafts: list[str]
     facts: PageClaim
     modality: ModalityRow | None
-    unsuccessful: ModalityRow | None
+    unsuccessful_modality: ModalityRow | None
     detail: msgspec.Raw
 
 
@@ -406,7 +406,9 @@ async def _read_opened(tx: Connection, document: str) -> OpenedClaim:
         merchant=await get_merchant(tx, opened.merchant),
         facts=opened.facts,
         modality=None if opened.modality is None else build_modality(opened.modality),
-        unsuccessful=None if opened.unsuccessful is None else build_modality(opened.unsuccessful),
+        unsuccessful_modality=None
+        if opened.unsuccessful_modality is None
+        else build_modality(opened.unsuccessful_modality),
         drafts=opened.drafts,
         detail=opened.detail,
     )

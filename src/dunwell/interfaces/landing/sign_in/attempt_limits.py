@@ -33,7 +33,7 @@ class Locked:
 
 
 @dataclass(frozen=True, slots=True)
-class Slowed:
+class Delayed:
     """A letter code was wrong a moment ago; this one was not checked."""
 
     retry_after_seconds: int
@@ -97,11 +97,11 @@ def clear_failures(attempts: ProofAttempts, now: datetime) -> ProofAttempts:
     )
 
 
-def compute_delay(wrong_codes: int, last_at: datetime, now: datetime) -> Slowed | None:
+def compute_delay(wrong_codes: int, last_at: datetime, now: datetime) -> Delayed | None:
     """Compute the delay after this many wrong letter codes, the last of them at `last_at`."""
     seconds = min(MAX_DELAY_SECONDS, 2 ** min(wrong_codes - 1, 4))
     left = last_at + timedelta(seconds=seconds) - now
-    return Slowed(compute_wait_seconds(left)) if left > timedelta(0) else None
+    return Delayed(compute_wait_seconds(left)) if left > timedelta(0) else None
 
 
 def compute_wait_seconds(left: timedelta) -> int:

@@ -15,9 +15,9 @@ from dunwell.contact.notices.send_notice import find_repeated_notice, send_notic
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.sign_in.attempt_limits import (
     MAX_FAILURES,
+    Delayed,
     Locked,
     ProofAttempts,
-    Slowed,
     WrongAttempt,
     add_failure,
     clear_failures,
@@ -85,12 +85,12 @@ async def record_failure(
 async def verify_letter_code(
     tx: Connection, keys: KeyRing, typed: str, visitor: bytes, now: datetime,
     *, only: ClaimKey | None = None,
-) -> ClaimAccess | WrongAttempt | Slowed:  # fmt: skip
+) -> ClaimAccess | WrongAttempt | Delayed:  # fmt: skip
     """Find the claim of a letter's code. `visitor` comes from `digest_visitor`. With `only`, a code
     of any other claim counts as wrong. The caller commits even if the code is wrong,
     so that the attempt is counted."""
     wrong_codes = await load_wrong_codes(tx, visitor, now)
-    if isinstance(wrong_codes, Slowed):
+    if isinstance(wrong_codes, Delayed):
         return wrong_codes
     code = parse_code(typed)
     if code is None:

@@ -15,7 +15,7 @@ from dunwell.interfaces.landing.session.lifecycle import (
     reissue_token,
 )
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, Slowed, WrongAttempt
+from dunwell.interfaces.landing.sign_in.attempt_limits import Delayed, Locked, WrongAttempt
 from dunwell.interfaces.landing.sign_in.browser_sessions import (
     ClaimEntry,
     find_handle_of_link,
@@ -48,7 +48,7 @@ from dunwell.interfaces.landing.sign_in.verification import (
     AskCode,
     AskProof,
     LinkVerification,
-    OpensByItself,
+    NoProofNeeded,
     decide_verification,
     get_verification_policy,
 )
@@ -88,7 +88,7 @@ async def enter_code(site: DebtorSite, request: DebtorRequest) -> Response:
         found = await verify_letter_code(
             tx, resources.keys, form.get("code", ""), visitor=visitor, now=site.now()
         )
-    if isinstance(found, Slowed):
+    if isinstance(found, Delayed):
         return answer_problem(site, context, too_many(found.retry_after_seconds, "SLOWED"))
     if isinstance(found, WrongAttempt):
         return site.render_page(context, LetterCodePage(is_wrong=True), 422)
@@ -123,7 +123,7 @@ async def open_link(site: DebtorSite, request: DebtorRequest) -> Response:
     if handle is not None:
         return redirect_to_claim(site, _build_context(site, request, access), handle)
     verification = _decide_verification(access)
-    if isinstance(verification, OpensByItself):
+    if isinstance(verification, NoProofNeeded):
         return await _open_claim(
             site,
             request,

@@ -16,7 +16,7 @@ from dunwell.contact.messages.claim_links import (
     parse_check,
     parse_code,
 )
-from dunwell.interfaces.landing.sign_in.attempt_limits import Slowed, WrongAttempt
+from dunwell.interfaces.landing.sign_in.attempt_limits import Delayed, WrongAttempt
 from dunwell.interfaces.landing.sign_in.requested_links import request_link
 from dunwell.interfaces.landing.sign_in.store import (
     CheckedClaim,
@@ -70,12 +70,12 @@ class TypedMessage:
 
 async def verify_message(
     tx: Connection, keys: KeyRing, typed: TypedMessage, visitor: bytes, now: datetime
-) -> ConfirmedMessage | WrongAttempt | Slowed:
+) -> ConfirmedMessage | WrongAttempt | Delayed:
     """Check whether a message is ours. The caller commits even if it is not, so that the attempt is
     counted."""
     code, token = typed.code, typed.find_token()
     wrong_codes = await load_wrong_codes(tx, visitor, now)
-    if isinstance(wrong_codes, Slowed):
+    if isinstance(wrong_codes, Delayed):
         return wrong_codes
     is_letter = parse_code(code) is not None
     if not is_letter and parse_check(code) is None and token is None:
@@ -128,7 +128,7 @@ async def submit_authenticity_check(site: DebtorSite, request: DebtorRequest) ->
     visitor = digest_visitor(keys, request.client_host)
     async with site.resources.database.transaction() as tx:
         found = await verify_message(tx, keys, typed, visitor=visitor, now=site.now())
-    if isinstance(found, Slowed):
+    if isinstance(found, Delayed):
         return answer_problem(site, context, too_many(found.retry_after_seconds, "SLOWED"))
     if isinstance(found, WrongAttempt):
         return site.render_page(context, AuthenticityPage("UNCONFIRMED"), 422)

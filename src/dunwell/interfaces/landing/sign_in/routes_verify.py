@@ -17,7 +17,7 @@ from dunwell.interfaces.landing.session.store import (
     load_on_file,
     load_opened_claim,
 )
-from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, Slowed, WrongAttempt
+from dunwell.interfaces.landing.sign_in.attempt_limits import Delayed, Locked, WrongAttempt
 from dunwell.interfaces.landing.sign_in.entered_codes import (
     CorrectCode,
     RequestedProof,
@@ -84,14 +84,14 @@ class SessionEnded:
     """The session has ended, or the cookie never belonged to one."""
 
 
-ProofResult: TypeAlias = CorrectCode | WrongAttempt | Locked | Slowed
+ProofResult: TypeAlias = CorrectCode | WrongAttempt | Locked | Delayed
 # Verifies a proof. None means that the claim has no proof that could be asked for.
 VerifyProof: TypeAlias = Callable[[Connection, SubmittedProof], Awaitable[ProofResult | None]]
 
 
 async def submit_proof(
     site: DebtorSite, request: DebtorRequest, level: Level, prove: VerifyProof
-) -> tuple[OpenedClaim | None, LevelRaised | WrongAttempt | Locked | Slowed | SessionEnded | None]:
+) -> tuple[OpenedClaim | None, LevelRaised | WrongAttempt | Locked | Delayed | SessionEnded | None]:
     """Verify a proof and raise the session's level.
 
     Return the claim and the result. The claim is None if it was found only by a token that has been
@@ -207,7 +207,7 @@ async def enter_letter_code(site: DebtorSite, request: DebtorRequest) -> Respons
             only=(session.merchant_id, session.claim_id),
         )  # fmt: skip
         return (
-            result if isinstance(result, WrongAttempt | Slowed) else CorrectCode(is_repeated=False)
+            result if isinstance(result, WrongAttempt | Delayed) else CorrectCode(is_repeated=False)
         )
 
     return await _submit_and_answer(site, request, Level.FACT, prove=prove, form_name="LETTER")
@@ -276,11 +276,11 @@ async def _answer_rejected_proof(
     site: DebtorSite,
     request: DebtorRequest,
     opened: OpenedClaim,
-    result: WrongAttempt | Locked | Slowed,
+    result: WrongAttempt | Locked | Delayed,
     form_name: str,
 ) -> Response:
     """Answer a proof that was not accepted. `form_name` is FACT, LETTER or CODE."""
-    if isinstance(result, Locked | Slowed):
+    if isinstance(result, Locked | Delayed):
         return answer_problem(
             site, site.build_claim_context(request, opened), describe_lock(result)
         )

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.notices.notice import Addressee, NoticeChannel, NoticeLimitReached
 from dunwell.contact.notices.occasions.facts import CodeFacts
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
-from dunwell.interfaces.landing.sign_in.attempt_limits import Locked, Slowed, compute_wait_seconds
+from dunwell.interfaces.landing.sign_in.attempt_limits import Delayed, Locked, compute_wait_seconds
 from dunwell.interfaces.landing.sign_in.entered_codes import TypedCode, send_code
 from dunwell.interfaces.landing.sign_in.views import CodeField, SentCodePage
 from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor
@@ -59,9 +59,9 @@ def answer_too_many_codes(
     return site.render_page(context, page, 429, more={"Retry-After": str(seconds)})
 
 
-def describe_lock(result: Locked | Slowed) -> Problem:
+def describe_lock(result: Locked | Delayed) -> Problem:
     """Describe why an attempt was not checked."""
-    if isinstance(result, Slowed):
+    if isinstance(result, Delayed):
         return too_many(result.retry_after_seconds, "SLOWED")
     return too_many(
         result.retry_after_seconds, "LOCKED" if result.retry_after_seconds else "LOCKED_FOR_LINK"

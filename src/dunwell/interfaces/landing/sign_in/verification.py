@@ -83,7 +83,7 @@ def build_known_proofs(on_file: OnFile) -> KnownProofs:
 
 
 @dataclass(frozen=True, slots=True)
-class OpensByItself:
+class NoProofNeeded:
     """The link opens the claim without a proof."""
 
 
@@ -100,12 +100,12 @@ class AskCode:
 
 
 @dataclass(frozen=True, slots=True)
-class CallUs:
+class NoProofOnFile:
     """Nothing is on file that could be asked for. The debtor can call, or enter the code of a
     letter."""
 
 
-LinkVerification = OpensByItself | AskProof | AskCode | CallUs
+LinkVerification = NoProofNeeded | AskProof | AskCode | NoProofOnFile
 
 
 def get_verification_policy(
@@ -125,7 +125,7 @@ def decide_verification(
     """Decide what a link asks for. `link_channel` is the channel that the link was sent by, and
     `channels` are the merchant's."""
     if not policy:
-        return OpensByItself()
+        return NoProofNeeded()
     code_channel = find_code_channel(known, link_channel, channels)
     for proof in policy:
         if proof == "CODE":
@@ -133,7 +133,7 @@ def decide_verification(
                 return AskCode(code_channel)
         elif proof in known.proofs:
             return AskProof(proof)
-    return AskCode(code_channel) if code_channel else CallUs()
+    return AskCode(code_channel) if code_channel else NoProofOnFile()
 
 
 def choose_proof(policy: Sequence[VerificationMethod], known: KnownProofs) -> ProofKind | None:

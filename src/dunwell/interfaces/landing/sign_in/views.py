@@ -64,7 +64,7 @@ class AuthenticityPage(Page, frozen=True):
     """`outcome` is LETTER or MESSAGE if the checked letter or message is ours, UNCONFIRMED if not,
     and None if nothing was checked yet."""
 
-    template: ClassVar[str] = "real.html"
+    template: ClassVar[str] = "authenticity.html"
 
     outcome: str | None
 

@@ -13,8 +13,8 @@ from prometheus_client import Counter
 
 from dunwell.interfaces.landing.sign_in.attempt_limits import (
     MAX_FAILURES,
+    Delayed,
     Locked,
-    Slowed,
     WrongAttempt,
     compute_delay,
     compute_wait_seconds,
@@ -53,7 +53,7 @@ def digest_visitor(keys: KeyRing, host: str) -> bytes:
 
 async def load_wrong_codes(
     tx: Connection, visitor: bytes, now: datetime
-) -> Attempts | Slowed | None:
+) -> Attempts | Delayed | None:
     """Load the visitor's recent wrong letter codes, or the delay before the next attempt. Other
     requests of the visitor wait until this transaction ends."""
     earlier = await load_attempts(tx, visitor)

@@ -86,7 +86,7 @@ class EndedPage(Page, frozen=True):
     # True if what was entered is saved.
     is_kept: bool = False
     # True if the page's address contains what was chosen.
-    is_carried: bool = False
+    is_query_kept: bool = False
     # The submitted texts, shown to the reader who has just sent them.
     typed: Sequence[str] = ()
     # True if only files are saved, and no text.
@@ -233,10 +233,12 @@ class DebtorSite(WebSite):
                 "TIMED_OUT",
             )
         typed = list_typed_texts(form) if form and self.is_own_form(request, opened, form) else []
-        is_carried = opened is not None and request.method == "GET" and bool(request.kept_query)
+        is_query_kept = opened is not None and request.method == "GET" and bool(request.kept_query)
         return self.render_page(
             context,
-            EndedPage(reason, is_kept, is_carried=is_carried, typed=typed, are_files=are_files),
+            EndedPage(
+                reason, is_kept, is_query_kept=is_query_kept, typed=typed, are_files=are_files
+            ),
             403,
         )
 
