@@ -4,7 +4,7 @@ import asyncio
 import gc
 import os
 import shutil
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import UTC, datetime
 
 import asyncpg
@@ -23,7 +23,6 @@ from dunwell.platform.resources import Resources
 from tests.support.children import end_children
 from tests.support.merchant_ids import FIRST_MERCHANT_IDS
 from tests.support.pooler import PooledPostgres, a_pooler
-from tests.support.web_processes import Web, two_webs
 
 _TABLES = """
 SELECT relname FROM pg_class
@@ -32,27 +31,28 @@ WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
 """
 # Deletes everything that a test must not find, in one function whose statements PostgreSQL keeps
 # planned. Deleting a few rows takes a twentieth of the time that TRUNCATE needs for all tables;
-# tables that have become large are truncated, because dead rows would slow down later tests. The
-# function disables triggers, which protect published rows, and foreign keys. A process uses each
-# merchant id only once, because caches are keyed by merchant and revision.
+# tables that have become large are truncated, because dead rows would slow down later tests. A
+# process uses each merchant id only once, because caches are keyed by merchant and revision.
 _MAKE_EMPTYING = """
 CREATE SCHEMA tests;
 CREATE FUNCTION tests.begin_empty(first_merchant_id bigint) RETURNS void
-LANGUAGE plpgsql SET session_replication_role = replica AS $body$
+LANGUAGE plpgsql AS $body$
 BEGIN
-    IF (
-        SELECT max(pg_relation_size(oid)) FROM pg_class
-        WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
-    ) > 4 * 1024 * 1024 THEN
-        TRUNCATE {tables} CASCADE;
-    END IF;
     {deletions}
     PERFORM setval(
         pg_get_serial_sequence('merchants', 'merchant_id'), first_merchant_id, false
     );
 END $body$
 """
-_DELETION = "IF EXISTS (SELECT FROM {name}) THEN DELETE FROM {name}; END IF;"
+_DELETION = """
+    IF EXISTS (SELECT FROM {name}) THEN
+        IF pg_relation_size('{name}') > 4 * 1024 * 1024 THEN TRUNCATE {name} CASCADE;
+        ELSE DELETE FROM {name};
+        END IF;
+    END IF;
+"""
+# Disables triggers, which protect published rows, and foreign keys.
+_WITHOUT_TRIGGERS = {"session_replication_role": "replica"}
 # The number of statements that a connection keeps prepared. A test process runs most statements of
 # the code, and the usual hundred would be prepared again and again.
 _KEPT_STATEMENTS = 2000
@@ -73,9 +73,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--pooler", action="store_true", help="behind a pgBouncer in transaction mode")
 
 
+# Collecting the tests makes only objects that stay.
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Exempt everything that is now loaded from garbage collection, because scanning it takes a
     third of a test's time. Collect what tests leave behind less often."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 10)
@@ -137,15 +142,6 @@ async def _configure(url: str, settings: Mapping[str, str]) -> None:
 
 
 @pytest.fixture(scope="session")
-def webs(
-    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Sequence[Web]]:
-    """Two web processes on the database, in real time."""
-    with two_webs(tmp_path_factory.mktemp("webs"), postgres.url) as webs:
-        yield webs
-
-
-@pytest.fixture(scope="session")
 async def pool(postgres: EmbeddedPostgres) -> AsyncIterator[Database]:
     database = await Database.open(postgres.url, size=10, on_connect=_keep_statements)
     yield database
@@ -159,27 +155,49 @@ async def _keep_statements(connection: Connection) -> None:
         connection._stmt_cache.set_max_size(_KEPT_STATEMENTS)
 
 
-@pytest.fixture(scope="session")
-async def emptiable(pool: Database) -> Database:
-    """The database with a function that empties all migrated tables."""
-    async with pool.transaction() as tx:
-        names = [row["relname"] for row in await tx.fetch(_TABLES)]
-        deletions = "\n".join(_DELETION.format(name=name) for name in names)
-        await tx.execute(_MAKE_EMPTYING.format(tables=", ".join(names), deletions=deletions))
-    return pool
+class _Tables:
+    """All migrated tables, emptied over a separate connection: changing session_replication_role
+    discards all plans of a connection, and the statements of each test would be planned again."""
 
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection: asyncpg.Connection | None = None
 
-async def _begin_empty(database: Database) -> None:
-    """Empty all tables. Ids continue, because caches are keyed by them."""
-    async with database.connection() as connection:
+    async def create_function(self) -> None:
+        connection = await self._connect()
+        names = [row["relname"] for row in await connection.fetch(_TABLES)]
+        deletions = "".join(_DELETION.format(name=name) for name in names)
+        await connection.execute(_MAKE_EMPTYING.format(deletions=deletions))
+
+    async def begin_empty(self) -> None:
+        """Empty all tables. Ids continue, because caches are keyed by them."""
+        connection = await self._connect()
         await connection.execute("SELECT tests.begin_empty($1)", next(FIRST_MERCHANT_IDS))
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+
+    async def _connect(self) -> asyncpg.Connection:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await asyncpg.connect(self._url, server_settings=_WITHOUT_TRIGGERS)
+        return self._connection
+
+
+@pytest.fixture(scope="session")
+async def tables(postgres: EmbeddedPostgres, pool: Database) -> AsyncIterator[_Tables]:
+    """The tables of the database, reached without a pooler."""
+    tables = _Tables(EmbeddedPostgres(postgres.folder, postgres.binaries).url)
+    await tables.create_function()
+    yield tables
+    await tables.close()
 
 
 @pytest.fixture
-async def database(emptiable: Database) -> Database:
+async def database(pool: Database, tables: _Tables) -> Database:
     """The database with all tables empty."""
-    await _begin_empty(emptiable)
-    return emptiable
+    await tables.begin_empty()
+    return pool
 
 
 @pytest.fixture(scope="session")
@@ -226,10 +244,10 @@ def resources(
 
 @pytest.fixture(scope="module")
 async def module_resources(
-    emptiable: Database, lasting_resources: Resources, lasting_clock: MovableClock
+    tables: _Tables, lasting_resources: Resources, lasting_clock: MovableClock
 ) -> Resources:
     """Resources on tables that are emptied once, for modules whose tests only read rows that take
     long to insert. None of these tests may use `database`."""
     lasting_clock.move_to(MONDAY_MORNING)
-    await _begin_empty(emptiable)
+    await tables.begin_empty()
     return lasting_resources

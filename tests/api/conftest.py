@@ -1,13 +1,15 @@
 """The application with its database, and clients of the test merchants."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 import pytest
 
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
 from tests.support.landing import LandingHarness, a_landing
+from tests.support.web_processes import Web, two_webs
 
 
 @pytest.fixture
@@ -28,3 +30,12 @@ async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[La
     """The debtor pages of one claim of 102.40 EUR, and a browser that has opened nothing yet."""
     async with a_landing(resources, clock) as landing:
         yield landing
+
+
+@pytest.fixture(scope="session")
+def webs(
+    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sequence[Web]]:
+    """Two web processes on the database, in real time."""
+    with two_webs(tmp_path_factory.mktemp("webs"), postgres.url) as webs:
+        yield webs

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.platform.resources import Resources
-from tests.api.conftest import api, landing
+from tests.api.conftest import api, landing, webs
 from tests.faults.installation import Installation
 from tests.portal.conftest import clerk
 from tests.support.clusters import NEWER, Cluster, Servers, a_served_cluster, an_outbox_on
@@ -16,7 +16,7 @@ from tests.support.postgres_versions import find_binaries_of
 from tests.support.webhooks import Outbox
 from tests.usecases.conftest import dunwell
 
-__all__ = ["api", "clerk", "dunwell", "follow", "landing", "run_printed"]
+__all__ = ["api", "clerk", "dunwell", "follow", "landing", "run_printed", "webs"]
 
 
 @pytest.fixture

@@ -8,20 +8,21 @@ from uuid import UUID
 from dunwell.platform.database.database import Connection, Database
 from tests.store.test_two_claims import MOVES
 from tests.support.not_one_merchants import NOT_ONE_MERCHANTS, QUIET
-from tests.support.rows import NOW, insert_row
+from tests.support.rows import NOW, insert_row, without_triggers
 from tests.support.sql_statements import list_statements
 from tests.support.two_merchants import (
     OTHER,
     OWN,
     drop_checks,
+    find_changed,
     find_kinds,
     find_merchant_parameters,
-    find_named,
     insert_merchant_rows,
     list_tables,
     load_own_rows,
     make_values,
     read_rows,
+    rolled_back,
     try_statement,
 )
 
@@ -65,25 +66,25 @@ ROW_STATES: Mapping[str, Mapping[str, Any]] = {
         "written_by": "1", "assignee_id": UUID(int=1),
     },
 }  # fmt: skip
-_ALONE = "SET session_replication_role = replica"
 _OWN = {name: text for name, text in list_statements().items() if find_merchant_parameters(text)}
 
 
 async def test_another_merchants_rows_do_not_change_a_statements_result(database: Database) -> None:
     leaks, idle = [], set(_OWN)
-    async with database.connection() as tx:
+    async with rolled_back(database) as tx, without_triggers(tx):
         kinds = {name: await find_kinds(tx, text) for name, text in _OWN.items()}
-    for everywhere in ROW_STATES.values():
-        async with database.connection() as tx:
+        await drop_checks(tx)
+        for number in (1, 2):
+            await insert_row(tx, "users", number)
+        for everywhere in ROW_STATES.values():
             trial = tx.transaction()
             await trial.start()
             try:
                 found, did = await _compare(tx, everywhere, kinds)
             finally:
                 await trial.rollback()
-                await tx.execute("RESET session_replication_role")
-        leaks += found
-        idle -= did
+            leaks += found
+            idle -= did
     assert leaks == []
     tried_on_two = {name for each in MOVES for name in each.names}
     assert idle - tried_on_two == QUIET.keys()
@@ -98,13 +99,9 @@ async def _compare(
 ) -> tuple[list[object], set[str]]:
     """Return the statements whose results differ because of the other merchant, and those that
     found or changed anything. `kinds` has the types of each statement's parameters."""
-    await drop_checks(tx)
-    for number in (1, 2):
-        await insert_row(tx, "users", number)
     await insert_merchant_rows(tx, OWN, **everywhere)
-    await tx.execute(_ALONE)
     tables, own = await list_tables(tx), await load_own_rows(tx)
-    named = {name: find_named(tables, text) for name, text in _OWN.items()}
+    named = {name: find_changed(tables, text) for name, text in _OWN.items()}
     rows_before = await read_rows(tx, tables)
     values, alone = {}, {}
     for name, text in _OWN.items():
@@ -114,7 +111,6 @@ async def _compare(
             if made and done:
                 values[name, number], alone[name, number] = made, done
     await insert_merchant_rows(tx, OTHER, **everywhere)
-    await tx.execute(_ALONE)
     rows_before = await read_rows(tx, tables)
     leaks: list[object] = []
     for (name, number), before in alone.items():

@@ -1,7 +1,8 @@
 """Inserts rows into any table. Columns that a test does not set get values unique to the row.
 Foreign keys are not checked, so a row needs no parents."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -13,8 +14,6 @@ from dunwell.platform.database.database import Connection
 Values = Mapping[str, Any]
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
-_ALONE = "SET session_replication_role = replica"
-_AS_EVER = "SET session_replication_role = DEFAULT"
 # The columns of every table that need a value, with their types.
 _NEEDED = """
 SELECT t.relname AS name, a.attname AS column, format_type(a.atttypid, NULL) AS type
@@ -57,19 +56,37 @@ _USUAL: dict[str, Values] = {
 
 async def insert_row(tx: Connection, table: str, number: int, /, **values: Any) -> None:
     """Insert a row. Required columns that were not given get values made from `number`."""
+    statement = await build_insertion(tx, table, number, values)
+    async with without_triggers(tx):
+        await tx.execute(statement)
+
+
+async def build_insertion(tx: Connection, table: str, number: int, values: Values) -> str:
+    """Return the statement by which `insert_row` inserts, which has no parameters."""
     if not _needed:
         for row in await tx.fetch(_NEEDED):
             _needed.setdefault(row["name"], {})[row["column"]] = row["type"]
     row = {column: make_value(kind, number) for column, kind in _needed[table].items()}
     row = {**row, **_USUAL.get(table, {}), **values}
     columns = ", ".join(f'"{name}"' for name in row)
-    statement = (
+    content = msgspec.json.encode(row, enc_hook=str).decode().replace("'", "''")
+    return (
         f"INSERT INTO {table} ({columns})"
-        f" SELECT {columns} FROM jsonb_populate_record(NULL::{table}, $1::text::jsonb)"
+        f" SELECT {columns} FROM jsonb_populate_record(NULL::{table}, '{content}'::jsonb)"
     )
-    await tx.execute(_ALONE)
-    await tx.execute(statement, msgspec.json.encode(row, enc_hook=str).decode())
-    await tx.execute(_AS_EVER)
+
+
+@asynccontextmanager
+async def without_triggers(tx: Connection) -> AsyncIterator[None]:
+    """Disable triggers and foreign keys until the block ends. An inner block sets nothing, because
+    a change of this setting discards all plans of the connection."""
+    is_inner = await tx.fetchval("SHOW session_replication_role") == "replica"
+    if is_inner:
+        yield
+        return
+    await tx.execute("SET session_replication_role = replica")
+    yield
+    await tx.execute("SET session_replication_role = DEFAULT")
 
 
 def make_value(kind: str, number: int) -> Any:

@@ -14,7 +14,7 @@ from uuid import UUID
 import asyncpg
 
 from dunwell.platform.database.database import Connection, Database
-from tests.support.rows import NOW, as_bytes, insert_row
+from tests.support.rows import NOW, as_bytes, build_insertion, without_triggers
 
 OWN, OTHER = 1, 2
 # The first row of each table.
@@ -47,6 +47,7 @@ _OVERALL = {
 }  # fmt: skip
 # Values that the database generates: random and sequential ids.
 _DRAWN = re.compile(r"(?!0{8})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[1-9]\d{2,}\b")
+_WRITES = re.compile(r"\b(?:INSERT|UPDATE|DELETE|MERGE)\b")
 _SEQUENCES = [
     f"pg_get_serial_sequence('{table}', '{column}')"
     for table, column in (
@@ -66,8 +67,10 @@ _SAMPLES: Mapping[str, Any] = {
 async def insert_merchant_rows(tx: Connection, merchant_id: int, **everywhere: Any) -> None:
     """Insert two rows into each table. `everywhere` holds values for all columns of a name; a pair
     has one value for each row."""
-    for sequence in _SEQUENCES:
-        await tx.execute(f"SELECT setval({sequence}, greatest(nextval({sequence}), 1000))")
+    statements = [
+        f"SELECT setval({sequence}, greatest(nextval({sequence}), 1000))"
+        for sequence in _SEQUENCES
+    ]
     for row in await tx.fetch(_TABLES):
         table, columns = row["name"], set(row["columns"]) - set(row["small"] or ())
         for number in (1,) if table in _ONE_ROW else (1, 2):
@@ -85,7 +88,10 @@ async def insert_merchant_rows(tx: Connection, merchant_id: int, **everywhere: A
             for name in ("claim_id", "item_id", "scenario_id"):
                 if name in columns:
                     given[name] = number
-            await insert_row(tx, table, number, **given, merchant_id=merchant_id)
+            given["merchant_id"] = merchant_id
+            statements.append(await build_insertion(tx, table, number, given))
+    async with without_triggers(tx):
+        await tx.execute(";".join(statements))
 
 
 @asynccontextmanager
@@ -197,6 +203,11 @@ async def load_own_rows(tx: Connection) -> FirstRows:
 
 async def list_tables(tx: Connection) -> Sequence[str]:
     return [row["name"] for row in await tx.fetch(_TABLES)]
+
+
+def find_changed(names: Iterable[str], text: str) -> list[str]:
+    """Return the tables that a statement may change: those that it names, unless it only reads."""
+    return find_named(names, text) if _WRITES.search(text) else []
 
 
 def find_named(names: Iterable[str], text: str) -> list[str]:
