@@ -11,14 +11,14 @@ from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.interfaces.api.operation import Operation
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.api import Api
+from tests.support.api import Api, an_api
 from tests.support.claims import a_claim
 from tests.support.crowded_claim import CrowdedClaim, a_crowded_claim, find_id
 from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_pdf
 from tests.support.harness import ERP
 from tests.support.modalities import OFFERING, Arrangement
-from tests.support.recorded_statements import Statements, a_counted_api
+from tests.support.recorded_statements import Statements, a_counted_api, a_counted_database
 
 FEW, MANY = 1, 12
 _ITEM = {"reference": "x", "type": "PRIMARY", "value": "1"}
@@ -252,10 +252,20 @@ CASES: dict[str, Case] = {
 OPERATIONS = [endpoint.operation for endpoint in ENDPOINTS]
 
 
+@pytest.fixture(scope="module")
+async def recorded(
+    lasting_resources: Resources, lasting_clock: MovableClock
+) -> AsyncIterator[tuple[Resources, Statements]]:
+    """Recorded connections that all tests use, because each connection plans its statements."""
+    async with a_counted_database(lasting_resources, lasting_clock, connections=4) as recorded:
+        yield recorded
+
+
 @pytest.fixture
 async def counted(
-    resources: Resources, clock: MovableClock, request: pytest.FixtureRequest
-) -> AsyncIterator[tuple[Api, Statements]]:
+    resources: Resources, clock: MovableClock, recorded: tuple[Resources, Statements],
+    request: pytest.FixtureRequest,
+) -> AsyncIterator[tuple[Api, Statements]]:  # fmt: skip
     """Nordwind is a sandbox merchant that offers plans. It uses scenarios for the operations on
     scenarios."""
     operation: Operation = request.getfixturevalue("operation")
@@ -264,8 +274,9 @@ async def counted(
         "configuration": OFFERING,
         "switched_to_workflows": operation.tag != "Scenarios",
     }
-    async with a_counted_api(resources, clock, connections=4, **given) as counted:
-        yield counted
+    over, statements = recorded
+    async with an_api(over, clock, **given) as api:
+        yield api, statements
 
 
 # Statements that do not depend on rows: requests are counted in blocks for each minute, and asyncpg
