@@ -269,13 +269,11 @@ async def counted(
     """Nordwind is a sandbox merchant that offers plans. It uses scenarios for the operations on
     scenarios."""
     operation: Operation = request.getfixturevalue("operation")
-    given = {
-        "sandbox": True,
-        "configuration": OFFERING,
-        "switched_to_workflows": operation.tag != "Scenarios",
-    }
     over, statements = recorded
-    async with an_api(over, clock, **given) as api:
+    async with an_api(
+        over, clock, sandbox=True, configuration=OFFERING,
+        switched_to_workflows=operation.tag != "Scenarios",
+    ) as api:  # fmt: skip
         yield api, statements
 
 

@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import json
 import os
-import socket
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -19,10 +18,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from tests.support.listening import a_listening_socket
+
 Object = dict[str, Any]
 # The longest pause between two attempts to notify, so that a test never waits for long.
 _PAUSE_SECONDS = (0.05, 0.1, 0.2, 0.4, 0.8)
-_LATE_SECONDS = 1.0
+_LATE_SECONDS = 0.3
 _PAGE = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{title}</title>
 <h1>{title}</h1><p>{words}</p><form method="post">{buttons}</form></html>"""
 
@@ -297,10 +298,7 @@ def run_fake(build: Callable[[str, str, Path | None], FakeProvider]) -> None:
     parser.add_argument("--secret", default="fake-webhook-secret")
     parser.add_argument("--state", type=Path)
     options = parser.parse_args()
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", options.port))
-        listening.listen(128)
+    with a_listening_socket(options.port) as listening:
         origin = f"http://127.0.0.1:{listening.getsockname()[1]}"
         fake = build(origin, options.secret, options.state)
         sys.stdout.write(f"{origin}\n")

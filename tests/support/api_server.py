@@ -1,7 +1,6 @@
 """The application on a real socket of this machine, for clients with their own HTTP library."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -9,14 +8,13 @@ from starlette.applications import Starlette
 
 from dunwell.platform.http.server import ConnectionBounds, build_server
 from tests.support.limited_server import answer_in_json
+from tests.support.listening import a_listening_socket
 
 
 @asynccontextmanager
 async def a_server(app: Starlette) -> AsyncIterator[str]:
     """Serve the application until the block ends, and yield its origin."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(128)
+    with a_listening_socket() as listening:
         host, port = listening.getsockname()
         server = build_server(app, ConnectionBounds(answer_in_json, lambda _host: True))
         serving = asyncio.create_task(server.serve(sockets=[listening]))

@@ -1,7 +1,6 @@
 """The whole web application on a real socket of this machine, at the addresses in its own links."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from dunwell.accounts.installation.current_installation import CurrentInstallati
 from dunwell.interfaces.wiring import open_web
 from dunwell.platform.http.server import build_server
 from dunwell.platform.resources import Resources
+from tests.support.listening import a_listening_socket
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,7 @@ async def serve(
 ) -> AsyncIterator[ServedApplication]:
     """Serve until the block ends. `host` is this machine in the application's origin. `public_url`
     is the origin of a proxy in front of it."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(128)
+    with a_listening_socket() as listening:
         port = listening.getsockname()[1]
         origin = public_url or f"http://{host}:{port}"
         settings = replace(resources.settings, public_url=origin, contact_phone="+49 30 23125 010")

@@ -68,8 +68,7 @@ async def insert_merchant_rows(tx: Connection, merchant_id: int, **everywhere: A
     """Insert two rows into each table. `everywhere` holds values for all columns of a name; a pair
     has one value for each row."""
     statements = [
-        f"SELECT setval({sequence}, greatest(nextval({sequence}), 1000))"
-        for sequence in _SEQUENCES
+        f"SELECT setval({sequence}, greatest(nextval({sequence}), 1000))" for sequence in _SEQUENCES
     ]
     for row in await tx.fetch(_TABLES):
         table, columns = row["name"], set(row["columns"]) - set(row["small"] or ())

@@ -12,6 +12,7 @@ import httpx
 from dunwell.accounts.merchants.credentials.tokens import NewCredential
 from dunwell.interfaces.cli.main import main
 from tests.support.api import form_of
+from tests.support.listening import a_listening_socket
 from tests.support.processes import start
 
 # A process needs some time to start on a busy machine.
@@ -51,9 +52,7 @@ class Web:
 def a_web(data_dir: Path, database_url: str) -> Iterator[Web]:
     """Run a web process; it is killed at the end at the latest. Its socket listens at once, so a
     client that connects before the process is up waits for it."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(128)
+    with a_listening_socket() as listening:
         host, port = listening.getsockname()
         environment = {
             "DUNWELL_DATA_DIR": str(data_dir),
