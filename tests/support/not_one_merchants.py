@@ -158,7 +158,6 @@ NOT_ONE_MERCHANTS = _name({
         notices_store._LOCK_LEASED, notices_store._REPLAN,
         notices_store._LEASE,
         occasions_store._ERASE, occasions_store._FIND_DUE,
-        debits_store._LIST_MERCHANTS,
         debit_files_store._LIST_MERCHANTS,
         statements_store._LEASE_FILE, statements_store._LIST_FETCHED,
         statements_store._LIST_MERCHANTS,
