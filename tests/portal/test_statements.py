@@ -198,6 +198,35 @@ async def test_a_statement_shows_what_its_entries_belong_to(
     assert (await statements.balance(claim_id))[1] == 10240
 
 
+async def test_reversing_the_payment_of_an_entry_opens_the_entry(
+    clerk: Clerk, statements: StatementHarness
+) -> None:
+    (claim_id,) = await statements.harness.create("INV-2026-1001")
+    await _load(statements, build_credit("102.40", "INV-2026-1001", "B-1"))
+    (row,) = await statements.harness.rows("SELECT payment_id FROM payments WHERE merchant_id = $1")
+    path = f"/payments/{row['payment_id']}"
+    page = await clerk.get(path)
+    assert "This payment comes from a statement of the account main." in page.text
+    done = await clerk.follow(
+        await clerk.post(path, {**read_fields(page.text), "reason": "wrong claim"})
+    )
+    assert "comes from a statement" not in done.text
+    assert await statements.balance(claim_id) == (Status.CREATED, 10240, 0)
+    (entry,) = _list_entries((await clerk.get(_ENTRIES)).text)
+    assert "INV-2026-1001" in entry
+
+
+async def test_an_entry_that_resembles_another_one_says_so(
+    clerk: Clerk, statements: StatementHarness
+) -> None:
+    for day in ("2026-11-26", "2026-11-27"):
+        await _load(statements, build_credit("50.00", _UNCLEAR, "TAX-77", day=day))
+    first, second = _list_entries((await clerk.get(_ENTRIES)).text)
+    words = "The bank gave an entry of 26 November 2026 the same reference"
+    assert words not in " ".join(first.split())
+    assert words in " ".join(second.split())
+
+
 async def test_payouts_are_listed(clerk: Clerk, statements: StatementHarness) -> None:
     paid = Payout("po_1", 99_00, 1_00, "EUR", datetime(2026, 3, 1, tzinfo=UTC), ())
     async with statements.harness.work() as work:

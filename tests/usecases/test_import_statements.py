@@ -20,6 +20,7 @@ from dunwell.cases.statements.matches.assign_transactions import (
     assign_transactions,
     find_transactions_for_claim,
     record_without_claim,
+    reverse_matched_payment,
     undo_match,
 )
 from dunwell.cases.statements.matches.payouts import record_payouts
@@ -437,8 +438,10 @@ async def _run_everything(bank: StatementHarness) -> None:
         for row in await bank.harness.rows(_HASH + " AND held_reason IS NOT NULL"):
             await release_statement(work, "main", row["statement_hash"])
     await bank.load(held)
-    await _assign(bank, (0, second, 100))
+    (match,) = await _assign(bank, (0, second, 100))
+    assert match.payment_id is not None
     async with bank.harness.work() as work:
+        await reverse_matched_payment(work, second, match.payment_id, "wrong claim")
         await find_transactions_for_claim(work, "main", first)
 
 
@@ -471,4 +474,4 @@ async def test_two_merchants_with_the_same_statements_do_not_change_each_other(
         matches = [(row["kind"], row["rule"], row["amount_cents"]) for row in await bank.matches()]
         results.append((matches, sorted(await bank.states())))
     assert results[0] == results[1]
-    assert len(results[0][0]) == 5
+    assert len(results[0][0]) == 6

@@ -148,6 +148,8 @@ class RecordedPayment:
     balance: Balance
     # False if the payment was already recorded, so that nothing changed.
     is_new: bool
+    # What a reversal took off the payment.
+    reversed_cents: int = 0
 
 
 async def record_payment(work: Work, claim_id: int, new: NewPayment) -> RecordedPayment:

@@ -233,9 +233,8 @@ async def reverse_payment(
     await insert_movement(work.tx, work.merchant_id, reversal, reason)
     change = MoneyChange(cents, REVERSED, reversal.movement_id)
     status, balance = await return_money(work, claim, payment, change)
-    return RecordedPayment(
-        await _get_payment(work, claim_id, payment_id), status, balance, is_new=True
-    )
+    reversed_payment = await _get_payment(work, claim_id, payment_id)
+    return RecordedPayment(reversed_payment, status, balance, is_new=True, reversed_cents=cents)
 
 
 def _build_reversal(work: Work, payment: StoredPayment, cents: int) -> PaymentMovement:

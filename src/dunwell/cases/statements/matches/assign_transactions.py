@@ -9,6 +9,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.bookings.store import lock_claims
+from dunwell.cases.payments.record_payment import RecordedPayment
 from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.cases.payments.store import find_payment
 from dunwell.cases.statements.covering_sets import CoveringSets, find_covering_sets
@@ -20,14 +21,17 @@ from dunwell.cases.statements.matches.match_transactions import (
 from dunwell.cases.statements.matches.store import (
     BankMatch,
     BankTransaction,
+    delete_payer,
     find_claims_by_payer,
     find_claims_by_reference,
     find_claims_of_customers,
     find_match,
+    find_match_of_payment,
     is_undone,
     list_matches,
     list_open_rows,
     load_candidates,
+    load_transactions,
     lock_transactions,
     save_arrival,
     save_decision,
@@ -231,21 +235,64 @@ async def undo_match(work: Work, match_id: UUID, reason: str | None = None) -> B
     if match.payout_provider is not None and match.payout_id is not None:
         payout = (match.payout_provider, match.payout_id)
         await save_arrival(work.tx, work.merchant_id, payout, None)
+    return await _open_again(work, match, transaction, match.amount_cents, reason=reason)
+
+
+async def reverse_matched_payment(
+    work: Work, claim_id: int, payment_id: UUID, reason: str | None = None
+) -> RecordedPayment:
+    """Reverse what is left of a payment, and undo the match that booked it if it is of a bank
+    statement. For a reversed payment nothing changes.
+
+    Raises NotFound and ValidationError as `reverse_payment` does.
+    """
+    work.require(Right.RECORD_MONEY)
+    # Locks the claim first.
+    recorded = await reverse_payment(work, claim_id, payment_id, reason)
+    if recorded.is_new:
+        match = await find_match_of_payment(work.tx, work.merchant_id, claim_id, payment_id)
+        if match is not None:
+            transaction = await _lock_one(work, (match.entry_id, match.number))
+            # What went back to the debtor before stays matched.
+            cents = min(recorded.reversed_cents, match.amount_cents)
+            await _open_again(work, match, transaction, cents, reason=reason)
+    return recorded
+
+
+async def find_entry_of_payment(
+    work: Work, claim_id: int, payment_id: UUID
+) -> BankTransaction | None:
+    """Return the transaction that the payment comes from, None if there is none."""
+    work.require(Right.READ_CLAIMS)
+    match = await find_match_of_payment(work.tx, work.merchant_id, claim_id, payment_id)
+    if match is None:
+        return None
+    key = (match.entry_id, match.number)
+    return (await load_transactions(work.tx, work.merchant_id, [key])).get(key)
+
+
+async def _open_again(
+    work: Work, match: BankMatch, transaction: BankTransaction, cents: int, *, reason: str | None
+) -> BankMatch:
+    """Record that a match was undone, and open its locked transaction for these cents."""
     undone = BankMatch(
         match_id=work.ids.new(work.now),
         kind="UNDONE",
         entry_id=match.entry_id,
         number=match.number,
-        amount_cents=match.amount_cents,
+        amount_cents=cents,
         rule=MatchRule.BY_HAND,
         explanation=reason or "Undone by hand.",
-        undoes=match_id,
+        undoes=match.match_id,
     )
-    left = transaction.matched_cents - match.amount_cents
+    left = transaction.matched_cents - cents
     await save_decision(work.tx, work.merchant_id, transaction.key, "OPEN", matched_cents=left)
     await record_matches(work, [undone])
+    if match.claim_id is not None and transaction.counterparty_digest is not None:
+        payer = (transaction.counterparty_digest, match.claim_id)
+        await delete_payer(work.tx, work.merchant_id, payer)
     await save_audit(
-        work, "bankMatch.undo", f"bankMatch:{match_id}",
+        work, "bankMatch.undo", f"bankMatch:{match.match_id}",
         before={"matched": transaction.matched_cents}, after={"matched": left},
     )  # fmt: skip
     return undone

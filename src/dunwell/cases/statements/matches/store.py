@@ -99,17 +99,16 @@ LIMIT $3
     columns=_COLUMNS,
 )
 # Uses the primary key.
-_LOCK = compose(
+_LOAD = compose(
     """
 SELECT {columns}
 FROM bank_transactions t
 WHERE t.merchant_id = $1 AND (t.entry_id, t.number) IN (
     SELECT * FROM unnest($2::uuid[], $3::integer[]))
-ORDER BY t.entry_id, t.number
-FOR NO KEY UPDATE
 """,
     columns=_COLUMNS,
 )
+_LOCK = compose("{load}ORDER BY t.entry_id, t.number\nFOR NO KEY UPDATE", load=_LOAD)
 # Sets the state of transactions that nothing was decided about in the meantime.
 _SAVE_STATES = """
 UPDATE bank_transactions t
@@ -165,6 +164,17 @@ _FIND_MATCH = compose(
 SELECT {columns}
 FROM bank_matches m
 WHERE m.merchant_id = $1 AND m.match_id = $2
+""",
+    columns=_MATCH_LIST,
+)
+# Uses bank_matches_claim, then bank_matches_undone.
+_FIND_MATCH_OF_PAYMENT = compose(
+    """
+SELECT {columns}
+FROM bank_matches m
+WHERE m.merchant_id = $1 AND m.claim_id = $2 AND m.payment_id = $3 AND m.kind = 'MATCHED'
+  AND m.rule <> 'RETURN'
+  AND NOT EXISTS (SELECT FROM bank_matches u WHERE u.merchant_id = $1 AND u.undoes = m.match_id)
 """,
     columns=_MATCH_LIST,
 )
@@ -227,6 +237,20 @@ SELECT DISTINCT $1::integer AS merchant_id, payer_digest, claim_id, $2::timestam
 FROM unnest($3::bytea[], $4::bigint[]) AS p (payer_digest, claim_id)
 ON CONFLICT (merchant_id, payer_digest, claim_id) DO UPDATE SET seen_at = excluded.seen_at
 """
+# An account is forgotten when the last payment from it was taken back. Uses the primary key, then
+# bank_matches_claim.
+_DELETE_PAYER = """
+DELETE FROM payer_accounts p
+WHERE p.merchant_id = $1 AND p.payer_digest = $2 AND p.claim_id = $3
+  AND NOT EXISTS (
+    SELECT FROM bank_matches m
+    JOIN bank_transactions t
+        ON t.merchant_id = $1 AND t.entry_id = m.entry_id AND t.number = m.number
+    WHERE m.merchant_id = $1 AND m.claim_id = $3 AND m.kind = 'MATCHED'
+      AND t.counterparty_digest = $2
+      AND NOT EXISTS (
+        SELECT FROM bank_matches u WHERE u.merchant_id = $1 AND u.undoes = m.match_id))
+"""
 _INSERT_PAYOUTS = """
 INSERT INTO payouts
     (merchant_id, provider, payout_id, amount_cents, fees_cents, currency, paid_at, movement_ids)
@@ -288,8 +312,14 @@ async def lock_transactions(
     tx: Connection, merchant_id: int, keys: Collection[tuple[UUID, int]]
 ) -> dict[tuple[UUID, int], BankTransaction]:
     """Lock the transactions; their claims must be locked before."""
+    return await load_transactions(tx, merchant_id, keys, statement=_LOCK)
+
+
+async def load_transactions(
+    tx: Connection, merchant_id: int, keys: Collection[tuple[UUID, int]], *, statement: str = _LOAD
+) -> dict[tuple[UUID, int], BankTransaction]:
     rows = await tx.fetch(
-        _LOCK, merchant_id, [entry for entry, _ in keys], [number for _, number in keys]
+        statement, merchant_id, [entry for entry, _ in keys], [number for _, number in keys]
     )
     return {(row["entry_id"], row["number"]): BankTransaction(**row) for row in rows}
 
@@ -332,6 +362,14 @@ async def insert_matches(
 
 async def find_match(tx: Connection, merchant_id: int, match_id: UUID) -> BankMatch | None:
     row = await tx.fetchrow(_FIND_MATCH, merchant_id, match_id)
+    return None if row is None else BankMatch(**row)
+
+
+async def find_match_of_payment(
+    tx: Connection, merchant_id: int, claim_id: int, payment_id: UUID
+) -> BankMatch | None:
+    """Return the match that booked the payment and was not undone."""
+    row = await tx.fetchrow(_FIND_MATCH_OF_PAYMENT, merchant_id, claim_id, payment_id)
     return None if row is None else BankMatch(**row)
 
 
@@ -396,6 +434,11 @@ async def save_payers(
     if seen:
         digests, claim_ids = [each for each, _ in seen], [each for _, each in seen]
         await tx.execute(_SAVE_PAYERS, merchant_id, now, digests, claim_ids)
+
+
+async def delete_payer(tx: Connection, merchant_id: int, payer: tuple[bytes, int]) -> None:
+    """Forget that a claim was paid from an account (digest, claim), unless another payment was."""
+    await tx.execute(_DELETE_PAYER, merchant_id, *payer)
 
 
 async def insert_payouts(

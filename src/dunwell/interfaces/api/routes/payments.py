@@ -9,7 +9,7 @@ from dunwell.cases.payments.record_payment import (
     RecordedPayment,
     record_payment,
 )
-from dunwell.cases.payments.reversals import reverse_payment
+from dunwell.cases.statements.matches.assign_transactions import reverse_matched_payment
 from dunwell.interfaces.api.address import parse_claim_id, parse_payment_id, parse_query_instant
 from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody
 from dunwell.interfaces.api.reading import parse_body
@@ -108,7 +108,7 @@ async def _reverse(call: ApiCall) -> Payment:
     claim_id = parse_claim_id(call.path["claim_id"])
     payment_id = parse_payment_id(call.path["payment_id"])
     call.query.check()
-    return _build_payment(await reverse_payment(call.work, claim_id, payment_id))
+    return _build_payment(await reverse_matched_payment(call.work, claim_id, payment_id))
 
 
 def _list_payment_faults(given: PaymentRequest) -> Iterator[Fault]:

@@ -35,9 +35,13 @@ from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.cases.payments.reversals import (
     ReversalPreview,
     preview_reversal,
-    reverse_payment,
 )
 from dunwell.cases.payments.store import ListedPayment, ListedPaymentRequest
+from dunwell.cases.statements.matches.assign_transactions import (
+    find_entry_of_payment,
+    reverse_matched_payment,
+)
+from dunwell.cases.statements.matches.store import BankTransaction
 from dunwell.core.claims.access import check_unchanged, load_claim_revision
 from dunwell.interfaces.portal.web.access import (
     MerchantAccess,
@@ -96,6 +100,8 @@ class PaymentPage(Page, frozen=True):
     history: PaymentHistory
     refundable: RefundableAmounts | None
     reversal_preview: ReversalPreview
+    # What the payment comes from, if it is of a bank statement.
+    entry: BankTransaction | None
     revision: str
     reason: str
     error: str
@@ -236,7 +242,7 @@ async def submit_reversal(
             claim_id = (await get_payment(work, payment_id)).payment.claim_id
             await check_unchanged(work, claim_id, fields["revision"])
             if not error:
-                await reverse_payment(work, claim_id, payment_id, reason)
+                await reverse_matched_payment(work, claim_id, payment_id, reason)
     except EditConflict:
         return await _render_payment_page(site, request, access, reason=reason, is_conflict=True)
     except ValidationError:
@@ -259,11 +265,13 @@ async def _render_payment_page(
         history = await get_payment_history(work, payment_id)
         refundable = await find_refundable_amounts(work, claim_id, payment_id)
         reversal_preview = await preview_reversal(work, claim_id, payment_id)
+        entry = await find_entry_of_payment(work, claim_id, payment_id)
     page = PaymentPage(
         listed=listed,
         history=history,
         refundable=refundable,
         reversal_preview=reversal_preview,
+        entry=entry,
         revision=revision,
         reason=reason,
         error=error,
