@@ -79,7 +79,64 @@ def describe(state: CheckoutState) -> list[tuple[str, int]]:
     return [(each.kind.value, each.amount_cents) for each in state.movements]
 
 
-class ApiProviderContract(ProviderContract):
+class BadAnswersContract:
+    """What every adapter does with answers that are wrong, late or lost."""
+
+    @pytest.mark.parametrize("mode", ["DOWN", "GARBAGE", "WRONG", "LONG", "RATE_LIMITED"])
+    async def test_an_unusable_answer_is_reported_as_unavailable(
+        self, account: AccountUnderTest, mode: str
+    ) -> None:
+        checkout_id, paid = await account.open_paid()
+        account.fake.break_answers(mode)
+        adapter = account.adapter
+        calls = [
+            account.open(),
+            adapter.fetch_checkout(checkout_id),
+            adapter.cancel_checkout(checkout_id),
+            adapter.refund(checkout_id, paid, 1, uuid4()),
+            adapter.list_payouts(datetime.now(UTC) - timedelta(days=1)),
+        ]
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        assert {type(each) for each in outcomes} == {PaymentProviderUnavailable}, outcomes
+        account.fake.repair()
+        assert account.fake.count_money()[checkout_id] == 10_240
+
+    async def test_an_answer_about_another_checkout_is_not_used(
+        self, account: AccountUnderTest
+    ) -> None:
+        checkout_id, _ = await account.open_paid()
+        account.fake.break_answers("OTHER", times=1)
+        with pytest.raises(PaymentProviderUnavailable):
+            await account.adapter.fetch_checkout(checkout_id)
+        state = await account.adapter.fetch_checkout(checkout_id)
+        assert state.status is CheckoutStatus.PAID
+
+    @pytest.mark.parametrize("mode", ["DOWN", "LOST"])
+    async def test_a_failed_request_is_repeated_with_its_key(
+        self, account: AccountUnderTest, mode: str
+    ) -> None:
+        account.fake.break_answers(mode, times=2)
+        await account.open()
+        sent = account.fake.take_requests()
+        assert [each["fault"] for each in sent][:3] == [mode, mode, ""]
+        assert len({each["headers"]["idempotency-key"] for each in sent[:3]}) == 1
+        assert len({each["path"] for each in sent[:3]}) == 1
+
+    async def test_a_refund_whose_answer_is_lost_is_made_once(
+        self, account: AccountUnderTest
+    ) -> None:
+        checkout_id, paid = await account.open_paid()
+        key = uuid4()
+        account.fake.break_answers("LOST")
+        with pytest.raises(PaymentProviderUnavailable):
+            await account.adapter.refund(checkout_id, paid, 6_000, key)
+        account.fake.repair()
+        await account.adapter.refund(checkout_id, paid, 6_000, key)
+        with pytest.raises(PaymentProviderRefused):
+            await account.adapter.refund(checkout_id, paid, 4_241, uuid4())
+
+
+class ApiProviderContract(BadAnswersContract, ProviderContract):
     """The module of a subclass has a fixture `account`: the adapter with its fake provider, whose
     faults are switched off."""
 
@@ -186,49 +243,6 @@ class ApiProviderContract(ProviderContract):
         assert await account.adapter.cancel_checkout(ids[0]) is CheckoutCancellation.CANCELLED
         account.fake.act(ids[2], "bounce")
         assert await account.adapter.cancel_checkout(ids[2]) is CheckoutCancellation.CANCELLED
-
-    @pytest.mark.parametrize("mode", ["DOWN", "GARBAGE", "WRONG", "LONG", "RATE_LIMITED"])
-    async def test_an_unusable_answer_is_reported_as_unavailable(
-        self, account: AccountUnderTest, mode: str
-    ) -> None:
-        checkout_id, paid = await account.open_paid()
-        account.fake.break_answers(mode)
-        adapter = account.adapter
-        calls = [
-            account.open(),
-            adapter.fetch_checkout(checkout_id),
-            adapter.cancel_checkout(checkout_id),
-            adapter.refund(checkout_id, paid, 1, uuid4()),
-            adapter.list_payouts(datetime.now(UTC) - timedelta(days=1)),
-        ]
-        outcomes = await asyncio.gather(*calls, return_exceptions=True)
-        assert {type(each) for each in outcomes} == {PaymentProviderUnavailable}, outcomes
-        account.fake.repair()
-        assert account.fake.count_money()[checkout_id] == 10_240
-
-    @pytest.mark.parametrize("mode", ["DOWN", "LOST"])
-    async def test_a_failed_request_is_repeated_with_its_key(
-        self, account: AccountUnderTest, mode: str
-    ) -> None:
-        account.fake.break_answers(mode, times=2)
-        await account.open()
-        sent = account.fake.take_requests()
-        assert [each["fault"] for each in sent][:3] == [mode, mode, ""]
-        assert len({each["headers"]["idempotency-key"] for each in sent[:3]}) == 1
-        assert len({each["path"] for each in sent[:3]}) == 1
-
-    async def test_a_refund_whose_answer_is_lost_is_made_once(
-        self, account: AccountUnderTest
-    ) -> None:
-        checkout_id, paid = await account.open_paid()
-        key = uuid4()
-        account.fake.break_answers("LOST")
-        with pytest.raises(PaymentProviderUnavailable):
-            await account.adapter.refund(checkout_id, paid, 6_000, key)
-        account.fake.repair()
-        await account.adapter.refund(checkout_id, paid, 6_000, key)
-        with pytest.raises(PaymentProviderRefused):
-            await account.adapter.refund(checkout_id, paid, 4_241, uuid4())
 
     @pytest.mark.parametrize("checkout_id", ["../refunds", "cs_1?x=1", "a/b", "a%2Fb", "a" * 256])
     async def test_what_cannot_be_an_id_is_not_sent(

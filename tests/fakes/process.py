@@ -40,8 +40,8 @@ class Refused(Exception):  # noqa: N818 - the suffix Error would add nothing
 @dataclass
 class Fault:
     """What is wrong with the next answers of the API: DOWN (503), SLOW, GARBAGE (no JSON), WRONG
-    (JSON of another shape), LONG (an answer of megabytes), LOST (the request is executed, and its
-    answer replaced by 502), RATE_LIMITED (429)."""
+    (JSON of another shape), OTHER (the answer names another object), LONG (an answer of megabytes),
+    LOST (the request is executed, and its answer replaced by 502), RATE_LIMITED (429)."""
 
     mode: str = ""
     # How many requests it meets; None: all.
@@ -194,7 +194,7 @@ class FakeProvider(ABC):
                 await asyncio.sleep(self.fault.seconds)
             response = await self._run(run, request, status)
             self.save()
-            return _spoil(mode, response)
+            return _spoil(mode, response, request.path_params.get("id", ""))
 
         return Route(path, answer, methods=[method])
 
@@ -263,12 +263,15 @@ class FakeProvider(ABC):
         """Return headers and body of a notification about an object, without sending it."""
 
 
-def _spoil(mode: str, response: Response) -> Response:
+def _spoil(mode: str, response: Response, object_id: str) -> Response:
     match mode:
         case "GARBAGE":
             return HTMLResponse("<html>Bad gateway</html>", 200)
         case "WRONG":
             return JSONResponse({"id": 7, "status": ["paid"], "amount": "ten"}, 200)
+        case "OTHER":
+            body = bytes(response.body).replace(object_id.encode(), f"{object_id}7".encode())
+            return Response(body, response.status_code, media_type=response.media_type)
         case "LONG":
             return Response(b'{"id": "' + b"x" * 8_000_000, 200, media_type="application/json")
         case "LOST":

@@ -89,6 +89,7 @@ class ScriptedPaymentProvider:
     # Called during a request, before the response.
     during_start: Callable[[], Awaitable[None]] | None = None
     during_fetch: Callable[[], Awaitable[None]] | None = None
+    during_cancel: Callable[[], Awaitable[None]] | None = None
     started: list[CheckoutRequest] = field(default_factory=list)
     fetched: list[str] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
@@ -107,6 +108,8 @@ class ScriptedPaymentProvider:
         if self.is_away:
             raise PaymentProviderUnavailable("The payment provider is away.")
         self.cancelled.append(checkout_id)
+        if self.during_cancel is not None:
+            await self.during_cancel()
         if self.cancellation is CheckoutCancellation.CANCELLED:
             self.answers[checkout_id] = CheckoutState(CheckoutStatus.CANCELLED)
         return self.cancellation

@@ -12,7 +12,7 @@ import pytest
 from dunwell.accounts.installation.payment_providers import StripeAccount
 from dunwell.accounts.merchants.configuration import PaymentMethod, PaymentSettings
 from dunwell.adapters.payments.stripe.provider import StripeProvider
-from dunwell.cases.payments.provider import PaymentProviders
+from dunwell.cases.payments.provider import CheckoutState, CheckoutStatus, PaymentProviders
 from dunwell.cases.payments.refunds.refund_payment import RefundOrder, order_refund
 from dunwell.cases.payments.refunds.send_refunds import RefundOrders
 from dunwell.cases.payments.requests.account_rounds import AccountRounds
@@ -52,6 +52,12 @@ def _check(payments: PaymentHarness, providers: PaymentProviders) -> AccountRoun
 def _send(payments: PaymentHarness, providers: PaymentProviders) -> AccountRounds:
     work = RefundOrders(payments.resources, providers)
     return AccountRounds(payments.resources, providers, work)
+
+
+async def _make_due(payments: PaymentHarness) -> None:
+    await payments.harness.rows(
+        "UPDATE payment_requests SET next_check_at = created_at WHERE merchant_id = $1"
+    )
 
 
 @pytest.fixture
@@ -171,30 +177,25 @@ async def test_each_failure_in_a_row_makes_the_pause_of_an_account_longer(
     clock.advance(_MINUTE)
     assert await rounds.run_once() == 1
     for minutes in (1, 2, 5, 10, 10):
-        await payments.harness.rows(
-            "UPDATE payment_requests SET next_check_at = created_at WHERE merchant_id = $1"
-        )
+        await _make_due(payments)
         clock.advance(minutes * _MINUTE - JUST)
         assert await rounds.run_once() == 0
         clock.advance(JUST)
         assert await rounds.run_once() == 1
 
 
-async def test_one_answer_ends_the_pause_of_an_account(
+async def test_after_an_answer_the_pauses_of_an_account_are_short_again(
     payments: PaymentHarness, clock: MovableClock
 ) -> None:
     await payments.start()
     rounds = _check(payments, payments.providers)
-    payments.provider.is_away = True
-    for _ in range(4):
+    for is_away in (True, True, True, True, False, True):
+        payments.provider.is_away = is_away
         clock.advance(10 * _MINUTE)
+        await _make_due(payments)
         assert await rounds.run_once() == 1
-    payments.provider.is_away = False
-    clock.advance(10 * _MINUTE)
-    assert await rounds.run_once() == 1
-    await payments.harness.rows(
-        "UPDATE payment_requests SET next_check_at = created_at WHERE merchant_id = $1"
-    )
+    await _make_due(payments)
+    clock.advance(_MINUTE)
     assert await rounds.run_once() == 1
 
 
@@ -289,11 +290,9 @@ async def test_a_check_that_fails_here_does_not_pause_the_account(
     payments: PaymentHarness, clock: MovableClock
 ) -> None:
     await payments.start()
-    provider = ScriptedPaymentProvider(answer=None)  # type: ignore[arg-type]
+    wrong = CheckoutState(CheckoutStatus.PAID, [None])  # type: ignore[list-item]
+    rounds = _check(payments, {"sandbox": ScriptedPaymentProvider(answer=wrong)})
     clock.advance(_MINUTE)
-    rounds = _check(payments, {"sandbox": provider})
     assert await rounds.run_once() == 1
-    await payments.harness.rows(
-        "UPDATE payment_requests SET next_check_at = created_at WHERE merchant_id = $1"
-    )
+    await _make_due(payments)
     assert await rounds.run_once() == 1

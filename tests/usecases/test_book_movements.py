@@ -150,6 +150,58 @@ async def test_a_chargeback_of_a_payment_that_was_reversed_by_hand_changes_nothi
     assert booked == {"PAID": 10240, "REVERSED": 10240, "CHARGED_BACK": 0}
 
 
+_TAKEN = [MovementKind.REFUNDED, MovementKind.CHARGED_BACK]
+_BACK = {
+    MovementKind.REFUNDED: MovementKind.REFUND_FAILED,
+    MovementKind.CHARGED_BACK: MovementKind.CHARGEBACK_REVERSED,
+}
+_LEFT = "SELECT amount_cents - returned_cents AS cents FROM payments WHERE merchant_id = $1"
+
+
+@pytest.mark.parametrize("refunded_cents", [10240, 4000])
+async def test_a_refund_beside_a_chargeback_never_books_more_or_less_than_was_moved(
+    resources: Resources, clock: MovableClock, refunded_cents: int
+) -> None:
+    """Together they take more than was paid. In whatever order the four movements arrive, what is
+    left of the payment is what the merchant has, and never less than nothing."""
+    kinds = [*_TAKEN, *_BACK.values()]
+    orders = [
+        each
+        for each in permutations(kinds)
+        if all(each.index(taken) < each.index(back) for taken, back in _BACK.items())
+    ]
+    assert len(orders) == 6
+    for number, order in enumerate(orders):
+        payments = await a_payment_harness(resources, clock, key=f"beside-{number}")
+        request_id = await _pay(payments)
+        has = 10240
+        for minute, kind in enumerate(order):
+            is_refund = kind in (MovementKind.REFUNDED, MovementKind.REFUND_FAILED)
+            cents = refunded_cents if is_refund else 10240
+            has += -cents if kind in _TAKEN else cents
+            movement_id = "re-1" if is_refund else "cb-1"
+            payments.moves(_move(payments, movement_id, kind, cents, minute + 1))
+            for _ in range(2):
+                await payments.settle(request_id)
+            [row] = await payments.harness.rows(_LEFT)
+            assert row["cents"] == max(0, has), (order, kind)
+        assert await _read_balance(payments) == (Status.COLLECTED, 0, 0)
+
+
+async def test_money_that_comes_back_from_nowhere_does_not_undo_a_reversal_by_hand(
+    payments: PaymentHarness,
+) -> None:
+    request_id = await _pay(payments)
+    [payment] = await payments.harness.rows(_PAYMENTS)
+    async with payments.harness.work() as work:
+        await reverse_payment(work, payments.claim_id, payment["payment_id"])
+    payments.moves(_move(payments, "cb-1", MovementKind.CHARGEBACK_REVERSED, 10240))
+    await payments.settle(request_id)
+    assert await _read_balance(payments) == (Status.CREATED, 10240, 0)
+    reasons = {row["kind"]: row["review_reason"] for row in await payments.harness.rows(_MOVEMENTS)}
+    assert reasons["CHARGEBACK_REVERSED"] == "NOTHING_TO_RETURN"
+
+
 async def test_a_reversal_by_hand_takes_what_a_refund_has_left(payments: PaymentHarness) -> None:
     request_id = await _pay(payments)
     payments.moves(_move(payments, "re-1", MovementKind.REFUNDED, 240))

@@ -4,19 +4,24 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
+import msgspec
 import pytest
 
+from dunwell.accounts.merchants.configuration import PaymentMethod, PaymentSettings
 from dunwell.cases.payments.provider import (
     CheckoutCancellation,
     CheckoutState,
     CheckoutStatus,
     PaymentProviderUnavailable,
 )
+from dunwell.cases.payments.requests.start_payment import PaymentIntent, start_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.merchants import CONFIGURATION
 from tests.support.payments import (
+    DEBTOR,
+    RETURN_URL,
     PaymentHarness,
     ProcessDied,
     ScriptedPaymentProvider,
@@ -161,6 +166,29 @@ async def test_an_expired_checkout_that_is_still_open_is_cancelled_before_the_ne
     await payments.start()
     assert len(payments.provider.cancelled) == 1
     assert await payments.states() == ["EXPIRED", "OPEN"]
+
+
+async def test_a_provider_that_hangs_does_not_keep_the_debtor_from_paying_through_another(
+    resources: Resources, clock: MovableClock
+) -> None:
+    methods = PaymentSettings(methods=(PaymentMethod("sandbox"), PaymentMethod("other")))
+    configuration = msgspec.structs.replace(CONFIGURATION, payment=methods)
+    payments = await a_payment_harness(resources, clock, configuration=configuration)
+    await payments.start()
+
+    async def hang() -> None:
+        await asyncio.Event().wait()
+
+    payments.provider.during_cancel = hang
+    other = ScriptedPaymentProvider(name="other")
+    intent = PaymentIntent("other", 10240, RETURN_URL)
+    async with asyncio.timeout(15):
+        await start_payment(
+            resources, {**payments.providers, "other": other}, payments.harness.merchant, DEBTOR,
+            payments.claim_id, intent,
+        )  # fmt: skip
+    assert len(other.started) == 1
+    assert await payments.states() == ["OPEN", "OPEN"]
 
 
 async def test_no_payment_can_start_while_another_is_pending(payments: PaymentHarness) -> None:

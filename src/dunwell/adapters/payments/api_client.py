@@ -177,6 +177,11 @@ class ApiClient:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self._unavailable("the answer does not follow the API") from error
 
+    def check_same(self, wanted: str, answered: str) -> None:
+        """Raise PaymentProviderUnavailable if the answer is about another object."""
+        if answered != wanted:
+            raise self._unavailable("the answer is about another object")
+
     def check_page_url(self, url: str) -> str:
         """Return the address of a page for the debtor. Only a provider in the operator's own
         network may have a page without encryption. Raises PaymentProviderUnavailable."""

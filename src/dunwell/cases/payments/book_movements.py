@@ -15,6 +15,7 @@ from dunwell.cases.payments.movements import (
     RETURN_OF,
     PaymentMovement,
     ReviewReason,
+    compute_shortfall,
     order_movements,
 )
 from dunwell.cases.payments.provider import MoneyMovement, MovementKind
@@ -186,34 +187,45 @@ async def _book_return(
     known: Sequence[PaymentMovement],
     refund: StoredRefund | None,
 ) -> _Booking:
-    """Book money that went back to the debtor, or that came back to the merchant after that."""
+    """Book money that went back to the debtor, or that came back to the merchant after that. What
+    came back covers first what was returned beyond the payments."""
     work = settlement.work
     origin = RETURN_OF.get(movement.kind)
-    is_restored = origin is not None
-    sources = [
-        each for each in known
-        if (each.movement_id == movement.movement_id and each.kind == origin)
-        or (not is_restored and each.kind == MovementKind.PAID)
-    ]  # fmt: skip
-    for source in sources:
-        if source.payment_id is None:
-            continue
+    open_cents = movement.amount_cents
+    if origin is not None:
+        open_cents -= compute_shortfall(known, claim.currency)
+    for source in _list_sources(movement, known):
+        assert source.payment_id is not None, "it was booked"
         payment = await find_payment(work.tx, work.merchant_id, claim.claim_id, source.payment_id)
         assert payment is not None, "it is a foreign key"
-        if is_restored:
-            cents = min(movement.amount_cents, source.booked_cents, payment.returned_cents)
-        else:
-            cents = min(movement.amount_cents, payment.amount_cents - payment.returned_cents)
-        if cents == 0:
+        left_cents = payment.amount_cents - payment.returned_cents
+        cents = min(open_cents, left_cents if origin is None else payment.returned_cents)
+        if cents <= 0:
             continue
-        if is_restored:
-            status = await _restore(
-                settlement, claim, payment, movement, refund=refund, cents=cents
-            )
+        change = MoneyChange(cents, movement.kind, movement.movement_id, refund)
+        if origin is None:
+            status, _ = await return_money(work, claim, payment, change)
         else:
-            status = await _return(settlement, claim, payment, movement, refund=refund, cents=cents)
+            status = await _restore(settlement, claim, payment, change)
         return _Booking(payment, cents, _decide_review(movement, cents, status))
     return _Booking(None, 0, ReviewReason.NOTHING_TO_RETURN)
+
+
+def _list_sources(
+    movement: MoneyMovement, known: Sequence[PaymentMovement]
+) -> list[PaymentMovement]:
+    """Return the movements whose payments a return may change. Money that came back is given first
+    to the payment from which it was taken, and to none if nothing is known of that."""
+    paid = [each for each in known if each.kind == MovementKind.PAID]
+    origin = RETURN_OF.get(movement.kind)
+    if origin is not None:
+        taken = [
+            each
+            for each in known
+            if each.kind == origin and each.movement_id == movement.movement_id
+        ]
+        paid = [*taken, *paid] if taken else []
+    return [each for each in paid if each.payment_id is not None]
 
 
 def _decide_review(movement: MoneyMovement, cents: int, status: Status) -> ReviewReason | None:
@@ -225,16 +237,6 @@ def _decide_review(movement: MoneyMovement, cents: int, status: Status) -> Revie
         return ReviewReason.REFUND_FAILED
     has_ended = status not in (*ACTIVE, Status.COLLECTED)
     return ReviewReason.CLAIM_ENDED if has_ended else None
-
-
-async def _return(
-    settlement: RequestSettlement, claim: LockedClaim, payment: StoredPayment,
-    movement: MoneyMovement, refund: StoredRefund | None, cents: int,
-) -> Status:  # fmt: skip
-    """Take the money off the payment. What the merchant gave up with a refund is no longer owed."""
-    change = MoneyChange(cents, movement.kind, movement.movement_id, refund)
-    status, _ = await return_money(settlement.work, claim, payment, change)
-    return status
 
 
 async def _save_refund_result(
@@ -268,15 +270,13 @@ async def _save_refund_result(
 
 
 async def _restore(
-    settlement: RequestSettlement, claim: LockedClaim, payment: StoredPayment,
-    movement: MoneyMovement, refund: StoredRefund | None, cents: int,
-) -> Status:  # fmt: skip
+    settlement: RequestSettlement, claim: LockedClaim, payment: StoredPayment, change: MoneyChange
+) -> Status:
     """Give the money back to the payment. What the merchant gave up with a refund that failed is
     owed again, and is paid by it."""
     work = settlement.work
-    if refund is not None:
-        await undo_reductions(work.tx, work.merchant_id, refund.refund_id)
-    change = MoneyChange(cents, movement.kind, movement.movement_id, refund)
+    if change.refund is not None:
+        await undo_reductions(work.tx, work.merchant_id, change.refund.refund_id)
     status, _ = await restore_money(work, claim, payment, change)
     return status
 

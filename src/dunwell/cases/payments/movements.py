@@ -64,6 +64,21 @@ class PaymentMovement:
         return self.review_reason is not None and self.reviewed_at is None
 
 
+def compute_shortfall(known: Iterable[PaymentMovement], currency: str) -> int:
+    """Return how many cents of one request went back to the debtor beyond what was left of its
+    payments, so that they could not be booked. Money that comes back covers them first.
+
+    For example, a refund and a chargeback of the whole payment: only the first is booked.
+    """
+    shortfall = 0
+    for each in known:
+        missing_cents = each.amount_cents - each.booked_cents
+        if each.currency != currency or each.kind in (MovementKind.PAID, REVERSED):
+            continue
+        shortfall += -missing_cents if each.kind in RETURN_OF else missing_cents
+    return max(0, shortfall)
+
+
 def order_movements(listed: Iterable[MoneyMovement]) -> list[MoneyMovement]:
     """Return the movements in the order in which they are booked: what was paid first, and money
     that came back after the movement that took it."""

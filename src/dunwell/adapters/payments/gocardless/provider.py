@@ -134,6 +134,7 @@ class GoCardlessProvider(GoCardlessMandates):
             return await self._fetch_payment(check_id(checkout_id))
         path = f"/billing_requests/{check_id(checkout_id)}"
         billing_request = (await self._api.get(path, BillingRequestAnswer)).billing_requests
+        self._api.check_same(checkout_id, billing_request.id)
         payment_id = billing_request.links.payment_request_payment
         if payment_id is None:
             return CheckoutState(decide_request_status(billing_request.status))

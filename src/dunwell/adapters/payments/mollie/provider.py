@@ -130,7 +130,9 @@ class MollieProvider:
 
     async def _fetch(self, checkout_id: str) -> MolliePayment:
         path = f"{_PAYMENTS}/{check_id(checkout_id)}?embed=refunds,chargebacks"
-        return await self._api.get(path, MolliePayment)
+        payment = await self._api.get(path, MolliePayment)
+        self._api.check_same(checkout_id, payment.id)
+        return payment
 
     async def refund(self, checkout_id: str, movement: MoneyMovement, cents: int, key: UUID) -> str:
         # Mollie forgets a key after an hour, but the refund keeps it.

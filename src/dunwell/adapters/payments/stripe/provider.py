@@ -157,6 +157,7 @@ class StripeProvider:
         expand = urlencode({"expand[]": "payment_intent.latest_charge.balance_transaction"})
         path = f"{_SESSIONS}/{check_id(checkout_id)}?{expand}"
         session = await self._api.get(path, ExpandedStripeSession)
+        self._api.check_same(checkout_id, session.id)
         intent = session.payment_intent
         charge = None if intent is None else intent.latest_charge
         related = [each.id for each in (intent, charge) if each is not None]

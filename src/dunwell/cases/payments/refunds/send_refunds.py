@@ -30,7 +30,7 @@ from dunwell.cases.payments.requests.provider_calls import (
     report_provider_failures,
 )
 from dunwell.cases.payments.requests.store import PendingAccount, find_request, save_refund_time
-from dunwell.cases.payments.store import find_payment
+from dunwell.cases.payments.store import StoredPayment, find_payment
 from dunwell.core.claims.store import lock_claim
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Refusal
@@ -97,6 +97,7 @@ class RefundOrders:
             assert payment is not None
             work = Work.open(self._resources, tx, merchant, SYSTEM)
             paid = await get_paid_movement(work, payment)
+            _check_left(refund, payment)
         assert request is not None
         assert request.provider_reference is not None
         async with report_provider_failures(provider.name, merchant_id):
@@ -129,6 +130,16 @@ class RefundOrders:
                 await save_refund_time(
                     tx, merchant_id, refund.request_id, now=now, next_check_at=now
                 )
+
+
+def _check_left(refund: StoredRefund, payment: StoredPayment) -> None:
+    """Raise PaymentProviderRefused if the money went back in another way before the order was sent
+    for the first time, for example by a chargeback. A later attempt may repeat an order that the
+    provider has executed."""
+    left_cents = payment.amount_cents - payment.returned_cents
+    if refund.attempts == 1 and left_cents < refund.amount_cents:
+        log.warning("refund not sent, too little is left", refund_id=str(refund.refund_id))
+        raise PaymentProviderRefused("Less than the refund is left of the payment.")
 
 
 def open_refund_orders(resources: Resources, providers: PaymentProviders) -> AccountRounds:

@@ -12,6 +12,7 @@ redirected to a closed checkout. A crash between steps 2 and 3 leaves the reques
 next click repeats the call.
 """
 
+import asyncio
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -58,6 +59,8 @@ __all__ = ["REQUEST_ID_PLACEHOLDER", "PaymentIntent", "StartedPayment", "start_p
 REQUEST_ID_PLACEHOLDER = "{request_id}"
 # A request that ends between two attempts is replaced by a new one, so few attempts are enough.
 _MAX_ATTEMPTS = 3
+# How long the debtor waits for checkouts at other providers to be cancelled.
+_ELSEWHERE_SECONDS = 5
 
 log = structlog.get_logger(__name__)
 
@@ -109,18 +112,23 @@ async def start_payment(
 async def _cancel_checkouts_elsewhere(attempt: PaymentAttempt) -> None:
     """Cancel the claim's other open checkouts where their providers allow it, so that the debtor
     does not pay twice. Where they do not, the periodic check finds what is paid there, and the
-    claim shows a surplus."""
-    for each in await list_open_requests_elsewhere(attempt):
-        try:
-            await cancel_checkout(attempt.providers, attempt.merchant_id, each)
+    claim shows a surplus. A provider that hangs does not keep the debtor waiting."""
+    elsewhere = await list_open_requests_elsewhere(attempt)
+    await asyncio.gather(*(_cancel_elsewhere(attempt, each) for each in elsewhere))
+
+
+async def _cancel_elsewhere(attempt: PaymentAttempt, request: StoredPaymentRequest) -> None:
+    try:
+        async with asyncio.timeout(_ELSEWHERE_SECONDS):
+            await cancel_checkout(attempt.providers, attempt.merchant_id, request)
             await settle_payment(
-                attempt.resources, attempt.providers, attempt.merchant_id, each.request_id
+                attempt.resources, attempt.providers, attempt.merchant_id, request.request_id
             )
-        except Refusal as refusal:
-            log.warning(
-                "other checkout not cancelled", provider=each.provider, error=refusal.type,
-                merchant_id=attempt.merchant_id, payment_request_id=str(each.request_id),
-            )  # fmt: skip
+    except (Refusal, TimeoutError) as error:
+        log.warning(
+            "other checkout not cancelled", provider=request.provider, error=type(error).__name__,
+            merchant_id=attempt.merchant_id, payment_request_id=str(request.request_id),
+        )  # fmt: skip
 
 
 def _choose_provider(

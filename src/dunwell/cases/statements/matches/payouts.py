@@ -1,6 +1,7 @@
 """Sums that payment providers pay to the merchant's account. They are known before the statement
 comes, so that they are not taken for a debtor's payment."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -25,6 +26,9 @@ from dunwell.platform.resources import Resources
 PAYOUT_SECONDS = 1800.0
 # Payouts are asked for again, because a provider can be away for some days.
 _LISTED_SINCE = timedelta(days=14)
+_ACCOUNTS_AT_ONCE = 10
+# A list of payouts takes several calls.
+_LIST_SECONDS = 120
 
 log = structlog.get_logger(__name__)
 
@@ -44,22 +48,35 @@ async def record_payouts(work: Work, provider: str, listed: Sequence[Payout]) ->
 
 async def fetch_payouts(resources: Resources, providers: PaymentProviders) -> int:
     """Ask the providers of every merchant with a bank account for payouts. Return how many are new.
-    A provider that is away stops no other."""
+    A provider that hangs or is away delays no other."""
     async with resources.database.connection() as connection:
         merchant_ids = await list_merchants_with_accounts(connection)
-    listed: dict[str, Sequence[Payout]] = {}
-    new = 0
+    by_account: dict[str, list[Merchant]] = {}
     for merchant_id in merchant_ids:
         async with resources.database.connection() as connection:
             merchant = await load_merchant(connection, merchant_id)
         assert merchant is not None
         for name in _list_providers(merchant, providers):
-            if name not in listed:
-                listed[name] = await _list_payouts(resources, providers, name)
-            if listed[name]:
-                async with resources.database.transaction() as tx:
-                    work = Work.open(resources, tx, merchant, SYSTEM)
-                    new += await record_payouts(work, name, listed[name])
+            by_account.setdefault(name, []).append(merchant)
+    slots = asyncio.Semaphore(_ACCOUNTS_AT_ONCE)
+
+    async def fetch(name: str) -> int:
+        async with slots:
+            return await _fetch_account(resources, providers, name, by_account[name])
+
+    return sum(await asyncio.gather(*map(fetch, by_account)))
+
+
+async def _fetch_account(
+    resources: Resources, providers: PaymentProviders, name: str, merchants: Sequence[Merchant]
+) -> int:
+    """Store the payouts of an account for each merchant that uses it. Return how many are new."""
+    listed = await _list_payouts(resources, providers, name)
+    new = 0
+    for merchant in merchants if listed else ():
+        async with resources.database.transaction() as tx:
+            work = Work.open(resources, tx, merchant, SYSTEM)
+            new += await record_payouts(work, name, listed)
     return new
 
 
@@ -73,7 +90,8 @@ async def _list_payouts(
     resources: Resources, providers: PaymentProviders, name: str
 ) -> Sequence[Payout]:
     try:
-        return await providers[name].list_payouts(resources.clock.now() - _LISTED_SINCE)
-    except (PaymentProviderUnavailable, PaymentProviderRefused) as error:
-        log.warning("payouts not listed", provider=name, error=error.type)
+        async with asyncio.timeout(_LIST_SECONDS):
+            return await providers[name].list_payouts(resources.clock.now() - _LISTED_SINCE)
+    except (PaymentProviderUnavailable, PaymentProviderRefused, TimeoutError) as error:
+        log.warning("payouts not listed", provider=name, error=type(error).__name__)
         return ()
