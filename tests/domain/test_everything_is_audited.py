@@ -32,7 +32,8 @@ from dunwell.cases.rollout.scenarios import switch_to_workflows
 from dunwell.cases.rollout.texts import edit_text
 from dunwell.cases.rollout.trials import send_trial, simulate, sms_costs, trial_messages
 from dunwell.cases.statements.entries import record_entries
-from dunwell.cases.statements.matches import assign_transactions, match_debits, match_transactions
+from dunwell.cases.statements.matches import assign_transactions, match_transactions
+from dunwell.cases.statements.matches.debits import match_debits
 from dunwell.contact.escalation import end_claim, engine
 from dunwell.contact.escalation.contacts.outcomes import record_outcomes
 from dunwell.contact.escalation.reports import delivery_reports

@@ -32,7 +32,7 @@ def _claim(
 
 
 def _money(cents: int, *lines: str, structured: tuple[str, ...] = ()) -> ArrivedMoney:
-    return ArrivedMoney(cents, "EUR", list_written_references(structured, lines), "E2E-1")
+    return ArrivedMoney(cents, "EUR", list_written_references(structured, lines), ["E2E-1"])
 
 
 def _decide(money: ArrivedMoney, *claims: CandidateClaim, tolerance: int = 0) -> MatchDecision:
@@ -100,7 +100,7 @@ def test_a_damaged_reference_with_more_than_is_owed_is_only_proposed() -> None:
 
 
 def test_the_end_to_end_id_of_a_collection_names_its_claim() -> None:
-    candidates = MatchCandidates(by_end_to_end_id={"E2E-1": _claim()})
+    candidates = MatchCandidates(by_debit={"E2E-1": _claim()})
     found = decide_match(_money(10240, "Lastschrift"), candidates).match
     assert found is not None
     assert found.rule is MatchRule.MANDATE

@@ -31,6 +31,7 @@ from dunwell.cases.statements import store as statements_store
 from dunwell.cases.statements.entries import store as entries_store
 from dunwell.cases.statements.listing import store as listing_store
 from dunwell.cases.statements.matches import store as matches_store
+from dunwell.cases.statements.matches.debits import store as named_debits_store
 from dunwell.contact.escalation import store as escalation_store
 from dunwell.contact.escalation.contacts import store as contacts_store
 from dunwell.contact.escalation.contacts.outcomes import store as outcomes_store
@@ -440,6 +441,9 @@ QUIET = _name({
     ),
     "no row has these values: tests.engine.test_statement_age tries it at two": (
         contacts_store._FIND_STATEMENT_LIMIT,
+    ),
+    "no row has such a rule; each of its tables is limited to the merchant": (
+        named_debits_store._LIST_RECORDED,
     ),
     "no row has such a key or state: tests.usecases.test_import_statements tries it at two": (
         audit_rows._INSERT_MANY,

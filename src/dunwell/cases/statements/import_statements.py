@@ -40,7 +40,7 @@ from dunwell.cases.statements.imported_file import (
     open_file,
     seal_file,
 )
-from dunwell.cases.statements.matches.match_debits import record_status_reports
+from dunwell.cases.statements.matches.debits.match_debits import record_status_reports
 from dunwell.cases.statements.matches.match_transactions import match_new_transactions
 from dunwell.cases.statements.store import (
     ImportProgress,

@@ -55,8 +55,8 @@ class ArrivedMoney:
     amount_cents: int
     currency: str
     written: WrittenReferences
-    # The end-to-end id of the transfer or collection.
-    end_to_end_id: str | None = None
+    # What may be the end-to-end ids and the mandate references of debits.
+    debit_ids: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ class MatchCandidates:
 
     # Claims whose reference number, in any form, is in the text.
     by_reference: Sequence[CandidateClaim] = ()
-    # End-to-end ids of collections by direct debit -> their claims.
-    by_end_to_end_id: Mapping[str, CandidateClaim] | None = None
+    # End-to-end ids and mandate references of direct debits -> their claims.
+    by_debit: Mapping[str, CandidateClaim] | None = None
     # Claims that were paid from the same account before.
     by_payer: Sequence[CandidateClaim] = ()
     # Further claims of the customers whose claims were found.
@@ -128,7 +128,12 @@ class _Matcher:
         self._tolerance = tolerance_cents
         self._claims = {
             each.claim_id: each
-            for each in (*candidates.of_customer, *candidates.by_payer, *candidates.by_reference)
+            for each in (
+                *candidates.of_customer,
+                *candidates.by_payer,
+                *candidates.by_reference,
+                *(candidates.by_debit or {}).values(),
+            )
             if each.currency == money.currency
         }
 
@@ -147,11 +152,11 @@ class _Matcher:
                 yield self._suggest(claim, MatchRule.REFERENCE, f'The text has "{number}"')
 
     def list_mandate(self) -> Iterator[MatchSuggestion]:
-        number = self._money.end_to_end_id
-        claim = (self._candidates.by_end_to_end_id or {}).get(number or "")
-        if claim is not None and claim.currency == self._money.currency:
-            text = f'The end-to-end id "{number}" is that of a collection'
-            yield self._suggest(claim, MatchRule.MANDATE, text)
+        for number in self._money.debit_ids:
+            claim = (self._candidates.by_debit or {}).get(number)
+            if claim is not None and claim.currency == self._money.currency:
+                text = f'"{number}" is the number of a direct debit'
+                yield self._suggest(claim, MatchRule.MANDATE, text)
 
     def list_damaged(self) -> Iterator[MatchSuggestion]:
         for claim, normal in self._list_named():
@@ -199,17 +204,11 @@ class _Matcher:
     def is_automatic(self, suggestion: MatchSuggestion) -> bool:
         """Return whether the payment is booked without a person. What names the claim exactly is
         also booked if it is more than what is owed: the surplus is shown."""
-        claim = self._find_claim(suggestion.parts[0].claim_id)
+        claim = self._claims.get(suggestion.parts[0].claim_id)
         if claim is None or claim.status not in (*ACTIVE, Status.COLLECTED):
             return False
         is_surplus = self._money.amount_cents > claim.outstanding_cents + self._tolerance
         return not is_surplus or suggestion.rule is not MatchRule.DAMAGED_REFERENCE
-
-    def _find_claim(self, claim_id: int) -> CandidateClaim | None:
-        collected = (self._candidates.by_end_to_end_id or {}).values()
-        return self._claims.get(claim_id) or next(
-            (each for each in collected if each.claim_id == claim_id), None
-        )
 
     def _list_named(self) -> Iterator[tuple[CandidateClaim, str]]:
         """Yield the claims that the text may name, with the normal form of their numbers."""

@@ -13,8 +13,10 @@ from dunwell.cases.payments.record_payment import RecordedPayment
 from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.cases.payments.store import find_payment
 from dunwell.cases.statements.covering_sets import CoveringSets, find_covering_sets
+from dunwell.cases.statements.matches.debits.match_debits import find_claims_by_debit
 from dunwell.cases.statements.matches.match_transactions import (
     book_matches,
+    build_money,
     list_references,
     record_matches,
 )
@@ -37,7 +39,6 @@ from dunwell.cases.statements.matches.store import (
     save_decision,
 )
 from dunwell.cases.statements.matching import (
-    ArrivedMoney,
     MatchCandidates,
     MatchPart,
     MatchRule,
@@ -96,17 +97,17 @@ async def _suggest(
         work.tx, work.merchant_id, written.whole, [*written.normal, *written.checked]
     )
     paid = by_payer.get(transaction.counterparty_digest or b"", [])
-    claims = await load_candidates(work.tx, work.merchant_id, {*named, *paid})
+    by_debit = await find_claims_by_debit(work, [transaction])
+    claims = await load_candidates(work.tx, work.merchant_id, {*named, *paid, *by_debit.values()})
     numbers = {each.customer_number for each in claims.values() if each.customer_number}
     related = await find_claims_of_customers(work.tx, work.merchant_id, numbers)
     others = await load_candidates(work.tx, work.merchant_id, set(related) - claims.keys())
     decision = decide_match(
-        ArrivedMoney(
-            transaction.left_cents, transaction.currency, written, transaction.end_to_end_id
-        ),
+        build_money(transaction, written),
         MatchCandidates(
             # In a fixed order, so that a clerk who reloads the page sees the same one first.
             by_reference=[claims[each] for each in sorted(named) if each in claims],
+            by_debit={name: claims[each] for name, each in by_debit.items() if each in claims},
             by_payer=[claims[each] for each in paid if each in claims],
             of_customer=[others[each] for each in sorted(others)],
         ),

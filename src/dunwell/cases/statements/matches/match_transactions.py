@@ -20,7 +20,11 @@ from dunwell.cases.payments.record_payment import NewPayment
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER
 from dunwell.cases.payments.reversals import MoneyChange, return_money
 from dunwell.cases.payments.store import StoredPayment, find_payment, insert_movement
-from dunwell.cases.statements.matches.match_debits import record_debits
+from dunwell.cases.statements.matches.debits.match_debits import (
+    find_claims_by_debit,
+    list_debit_ids,
+    record_debits,
+)
 from dunwell.cases.statements.matches.store import (
     AwaitedPayout,
     BankMatch,
@@ -101,11 +105,13 @@ async def match_new_transactions(work: Work, account: str, *, limit: int = SET_S
     tolerance = accounts[account].tolerance_cents
     plan = _Plan(states={each.key: ("OPEN", 0) for each in new})
     # Debits come first: they are known by their end-to-end ids, and book their own payments.
-    debits = {(each.entry_id, each.number): each for each in await record_debits(work, new)}
+    results = await record_debits(work, new)
+    debits = {(each.entry_id, each.number): each for each in results.matches}
     for key, match in debits.items():
         is_return = match.rule == MatchRule.RETURN
         plan.states[key] = ("RETURNED" if is_return else "MATCHED", match.amount_cents)
-    everything, new = new, [each for each in new if each.key not in debits]
+    left_out = debits.keys() | results.doubtful
+    everything, new = new, [each for each in new if each.key not in left_out]
     await _plan_payouts(work, plan, new)
     await _plan_returns(work, plan, [each for each in new if each.amount_cents < 0])
     arrived = [each for each in new if each.amount_cents > 0 and each.key not in plan.payouts]
@@ -179,6 +185,8 @@ async def _plan_payments(
     whole = {one for each in written.values() for one in each.whole}
     normal = {one for each in written.values() for one in (*each.normal, *each.checked)}
     found = await find_claims_by_reference(work.tx, work.merchant_id, whole, normal)
+    by_debit = await find_claims_by_debit(work, arrived)
+    found = sorted({*found, *by_debit.values()})
     returned = [each.claim_id for each in plan.returns.values()]
     claims = await lock_claims(work.tx, work.merchant_id, [*found, *returned])
     candidates = await _load_candidates(work, [claims[each] for each in found])
@@ -189,8 +197,11 @@ async def _plan_payments(
         texts = written[transaction.key]
         named = [one for form in {**texts.normal, **texts.checked} for one in by_form.get(form, [])]
         suggestion = decide_match(
-            _build_money(transaction, texts),
-            MatchCandidates(by_reference=[candidates[each] for each in named]),
+            build_money(transaction, texts),
+            MatchCandidates(
+                by_reference=[candidates[each] for each in named],
+                by_debit={name: candidates[claim_id] for name, claim_id in by_debit.items()},
+            ),
             tolerance_cents,
         ).match
         if suggestion is None:
@@ -232,10 +243,10 @@ def list_references(transaction: BankTransaction) -> WrittenReferences:
     return list_written_references(structured, lines)
 
 
-def _build_money(transaction: BankTransaction, texts: WrittenReferences) -> ArrivedMoney:
-    return ArrivedMoney(
-        transaction.left_cents, transaction.currency, texts, transaction.end_to_end_id
-    )
+def build_money(transaction: BankTransaction, texts: WrittenReferences) -> ArrivedMoney:
+    """Return what is left of a transaction for the rules."""
+    debit_ids = list_debit_ids(transaction)
+    return ArrivedMoney(transaction.left_cents, transaction.currency, texts, debit_ids)
 
 
 async def book_matches(

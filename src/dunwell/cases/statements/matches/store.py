@@ -31,6 +31,7 @@ class BankTransaction:
     matched_cents: int
     is_decided: bool
     end_to_end_id: str | None
+    mandate_id: str | None
     references_text: str
     remittance_text: str
     counterparty_name: str | None

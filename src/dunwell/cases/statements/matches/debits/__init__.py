@@ -1,0 +1,1 @@
+"""What statements and reports say about direct debits."""
