@@ -56,6 +56,7 @@ _ORDINARY = {
     "export", "job", "endpoint_test", "endpoint_on", "endpoint_replay", "delivery", "clock", "plan",
     "plan_assign", "payment_request", "payment", "payment_refund", "payments_review", "settle",
     "bank_account", "bank_entries", "bank_file", "bank_statement",
+    "debit_release", "debit_file", "debit_file_download", "debit", "mandate",
     "rules", "rules_default", "rule",
     "rules_try", "rules_publish", "rules_discard", "rules_version", "rules_file", "suppressions",
     "suppression", "text", "text_preview", "workflows", "switch", "workflow", "workflow_manage",

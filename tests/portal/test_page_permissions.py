@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from dunwell.accounts.merchants.actor import build_debtor_actor
@@ -25,12 +26,14 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.text.differences import compute_revision
 from tests.support.api import a_credential
 from tests.support.application import an_application
+from tests.support.debit_plans import DEBIT, Debits
 from tests.support.documents import attach
 from tests.support.harness import Harness, a_harness
 from tests.support.isolation import digest_rows
 from tests.support.logged_endpoint import a_logged_endpoint
+from tests.support.modalities import Arrangement
 from tests.support.portal import OWN_FORM, Clerk, read_fields, sign_in
-from tests.support.portal_data import create_portal_data
+from tests.support.portal_data import PortalData, create_portal_data
 from tests.support.portal_rules import add_rules
 from tests.support.statements import StatementHarness, build_credit, build_file
 from tests.support.texts import a_harness_with_prices, a_texts_harness
@@ -48,7 +51,7 @@ _GROUPS = (
         ("start claims claim claim_why claim_account claim_debtor claim_document claim_message"
          " disputes document_page document_pages"
         " bank payouts dispute_file dispute_file_pages dispute_file_page jobs job_rows job_file"
-         " plans payments"
+         " plans payments debits debit_files mandates"
         " messages replies workflow_history workflow_compare workflow_download"),
     ),
     (_ALL, _ALL, "views view_end export job"),
@@ -56,7 +59,7 @@ _GROUPS = (
         _ALL, _STAFF,
         ("dispute dispute_preview dispute_assign dispute_right_person plan plan_assign payment"
         " payment_request answer_text_end bulk bank_account bank_entries bank_file bank_statement"
-         " payments_review"),
+         " payments_review debit_release debit_file debit_file_download debit mandate"),
     ),
     (_STAFF, _STAFF, "answer_texts claim_act payment_refund"),
     (_STAFF, _NONE, "payment_find"),
@@ -104,7 +107,11 @@ _FOREIGN = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
 
 @pytest.fixture
 async def harness(resources: Resources, clock: MovableClock) -> Harness:
-    return await a_harness_with_prices(resources, clock, configuration=nordwind_with_account())
+    configuration = nordwind_with_account()
+    payment = msgspec.structs.replace(configuration.payment, direct_debit=DEBIT)
+    return await a_harness_with_prices(
+        resources, clock, configuration=msgspec.structs.replace(configuration, payment=payment)
+    )
 
 
 @pytest.fixture
@@ -137,6 +144,7 @@ async def things(harness: Harness) -> Mapping[str, str]:
         "act": "payment", "client_id": credential.client_id, "step_id": "2", "form": "yaml",
         **await _edit_workflow(harness), **await _submit_forms(harness),
         **await _move_money(harness, data.claim_id),
+        **await _propose_debit(harness, data),
     }  # fmt: skip
 
 
@@ -160,6 +168,30 @@ async def _move_money(harness: Harness, claim_id: int) -> Mapping[str, str]:
         "movement": str(movement["record_id"]), "account": "main",
         "entry_id": str(statement["entry_id"]), "number": "1", "share": f"{claim_id}:100",
         "bank_file_id": str(file.file_id), "statement": statement["statement_hash"].hex(),
+    }  # fmt: skip
+
+
+async def _propose_debit(harness: Harness, data: PortalData) -> Mapping[str, str]:
+    """Give a mandate for the plan, and propose its first debit for release."""
+    debits = Debits(Arrangement(harness, data.plan_claim_id), data.plan_id)
+    mandate = await debits.sign()
+    [file] = await harness.rows(
+        "INSERT INTO debit_files (merchant_id, file_id, message_id, state, debits, amount_cents,"
+        " created_at, created_by) VALUES ($1, gen_random_uuid(), 'DD1', 'PROPOSED', 1, 3414, $2,"
+        " 'USER:' || gen_random_uuid()) RETURNING file_id",
+        harness.clock.now(),
+    )
+    [collection] = await harness.rows(
+        "INSERT INTO debit_collections (merchant_id, collection_id, mandate_id, claim_id,"
+        " modality_id, instalment, due_on, collected_on, amount_cents, currency, state,"
+        " end_to_end_id, file_id, notified_at, changed_at) VALUES ($1, gen_random_uuid(), $2, $3,"
+        " $4, 1, $5, $5, 3414, 'EUR', 'PRENOTIFIED', 'E1', $6, $7, $7) RETURNING collection_id",
+        mandate.mandate_id, data.plan_claim_id, data.plan_id, date(2026, 3, 16), file["file_id"],
+        harness.clock.now(),
+    )  # fmt: skip
+    return {
+        "mandate_id": str(mandate.mandate_id), "collection_id": str(collection["collection_id"]),
+        "debit_file_id": str(file["file_id"]), "debit": str(collection["collection_id"]),
     }  # fmt: skip
 
 
@@ -208,7 +240,9 @@ def _build_address(page: str, things: Mapping[str, str]) -> str:
         given["workflow_id"] = things["texts_id"]
     if page == "bank_file":
         given["file_id"] = things["bank_file_id"]
-    if page.startswith("plan"):
+    if page.startswith("debit_file"):
+        given["file_id"] = things["debit_file_id"]
+    if page.startswith("plan") or page == "mandate":
         given["claim_id"] = things["plan_claim_id"]
     channel = "LETTER" if page == "text_sheet" else "EMAIL"
     query = f"?template=reminder&channel={channel}&language=de" if page in _TEXT_PAGES else ""

@@ -89,10 +89,10 @@ class Debits:
     """A claim with an agreed plan of three instalments, from 16 March on."""
 
     arrangement: Arrangement
-    modality: Modality
+    modality_id: UUID
 
     async def sign(self, iban: str = DEBTOR_IBAN, holder: str = "Jürgen Weiß") -> Mandate:
-        claim_id, modality_id = self.arrangement.claim_id, self.modality.modality_id
+        claim_id, modality_id = self.arrangement.claim_id, self.modality_id
         async with self.arrangement.harness.work(DEBTOR) as work:
             offer = await prepare_mandate(work, claim_id, modality_id)
             signed = SignedMandate(
@@ -141,7 +141,7 @@ class Debits:
             return await record_debit_result(work, collection.end_to_end_id, DebitResult(**given))
 
     async def look(self) -> Modality:
-        return await self.arrangement.look(self.modality.modality_id)
+        return await self.arrangement.look(self.modality_id)
 
     async def status(self) -> Status:
         return (await self.arrangement.harness.read(self.arrangement.claim_id)).status
@@ -152,7 +152,7 @@ async def start(
 ) -> Debits:
     """Return the claim and its plan. `changes` are those to the settings of direct debits."""
     arrangement = await an_arrangement(resources, clock, sandbox=sandbox, **configure(**changes))
-    return Debits(arrangement, await arrangement.agree())
+    return Debits(arrangement, (await arrangement.agree()).modality_id)
 
 
 # Nine in the morning in Berlin, six days before the first instalment.

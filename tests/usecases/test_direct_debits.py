@@ -123,7 +123,7 @@ async def test_a_merchant_without_settings_takes_no_mandate(
     resources: Resources, clock: MovableClock
 ) -> None:
     arrangement = await an_arrangement(resources, clock)
-    debits = Debits(arrangement, await arrangement.agree())
+    debits = Debits(arrangement, (await arrangement.agree()).modality_id)
     with pytest.raises(InvalidState, match="cannot be paid by direct debit"):
         await debits.sign()
 

@@ -197,7 +197,7 @@ async def test_a_proposal_loses_a_debit_that_is_held_back_and_ends_with_its_last
     harness = debits.arrangement.harness
     [claim_id] = await harness.create("INV-2", email="second@example.org")
     arrangement = Arrangement(harness, claim_id)
-    for each in (debits, Debits(arrangement, await arrangement.agree())):
+    for each in (debits, Debits(arrangement, (await arrangement.agree()).modality_id)):
         await each.sign()
     await debits.plan_at()
     await debits.plan_at(NOTICE)

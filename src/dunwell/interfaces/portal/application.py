@@ -17,6 +17,7 @@ from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.portal.audit import routes as audit
 from dunwell.interfaces.portal.claims import routes_acts, routes_claim, routes_list
 from dunwell.interfaces.portal.communications import routes as communications
+from dunwell.interfaces.portal.debits import routes_debits, routes_files, routes_mandates
 from dunwell.interfaces.portal.delivery_providers import routes as delivery_providers
 from dunwell.interfaces.portal.disputes import routes as disputes
 from dunwell.interfaces.portal.evidence import routes as evidence
@@ -106,6 +107,7 @@ _ROUTE_MODULES = (
     start, routes_list, routes_claim, routes_acts, disputes, evidence, plans,
     delivery_providers, communications, jobs, routes_bulk, audit, webhooks, payments,
     routes_refund, routes_review, routes_accounts, routes_entries,
+    routes_debits, routes_files, routes_mandates,
     suppressions, rules, routes_rule, routes_try, rules_publish, workflows, routes_editor,
     routes_publish, routes_history, texts, routes_preview, setup, setup_file,
     routes_section, routes_access, routes_clock,

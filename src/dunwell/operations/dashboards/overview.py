@@ -16,6 +16,12 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.answer_days import compute_overdue_before
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.direct_debit.files.store import DebitFileState
+from dunwell.cases.direct_debit.listing.list_debits import (
+    DEBIT_FILES,
+    DebitFileFilter,
+    count_debits_to_release,
+)
 from dunwell.cases.disputes.list_disputes import DISPUTES, OPEN_DISPUTES, build_overdue_filter
 from dunwell.cases.modalities.list_modalities import MODALITIES, ModalityFilter
 from dunwell.cases.modalities.modality import ModalityState
@@ -167,6 +173,12 @@ class AttentionKind(StrEnum):
     PENDING_PAYMENTS = "PENDING_PAYMENTS"
     # Movements of money that staff has to look at.
     MOVEMENTS_TO_REVIEW = "MOVEMENTS_TO_REVIEW"
+    # Direct debits whose debtors were notified.
+    DEBITS_TO_RELEASE = "DEBITS_TO_RELEASE"
+    # Files with direct debits that a second user has to release.
+    DEBIT_FILES_TO_RELEASE = "DEBIT_FILES_TO_RELEASE"
+    # Released files that staff has to download, or whose delivery failed.
+    DEBIT_FILES_TO_DELIVER = "DEBIT_FILES_TO_DELIVER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +199,7 @@ async def list_attention_items(work: Work) -> Mapping[AttentionKind, AttentionIt
             **found,
             AttentionKind.BOUNCED_CONTACTS: await _count_failed_messages(work),
             AttentionKind.UNSEEN_REPLIES: await _count_unread_replies(work),
+            AttentionKind.DEBITS_TO_RELEASE: AttentionItem(*await count_debits_to_release(work)),
         }
 
 
@@ -210,6 +223,11 @@ def _get_lists(
             PaymentRequestFilter(PaymentRequestState.PENDING),
         ),
         AttentionKind.MOVEMENTS_TO_REVIEW: (MOVEMENTS, MovementFilter(needs_review=True)),
+        AttentionKind.DEBIT_FILES_TO_RELEASE: (
+            DEBIT_FILES,
+            DebitFileFilter(DebitFileState.PROPOSED),
+        ),
+        AttentionKind.DEBIT_FILES_TO_DELIVER: (DEBIT_FILES, DebitFileFilter(needs_delivery=True)),
     }
 
 

@@ -1,14 +1,19 @@
 """List mandates, collections and files for the bank, newest first: all of a merchant's, or those of
 one claim or mandate."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.direct_debit.debit_values import CollectionState, MandateState
+from dunwell.cases.direct_debit.debit_values import (
+    Collection,
+    CollectionState,
+    Mandate,
+    MandateState,
+)
 from dunwell.cases.direct_debit.files.release_debits import find_obstacles
 from dunwell.cases.direct_debit.files.store import (
     DebitFile,
@@ -23,7 +28,11 @@ from dunwell.cases.direct_debit.listing.store import (
     load_listed_files,
     load_listed_mandates,
 )
-from dunwell.cases.direct_debit.store import list_releasable
+from dunwell.cases.direct_debit.store import (
+    list_claim_mandates,
+    list_mandate_collections,
+    list_releasable,
+)
 from dunwell.core.claims.access import check_claim_exists
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import Count, ListedTable, ListPage
@@ -116,6 +125,15 @@ class ReleasableDebit:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanDebits:
+    """The mandates of a payment plan, newest first, and the debit of each instalment that has one.
+    If there were several, it is the newest."""
+
+    mandates: Sequence[Mandate]
+    by_instalment: Mapping[int, Collection]
+
+
+@dataclass(frozen=True, slots=True)
 class DebitFileDetails:
     """A file and its collections. For a proposal, each has the reason why it cannot be released, or
     None."""
@@ -190,6 +208,18 @@ async def get_collection(work: Work, collection_id: UUID) -> ListedCollection:
     if collection_id not in found:
         raise NotFound(f"There is no debit {collection_id}.")
     return found[collection_id]
+
+
+async def get_plan_debits(work: Work, claim_id: int, modality_id: UUID) -> PlanDebits:
+    work.require(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        all_of_claim = await list_claim_mandates(work.tx, work.merchant_id, claim_id)
+        mandates = [each for each in all_of_claim if each.modality_id == modality_id]
+        collections = await list_mandate_collections(
+            work.tx, work.merchant_id, [each.mandate_id for each in mandates]
+        )
+    # Of one instalment, the newest comes last.
+    return PlanDebits(mandates, {each.instalment: each for each in collections})
 
 
 async def list_debits_to_release(work: Work, *, limit: int) -> list[ReleasableDebit]:

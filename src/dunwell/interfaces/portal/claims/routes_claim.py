@@ -3,6 +3,7 @@ statement of account, and documents."""
 
 from starlette.responses import Response
 
+from dunwell.cases.direct_debit.listing.list_debits import list_mandates_of_claim
 from dunwell.cases.payments.statement_of_account import get_statement_of_account
 from dunwell.contact.messages.communications.list_communications import get_communication
 from dunwell.core.files.read_attachments import get_attachment, list_all_attachments
@@ -38,6 +39,8 @@ from dunwell.operations.claim_status.timeline import MAX_EVENTS, list_timeline
 from dunwell.operations.seals.seals import find_contact_seal
 from dunwell.platform.errors import NotFound
 
+_MAX_MANDATES = 5
+
 
 @at_merchant
 async def get_claim_page(
@@ -49,6 +52,7 @@ async def get_claim_page(
         explanation = await explain_claim(work, site.resources.keys, claim_id)
         timeline = await list_timeline(work, claim_id)
         documents = await list_all_attachments(work, claim_id)
+        mandates = await list_mandates_of_claim(work, claim_id, limit=_MAX_MANDATES)
     chips = list_chips(timeline)
     chip = chip if chip in chips else ""
     assignment = explanation.assignment
@@ -66,6 +70,7 @@ async def get_claim_page(
         chip=chip,
         has_more=len(timeline) == MAX_EVENTS,
         documents=documents,
+        mandates=mandates.items,
         open_dispute_id=find_open_dispute(timeline),
         has_unread_reply=any((each.kind, each.word) == ("REPLY", "UNSEEN") for each in timeline),
     )

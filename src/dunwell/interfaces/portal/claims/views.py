@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.cases.direct_debit.listing.store import ListedMandate
 from dunwell.cases.payments.statement_of_account import StatementOfAccount
 from dunwell.contact.messages.communications.communication import Communication
 from dunwell.contact.messages.templates.formatting import render_name
@@ -79,6 +80,8 @@ class ClaimDetailsPage(Page, frozen=True):
     chip: str
     has_more: bool
     documents: Sequence[AttachedFile]
+    # The direct debit mandates of its payment plans, newest first.
+    mandates: Sequence[ListedMandate]
     # The newest open dispute.
     open_dispute_id: UUID | None
     # True if a reply of the debtor is not marked as read.

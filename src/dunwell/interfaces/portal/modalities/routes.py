@@ -9,6 +9,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.users.assignee import ANY_ASSIGNEE, Assignee
+from dunwell.cases.direct_debit.listing.list_debits import PlanDebits, get_plan_debits
 from dunwell.cases.modalities.answer_modality import (
     approve_modality,
     assign_modality,
@@ -76,6 +77,8 @@ class RequestedPlanPage(Page, frozen=True):
     claim: ClaimView
     name: str
     plan: Modality
+    # Its mandates and direct debits.
+    debits: PlanDebits
     # The day by which the debtor was promised a response, None if the request is closed.
     answer_on: date | None
     # The assignee, the users who can be assigned, and the current user.
@@ -212,6 +215,7 @@ async def _render_page(
         listed = await list_claim_modalities(work, claim_id, limit=100)
         assignees = await list_assignees(work, [plan_id])
         colleagues = await list_assignable_users(work, access)
+        debits = await get_plan_debits(work, claim_id, plan_id)
     plans = (each.modality for each in listed.items)
     plan = next((each for each in plans if each.modality_id == plan_id), None)
     if plan is None:
@@ -220,6 +224,7 @@ async def _render_page(
         claim=claim,
         name=render_name(claim.debtor),
         plan=plan,
+        debits=debits,
         answer_on=_compute_response_days(access, [plan]).get(plan_id),
         assignee=assignees.get(plan_id),
         colleagues=colleagues,

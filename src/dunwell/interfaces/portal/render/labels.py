@@ -1,16 +1,14 @@
-"""The labels of the values of claims, disputes, payments and users. Templates use each table by its
+"""The labels of the values of claims, disputes, jobs and users. Templates use each table by its
 name, in the language of the page. A label that a page colours is a pair with its colour: good,
 warn, bad, info or none."""
 
 from collections.abc import Mapping
 
 from dunwell.cases.assignment.rule_results import RULE_OUTCOMES
+from dunwell.interfaces.portal.render.money_labels import MONEY_LABELS, ColoredLabels, Labels
 from dunwell.operations.claim_status.reasons import STEP_REASONS
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.translation import Language, LazyText
-
-Labels = Mapping[str, LazyText]
-ColoredLabels = Mapping[str, tuple[LazyText, str]]
 
 STATUSES: ColoredLabels = {
     "CREATED": (LazyText("New"), "info"),
@@ -94,93 +92,6 @@ ACTORS: Labels = {
     "CREDENTIAL": LazyText("Merchant system"),
     "USER": LazyText("Portal user"),
     "DEBTOR": LazyText("Debtor"),
-}
-PAYMENT_REQUESTS: ColoredLabels = {
-    "CREATED": (LazyText("started"), ""),
-    "OPEN": (LazyText("at payment provider"), "info"),
-    "PENDING": (LazyText("pending"), "warn"),
-    "COMPLETED": (LazyText("received"), "good"),
-    "FAILED": (LazyText("failed"), "bad"),
-    "CANCELLED": (LazyText("cancelled"), ""),
-    "EXPIRED": (LazyText("expired"), ""),
-}
-PAYMENT_PROVIDERS: Labels = {
-    "BANK_TRANSFER": LazyText("Bank transfer"),
-    "DIRECT_DEBIT": LazyText("Direct debit"),
-    "STRIPE": LazyText("Stripe"),
-    "MOLLIE": LazyText("Mollie"),
-    "GOCARDLESS": LazyText("GoCardless"),
-}
-MOVEMENT_KINDS: ColoredLabels = {
-    "PAID": (LazyText("Received"), "good"),
-    "REFUNDED": (LazyText("Refunded"), "warn"),
-    "REFUND_FAILED": (LazyText("Refund failed, money is back"), "bad"),
-    "CHARGED_BACK": (LazyText("Charged back"), "bad"),
-    "CHARGEBACK_REVERSED": (LazyText("Chargeback reversed, money is back"), "good"),
-    "REVERSED": (LazyText("Reversed by us"), "warn"),
-}
-REVIEW_REASONS: Labels = {
-    "OTHER_CURRENCY": LazyText(
-        "The money is in another currency than the claim. It was not booked. Refund it at the "
-        "provider, or exchange it and record the payment."
-    ),
-    "OTHER_AMOUNT": LazyText(
-        "You recorded the same payment with another amount, so this one was not booked. Check "
-        "which amount is right."
-    ),
-    "NOTHING_TO_RETURN": LazyText(
-        "More money was returned than is left of the payment. Check the payment at the provider."
-    ),
-    "REFUND_FAILED": LazyText(
-        "The refund did not reach the debtor, and the money is back. Refund it again, or transfer "
-        "it to the debtor yourself and reverse the payment."
-    ),
-    "CLAIM_ENDED": LazyText(
-        "It changed the balance of a claim that is archived or withdrawn. The claim stays closed. "
-        "Decide whether you collect the amount again."
-    ),
-}
-REFUND_STATES: ColoredLabels = {
-    "CREATED": (LazyText("being sent to the provider"), "info"),
-    "ACCEPTED": (LazyText("accepted by the provider"), "info"),
-    "BOOKED": (LazyText("refunded"), "good"),
-    "REFUSED": (LazyText("rejected by the provider"), "bad"),
-    "FAILED": (LazyText("failed, money is back"), "bad"),
-    "NOT_BOOKED": (LazyText("made in another currency, not booked"), "bad"),
-}
-REFUND_EFFECTS: Labels = {
-    "SURPLUS": LazyText("It was paid too much"),
-    "REDUCE_CLAIM": LazyText("We give the amount up"),
-    "REOPEN": LazyText("It is owed again"),
-}
-MATCH_RULES: Labels = {
-    "CHECKED_REFERENCE": LazyText("Reference with correct check digits"),
-    "REFERENCE": LazyText("The whole reference is in the text"),
-    "MANDATE": LazyText("Number of a collection"),
-    "DAMAGED_REFERENCE": LazyText("Reference with a typing error"),
-    "COVERING_SET": LazyText("The amounts of these claims add up exactly"),
-    "SHORT_NUMBER": LazyText("Short number, not certain"),
-    "PAYER_ACCOUNT": LazyText("Same account as an earlier payment"),
-    "PAYOUT": LazyText("Payout of a payment provider"),
-    "RETURN": LazyText("Returned payment"),
-    "BY_HAND": LazyText("Assigned by hand"),
-    "WITHOUT_CLAIM": LazyText("Recorded without a claim"),
-}
-BANK_TRANSACTION_STATES: ColoredLabels = {
-    "NEW": (LazyText("being matched"), "info"),
-    "HELD": (LazyText("on hold"), "warn"),
-    "OPEN": (LazyText("to assign"), "bad"),
-    "MATCHED": (LazyText("assigned"), "good"),
-    "PAYOUT": (LazyText("payout"), "good"),
-    "RETURNED": (LazyText("returned payment"), "warn"),
-    "WITHOUT_CLAIM": (LazyText("without a claim"), ""),
-}
-BANK_FILE_STATES: ColoredLabels = {
-    "WAITING": (LazyText("waiting"), "info"),
-    "RUNNING": (LazyText("being imported"), "info"),
-    "DONE": (LazyText("imported"), "good"),
-    "CANCELLED": (LazyText("cancelled"), ""),
-    "REFUSED": (LazyText("cannot be read"), "bad"),
 }
 SUPPRESSION_REASONS: Labels = {
     "BOUNCE": LazyText("Bounced"),
@@ -402,15 +313,7 @@ def translate_labels(language: Language) -> dict[str, dict[str, object]]:
         "REASONS": REASONS,
         "ITEMS": ITEMS,
         "ACTORS": ACTORS,
-        "PAYMENT_REQUESTS": PAYMENT_REQUESTS,
-        "PAYMENT_PROVIDERS": PAYMENT_PROVIDERS,
-        "MOVEMENT_KINDS": MOVEMENT_KINDS,
-        "REVIEW_REASONS": REVIEW_REASONS,
-        "REFUND_STATES": REFUND_STATES,
-        "REFUND_EFFECTS": REFUND_EFFECTS,
-        "MATCH_RULES": MATCH_RULES,
-        "BANK_TRANSACTION_STATES": BANK_TRANSACTION_STATES,
-        "BANK_FILE_STATES": BANK_FILE_STATES,
+        **MONEY_LABELS,
         "SUPPRESSION_REASONS": SUPPRESSION_REASONS,
         "LETTER_BATCHES": LETTER_BATCHES,
         "LETTER_STATES": LETTER_STATES,

@@ -49,6 +49,7 @@ _HIDDEN_FIELDS = frozenset(
 # Hidden in these forms, and visible in others.
 _HIDDEN_FIELDS_OF_PAGE: Mapping[str, frozenset[str]] = {
     "bulk": frozenset({"action", "claim", "which"}),
+    "debit_release": frozenset({"debit"}),
     "unmatched_messages": frozenset({"key", "after"}),
     "workflow": frozenset({"name", "after", "show"}),
     "workflows": frozenset({"wait"}),

@@ -1,0 +1,1 @@
+"""Direct debits: mandates, debits, and the files for the bank."""

@@ -1,0 +1,177 @@
+"""The labels of the values of payments, refunds, bank statements and direct debits."""
+
+from collections.abc import Mapping
+
+from dunwell.platform.text.translation import LazyText
+
+Labels = Mapping[str, LazyText]
+# Each label with its colour: good, warn, bad, info or "".
+ColoredLabels = Mapping[str, tuple[LazyText, str]]
+
+PAYMENT_REQUESTS: ColoredLabels = {
+    "CREATED": (LazyText("started"), ""),
+    "OPEN": (LazyText("at payment provider"), "info"),
+    "PENDING": (LazyText("pending"), "warn"),
+    "COMPLETED": (LazyText("received"), "good"),
+    "FAILED": (LazyText("failed"), "bad"),
+    "CANCELLED": (LazyText("cancelled"), ""),
+    "EXPIRED": (LazyText("expired"), ""),
+}
+PAYMENT_PROVIDERS: Labels = {
+    "BANK_TRANSFER": LazyText("Bank transfer"),
+    "DIRECT_DEBIT": LazyText("Direct debit"),
+    "STRIPE": LazyText("Stripe"),
+    "MOLLIE": LazyText("Mollie"),
+    "GOCARDLESS": LazyText("GoCardless"),
+}
+MOVEMENT_KINDS: ColoredLabels = {
+    "PAID": (LazyText("Received"), "good"),
+    "REFUNDED": (LazyText("Refunded"), "warn"),
+    "REFUND_FAILED": (LazyText("Refund failed, money is back"), "bad"),
+    "CHARGED_BACK": (LazyText("Charged back"), "bad"),
+    "CHARGEBACK_REVERSED": (LazyText("Chargeback reversed, money is back"), "good"),
+    "REVERSED": (LazyText("Reversed by us"), "warn"),
+}
+REVIEW_REASONS: Labels = {
+    "OTHER_CURRENCY": LazyText(
+        "The money is in another currency than the claim. It was not booked. Refund it at the "
+        "provider, or exchange it and record the payment."
+    ),
+    "OTHER_AMOUNT": LazyText(
+        "You recorded the same payment with another amount, so this one was not booked. Check "
+        "which amount is right."
+    ),
+    "NOTHING_TO_RETURN": LazyText(
+        "More money was returned than is left of the payment. Check the payment at the provider."
+    ),
+    "REFUND_FAILED": LazyText(
+        "The refund did not reach the debtor, and the money is back. Refund it again, or transfer "
+        "it to the debtor yourself and reverse the payment."
+    ),
+    "CLAIM_ENDED": LazyText(
+        "It changed the balance of a claim that is archived or withdrawn. The claim stays closed. "
+        "Decide whether you collect the amount again."
+    ),
+}
+REFUND_STATES: ColoredLabels = {
+    "CREATED": (LazyText("being sent to the provider"), "info"),
+    "ACCEPTED": (LazyText("accepted by the provider"), "info"),
+    "BOOKED": (LazyText("refunded"), "good"),
+    "REFUSED": (LazyText("rejected by the provider"), "bad"),
+    "FAILED": (LazyText("failed, money is back"), "bad"),
+    "NOT_BOOKED": (LazyText("made in another currency, not booked"), "bad"),
+}
+REFUND_EFFECTS: Labels = {
+    "SURPLUS": LazyText("It was paid too much"),
+    "REDUCE_CLAIM": LazyText("We give the amount up"),
+    "REOPEN": LazyText("It is owed again"),
+}
+MATCH_RULES: Labels = {
+    "CHECKED_REFERENCE": LazyText("Reference with correct check digits"),
+    "REFERENCE": LazyText("The whole reference is in the text"),
+    "MANDATE": LazyText("Number of a collection"),
+    "DAMAGED_REFERENCE": LazyText("Reference with a typing error"),
+    "COVERING_SET": LazyText("The amounts of these claims add up exactly"),
+    "SHORT_NUMBER": LazyText("Short number, not certain"),
+    "PAYER_ACCOUNT": LazyText("Same account as an earlier payment"),
+    "PAYOUT": LazyText("Payout of a payment provider"),
+    "RETURN": LazyText("Returned payment"),
+    "BY_HAND": LazyText("Assigned by hand"),
+    "WITHOUT_CLAIM": LazyText("Recorded without a claim"),
+}
+BANK_TRANSACTION_STATES: ColoredLabels = {
+    "NEW": (LazyText("being matched"), "info"),
+    "HELD": (LazyText("on hold"), "warn"),
+    "OPEN": (LazyText("to assign"), "bad"),
+    "MATCHED": (LazyText("assigned"), "good"),
+    "PAYOUT": (LazyText("payout"), "good"),
+    "RETURNED": (LazyText("returned payment"), "warn"),
+    "WITHOUT_CLAIM": (LazyText("without a claim"), ""),
+}
+BANK_FILE_STATES: ColoredLabels = {
+    "WAITING": (LazyText("waiting"), "info"),
+    "RUNNING": (LazyText("being imported"), "info"),
+    "DONE": (LazyText("imported"), "good"),
+    "CANCELLED": (LazyText("cancelled"), ""),
+    "REFUSED": (LazyText("cannot be read"), "bad"),
+}
+MANDATES: ColoredLabels = {
+    "ACTIVE": (LazyText("active"), "good"),
+    "REVOKED": (LazyText("revoked"), "bad"),
+    "EXPIRED": (LazyText("expired"), ""),
+}
+MANDATE_ENDS: Labels = {
+    "REVOKED": LazyText("revoked by the debtor, or by a user for the debtor"),
+    "RETURNED": LazyText("the bank returned a debit, and would return every further one"),
+    "UNUSED": LazyText("not used for 36 months"),
+    "PLAN_ENDED": LazyText("the payment plan has ended"),
+}
+DEBITS: ColoredLabels = {
+    "PLANNED": (LazyText("planned"), ""),
+    "PRENOTIFIED": (LazyText("to release"), "warn"),
+    "RELEASED": (LazyText("released"), "info"),
+    "DELIVERED": (LazyText("at the bank"), "info"),
+    "COLLECTED": (LazyText("collected"), "good"),
+    "RETURNED": (LazyText("returned by the bank"), "bad"),
+    "CANCELLED": (LazyText("not collected"), ""),
+}
+# Why a debit is not made, or cannot be released.
+DEBIT_REASONS: Labels = {
+    "MANDATE_ENDED": LazyText("the mandate has ended"),
+    "PLAN_ENDED": LazyText("the payment plan has ended"),
+    "PAID": LazyText("the instalment is paid"),
+    "NOT_NOTIFIED": LazyText("no message has reached the debtor"),
+    "NOT_RELEASED": LazyText("not released in time"),
+    "DISPUTED": LazyText("the claim is disputed"),
+    "HELD_BACK": LazyText("held back by a user"),
+}
+# What a bank's code says (ISO 20022).
+RETURN_REASONS: Labels = {
+    "AC01": LazyText("wrong account number"),
+    "AC04": LazyText("account closed"),
+    "AC06": LazyText("account blocked"),
+    "AC13": LazyText("not a consumer account"),
+    "AG01": LazyText("no direct debits from this account"),
+    "AG02": LazyText("wrong type of direct debit"),
+    "AM04": LazyText("not enough money in the account"),
+    "AM05": LazyText("debited twice"),
+    "BE05": LazyText("creditor identifier unknown"),
+    "MD01": LazyText("no valid mandate"),
+    "MD02": LazyText("mandate data missing or wrong"),
+    "MD06": LazyText("refunded at the request of the debtor"),
+    "MD07": LazyText("account holder deceased"),
+    "MS02": LazyText("refused by the debtor"),
+    "MS03": LazyText("no reason given by the bank"),
+    "RC01": LazyText("wrong BIC"),
+    "SL01": LazyText("blocked by the bank of the debtor"),
+}
+DEBIT_FILES: ColoredLabels = {
+    "PROPOSED": (LazyText("second release needed"), "warn"),
+    "RELEASED": (LazyText("released"), "info"),
+    "DELIVERED": (LazyText("at the bank"), "good"),
+}
+SEQUENCE_TYPES: Labels = {
+    "FRST": LazyText("first"),
+    "RCUR": LazyText("recurring"),
+    "FNAL": LazyText("last"),
+    "OOFF": LazyText("one-off"),
+}
+# The tables by the name that templates use.
+MONEY_LABELS: Mapping[str, Labels | ColoredLabels] = {
+    "PAYMENT_REQUESTS": PAYMENT_REQUESTS,
+    "PAYMENT_PROVIDERS": PAYMENT_PROVIDERS,
+    "MOVEMENT_KINDS": MOVEMENT_KINDS,
+    "REVIEW_REASONS": REVIEW_REASONS,
+    "REFUND_STATES": REFUND_STATES,
+    "REFUND_EFFECTS": REFUND_EFFECTS,
+    "MATCH_RULES": MATCH_RULES,
+    "BANK_TRANSACTION_STATES": BANK_TRANSACTION_STATES,
+    "BANK_FILE_STATES": BANK_FILE_STATES,
+    "MANDATES": MANDATES,
+    "MANDATE_ENDS": MANDATE_ENDS,
+    "DEBITS": DEBITS,
+    "DEBIT_REASONS": DEBIT_REASONS,
+    "RETURN_REASONS": RETURN_REASONS,
+    "DEBIT_FILES": DEBIT_FILES,
+    "SEQUENCE_TYPES": SEQUENCE_TYPES,
+}
