@@ -78,7 +78,7 @@ class PortalClerk:
 
     def say(self, text: str, /, **facts: str) -> re.Pattern[str]:
         """Return a pattern for the whole text in the clerk's language."""
-        words = load_languages(STAFF_CATALOGUES)[self.way.language].words.gettext(text)
+        words = load_languages(STAFF_CATALOGUES)[self.way.language].translations.gettext(text)
         parts = _BLANK.split(words)
         translated = [
             re.escape(part).replace(r"\ ", r"\s+")

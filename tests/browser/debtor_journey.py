@@ -73,7 +73,7 @@ class DebtorJourney:
     def say(self, text: str) -> re.Pattern[str]:
         """Return a pattern for the whole text in the journey's language, with anything in its
         placeholders."""
-        words = _LANGUAGES[self.way.language].words.gettext(text)
+        words = _LANGUAGES[self.way.language].translations.gettext(text)
         parts = (re.escape(part).replace(r"\ ", r"\s+") for part in _BLANK.split(words))
         return re.compile(rf"^\s*{'.+'.join(parts)}\s*$")
 

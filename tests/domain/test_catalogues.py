@@ -95,7 +95,7 @@ def test_adding_a_catalogue_adds_a_language(tmp_path: Path) -> None:
     assert list(languages) == ["en", "he"]
     assert (languages["he"].direction, languages["he"].name) == ("rtl", "עברית")
     assert languages["he"].translate("Pay now") == "לתשלום"
-    assert type(languages["en"].words) is NullTranslations
+    assert type(languages["en"].translations) is NullTranslations
 
 
 def test_a_region_uses_its_language_and_an_unknown_language_english() -> None:

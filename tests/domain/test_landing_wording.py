@@ -22,7 +22,7 @@ def test_a_no_break_space_is_part_of_the_translated_text() -> None:
             return {"10\u00a0MB at most": "höchstens 10\u00a0MB"}.get(message, message)
 
     environment = Environment(extensions=[TranslatedTemplates], autoescape=True)
-    environment.globals["words"] = Words()
+    environment.globals["translations"] = Words()
 
     template = environment.from_string("{% trans %}\n10\u00a0MB\n at most{% endtrans %}")
 

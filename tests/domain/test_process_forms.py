@@ -51,7 +51,7 @@ def send(form: Form) -> FormFields:
 
 def send_back(step: dict[str, Any], amounts: AmountFormat) -> dict[str, Any]:
     form = open_step_form(step["kind"], step, amounts)
-    content = form.fill(send(form)).read()
+    content = form.with_sent_fields(send(form)).parse_content()
     assert not content.faults
     return build_step(step["kind"], content, step)
 
@@ -69,7 +69,7 @@ def test_settings_submitted_as_shown_are_unchanged() -> None:
     settings["latePolicy"] = {"skipIfOlderThanDays": 5}
     settings["contactHours"]["weekdays"] = ["FRI", "MON"]
     form = open_settings_form(settings, ENGLISH)
-    assert build_settings(form.fill(send(form)).read()) == settings
+    assert build_settings(form.with_sent_fields(send(form)).parse_content()) == settings
 
 
 def test_each_property_of_a_condition_has_fields() -> None:
@@ -78,18 +78,20 @@ def test_each_property_of_a_condition_has_fields() -> None:
 
 def test_an_invalid_amount_is_a_fault_and_stays_in_the_form() -> None:
     fields = FormFields({"name": ["Fee"], "type": ["DUNNING_FEE"], "value": ["much"]})
-    form = open_step_form("FEE", None, ENGLISH).fill(fields)
-    content = form.read()
+    form = open_step_form("FEE", None, ENGLISH).with_sent_fields(fields)
+    content = form.parse_content()
     assert [(name, fault.code) for name, fault in content.faults] == [("value", "AMOUNT")]
     assert form.typed["value"] == "much"
     document = a_document(steps=[{**build_step("FEE", content), "id": 1}])
-    placed = form.place(find_definition_faults(document), "/steps/0")
+    placed = form.locate_faults(find_definition_faults(document), "/steps/0")
     assert content.add(placed) == content.faults
 
 
 def test_custom_fields_without_a_name_and_with_the_same_name_are_faults() -> None:
     sent = {"when.customFields.name": ["a", "", "a"], "when.customFields.value": ["1", "2", "3"]}
-    content = open_step_form("WAIT", None, ENGLISH).fill(FormFields(sent)).read()
+    content = (
+        open_step_form("WAIT", None, ENGLISH).with_sent_fields(FormFields(sent)).parse_content()
+    )
     build_step("WAIT", content)
     assert [(name, fault.code) for name, fault in content.faults] == [
         ("when.customFields.name.1", "REQUIRED"), ("when.customFields.name.2", "REPEATED"),
@@ -99,7 +101,7 @@ def test_custom_fields_without_a_name_and_with_the_same_name_are_faults() -> Non
 def test_a_wait_without_days_has_its_fault_at_the_days() -> None:
     document = a_document(steps=[{"kind": "WAIT", "id": 1, "name": "Wait"}])
     form = open_step_form("WAIT", None, ENGLISH)
-    placed = form.place(find_definition_faults(document), "/steps/0", "days")
+    placed = form.locate_faults(find_definition_faults(document), "/steps/0", "days")
     assert [(name, fault.code) for name, fault in placed] == [("days", "DAYS_OR_BUSINESS_DAYS")]
 
 

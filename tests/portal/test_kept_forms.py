@@ -12,7 +12,7 @@ from dunwell.accounts.users.sessions.store import MAX_FORMS
 from dunwell.accounts.users.sweep_users import sweep_user_rows
 from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.interfaces.portal.render.pages import TEMPLATES
-from dunwell.interfaces.portal.web.stale_forms import is_typed
+from dunwell.interfaces.portal.web.stale_forms import is_typed_field
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support import users
@@ -247,7 +247,7 @@ def test_no_hidden_field_of_any_template_counts_as_typed() -> None:
                 names += re.findall(r'field\("([^"]*)"[^}]*type="password"', form)
                 found += len(names)
                 page = path.stem if path.stem in PATHS else ""
-                if typed := {name for name in names if is_typed(page, name)}:
+                if typed := {name for name in names if is_typed_field(page, name)}:
                     carried.setdefault(path.name, set()).update(typed)
     assert carried == _CARRIED
     assert found > 100

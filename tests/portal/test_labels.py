@@ -12,7 +12,12 @@ from dunwell.interfaces.portal.render import labels
 
 @pytest.mark.parametrize(
     ("words", "values"),
-    [("REASONS", RESERVED_NAMES), ("HOLDS", HoldKind), ("STATUSES", Status), ("ACTORS", ActorKind)],
+    [
+        ("DISPUTE_REASONS", RESERVED_NAMES),
+        ("HOLDS", HoldKind),
+        ("STATUSES", Status),
+        ("ACTOR_KINDS", ActorKind),
+    ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
 def test_clerks_see_labels_instead_of_database_values(words: str, values: Iterable[str]) -> None:

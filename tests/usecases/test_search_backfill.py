@@ -16,7 +16,7 @@ from dunwell.core.claims.searching import store as searching_store
 from dunwell.core.claims.searching.search_claims import index_claims, search_claims
 from dunwell.core.claims.searching.terms import list_terms
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.database.database import check_epoch_of
+from dunwell.platform.database.database import check_epoch_at
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.harness import ERP, Harness, a_harness
@@ -124,7 +124,7 @@ async def a_restore(harness: Harness) -> AsyncIterator[None]:
     assert url is not None
     known = await harness.rows(_EPOCHS)
     await harness.rows(_ANOTHER_SERVER)
-    await check_epoch_of(url)
+    await check_epoch_at(url)
     assert len(await harness.rows(_EPOCHS)) == len(known) + 1
     try:
         yield

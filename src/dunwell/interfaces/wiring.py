@@ -219,7 +219,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             *_list_report_loops(resources, Adapters(channels, delivery_providers.find)),
             *_list_letter_loops(resources, delivery_providers),
             *_list_alert_loops(resources, delivery_providers),
-            _webhook_loop(resources, sender, stop),
+            _build_webhook_loop(resources, sender, stop),
             Loop("holds", lambda: expire_holds(resources)),
             Loop("modalities", lambda: sweep_modalities(resources), idle_seconds=MODALITY_SECONDS),
             *_list_notification_loops(resources, writer),
@@ -396,7 +396,7 @@ def _list_sweeping_loops(resources: Resources, storage: SealedFiles) -> Sequence
     ]
 
 
-def _webhook_loop(resources: Resources, sender: WebhookSender, stop: asyncio.Event) -> Loop:
+def _build_webhook_loop(resources: Resources, sender: WebhookSender, stop: asyncio.Event) -> Loop:
     """Return the loop of webhook deliveries. They have their own queues, so one round lasts until
     the worker stops or the round fails."""
     name = "webhooks"

@@ -28,7 +28,7 @@ from dunwell.contact.sending.report import Reference, Report
 from dunwell.contact.sending.store import count_reports, save_reports
 from dunwell.platform.errors import NotFound, RateLimited
 from dunwell.platform.http.addresses import get_visitor_network
-from dunwell.platform.http.requests import read_body, request_id_of
+from dunwell.platform.http.requests import get_request_id, read_body
 from dunwell.platform.request_batcher import RequestBatcher
 from dunwell.platform.resources import Resources
 from dunwell.platform.security_events import log_security_event
@@ -199,7 +199,7 @@ def channel_callback_routes(resources: Resources, installation: InstallationFile
                 return await handle(resources, gateway_request, request)
             except ForgedRequest:
                 forged_requests.count(visitor)
-                request_id = request_id_of(request.scope, resources)
+                request_id = get_request_id(request.scope, resources)
                 log_security_event("CALLBACK_FORGED", provider=name, request_id=request_id)
                 raise
 

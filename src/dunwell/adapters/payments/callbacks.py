@@ -22,7 +22,7 @@ from dunwell.cases.payments.requests.store import (
 )
 from dunwell.platform.database.attempts import count_attempt, load_attempts
 from dunwell.platform.errors import NotFound
-from dunwell.platform.http.requests import read_body, request_id_of
+from dunwell.platform.http.requests import get_request_id, read_body
 from dunwell.platform.resources import Resources
 from dunwell.platform.security_events import log_security_event
 
@@ -84,6 +84,6 @@ async def _parse_notification(
     try:
         return provider.parse_notification(request.headers, body)
     except NotificationRejected:
-        request_id = request_id_of(request.scope, resources)
+        request_id = get_request_id(request.scope, resources)
         log_security_event("CALLBACK_FORGED", provider=name, request_id=request_id)
         raise

@@ -18,7 +18,7 @@ from dunwell.interfaces.api.answer import build_crash_response, build_refusal_re
 from dunwell.platform.config import Settings
 from dunwell.platform.errors import InvalidRequest, RateLimited, Refusal
 from dunwell.platform.http.addresses import get_visitor_network
-from dunwell.platform.http.requests import ConcurrencyLimit, request_id_of
+from dunwell.platform.http.requests import ConcurrencyLimit, get_request_id
 from dunwell.platform.http.server import RenderedResponse
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
@@ -143,7 +143,7 @@ class Edge:
         # Ignore trailing slashes, and treat repeated slashes as one.
         scope["path"] = "/" + re.sub("//+", "/", scope["path"].strip("/"))
         self._set_visitor(scope)
-        request_id = request_id_of(scope, self._resources)
+        request_id = get_request_id(scope, self._resources)
         has_started = False
 
         async def send_with_headers(message: Message) -> None:

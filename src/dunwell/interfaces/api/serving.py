@@ -45,7 +45,7 @@ from dunwell.platform.children.fair_queue import FairQueue, QueueLimits
 from dunwell.platform.config import Settings
 from dunwell.platform.errors import AuthenticationError, NotFound, Refusal
 from dunwell.platform.http.multipart import MEDIA_TYPE, UPLOADS, SpooledContent
-from dunwell.platform.http.requests import request_id_of, stream_body
+from dunwell.platform.http.requests import get_request_id, stream_body
 from dunwell.platform.request_batcher import RequestBatcher
 from dunwell.platform.text.json_text import check_encoding
 
@@ -200,7 +200,7 @@ class ApiServer:
             except Refusal as refusal:
                 answer = build_refusal_response(refusal)
             except Exception as error:  # noqa: BLE001 - a crash is answered, and logged there
-                request_id = request_id_of(request.scope, self._services.resources)
+                request_id = get_request_id(request.scope, self._services.resources)
                 answer = build_crash_response(error, request_id, operation.path)
         self._request_metrics.count(operation, answer.status_code, time.perf_counter() - started)
         if operation.is_legacy:

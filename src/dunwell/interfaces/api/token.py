@@ -30,7 +30,7 @@ from dunwell.platform.errors import (
     Refusal,
     Unavailable,
 )
-from dunwell.platform.http.requests import BodyTooLarge, read_body, request_id_of
+from dunwell.platform.http.requests import BodyTooLarge, get_request_id, read_body
 
 OBTAIN_TOKEN = Operation(
     operation_id="obtainToken",
@@ -99,7 +99,7 @@ async def serve_token(
     except Refusal as refusal:
         answer = build_oauth_refusal_response(refusal)
     except Exception as error:  # noqa: BLE001 - a crash is answered, and logged here
-        request_id = request_id_of(request.scope, services.resources)
+        request_id = get_request_id(request.scope, services.resources)
         build_crash_response(error, request_id, OBTAIN_TOKEN.path)
         answer = _answer_error(
             500, "server_error", "Try again. If it fails again, inform the operator."
@@ -148,7 +148,7 @@ async def _issue_token(services: ApiServices, request: Request) -> Response:
     if grant_type != "client_credentials":
         raise _UnsupportedGrant("Send grant_type client_credentials.")
     resources = services.resources
-    request_id = request_id_of(request.scope, resources)
+    request_id = get_request_id(request.scope, resources)
     visitor = digest_client_network(resources.keys, request.client.host if request.client else "")
     async with resources.database.transaction() as tx:
         issued = await issue_token_with_limit(

@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.portal.audit import routes as audit
-from dunwell.interfaces.portal.claims import routes_acts, routes_claim, routes_list
+from dunwell.interfaces.portal.claims import routes_actions, routes_claim, routes_list
 from dunwell.interfaces.portal.communications import routes as communications
 from dunwell.interfaces.portal.debits import routes_debits, routes_files, routes_mandates
 from dunwell.interfaces.portal.delivery_providers import routes as delivery_providers
@@ -104,7 +104,7 @@ async def answer_failure(site: PortalSite, request: PortalRequest, error: Except
 
 _ROUTE_MODULES = (
     routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_users,
-    start, routes_list, routes_claim, routes_acts, disputes, evidence, plans,
+    start, routes_list, routes_claim, routes_actions, disputes, evidence, plans,
     delivery_providers, communications, jobs, routes_bulk, audit, webhooks, payments,
     routes_refund, routes_review, routes_accounts, routes_entries,
     routes_debits, routes_files, routes_mandates,

@@ -43,7 +43,7 @@ class FormFields(Mapping[str, str]):
 # The texts in a form by field name, a list if a field can have several values.
 Typed: TypeAlias = Mapping[str, str | Sequence[str]]
 # Faults, each with the name of the field next to which it is shown, "" for none.
-PlacedFaults: TypeAlias = Sequence[tuple[str, Fault]]
+FieldFaults: TypeAlias = Sequence[tuple[str, Fault]]
 _MAX_DIGITS = 10
 
 
@@ -99,7 +99,7 @@ class FormContent:
     parts: dict[str, Any] = field(default_factory=dict)
     faults: list[tuple[str, Fault]] = field(default_factory=list)
 
-    def add(self, faults: PlacedFaults) -> PlacedFaults:
+    def add(self, faults: FieldFaults) -> FieldFaults:
         """Return all faults. A field that could not be parsed gets no second fault for its missing
         value."""
         unreadable = {name for name, _ in self.faults}
@@ -115,7 +115,7 @@ class Form:
     typed: Typed
     amounts: AmountFormat
 
-    def fill(self, sent: FormFields) -> Self:
+    def with_sent_fields(self, sent: FormFields) -> Self:
         """Return the form with the fields that the browser sent."""
         typed: dict[str, str | Sequence[str]] = {}
         for each in self.fields:
@@ -128,11 +128,13 @@ class Form:
                 typed[each.name] = sent[each.name] if is_exact else sent.text(each.name)
         return replace(self, typed=typed)
 
-    def read(self) -> FormContent:
+    def parse_content(self) -> FormContent:
         """Return the content, without empty values and without parts that do not exist."""
         return parse_fields(self.fields, self.typed, self.amounts)
 
-    def place(self, faults: Sequence[Fault], root: str = "", whole: str = "") -> PlacedFaults:
+    def locate_faults(
+        self, faults: Sequence[Fault], root: str = "", whole: str = ""
+    ) -> FieldFaults:
         """Return the faults at or below `root`, each with its field. Faults of the document as a
         whole belong to the field `whole`."""
         names = [each.name for each in self.fields]

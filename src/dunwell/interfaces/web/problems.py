@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from dunwell.interfaces.web.requests import ForeignForm, PageRequest
 from dunwell.platform import errors
-from dunwell.platform.http.requests import request_id_of
+from dunwell.platform.http.requests import get_request_id
 from dunwell.platform.resources import Resources
 
 _log = structlog.get_logger("dunwell.interfaces.web")
@@ -65,7 +65,7 @@ def find_problem(
 
 def log_crash(request: PageRequest, resources: Resources, error: Exception) -> str:
     """Log an internal error and return the request's id."""
-    request_id = request_id_of(request.scope, resources)
+    request_id = get_request_id(request.scope, resources)
     _log.error("page crashed", request_id=request_id, route=request.route, exc_info=error)
     return request_id
 

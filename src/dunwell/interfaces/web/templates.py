@@ -114,7 +114,7 @@ def build_environment(language: Language, folders: Sequence[Path]) -> Environmen
         cache_size=-1,
     )
     environment.policies["ext.i18n.trimmed"] = True
-    environment.globals.update(language=language, words=language.words)
+    environment.globals.update(language=language, translations=language.translations)
     environment.filters.update(build_page_filters(language.code), line=render_line, fill=fill)
     install_translations(environment, language)
     return environment
@@ -122,34 +122,36 @@ def build_environment(language: Language, folders: Sequence[Path]) -> Environmen
 
 def install_translations(environment: Environment, language: Language) -> None:
     install: Any = environment
-    install.install_gettext_translations(language.words, newstyle=True)
+    install.install_gettext_translations(language.translations, newstyle=True)
 
 
 class TranslatedTemplates(Extension):
-    """Translates `{% trans %}` blocks and `gettext("...")` with the environment's `words`."""
+    """Translates `{% trans %}` blocks and `gettext("...")` with the environment's
+    `translations`.
+    """
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
         del name, filename
-        words: NullTranslations = self.environment.globals["words"]  # type: ignore[assignment]
-        whole = _TEXT.sub(lambda found: _translate(words, found), source)
-        return _GETTEXT_CALL.sub(lambda found: _translate_call(words, found), whole)
+        translations: NullTranslations = self.environment.globals["translations"]  # type: ignore[assignment]
+        whole = _TEXT.sub(lambda found: _translate(translations, found), source)
+        return _GETTEXT_CALL.sub(lambda found: _translate_call(translations, found), whole)
 
 
-def _translate(words: NullTranslations, found: re.Match[str]) -> str:
+def _translate(translations: NullTranslations, found: re.Match[str]) -> str:
     """Return the translated text with its placeholders."""
     values, text = (
         found["values"].strip(),
         _WHITE_SPACE_RUN.sub(" ", found["text"].strip(_WHITE_SPACE)),
     )
-    translated = words.gettext(_PLACEHOLDER.sub(r"%(\1)s", text))
+    translated = translations.gettext(_PLACEHOLDER.sub(r"%(\1)s", text))
     shown = _TRANSLATED_PLACEHOLDER.sub(r"{{ \1 }}", translated)
     return f"{{% with {values} %}}{shown}{{% endwith %}}" if values else shown
 
 
-def _translate_call(words: NullTranslations, found: re.Match[str]) -> str:
+def _translate_call(translations: NullTranslations, found: re.Match[str]) -> str:
     """Return the translated text as a safe constant. The values inserted into it are escaped."""
     whole = "".join(_STRING.findall(found["text"]))
-    text = words.gettext(whole).replace("\\", "\\\\").replace('"', '\\"')
+    text = translations.gettext(whole).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}" | safe | fill({")" if found["end"] == ")" else ""}'
 
 

@@ -183,7 +183,7 @@ async def snapshot(connection: Connection) -> AsyncIterator[None]:
         yield
 
 
-async def check_epoch_of(url: str) -> None:
+async def check_epoch_at(url: str) -> None:
     """Check the epoch, as every new connection does. This also repairs the order in a database that
     was restored before the first check."""
     connection = await connect(url, OpenConnection)

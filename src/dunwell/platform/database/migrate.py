@@ -11,7 +11,7 @@ from pathlib import Path
 import asyncpg
 
 from dunwell.platform.config.settings import parse_database_address
-from dunwell.platform.database.database import check_epoch_of
+from dunwell.platform.database.database import check_epoch_at
 from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.errors import InvalidState, Unavailable
 
@@ -243,7 +243,7 @@ async def _migrate(
     finally:
         await lock_connection.close()
         await connection.close()
-    await check_epoch_of(url)
+    await check_epoch_at(url)
 
 
 async def _migrate_if_unlocked(

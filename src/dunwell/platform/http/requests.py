@@ -15,7 +15,7 @@ from dunwell.platform.watched_clock import read_host_clock
 _REQUEST_ID = "dunwell.request_id"
 
 
-def request_id_of(scope: MutableMapping[str, Any], resources: Resources) -> str:
+def get_request_id(scope: MutableMapping[str, Any], resources: Resources) -> str:
     """Return the request's id, which the response has in X-Request-Id and the log names if
     something goes wrong. It is created at the first call and stored in the ASGI `scope`."""
     if _REQUEST_ID not in scope:

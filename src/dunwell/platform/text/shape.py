@@ -70,7 +70,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-def show(value: object) -> str:
+def describe_value(value: object) -> str:
     """Return a short form of a value. Its content is not written out."""
     if isinstance(value, str):
         return f'"{shorten(value)}"'
@@ -241,7 +241,9 @@ def _walk_tagged(value: Any, structs: list[Any], path: _Path) -> Iterator[Fault]
         return
     tag = value[tag_field]
     if not isinstance(tag, str) or tag not in by_tag:
-        message = f"{show(tag)} is not known here. {suggest_known(str(tag), list(by_tag))}"
+        message = (
+            f"{describe_value(tag)} is not known here. {suggest_known(str(tag), list(by_tag))}"
+        )
         yield Fault(place, message, "NOT_ALLOWED")
         return
     yield from _walk(value, by_tag[tag], path)
@@ -352,7 +354,9 @@ def _check_choice(value: object, choices: list[Any], path: _Path) -> Iterator[Fa
     nearest = suggest_known(shorten(str(value)), known)
     if not nearest.startswith("Known"):
         nearest = f"{nearest} Known: {', '.join(known)}."
-    yield Fault(render_pointer(path), f"{show(value)} is not allowed. {nearest}", "NOT_ALLOWED")
+    yield Fault(
+        render_pointer(path), f"{describe_value(value)} is not allowed. {nearest}", "NOT_ALLOWED"
+    )
 
 
 # The check for each class of types. Its value already has the right JSON type.

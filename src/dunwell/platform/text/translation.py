@@ -74,20 +74,20 @@ class Language:
     # The name of the language in the language itself.
     name: str
     direction: Literal["ltr", "rtl"]
-    words: NullTranslations
+    translations: NullTranslations
 
     def translate(self, text: str, /, **facts: Any) -> str:
         """Return the text with the facts in the places of `%(name)s`."""
-        translated = self.words.gettext(text)
+        translated = self.translations.gettext(text)
         return translated % facts if facts else translated
 
 
 @cache
 def load_languages(folder: Path) -> Mapping[str, Language]:
     """Return English and each language that has a catalogue in this folder, ordered by code."""
-    words: dict[str, NullTranslations] = {SOURCE_LANGUAGE: NullTranslations()}
-    words |= {path.stem: _compile(path) for path in folder.glob("*.po")}
-    return {code: _describe_language(code, words[code]) for code in sorted(words)}
+    translations: dict[str, NullTranslations] = {SOURCE_LANGUAGE: NullTranslations()}
+    translations |= {path.stem: _compile(path) for path in folder.glob("*.po")}
+    return {code: _describe_language(code, translations[code]) for code in sorted(translations)}
 
 
 def find_debtor_language(code: str) -> Language:
@@ -107,11 +107,11 @@ def _find_language(folder: Path, code: str) -> Language:
     return languages.get(code.partition("-")[0].lower(), languages[SOURCE_LANGUAGE])
 
 
-def _describe_language(code: str, words: NullTranslations) -> Language:
+def _describe_language(code: str, translations: NullTranslations) -> Language:
     locale = Locale.parse(code)
     direction: Literal["ltr", "rtl"] = "rtl" if locale.text_direction == "rtl" else "ltr"
     name = locale.get_display_name(locale) or code
-    return Language(code, name[:1].upper() + name[1:], direction, words)
+    return Language(code, name[:1].upper() + name[1:], direction, translations)
 
 
 def _compile(path: Path) -> GNUTranslations:

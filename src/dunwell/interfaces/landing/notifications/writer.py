@@ -208,7 +208,7 @@ def _build_environment(language: Language) -> Environment:
         auto_reload=False,
     )
     environment.policies["ext.i18n.trimmed"] = True
-    environment.globals.update(language=language, words=language.words)
+    environment.globals.update(language=language, translations=language.translations)
     environment.filters.update(build_message_filters(language.code))
     environment.filters["money"] = lambda cents, currency: render_money(
         cents, currency, language.code

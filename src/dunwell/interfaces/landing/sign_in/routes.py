@@ -62,7 +62,7 @@ from dunwell.interfaces.landing.sign_in.views import (
 )
 from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor, record_wrong_code
 from dunwell.interfaces.landing.web.in_session import RoutedPages, load_browser_sessions
-from dunwell.interfaces.landing.web.problems import answer_problem, too_many
+from dunwell.interfaces.landing.web.problems import answer_problem, build_too_many_problem
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.database.database import Connection
@@ -89,7 +89,9 @@ async def enter_code(site: DebtorSite, request: DebtorRequest) -> Response:
             tx, resources.keys, form.get("code", ""), visitor=visitor, now=site.now()
         )
     if isinstance(found, Delayed):
-        return answer_problem(site, context, too_many(found.retry_after_seconds, "SLOWED"))
+        return answer_problem(
+            site, context, build_too_many_problem(found.retry_after_seconds, "SLOWED")
+        )
     if isinstance(found, WrongAttempt):
         return site.render_page(context, LetterCodePage(is_wrong=True), 422)
     return await _open_claim(site, request, context=context, access=found, level=found.level)
@@ -300,7 +302,9 @@ async def _open_claim(
             ),
         )
     if isinstance(opened, Locked):
-        return answer_problem(site, context, too_many(opened.retry_after_seconds, "OPENED_OFTEN"))
+        return answer_problem(
+            site, context, build_too_many_problem(opened.retry_after_seconds, "OPENED_OFTEN")
+        )
     return redirect_with_session_cookie(site, context, sessions, opened)
 
 

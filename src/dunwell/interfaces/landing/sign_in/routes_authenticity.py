@@ -34,7 +34,7 @@ from dunwell.interfaces.landing.sign_in.visitor_limits import (
     record_wrong_code_of_visitor,
 )
 from dunwell.interfaces.landing.web.in_session import RoutedPages
-from dunwell.interfaces.landing.web.problems import answer_problem, too_many
+from dunwell.interfaces.landing.web.problems import answer_problem, build_too_many_problem
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
@@ -129,7 +129,9 @@ async def submit_authenticity_check(site: DebtorSite, request: DebtorRequest) ->
     async with site.resources.database.transaction() as tx:
         found = await verify_message(tx, keys, typed, visitor=visitor, now=site.now())
     if isinstance(found, Delayed):
-        return answer_problem(site, context, too_many(found.retry_after_seconds, "SLOWED"))
+        return answer_problem(
+            site, context, build_too_many_problem(found.retry_after_seconds, "SLOWED")
+        )
     if isinstance(found, WrongAttempt):
         return site.render_page(context, AuthenticityPage("UNCONFIRMED"), 422)
     outcome = "LETTER" if found.is_letter else "MESSAGE"
@@ -152,7 +154,9 @@ async def submit_link_request(site: DebtorSite, request: DebtorRequest) -> Respo
     async with resources.database.transaction() as tx:
         locked = await request_link(tx, resources.ids.new(now), link_request, visitor)
     if locked is not None:
-        return answer_problem(site, context, too_many(locked.retry_after_seconds, "ASKED_OFTEN"))
+        return answer_problem(
+            site, context, build_too_many_problem(locked.retry_after_seconds, "ASKED_OFTEN")
+        )
     return site.redirect(context, "new_link_sent")
 
 

@@ -14,7 +14,7 @@ from dunwell.interfaces.landing.sign_in.attempt_limits import Delayed, Locked, c
 from dunwell.interfaces.landing.sign_in.entered_codes import TypedCode, send_code
 from dunwell.interfaces.landing.sign_in.views import CodeField, SentCodePage
 from dunwell.interfaces.landing.sign_in.visitor_limits import digest_visitor
-from dunwell.interfaces.landing.web.problems import too_many
+from dunwell.interfaces.landing.web.problems import build_too_many_problem
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.problems import Problem
@@ -62,8 +62,8 @@ def answer_too_many_codes(
 def describe_lock(result: Locked | Delayed) -> Problem:
     """Describe why an attempt was not checked."""
     if isinstance(result, Delayed):
-        return too_many(result.retry_after_seconds, "SLOWED")
-    return too_many(
+        return build_too_many_problem(result.retry_after_seconds, "SLOWED")
+    return build_too_many_problem(
         result.retry_after_seconds, "LOCKED" if result.retry_after_seconds else "LOCKED_FOR_LINK"
     )
 

@@ -13,7 +13,7 @@ from dunwell.interfaces.web.problems import Problem, find_problem, log_crash
 from dunwell.platform import errors
 
 
-def too_many(retry_after_seconds: int | None, kind: str) -> Problem:
+def build_too_many_problem(retry_after_seconds: int | None, kind: str) -> Problem:
     """Build a response for too many requests. `kind` is SLOWED for codes of letters, LOCKED for a
     claim after wrong answers, LOCKED_FOR_LINK until the claim gets a new link, or ASKED_OFTEN or
     OPENED_OFTEN for links."""

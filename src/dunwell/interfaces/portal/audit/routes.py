@@ -199,7 +199,7 @@ async def submit_export(
     context = site.build_context(request, access)
     async with site.open_work(access) as work:
         wanted, _ = await build_audit_filter(work, parse_audit_filters(fields), context.timezone)
-        job = await start_export(work, Export(ExportedList.AUDIT, _as_json(wanted)))
+        job = await start_export(work, Export(ExportedList.AUDIT, _build_job_filter(wanted)))
     return site.redirect(request, access, "job", job_id=job.job_id)
 
 
@@ -238,7 +238,7 @@ def _build_row(entry: AuditEntry, names: Mapping[str, str]) -> MerchantAuditRow:
     )
 
 
-def _as_json(wanted: AuditFilter) -> dict[str, object]:
+def _build_job_filter(wanted: AuditFilter) -> dict[str, object]:
     """Return the filter's values for the background job."""
     given = msgspec.structs.asdict(wanted)
     return {

@@ -117,7 +117,7 @@ async def get_unknown_message_page(
 
 
 @takes_form_at_merchant
-async def resolve(
+async def submit_resolution(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Record the delivery provider's result. If another user was faster, the list says so."""
@@ -136,5 +136,5 @@ async def resolve(
 PAGES: RoutedPages = {
     "messages": {"GET": get_messages_page},
     "replies": {"GET": get_replies_page},
-    "settle": {"GET": get_unknown_message_page, "POST": resolve},
+    "settle": {"GET": get_unknown_message_page, "POST": submit_resolution},
 }

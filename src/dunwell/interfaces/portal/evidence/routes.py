@@ -113,7 +113,9 @@ async def _load_document(work: Work, request: PortalRequest) -> _LoadedFile:
 
 def _build_viewer_handler(load_file: _LoadFile) -> RouteHandler:
     @at_merchant
-    async def show(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
+    async def show_page(
+        site: PortalSite, request: PortalRequest, access: MerchantAccess
+    ) -> Response:
         """Show a page. Its thumbnail is drawn first, so that the page can report a file that cannot
         be shown."""
         page = _parse_number(request.get_parameter("page") or "1")
@@ -121,7 +123,7 @@ def _build_viewer_handler(load_file: _LoadFile) -> RouteHandler:
             found = await load_file(work, request)
             claim_id = parse_claim_id(request)
             claim = await open_claim(work, access, claim_id, file=found.file_id)
-        problem, pages = await _check_page(site, access, found, page)
+        problem, pages = await _find_page_problem(site, access, found, page)
         shown = PicturesPage(
             file=found.file,
             reference_number=claim.reference_number,
@@ -136,12 +138,14 @@ def _build_viewer_handler(load_file: _LoadFile) -> RouteHandler:
             request, access, shown, 404 if problem == "NO_PAGE" else 200
         )
 
-    return show
+    return show_page
 
 
 def _build_picture_handler(load_file: _LoadFile) -> RouteHandler:
     @at_merchant
-    async def send(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
+    async def send_picture(
+        site: PortalSite, request: PortalRequest, access: MerchantAccess
+    ) -> Response:
         """Send the image of a page. Raises NotFound, also for a page that cannot be drawn. The
         access was recorded when the viewer was opened."""
         page, size = (
@@ -158,14 +162,14 @@ def _build_picture_handler(load_file: _LoadFile) -> RouteHandler:
             raise NotFound("There is no picture of this page.") from None
         return build_file_response(picture, "image/png")
 
-    return send
+    return send_picture
 
 
-async def _check_page(
+async def _find_page_problem(
     site: PortalSite, access: MerchantAccess, found: _LoadedFile, page: int
 ) -> tuple[FileProblem, int]:
-    """Check that the page can be drawn. Return why not ("" if it can) and the number of pages (0
-    if unknown). Raises Unavailable."""
+    """Return why the page cannot be drawn ("" if it can), and the number of pages (0 if unknown).
+    Raises Unavailable."""
     painter, shown = site.painter, _build_picture_source(site, access, found)
     try:
         pages = await painter.count_pages(shown)

@@ -86,7 +86,7 @@ async def submit_refund(
         )
     try:
         async with site.open_work(access) as work:
-            await _check_seen(work, payment_id, fields)
+            await _check_unchanged(work, payment_id, fields)
             claim_id = (await get_payment(work, payment_id)).payment.claim_id
             await order_refund(work, claim_id, payment_id, sent.order)
     except EditConflict:
@@ -100,7 +100,7 @@ async def submit_refund(
     return site.redirect(request, access, "payment", payment_id=payment_id, done="refund_ordered")
 
 
-async def _check_seen(work: Work, payment_id: UUID, fields: FormFields) -> None:
+async def _check_unchanged(work: Work, payment_id: UUID, fields: FormFields) -> None:
     """Lock the claim, and check that the claim and its refunds are those that the user saw. Raises
     EditConflict."""
     work.require(Right.RECORD_MONEY)

@@ -47,7 +47,7 @@ def draw_bars(bars: Sequence[Bar], title: str, description: str, name: str) -> M
         for index, bar in enumerate(bars)
     ]
     size = (_NARROW_WIDTH, _ROW_HEIGHT * len(bars))
-    return _frame(rows, size, title=title, description=description, name=name)
+    return _build_svg(rows, size, title=title, description=description, name=name)
 
 
 def draw_columns(bars: Sequence[Bar], title: str, description: str, name: str) -> Markup:
@@ -65,7 +65,7 @@ def draw_columns(bars: Sequence[Bar], title: str, description: str, name: str) -
         )
         for index, bar in enumerate(bars)
     ]
-    return _frame(
+    return _build_svg(
         rows,
         (_WIDTH, _COLUMN_HEIGHT + _FOOT_HEIGHT),
         title=title,
@@ -74,7 +74,7 @@ def draw_columns(bars: Sequence[Bar], title: str, description: str, name: str) -
     )
 
 
-def _frame(
+def _build_svg(
     parts: Sequence[Markup], size: tuple[int, int], title: str, description: str, name: str
 ) -> Markup:
     return Markup(

@@ -29,7 +29,7 @@ CHANNELS: Labels = {
     "SMS": LazyText("SMS"),
     "LETTER": LazyText("Letter"),
 }
-MESSAGES: ColoredLabels = {
+MESSAGE_STATES: ColoredLabels = {
     "PLANNED": (LazyText("Planned"), ""),
     "ATTACHMENT_MISSING": (LazyText("Waiting for attachment"), "warn"),
     "HANDED_OVER": (LazyText("Sending"), "info"),
@@ -53,7 +53,7 @@ MODALITY_TYPES: Labels = {
     "PAYMENT_PLAN": LazyText("Payment plan"),
     "PAYMENT_DEFEREMENT": LazyText("Deferral"),
 }
-ENDS: Labels = {
+MODALITY_END_REASONS: Labels = {
     "WITHDRAWN": LazyText("withdrawn by the debtor"),
     "BROKEN": LazyText("instalment missed"),
     "FULFILLED": LazyText("paid in full"),
@@ -61,7 +61,7 @@ ENDS: Labels = {
     "REJECTED": LazyText("rejected"),
     "CLAIM_ENDED": LazyText("claim closed"),
 }
-REASONS: Labels = {
+DISPUTE_REASONS: Labels = {
     "DEBTOR_ALREADY_PAID": LazyText("Already paid"),
     "AMOUNT_WRONG": LazyText("Wrong amount"),
     "GOODS_NOT_RECEIVED": LazyText("Goods not received"),
@@ -78,7 +78,7 @@ REASONS: Labels = {
     "DOCUMENTS_MISSING": LazyText("Documents missing"),
     "OTHER": LazyText("Other reason"),
 }
-ITEMS: Labels = {
+ITEM_TYPES: Labels = {
     "PRIMARY": LazyText("Item"),
     "DUNNING_FEE": LazyText("Dunning fee"),
     "COLLECTION_FEE": LazyText("Collection fee"),
@@ -86,7 +86,7 @@ ITEMS: Labels = {
     "REVERSAL": LazyText("Payment reversed"),
     "REDUCTION": LazyText("Amount given up"),
 }
-ACTORS: Labels = {
+ACTOR_KINDS: Labels = {
     "SYSTEM": LazyText("Dunwell"),
     "OPERATOR": LazyText("Operator (command line)"),
     "CREDENTIAL": LazyText("Merchant system"),
@@ -291,10 +291,10 @@ TEXT_FAULTS: Labels = {
 _FACT_LABELS: Mapping[str, Labels | ColoredLabels] = {
     "claim_status": STATUSES,
     "dispute_state": DISPUTES,
-    "dispute_reason": REASONS,
+    "dispute_reason": DISPUTE_REASONS,
     "modality_state": MODALITIES,
-    "modality_end": ENDS,
-    "message_state": MESSAGES,
+    "modality_end": MODALITY_END_REASONS,
+    "message_state": MESSAGE_STATES,
     "channel": CHANNELS,
 }
 
@@ -305,14 +305,14 @@ def translate_labels(language: Language) -> dict[str, dict[str, object]]:
         "STATUSES": STATUSES,
         "HOLDS": HOLDS,
         "CHANNELS": CHANNELS,
-        "MESSAGES": MESSAGES,
+        "MESSAGE_STATES": MESSAGE_STATES,
         "DISPUTES": DISPUTES,
         "MODALITIES": MODALITIES,
         "MODALITY_TYPES": MODALITY_TYPES,
-        "ENDS": ENDS,
-        "REASONS": REASONS,
-        "ITEMS": ITEMS,
-        "ACTORS": ACTORS,
+        "MODALITY_END_REASONS": MODALITY_END_REASONS,
+        "DISPUTE_REASONS": DISPUTE_REASONS,
+        "ITEM_TYPES": ITEM_TYPES,
+        "ACTOR_KINDS": ACTOR_KINDS,
         **MONEY_LABELS,
         "SUPPRESSION_REASONS": SUPPRESSION_REASONS,
         "LETTER_BATCHES": LETTER_BATCHES,

@@ -29,7 +29,7 @@ from dunwell.operations.claim_status.reasons import render_step_reason
 from dunwell.platform.text.translation import CountText, InstantText, Language, LazyText
 
 
-def build_translated(language: Language) -> Callable[[Context, str], Markup]:
+def build_translation_filter(language: Language) -> Callable[[Context, str], Markup]:
     """Return the filter `text | translated`. A text that is not a `LazyText`, such as a provider's
     response, is shown as it is and marked as English."""
     filters = build_page_filters(language.code)
@@ -53,12 +53,12 @@ def build_translated(language: Language) -> Callable[[Context, str], Markup]:
         }
 
     @pass_context
-    def show(context: Context, text: str) -> Markup:
+    def translate_text(context: Context, text: str) -> Markup:
         if isinstance(text, LazyText):
             return translate(text, context.get("timezone", "UTC"))
         return Markup('<span lang="en">{}</span>').format(render_line(text)) if text else Markup()
 
-    return show
+    return translate_text
 
 
 PORTAL = Path(__file__).parents[1]
@@ -135,23 +135,23 @@ def load_environment(language: Language) -> Environment:
     environment.globals.update(bar=Bar, rows=draw_bars, columns=draw_columns)
     environment.globals.update(translate_labels(language))
     environment.filters.update(
-        masked=hide_secrets,
-        described=describe_secrets,
-        translated=build_translated(language),
+        without_masks=remove_masks,
+        described=describe_masks,
+        translated=build_translation_filter(language),
         step_reason=render_step_reason,
         text_fault=describe_text_fault,
     )
     return environment
 
 
-def hide_secrets(text: str) -> str:
-    """Remove the masks from a message's text or HTML. In templates: `text | masked`."""
+def remove_masks(text: str) -> str:
+    """Remove the masks from a message's text or HTML. In templates: `text | without_masks`."""
     for mask in _MASKS:
         text = text.replace(mask, "…")
     return text
 
 
-def describe_secrets(text: str, link: str, code: str, check: str) -> Markup:
+def describe_masks(text: str, link: str, code: str, check: str) -> Markup:
     """Replace the masks of a message's text with descriptions. In templates: `text |
     described(link, code, check)`."""
     words = dict(zip(_MASKS, (link, code, check), strict=True))

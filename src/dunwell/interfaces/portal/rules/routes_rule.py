@@ -38,11 +38,11 @@ from dunwell.interfaces.web.condition_form import (
 from dunwell.interfaces.web.forms import (
     AmountFormat,
     Field,
+    FieldFaults,
     FieldKind,
     Form,
     FormContent,
     FormFields,
-    PlacedFaults,
     build_form,
     parse_number,
 )
@@ -82,10 +82,10 @@ def build_rule(content: FormContent, stored: RuleDocument | None) -> dict[str, A
     return {**rule, "when": when} if when else rule
 
 
-def place_rule_faults(form: Form, faults: Sequence[Fault]) -> PlacedFaults:
+def locate_rule_faults(form: Form, faults: Sequence[Fault]) -> FieldFaults:
     """Return the faults with the names of their fields; a fault of a share belongs to the field of
     its row."""
-    return [(_find_share(fault.path) or name, fault) for name, fault in form.place(faults)]
+    return [(_find_share(fault.path) or name, fault) for name, fault in form.locate_faults(faults)]
 
 
 def _find_share(pointer: str) -> str:
@@ -140,11 +140,13 @@ async def submit_rule(
     async with site.open_work(access) as work:
         view = await get_rules(work)
         stored = _find_rule_document(view, name)
-        form = open_rule_form(stored, _get_amount_format(site, request, access)).fill(fields)
-        content = form.read()
+        form = open_rule_form(stored, _get_amount_format(site, request, access)).with_sent_fields(
+            fields
+        )
+        content = form.parse_content()
         checked = await check_rule(work, build_rule(content, stored), name or None)
         warnings = await _load_rule_warnings(work, checked)
-    faults = content.add(place_rule_faults(form, checked.faults))
+    faults = content.add(locate_rule_faults(form, checked.faults))
     if action in _MORE_ROWS:
         page = _build_page(view, name, form, known_revision=known_revision, action=action)
         return site.render_merchant_page(request, access, page)
@@ -157,7 +159,7 @@ async def submit_rule(
                 site, request, access=access, form=form, current=conflict.current
             )
         except ValidationError as refusal:
-            faults = place_rule_faults(form, refusal.faults)
+            faults = locate_rule_faults(form, refusal.faults)
         else:
             return site.redirect(request, access, "rules", done="rule")
     page = _build_page(view, name, form, known_revision=known_revision)

@@ -34,9 +34,9 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import (
     AmountFormat,
     Field,
+    FieldFaults,
     FieldKind,
     FormFields,
-    PlacedFaults,
     build_form,
 )
 from dunwell.platform.errors import NotFound, ValidationError
@@ -88,11 +88,11 @@ async def submit_trial(
     check_page_access(access)
     currency = fields.text("currency") or access.merchant.configuration.currency
     amounts = AmountFormat(currency, site.build_context(request, access).language)
-    form = build_form(_FIELDS, {}, amounts).fill(fields)
-    content = form.read()
+    form = build_form(_FIELDS, {}, amounts).with_sent_fields(fields)
+    content = form.parse_content()
     custom = {name: value for name, value in content.parts["customFields"] if name}
     claim = {**content.parts, "customFields": custom}
-    faults: PlacedFaults = content.faults
+    faults: FieldFaults = content.faults
     async with site.open_work(access) as work:
         view = await get_rules(work)
         rulebook, is_draft = await _load_chosen_rulebook(work, view, fields["rules"])
@@ -101,7 +101,7 @@ async def submit_trial(
             checked = parse_hypothetical_claim(claim)
             facts = None if faults else await get_claim_facts(work, checked)
         except ValidationError as refusal:
-            faults = content.add(form.place(refusal.faults, whole="outstanding"))
+            faults = content.add(form.locate_faults(refusal.faults, whole="outstanding"))
     page = _build_page(access, view, rulebook, is_draft=is_draft, facts=facts)
     page = msgspec.structs.replace(page, is_hypothetical=True, faults=faults, form=form)
     return site.render_merchant_page(request, access, page, 422 if faults else 200)

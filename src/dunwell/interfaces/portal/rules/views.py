@@ -33,7 +33,7 @@ from dunwell.cases.assignment.rules import (
 from dunwell.cases.assignment.rules_views import RulesVersionView, RulesView, get_rules
 from dunwell.cases.assignment.store import RulesDraftChange, RulesVersionSummary, TargetRow
 from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.web.forms import Form, PlacedFaults
+from dunwell.interfaces.web.forms import FieldFaults, Form
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.claim_status.store import list_user_names
 from dunwell.platform.errors import NotFound
@@ -175,7 +175,7 @@ class RulePage(Page, frozen=True):
     shares: int
     choices: Sequence[WorkflowChoice]
     currency: str
-    faults: PlacedFaults = ()
+    faults: FieldFaults = ()
     warnings: RuleWarnings = RuleWarnings()
     is_checked: bool = False
     is_conflict: bool = False
@@ -278,7 +278,7 @@ class TrialPage(Page, frozen=True):
     is_hypothetical: bool = False
     typed: Mapping[str, str] = {}
     fees: Sequence[str] = ()
-    faults: PlacedFaults = ()
+    faults: FieldFaults = ()
 
 
 class RulesEffectPage(Page, frozen=True):

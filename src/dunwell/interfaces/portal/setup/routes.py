@@ -26,7 +26,7 @@ from dunwell.interfaces.portal.web.confirm_identity import SensitiveAction, conf
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, signed_in, takes_form
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.forms import FormFields, PlacedFaults, find_field
+from dunwell.interfaces.web.forms import FieldFaults, FormFields, find_field
 from dunwell.operations.merchant_file.checklist import build_checklist
 from dunwell.operations.merchant_file.open_merchant import open_merchant
 from dunwell.operations.merchant_file.settings import find_counterpart_key
@@ -145,7 +145,7 @@ def _check_may_create_merchants(person: SignedInUser) -> None:
 
 
 def _render_new_merchant_page(
-    site: PortalSite, request: PortalRequest, typed: Mapping[str, str], faults: PlacedFaults = ()
+    site: PortalSite, request: PortalRequest, typed: Mapping[str, str], faults: FieldFaults = ()
 ) -> Response:
     page = NewMerchantPage(typed, faults, TIMEZONES)
     return site.render_page(site.build_context(request), page, 422 if faults else 200)

@@ -37,7 +37,7 @@ from dunwell.interfaces.portal.web.confirm_identity import SensitiveAction, conf
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.lists import PAGE_SIZE
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.forms import FormFields, PlacedFaults, find_field
+from dunwell.interfaces.web.forms import FieldFaults, FormFields, find_field
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 
 _FIELD_NAMES = ("name", "scope", "requestsPerMinute")
@@ -127,7 +127,7 @@ async def _render_credentials_page(
     request: PortalRequest,
     access: MerchantAccess,
     typed: Mapping[str, Any],
-    faults: PlacedFaults = (),
+    faults: FieldFaults = (),
 ) -> Response:
     check_may_configure(access)
     async with site.open_work(access) as work:
@@ -219,7 +219,7 @@ async def _remove_webhook(
 
 async def _render_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, typed: Mapping[str, Any],
-    faults: PlacedFaults = (), *, created: NewEndpointSecret | None = None,
+    faults: FieldFaults = (), *, created: NewEndpointSecret | None = None,
 ) -> Response:  # fmt: skip
     """Render the endpoints. `created` is a new endpoint with its secret, which is shown only in
     this response."""

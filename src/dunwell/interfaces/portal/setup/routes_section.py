@@ -40,11 +40,11 @@ from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_mercha
 from dunwell.interfaces.web.forms import (
     AmountFormat,
     Field,
+    FieldFaults,
     FieldKind,
     Form,
     FormContent,
     FormFields,
-    PlacedFaults,
     Typed,
     find_field,
     parse_fields,
@@ -79,14 +79,14 @@ class SectionForm(Form):
         """The revision that must still be stored when the form is saved."""
         return self.seen_revision or compute_parts_revision(self.document, self.section.keys)
 
-    def fill(self, sent: FormFields) -> Self:
-        form = replace(Form.fill(self, sent), seen_revision=sent["revision"])
+    def with_sent_fields(self, sent: FormFields) -> Self:
+        form = replace(Form.with_sent_fields(self, sent), seen_revision=sent["revision"])
         if self.section.name != "disputes":
             return form
         reasons = {name: sent.text(name) for name in sent if name.startswith(_REASON_PREFIX)}
         return replace(form, typed={**form.typed, **reasons})
 
-    def read(self) -> FormContent:
+    def parse_content(self) -> FormContent:
         """Return the values by the keys of the merchant file, and the faults of unreadable
         values."""
         content = parse_fields(self.fields, self.typed, self.amounts)
@@ -95,8 +95,10 @@ class SectionForm(Form):
             content.parts.setdefault("disputes", {})["reasons"] = reasons
         return replace(content, parts=unflatten_section(self.section.name, content.parts))
 
-    def place(self, faults: Sequence[Fault], root: str = "", whole: str = "") -> PlacedFaults:
-        placed = Form.place(self, faults, root, whole)
+    def locate_faults(
+        self, faults: Sequence[Fault], root: str = "", whole: str = ""
+    ) -> FieldFaults:
+        placed = Form.locate_faults(self, faults, root, whole)
         if self.section.name != "disputes":
             return placed
         return [(self._find_reason_field(fault.path) or name, fault) for name, fault in placed]
@@ -159,11 +161,11 @@ async def submit_section(
     """Handle the buttons: "look" shows the form again, "save" (on the preview) saves it. The
     button of the form shows a preview if the section requires one, and otherwise saves it."""
     check_may_configure(access)
-    form = (await _open_form(site, request, access)).fill(upload.fields)
+    form = (await _open_form(site, request, access)).with_sent_fields(upload.fields)
     do = upload.fields["do"]
     if do == "look":
         return _render_page(site, request, access, form=form)
-    content = form.read()
+    content = form.parse_content()
     logo, logo_faults = await _get_logo(site, access, upload)
     if "brand" in content.parts and logo is not None:
         # A placeholder: the image itself is passed separately.
@@ -185,10 +187,10 @@ async def submit_section(
                 work, site.resources, change, get_installation_limits(site)
             )
     except ValidationError as refusal:
-        faults = form.place(refusal.faults)
+        faults = form.locate_faults(refusal.faults)
         return _render_page(site, request, access, form=form, faults=faults)
     except EditConflict:
-        form = (await _open_form(site, request, access)).fill(upload.fields)
+        form = (await _open_form(site, request, access)).with_sent_fields(upload.fields)
         form = replace(form, seen_revision="")
         return _render_page(site, request, access, form=form, is_conflict=True)
     return site.redirect(request, access, "settings", done="saved" if is_new else "unchanged")
@@ -200,13 +202,13 @@ async def _list_other_faults(
     *,
     form: SectionForm,
     change: SettingsChange,
-) -> PlacedFaults:
+) -> FieldFaults:
     """Return the faults of the readable values, so that the form shows all errors at once."""
     try:
         async with site.open_work(access) as work:
             await check_settings(work, site.resources, change, get_installation_limits(site))
     except ValidationError as refusal:
-        return form.place(refusal.faults)
+        return form.locate_faults(refusal.faults)
     except EditConflict:
         # The form keeps its revision, so the conflict is shown when all values are readable.
         return []
@@ -248,7 +250,7 @@ async def get_logo(_site: PortalSite, _request: PortalRequest, access: MerchantA
 
 async def _get_logo(
     site: PortalSite, access: MerchantAccess, upload: Upload
-) -> tuple[Logo | None, PlacedFaults]:
+) -> tuple[Logo | None, FieldFaults]:
     """Return the checked image from the upload, or the stored logo unless it is to be removed."""
     if "logo" in upload.too_large:
         return None, [("logo", Fault(LOGO_POINTER, "It is larger than 50 KB.", "WRONG_IMAGE"))]
@@ -275,7 +277,7 @@ async def _open_form(
 
 def _render_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, *, form: SectionForm,
-    faults: PlacedFaults = (), is_conflict: bool = False,
+    faults: FieldFaults = (), is_conflict: bool = False,
 ) -> Response:  # fmt: skip
     name, brand = form.section.name, None
     if name == "brand":

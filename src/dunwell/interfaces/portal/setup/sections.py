@@ -44,30 +44,30 @@ class AvailableChoices:
     banks: Collection[str]
 
 
-def _required(name: str, kind: FieldKind = FieldKind.TEXT, **more: Any) -> Field:
+def _build_required_field(name: str, kind: FieldKind = FieldKind.TEXT, **more: Any) -> Field:
     return Field(name, kind, is_required=True, **more)
 
 
 _ACCOUNT = (
-    _required("name"),
-    _required("language"),
-    _required("timezone"),
-    _required("currency"),
+    _build_required_field("name"),
+    _build_required_field("language"),
+    _build_required_field("timezone"),
+    _build_required_field("currency"),
 )
 _CREDITOR = (
-    _required("legal.name"),
-    _required("legal.address", FieldKind.BLOCK),
+    _build_required_field("legal.name"),
+    _build_required_field("legal.address", FieldKind.BLOCK),
     Field("legal.representatives", FieldKind.LINES),
     Field("legal.register"),
     Field("legal.supervisoryAuthority"),
     Field("legal.vatId"),
     Field("legal.country"),
 )
-_CONTACT = (_required("contact.email"), Field("contact.phone"), Field("contact.hours"))
+_CONTACT = (_build_required_field("contact.email"), Field("contact.phone"), Field("contact.hours"))
 _PRIVACY = (
-    _required("privacy.authority", FieldKind.BLOCK),
+    _build_required_field("privacy.authority", FieldKind.BLOCK),
     Field("privacy.basis", FieldKind.PICKS, options=LEGAL_BASES),
-    _required("privacy.retention.claimYears", FieldKind.NUMBER),
+    _build_required_field("privacy.retention.claimYears", FieldKind.NUMBER),
     Field("privacy.retention.recordYears", FieldKind.NUMBER),
     Field("privacy.controller", FieldKind.BLOCK),
     Field("privacy.officer", FieldKind.BLOCK),
@@ -112,8 +112,8 @@ _DIRECT_DEBIT = (
     Field("payment.directDebit.secondRelease", FieldKind.FLAG, group="debitFiles"),
 )
 _GUARDS = (
-    _required("guards.maxContactsPerDay", FieldKind.NUMBER),
-    _required("guards.maxContactsPerWeek", FieldKind.NUMBER),
+    _build_required_field("guards.maxContactsPerDay", FieldKind.NUMBER),
+    _build_required_field("guards.maxContactsPerWeek", FieldKind.NUMBER),
     Field("guards.quietHours", FieldKind.PART, group="quiet"),
     Field("guards.quietHours.from", group="quiet"),
     Field("guards.quietHours.to", group="quiet"),
@@ -127,14 +127,14 @@ _OFFERS = (
     Field("modalities.deferment", FieldKind.PART, group="deferment"),
     Field("modalities.deferment.maxDays", FieldKind.NUMBER, group="deferment"),
     Field("modalities.deferment.autoApprove", FieldKind.FLAG, group="deferment"),
-    _required("modalities.answerWithinDays", FieldKind.NUMBER),
-    _required("modalities.pauseDays", FieldKind.NUMBER),
+    _build_required_field("modalities.answerWithinDays", FieldKind.NUMBER),
+    _build_required_field("modalities.pauseDays", FieldKind.NUMBER),
 )
 _DISPUTES = (
-    _required("disputes.answerWithinDays", FieldKind.NUMBER),
-    _required("disputes.quietDaysAfterAnswer", FieldKind.NUMBER),
+    _build_required_field("disputes.answerWithinDays", FieldKind.NUMBER),
+    _build_required_field("disputes.quietDaysAfterAnswer", FieldKind.NUMBER),
 )
-_LETTERS = (_required("letters.postalDays", FieldKind.NUMBER),)
+_LETTERS = (_build_required_field("letters.postalDays", FieldKind.NUMBER),)
 _CHANNELS = tuple(
     field
     for channel in CHANNELS

@@ -19,7 +19,7 @@ from dunwell.core.files.upload import StorageUse
 from dunwell.interfaces.portal.setup.sections import AvailableChoices, ReasonRow
 from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.web.forms import AmountFormat, Field, Form, PlacedFaults
+from dunwell.interfaces.web.forms import AmountFormat, Field, FieldFaults, Form
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.merchant_file.changes import ApplyReport
 from dunwell.operations.merchant_file.check_file import InstallationLimits
@@ -51,7 +51,7 @@ class NewMerchantPage(Page, frozen=True):
     template: ClassVar[str] = "merchant_new.html"
 
     typed: Mapping[str, str]
-    faults: PlacedFaults
+    faults: FieldFaults
     timezones: Sequence[str]
 
 
@@ -86,7 +86,7 @@ class SectionPage(_SettingsPage, frozen=True):
     form: Form
     groups: Sequence[tuple[str, Sequence[Field]]]
     revision: str
-    faults: PlacedFaults
+    faults: FieldFaults
     stored: Mapping[str, object]
     is_conflict: bool
     rows: Sequence[ReasonRow]
@@ -134,7 +134,7 @@ class CredentialsPage(_SettingsPage, frozen=True):
 
     credentials: Sequence[Credential]
     typed: Mapping[str, Any]
-    faults: PlacedFaults
+    faults: FieldFaults
     scopes: Sequence[str]
 
 
@@ -164,7 +164,7 @@ class WebhookSettingsPage(_SettingsPage, frozen=True):
     endpoints: Sequence[EndpointHealth]
     types: Sequence[str]
     typed: Mapping[str, Any]
-    faults: PlacedFaults
+    faults: FieldFaults
     created: NewEndpointSecret | None = None
 
 

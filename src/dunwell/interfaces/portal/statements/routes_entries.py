@@ -53,8 +53,8 @@ class EntryForm(msgspec.Struct, frozen=True):
 
 
 class BankEntriesPage(Page, frozen=True):
-    """Open entries of an account, the oldest first, without the first `skip` ones. `undo` are the
-    matches that were just made."""
+    """Open entries of an account, the oldest first, without the first `skip` ones. `new_match_ids`
+    are the matches that were just made, which can be undone."""
 
     template: ClassVar[str] = "bank_entries.html"
     area: ClassVar[str] = "payments"
@@ -66,7 +66,7 @@ class BankEntriesPage(Page, frozen=True):
     skip: int
     has_more: bool
     sent: EntryForm | None
-    undo: Sequence[UUID]
+    new_match_ids: Sequence[UUID]
     result_code: str
     max_counted: int = MAX_COUNTED_OPEN
 
@@ -92,7 +92,7 @@ async def decide_entry(
     if not _is_number(number):
         raise NotFound("There is no such entry.")
     key = parse_form_id(fields, "entry_id"), int(number)
-    decide = {"find": _assign_typed, "aside": _set_aside}.get(fields["do"], _assign)
+    decide = {"find": _assign_typed, "aside": _record_without_claim}.get(fields["do"], _assign)
     try:
         return await decide(site, request, access, fields, key=key)
     except (InvalidState, ValidationError):
@@ -110,7 +110,7 @@ async def _assign(
         if not (_is_number(claim_id) and _is_number(cents)):
             raise NotFound("There is no such claim.")
         shares.append(TransactionShare(*key, int(claim_id), int(cents)))
-    return await _book(site, request, access, shares)
+    return await _match_entry(site, request, access, shares)
 
 
 async def _assign_typed(
@@ -127,7 +127,7 @@ async def _assign_typed(
         choices = [] if named else await _search(work, typed)
     if named:
         shares = [TransactionShare(*key, named[0], int(left))]
-        return await _book(site, request, access, shares)
+        return await _match_entry(site, request, access, shares)
     error = "" if choices else "NOT_FOUND" if typed else "REQUIRED"
     sent = EntryForm(key, typed, choices, error=error)
     return await _render_entries_page(site, request, access, sent)
@@ -152,7 +152,7 @@ async def _search(work: Work, typed: str) -> list[int]:
     return [each.claim_id for each in found.items]
 
 
-async def _book(
+async def _match_entry(
     site: PortalSite, request: PortalRequest, access: MerchantAccess,
     shares: Sequence[TransactionShare],
 ) -> Response:  # fmt: skip
@@ -163,7 +163,7 @@ async def _book(
     return _redirect(site, request, access, "assigned", undo=made)
 
 
-async def _set_aside(
+async def _record_without_claim(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields,
     key: tuple[UUID, int],
 ) -> Response:  # fmt: skip
@@ -217,7 +217,7 @@ async def _render_entries_page(
         skip=skip,
         has_more=len(listed) > skip + _ENTRIES_PER_PAGE,
         sent=sent,
-        undo=parse_match_ids(made.split(",")) if made else (),
+        new_match_ids=parse_match_ids(made.split(",")) if made else (),
         result_code=request.get_parameter("done"),
     )
     status = 422 if sent and sent.error else 200

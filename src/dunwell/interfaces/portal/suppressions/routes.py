@@ -77,7 +77,7 @@ async def get_suppressions_page(
 
 
 @takes_form_at_merchant
-async def add_address(
+async def submit_address(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     typed = {name: fields.text(name) for name in _FIELD_NAMES}
@@ -142,7 +142,7 @@ async def get_removal_page(
 
 
 @takes_form_at_merchant
-async def remove(
+async def submit_removal(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Remove an address from the list.
@@ -200,6 +200,6 @@ def _parse_entry_path(request: PortalRequest) -> tuple[Channel, bytes]:
 
 
 PAGES: RoutedPages = {
-    "suppressions": {"GET": get_suppressions_page, "POST": add_address},
-    "suppression": {"GET": get_removal_page, "POST": remove},
+    "suppressions": {"GET": get_suppressions_page, "POST": submit_address},
+    "suppression": {"GET": get_removal_page, "POST": submit_removal},
 }

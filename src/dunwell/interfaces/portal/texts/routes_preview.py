@@ -40,7 +40,7 @@ from dunwell.contact.sending.channel import (
 from dunwell.core.files.pictures import FULL, FileNotShowable, PictureSource
 from dunwell.core.files.upload import PDF
 from dunwell.core.workflows.texts import get_channel_texts
-from dunwell.interfaces.portal.render.pages import hide_secrets
+from dunwell.interfaces.portal.render.pages import remove_masks
 from dunwell.interfaces.portal.texts.views import (
     PreviewSubject,
     TextPreviewPage,
@@ -169,7 +169,7 @@ async def send_mail_frame(
     """Return only the e-mail, for the frame of the page."""
     _check_may_configure(access)
     loaded = await _load_preview(site, request, access, with_pages=False)
-    html = hide_secrets(loaded.preview.html or "") if loaded.preview else ""
+    html = remove_masks(loaded.preview.html or "") if loaded.preview else ""
     if not html:
         raise NotFound("There is no such e-mail.")
     headers = {

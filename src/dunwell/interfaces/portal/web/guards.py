@@ -26,9 +26,9 @@ from dunwell.accounts.users.user import SignedInUser
 from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.stale_forms import (
-    forget_typed,
+    delete_typed_values,
     render_stale_form_page,
-    restore_typed,
+    restore_typed_values,
 )
 from dunwell.interfaces.web.forms import FormFields
 
@@ -92,7 +92,7 @@ def signed_in(handler: Handler) -> RouteHandler:
             return site.redirect_to_sign_in(request)
         response = await handler(site, request, person)
         return (
-            await restore_typed(site, request, person, response)
+            await restore_typed_values(site, request, person, response)
             if person.has_kept_forms
             else response
         )
@@ -109,7 +109,7 @@ def takes_form(handler: FormHandler) -> RouteHandler:
                 return await render_stale_form_page(site, request, fields, person)
             response = await handler(site, request, person, fields)
             if person.has_kept_forms and response.status_code == 303:
-                await forget_typed(site, request, person)
+                await delete_typed_values(site, request, person)
             return response
 
     return run

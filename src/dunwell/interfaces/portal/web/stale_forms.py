@@ -65,7 +65,7 @@ _NOT_STORED_FIELDS_OF_PAGE: Mapping[str, frozenset[str]] = {"settings_changes": 
 _PAGES = {path: page for page, path in PATHS.items()}
 
 
-def is_typed(page: str, name: str) -> bool:
+def is_typed_field(page: str, name: str) -> bool:
     """Return whether users enter this field of the page's forms, and it is not a secret."""
     is_secret = name in _SECRET_FIELDS or name.startswith(_SECRET_PREFIXES)
     return (
@@ -75,13 +75,13 @@ def is_typed(page: str, name: str) -> bool:
     )
 
 
-def list_typed(route: str, fields: FormFields) -> list[str]:
+def list_typed_values(route: str, fields: FormFields) -> list[str]:
     """Return the entered values in the order of the form. `route` is the form's path pattern."""
-    names = [name for name in fields if is_typed(_PAGES.get(route, ""), name)]
+    names = [name for name in fields if is_typed_field(_PAGES.get(route, ""), name)]
     return [value for name in names for value in fields.all(name) if value.strip()]
 
 
-def choose_kept(route: str, fields: FormFields) -> dict[str, list[str]]:
+def select_stored_values(route: str, fields: FormFields) -> dict[str, list[str]]:
     """Return the values to store, including fields that were emptied."""
     return {name: fields.all(name) for name in fields if is_restored(route, name)}
 
@@ -89,7 +89,7 @@ def choose_kept(route: str, fields: FormFields) -> dict[str, list[str]]:
 def is_restored(route: str, name: str) -> bool:
     """Return whether the field is stored and restored."""
     page = _PAGES.get(route, "")
-    return is_typed(page, name) and name not in _NOT_STORED_FIELDS_OF_PAGE.get(page, ())
+    return is_typed_field(page, name) and name not in _NOT_STORED_FIELDS_OF_PAGE.get(page, ())
 
 
 # Headers of the response that change when the values are restored.
@@ -99,11 +99,11 @@ _REPLACED = frozenset({"content-length", "etag"})
 async def render_stale_form_page(
     site: PortalSite, request: PortalRequest, fields: FormFields, person: SignedInUser | None
 ) -> Response:
-    typed = list_typed(request.route, fields)
+    typed = list_typed_values(request.route, fields)
     user_id = await _find_owner(site, request, fields, person) if typed else None
     is_kept = False
     if user_id is not None:
-        kept = choose_kept(request.route, fields)
+        kept = select_stored_values(request.route, fields)
         async with site.resources.database.transaction() as tx:
             is_kept = await save_kept_form(
                 tx, user_id, request.own_address, fields=kept, now=site.now()
@@ -112,7 +112,7 @@ async def render_stale_form_page(
     return site.render_page(site.build_context(request), page, 403)
 
 
-async def restore_typed(
+async def restore_typed_values(
     site: PortalSite, request: PortalRequest, person: SignedInUser, response: Response
 ) -> Response:
     """Return the page with the values that the user had entered before the session ended, if they
@@ -144,7 +144,9 @@ async def restore_typed(
     )
 
 
-async def forget_typed(site: PortalSite, request: PortalRequest, person: SignedInUser) -> None:
+async def delete_typed_values(
+    site: PortalSite, request: PortalRequest, person: SignedInUser
+) -> None:
     """Delete the stored values after the form was submitted."""
     async with site.resources.database.transaction() as tx:
         await delete_kept_form(tx, person.user_id, request.own_address)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.guards import RouteHandler, open_form
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.portal.web.stale_forms import forget_typed, render_stale_form_page
+from dunwell.interfaces.portal.web.stale_forms import delete_typed_values, render_stale_form_page
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.platform.errors import PayloadTooLarge
 from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormPart
@@ -74,7 +74,7 @@ def takes_upload_at_merchant(
                 site, request, await site.get_merchant_access(request, person), upload
             )
             if person.has_kept_forms and response.status_code == 303:
-                await forget_typed(site, request, person)
+                await delete_typed_values(site, request, person)
             return response
 
     return run

@@ -22,10 +22,10 @@ from dunwell.interfaces.web.condition_form import (
 from dunwell.interfaces.web.forms import (
     AmountFormat,
     Field,
+    FieldFaults,
     FieldKind,
     Form,
     FormContent,
-    PlacedFaults,
     build_form,
 )
 from dunwell.platform.errors import EditConflict, ValidationError
@@ -132,7 +132,7 @@ class PartOutcome:
     values."""
 
     is_saved: bool
-    problems: PlacedFaults = ()
+    problems: FieldFaults = ()
     conflict: PartConflict | None = None
     # The revision that the next save must match; "" means the one that is stored now.
     revision: str = ""
@@ -184,11 +184,11 @@ def build_part_conflict(conflict: EditConflict, typed: Any) -> PartConflict:
     return PartConflict(conflict.change, differences, stored is None)
 
 
-def locate_part_faults(draft: DraftOverview, part: str, form: Form) -> PlacedFaults:
+def locate_part_faults(draft: DraftOverview, part: str, form: Form) -> FieldFaults:
     """Return the faults of a part, each with the name of its field. A fault of a wait as a whole is
     shown next to its days."""
     names = [each.name for each in form.fields]
-    return form.place(
+    return form.locate_faults(
         draft.faults, get_part_pointer(draft, part), "days" if "days" in names else ""
     )
 

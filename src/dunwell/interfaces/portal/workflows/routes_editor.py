@@ -183,10 +183,10 @@ async def submit_step(
     async with site.open_work(access) as work:
         draft = await get_draft_overview(work, workflow_id)
         stored = draft.parts.get(part)
-        form = _open_step_form(site, request, access, draft=draft, kind=kind, step=stored).fill(
-            fields
-        )
-        content = form.read()
+        form = _open_step_form(
+            site, request, access, draft=draft, kind=kind, step=stored
+        ).with_sent_fields(fields)
+        content = form.parse_content()
         step = {**build_step(kind, content, stored), "id": step_id}
         edit = PartEdit(part, fields["revision"], step)
         if is_save:
@@ -233,8 +233,10 @@ async def submit_new_step(
     )
     async with site.open_work(access) as work:
         draft = await get_draft_overview(work, workflow_id)
-        form = _open_step_form(site, request, access, draft=draft, kind=kind).fill(fields)
-        content = form.read()
+        form = _open_step_form(site, request, access, draft=draft, kind=kind).with_sent_fields(
+            fields
+        )
+        content = form.parse_content()
         step = build_step(kind, content)
         if is_save and not content.faults:
             added = await _add_step(
@@ -318,8 +320,8 @@ async def submit_settings(
     workflow_id, is_save = parse_path_id(request, "workflow_id"), fields["do"] != "check"
     async with site.open_work(access) as work:
         draft = await get_draft_overview(work, workflow_id)
-        form = _open_settings_form(site, request, access, draft).fill(fields)
-        content = form.read()
+        form = _open_settings_form(site, request, access, draft).with_sent_fields(fields)
+        content = form.parse_content()
         edit = PartEdit(SETTINGS, fields["revision"], build_settings(content))
         if is_save:
             outcome = await save_part(work, workflow_id, edit, form=form, content=content)

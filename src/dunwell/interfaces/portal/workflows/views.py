@@ -25,7 +25,7 @@ from dunwell.core.workflows.texts import TextPlace, find_text_place
 from dunwell.core.workflows.versions.differences import PartDifference, compare_part
 from dunwell.core.workflows.versions.parts import name_step
 from dunwell.interfaces.web.condition_form import EXTRA_ROWS
-from dunwell.interfaces.web.forms import Form, PlacedFaults
+from dunwell.interfaces.web.forms import FieldFaults, Form
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.jobs.previews.draft_previews import PreviewJobState
 from dunwell.platform.errors import Fault
@@ -228,7 +228,7 @@ class PartPage(Page, frozen=True):
 
     draft: DraftOverview
     form: Form
-    problems: PlacedFaults
+    problems: FieldFaults
     revision: str
     is_saved: bool
     conflict: PartConflict | None

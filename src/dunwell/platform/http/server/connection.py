@@ -256,7 +256,7 @@ class HttpConnection(asyncio.Protocol):
         self._enter(_Stage.LINGERING)
         self._leave_exchange()
         self._transport.end_output()
-        self._bounds.listen(self._transport)
+        self._bounds.start_lingering(self._transport)
 
     def _close(self) -> None:
         self._enter(_Stage.CLOSING)
@@ -269,7 +269,7 @@ class HttpConnection(asyncio.Protocol):
             self._exchange = None
 
     def _enter(self, stage: _Stage) -> None:
-        self._bounds.stop_listening(self._transport)  # `_linger` starts it again.
+        self._bounds.stop_lingering(self._transport)  # `_linger` starts it again.
         self._stage, self._since = stage, self._loop.time()
 
 

@@ -108,20 +108,20 @@ class ConnectionBounds:
         if not self._visitors[visitor]:
             del self._visitors[visitor]
 
-    def listen(self, transport: PausableTransport) -> None:
+    def start_lingering(self, transport: PausableTransport) -> None:
         """Keep reading from a client whose last response was sent, as soon as it is this client's
         turn."""
         self._waiting[transport] = None
         transport.set_paused(True)
-        self._fill_places()
+        self._resume_waiting_clients()
 
-    def stop_listening(self, transport: PausableTransport) -> None:
+    def stop_lingering(self, transport: PausableTransport) -> None:
         """Stop reading from the client, and let the next one have its turn."""
         self._lingering.discard(transport)
         self._waiting.pop(transport, None)
-        self._fill_places()
+        self._resume_waiting_clients()
 
-    def _fill_places(self) -> None:
+    def _resume_waiting_clients(self) -> None:
         while self._waiting and len(self._lingering) < self.limits.lingering:
             transport = next(iter(self._waiting))
             del self._waiting[transport]

@@ -99,7 +99,7 @@ class SubmittedClaimForm:
         return cents or 0
 
 
-def place_fault(fault: Fault) -> tuple[str, str]:
+def split_fault(fault: Fault) -> tuple[str, str]:
     """Return the fault's field, which is the last part of its JSON pointer, and its text."""
     return fault.path.rpartition("/")[2], FAULT_TEXTS.get(fault.code, fault.message)
 
@@ -183,7 +183,7 @@ async def _prepare_dispute(work: Work, form: SubmittedClaimForm) -> ApplyAction:
         check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
     except ValidationError as refusal:
         # The form's field for the type is called "reason".
-        placed = [place_fault(each) for each in refusal.faults]
+        placed = [split_fault(each) for each in refusal.faults]
         form.faults += [("reason" if name == "type" else name, text) for name, text in placed]
     return lambda: open_dispute(work, form.keys, form.claim.claim_id, new)
 
@@ -292,7 +292,7 @@ async def submit_action(
     except EditConflict:
         return await _render_conflict_page(site, request, access, fields)
     except ValidationError as refusal:
-        faults, status = [place_fault(each) for each in refusal.faults], 422
+        faults, status = [split_fault(each) for each in refusal.faults], 422
     except InvalidState as refusal:
         faults, status = [("", refusal.text)], 409
     async with site.open_work(access) as work:
