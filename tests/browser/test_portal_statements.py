@@ -1,6 +1,7 @@
 """Refunds and bank statements in Chromium: every page is accessible and fits its width, and entries
 are assigned with the keyboard."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from time import monotonic
@@ -16,9 +17,22 @@ from tests.browser.html_checker import HtmlChecker
 from tests.browser.page_checks import list_loose_ends
 from tests.browser.site import RunningApplication
 from tests.browser.test_portal_money import SignedInPage, open_portal
+from tests.support.bank_files import build_balance, build_camt, build_entry, build_statement
 from tests.support.statements import StatementHarness, build_credit, build_file
 
 _ENTRIES = "/bank/accounts/main/entries"
+# A file whose statement is held, and one that is refused.
+_DOUBTFUL = {
+    "held": build_camt(
+        statements=build_statement(
+            build_entry("12.50", reference="H-1", status="<Cd>NEW</Cd>"),
+            build_credit("1.00", "RE-2026-1005", "H-2"),
+            balances=build_balance("OPBD", "100.00") + build_balance("CLBD", "9.00"),
+            statement_id="S-HELD",
+        )
+    ),
+    "refused": build_camt(build_entry("12,50", reference="B-2")),
+}
 
 
 async def _pay_too_much(tab: SignedInPage) -> UUID:
@@ -84,6 +98,15 @@ async def test_every_page_is_accessible_and_fits(
         await tab.go("/bank/accounts/main")
         await tab.page.locator("main a[href*='/statements/']").first.click()
         await tab.check_page(f"statement-{locale[:2]}")
+        await tab.page.locator("summary", has_text=re.compile("Why|Warum")).first.click()
+        await tab.check_page(f"statement-why-{locale[:2]}")
+        for name, content in _DOUBTFUL.items():
+            file = await StatementHarness(tab.data.harness).load(content)
+            await tab.go(f"/bank/files/{file.file_id}")
+            await tab.check_page(f"file-{name}-{locale[:2]}")
+        await tab.go("/bank/accounts/main")
+        await tab.page.get_by_role("link", name="S-HELD").click()
+        await tab.check_page(f"statement-held-{locale[:2]}")
         await tab.go(f"/payments/{payment_id}/refund")
         await tab.page.locator("button[value=preview]").click()
         await tab.check_page(f"refund-preview-{locale[:2]}")

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.cases.statements.covering_sets import find_covering_sets
+from dunwell.cases.statements.match_reasons import is_known_return
 from dunwell.cases.statements.matching import (
     ArrivedMoney,
     CandidateClaim,
@@ -12,7 +13,6 @@ from dunwell.cases.statements.matching import (
     MatchDecision,
     MatchRule,
     decide_match,
-    is_known_return,
 )
 from dunwell.core.claims.reference_forms import (
     has_valid_check_digits,

@@ -12,6 +12,7 @@ from dunwell.cases.statements.matches.match_transactions import match_new_transa
 from dunwell.cases.statements.matches.payouts import record_payouts
 from dunwell.core.claims.searching.search_claims import index_claims
 from dunwell.core.claims.states import Status
+from tests.support.bank_files import build_balance, build_camt
 from tests.support.harness import Harness
 from tests.support.portal import OWN_FORM, Clerk, read_fields
 from tests.support.statements import StatementHarness, build_credit, build_file
@@ -234,3 +235,35 @@ async def test_payouts_are_listed(clerk: Clerk, statements: StatementHarness) ->
     page = await clerk.get("/bank/payouts")
     assert "po_1" in page.text
     assert ">not yet</span>" in page.text
+
+
+async def test_problems_and_reasons_are_shown_in_the_readers_language(
+    clerk: Clerk, statements: StatementHarness, claim_id: int
+) -> None:
+    balances = build_balance("OPBD", "0.00") + build_balance("CLBD", "9.00")
+    entries = [build_credit("102.40", "INV-1001", "A", more=""), build_credit("1.00", "x", "B")]
+    held = build_camt(*entries, balances=balances)
+    file = await statements.load(held)
+    await clerk.get("?lang=de")
+    page = await clerk.get(f"/bank/files/{file.file_id}")
+    assert "Der Anfangssaldo " in page.text
+    assert 'lang="en"' not in page.text.partition("<main")[2]
+    (row,) = await statements.harness.rows(
+        "SELECT statement_hash FROM bank_statements WHERE merchant_id = $1"
+    )
+    path = f"/bank/accounts/main/statements/{row['statement_hash'].hex()}"
+    page = await clerk.get(path)
+    assert "Der Anfangssaldo " in page.text
+    await clerk.send(path, do="release")
+    async with statements.harness.work() as work:
+        await match_new_transactions(work, "main")
+    page = await clerk.get(path)
+    assert "Der Verwendungszweck enthält „INV-1001“" in page.text
+    # What an earlier version stored.
+    await statements.harness.rows(
+        "UPDATE bank_statements SET problems = '[\"Once a sentence.\"]',"
+        " held_reason = 'It was held.', released_at = NULL WHERE merchant_id = $1"
+    )
+    page = await clerk.get(path)
+    assert '<span lang="en">It was held.</span>' in page.text
+    assert '<span lang="en">Once a sentence.</span>' in page.text

@@ -1,8 +1,10 @@
-"""The counters of an import: entries that the file brought, and payments that were matched."""
+"""What is stored of an import: its counters, its problems, and the reasons of matches."""
 
 import pytest
 
+from dunwell.cases.statements.formats.statement import NO_BALANCE
 from dunwell.cases.statements.import_statements import get_file, release_statement
+from dunwell.cases.statements.matches.assign_transactions import list_transaction_matches
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.bank_files import build_balance, build_camt, build_entry
@@ -46,3 +48,35 @@ async def test_payments_are_counted_at_the_file_that_brought_them_whoever_matche
     assert (second.new_count, second.matched_count) == (1, 1)
     async with bank.harness.work() as work:
         assert (await get_file(work, first.file_id)).matched_count == 1
+
+
+async def test_problems_and_reasons_are_stored_by_code_and_earlier_sentences_are_kept(
+    bank: StatementHarness,
+) -> None:
+    await bank.harness.create("INV-2026-1001")
+    file = await bank.load(build_file(build_credit("1.00", "INV-2026-1001", "B-1")))
+    assert [str(each) for each in file.problems] == [f"S-1: {NO_BALANCE}"]
+    (row,) = await bank.harness.rows("SELECT problems FROM bank_files WHERE merchant_id = $1")
+    assert row["problems"] == [
+        {
+            "code": "OF_STATEMENT",
+            "facts": {"statement": "S-1", "problem": {"code": "NO_BALANCE", "facts": {}}},
+        }
+    ]
+    (match,) = await bank.harness.rows(
+        "SELECT entry_id, match_id FROM bank_matches WHERE merchant_id = $1"
+    )
+    async with bank.harness.work() as work:
+        (listed,) = await list_transaction_matches(work, match["entry_id"])
+    assert listed.explanation == (
+        'The text has "INV-2026-1001"; it pays a part of what is owed (102.40 EUR).'
+    )
+    await bank.harness.rows(
+        "INSERT INTO bank_matches (merchant_id, match_id, kind, entry_id, number, amount_cents,"
+        " rule, explanation, actor_kind, matched_at)"
+        " SELECT merchant_id, gen_random_uuid(), 'MATCHED', entry_id, number, 1, 'BY_HAND',"
+        " 'An earlier sentence.', 'SYSTEM', now() FROM bank_matches WHERE merchant_id = $1"
+    )
+    async with bank.harness.work() as work:
+        matches = await list_transaction_matches(work, match["entry_id"])
+    assert "An earlier sentence." in [each.explanation for each in matches]

@@ -220,9 +220,10 @@ async def test_two_payments_of_one_file_share_what_the_claim_owes(bank: Statemen
     )
     assert await bank.balance(claim_id) == (Status.COLLECTED, 0, 1760)
     rows = await bank.harness.rows(
-        "SELECT explanation FROM bank_matches WHERE merchant_id = $1 ORDER BY match_id"
+        "SELECT reason FROM bank_matches WHERE merchant_id = $1 ORDER BY match_id"
     )
-    assert ["surplus" in row["explanation"] for row in rows] == [False, True]
+    compared = [row["reason"]["facts"]["comparison"]["code"] for row in rows]
+    assert compared == ["PART", "SURPLUS"]
 
 
 async def test_a_payout_is_found_before_a_claim_of_the_same_amount(

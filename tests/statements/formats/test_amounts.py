@@ -12,8 +12,8 @@ from dunwell.cases.statements.formats.amounts import (
     parse_iso_day,
     parse_signed_amount,
     parse_unsigned_amount,
-    render_plain_amount,
 )
+from dunwell.cases.statements.formats.plain_amounts import render_plain_amount
 from dunwell.cases.statements.formats.statement import BankFileRefused, FilePlace
 
 PLACE = FilePlace("bank.xml", "S-1", "3 (B-1)")

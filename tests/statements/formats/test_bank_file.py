@@ -32,7 +32,7 @@ def test_the_name_does_not_decide_the_format(name: str) -> None:
         (b"\x1f\x8b\x08" + bytes(100), "packed with gzip"),
         (b"hello", "is not camt.053, camt.054, camt.052 or MT940"),
         (bytes(100), "is not camt.053"),
-        (b"<html><body/></html>", "The XML is html with body, which is no statement."),
+        (b"<html><body/></html>", "The XML is html/body, which is no statement."),
         (b"<Document><CstmrCdtTrfInitn/></Document>", "This is an order to pay (pain.001)"),
         (b"<Document><CstmrDrctDbtInitn/></Document>", "This is an order to collect (pain.008)"),
         (b"<Document><BkToCstmrStmt/></Document>", "The message has no statement."),

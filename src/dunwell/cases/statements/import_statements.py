@@ -24,10 +24,12 @@ from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.statements.entries.record_entries import ArrivingEntry, record_entries
 from dunwell.cases.statements.entries.store import delete_pending_entries
 from dunwell.cases.statements.formats.bank_file import MAX_FILE_BYTES, BankFile, parse_bank_file
+from dunwell.cases.statements.formats.coded_text import CodedText
 from dunwell.cases.statements.formats.entry_keys import EntryKey, compute_entry_keys
 from dunwell.cases.statements.formats.invariants import find_broken_invariants
 from dunwell.cases.statements.formats.merge_details import merge_details
 from dunwell.cases.statements.formats.payment_status import PaymentStatusReport
+from dunwell.cases.statements.formats.problems import build_problem
 from dunwell.cases.statements.formats.statement import (
     BankStatement,
     EntryStatus,
@@ -196,7 +198,8 @@ class _ImportStopped(Exception):  # noqa: N818 - it is no error
 class _StatementToImport:
     account: StatementAccount
     statement: BankStatement
-    held_reason: str | None
+    # Why it is held.
+    broken: Sequence[CodedText]
 
     @property
     def is_notification(self) -> bool:
@@ -218,7 +221,7 @@ class _FileImport:
     merchant_id: int
     file_id: UUID
     lease: Lease
-    problems: list[str] = field(default_factory=list)
+    problems: list[CodedText] = field(default_factory=list)
     # Entries in the file, those that were read, and those among them that are not booked.
     entry_count: int = 0
     read_count: int = 0
@@ -246,7 +249,7 @@ class _FileImport:
             raise
         except Exception:
             log.exception("bank file cannot be imported", file_id=str(self.file_id))
-            self.problems.append("The file cannot be imported. Ask the operator to see the log.")
+            self.problems.append(build_problem("INTERNAL"))
             await self._end(FileState.REFUSED)
 
     async def _read(self) -> list[_StatementToImport] | None:
@@ -260,7 +263,7 @@ class _FileImport:
         content = open_file(self.resources.keys, self.merchant_id, self.file_id, sealed)
         mapping = accounts[file.account].csv_mapping
         files = await asyncio.to_thread(parse_bank_file, file.name, content, mapping)
-        self.problems += [str(each.refusal) for each in files if each.refusal is not None]
+        self.problems += [each.refusal.problem for each in files if each.refusal is not None]
         await self._record_reports([one for each in files for one in each.status_reports])
         by_iban = {each.iban: each for each in accounts.values()}
         found = []
@@ -268,15 +271,24 @@ class _FileImport:
             account = by_iban.get(statement.account)
             if account is None:
                 self.problems.append(
-                    f"Statement {statement.statement_id} is of account {statement.account or '?'}, "
-                    "which is not an account of this merchant. It was not imported."
-                )
+                    build_problem(
+                        "OTHER_ACCOUNT", statement=statement.statement_id,
+                        account=statement.account or "?",
+                    )
+                )  # fmt: skip
                 continue
             broken = find_broken_invariants(statement)
-            self.problems += [f"{statement.statement_id}: {one}" for one in statement.problems]
-            self.problems += [f"{statement.statement_id} is held: {one}" for one in broken]
-            found.append(_StatementToImport(account, statement, " ".join(broken)[:1000] or None))
+            self._add_problems("OF_STATEMENT", statement, statement.problems)
+            self._add_problems("HELD", statement, broken)
+            found.append(_StatementToImport(account, statement, broken))
         return found if found or not self.problems else None
+
+    def _add_problems(
+        self, code: str, statement: BankStatement, problems: Sequence[CodedText]
+    ) -> None:
+        self.problems += [
+            build_problem(code, statement=statement.statement_id, problem=each) for each in problems
+        ]
 
     async def _record_reports(self, reports: Sequence[PaymentStatusReport]) -> None:
         """Record the direct debits that the bank rejects."""
@@ -293,7 +305,7 @@ class _FileImport:
             each.account.account,
             hash_statement(statement, keys),
             self.file_id,
-            each.held_reason,
+            each.broken,
         )
         arriving = [
             ArrivingEntry(number, key, entry)
@@ -321,7 +333,7 @@ class _FileImport:
                 await self._save_progress(tx, recorded.new_count)
                 if group is groups[-1]:
                     await _finish_statement(work, head, statement)
-            self.problems += [f"{statement.statement_id}: {one}" for one in recorded.problems]
+            self._add_problems("OF_STATEMENT", statement, recorded.problems)
 
     async def _match(self, account: str) -> None:
         """Match all new transactions of an account, also those that another file brought."""

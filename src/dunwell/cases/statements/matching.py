@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dunwell.cases.statements.covering_sets import find_covering_sets
-from dunwell.cases.statements.formats.amounts import render_plain_amount
+from dunwell.cases.statements.formats.coded_text import CodedText, build_amount
+from dunwell.cases.statements.match_reasons import build_reason
 from dunwell.core.claims.reference_forms import (
     WrittenReferences,
     is_short,
@@ -85,8 +86,7 @@ class MatchSuggestion:
 
     parts: tuple[MatchPart, ...]
     rule: MatchRule
-    # A sentence for staff.
-    explanation: str
+    explanation: CodedText
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,42 +141,40 @@ class _Matcher:
         for claim, normal in self._list_named():
             written = self._money.written.checked.get(normal)
             if written is not None and self._is_exact(claim):
-                text = f'"{written}" names the claim, its check digits are right'
-                yield self._suggest(claim, MatchRule.CHECKED_REFERENCE, text)
+                yield self._suggest(claim, MatchRule.CHECKED_REFERENCE, written=written)
 
     def list_whole(self) -> Iterator[MatchSuggestion]:
         for claim, normal in self._list_named():
             number = claim.reference_number
             is_checked = normal in self._money.written.checked
             if is_checked or (number in self._money.written.whole and not is_short(normal)):
-                yield self._suggest(claim, MatchRule.REFERENCE, f'The text has "{number}"')
+                yield self._suggest(claim, MatchRule.REFERENCE, reference=number)
 
     def list_mandate(self) -> Iterator[MatchSuggestion]:
         for number in self._money.debit_ids:
             claim = (self._candidates.by_debit or {}).get(number)
             if claim is not None and claim.currency == self._money.currency:
-                text = f'"{number}" is the number of a direct debit'
-                yield self._suggest(claim, MatchRule.MANDATE, text)
+                yield self._suggest(claim, MatchRule.MANDATE, number=number)
 
     def list_damaged(self) -> Iterator[MatchSuggestion]:
         for claim, normal in self._list_named():
             written = self._money.written.normal.get(normal)
             is_whole = claim.reference_number in self._money.written.whole
             if written is not None and not is_whole and not is_short(normal):
-                text = f'The text has "{written}" for "{claim.reference_number}"'
-                yield self._suggest(claim, MatchRule.DAMAGED_REFERENCE, text)
+                yield self._suggest(
+                    claim, MatchRule.DAMAGED_REFERENCE,
+                    written=written, reference=claim.reference_number,
+                )  # fmt: skip
 
     def list_short(self) -> Iterator[MatchSuggestion]:
         for claim, normal in self._list_named():
             if is_short(normal) and normal not in self._money.written.checked:
-                text = f'"{claim.reference_number}" is too short to be certain'
-                yield self._suggest(claim, MatchRule.SHORT_NUMBER, text)
+                yield self._suggest(claim, MatchRule.SHORT_NUMBER, reference=claim.reference_number)
 
     def list_payer(self) -> Iterator[MatchSuggestion]:
         for claim in self._candidates.by_payer:
             if claim.currency == self._money.currency and self._is_exact(claim):
-                text = "An earlier payment came from the same account"
-                yield self._suggest(claim, MatchRule.PAYER_ACCOUNT, text)
+                yield self._suggest(claim, MatchRule.PAYER_ACCOUNT)
 
     def list_named_sets(self, found: Sequence[MatchSuggestion]) -> list[MatchSuggestion]:
         """Return the set of all claims that were found, if they are exactly paid."""
@@ -186,7 +184,7 @@ class _Matcher:
         are_open = all(each.status in ACTIVE and each.outstanding_cents > 0 for each in claims)
         if len(claims) < 2 or not are_open or total != self._money.amount_cents:
             return []
-        return [self._suggest_set(claims, "The text names these claims, and they are paid exactly")]
+        return [self._suggest_set(claims, "NAMED_SET")]
 
     def list_customer_sets(self) -> list[MatchSuggestion]:
         owed = {
@@ -195,9 +193,8 @@ class _Matcher:
             if each.status in ACTIVE
         }
         found = find_covering_sets(self._money.amount_cents, owed, self._tolerance)
-        text = "The amounts of these claims of the same debtor make the payment"
         return [
-            self._suggest_set([self._claims[each] for each in sorted(chosen)], text)
+            self._suggest_set([self._claims[each] for each in sorted(chosen)], "CUSTOMER_SET")
             for chosen in found.sets
         ]
 
@@ -224,12 +221,15 @@ class _Matcher:
         difference = abs(self._money.amount_cents - claim.outstanding_cents)
         return claim.outstanding_cents > 0 and difference <= self._tolerance
 
-    def _suggest(self, claim: CandidateClaim, rule: MatchRule, reason: str) -> MatchSuggestion:
-        amount = self._describe_amount(claim)
+    def _suggest(self, claim: CandidateClaim, rule: MatchRule, **facts: str) -> MatchSuggestion:
+        """Suggest one claim. The code of the rule is also that of its text."""
+        text = build_reason(
+            "SUGGESTION", basis=build_reason(rule, **facts), comparison=self._compare_amount(claim)
+        )
         part = MatchPart(claim.claim_id, self._money.amount_cents)
-        return MatchSuggestion((part,), rule, f"{reason}; {amount}.")
+        return MatchSuggestion((part,), rule, text)
 
-    def _suggest_set(self, claims: Sequence[CandidateClaim], reason: str) -> MatchSuggestion:
+    def _suggest_set(self, claims: Sequence[CandidateClaim], code: str) -> MatchSuggestion:
         """Share the payment among the claims. What the tolerance allows is left to the last."""
         parts, left = [], self._money.amount_cents
         for claim in claims[:-1]:
@@ -237,18 +237,18 @@ class _Matcher:
             left -= parts[-1].cents
         parts.append(MatchPart(claims[-1].claim_id, left))
         numbers = ", ".join(each.reference_number for each in claims)
-        return MatchSuggestion(tuple(parts), MatchRule.COVERING_SET, f"{reason}: {numbers}.")
+        text = build_reason(code, references=numbers)
+        return MatchSuggestion(tuple(parts), MatchRule.COVERING_SET, text)
 
-    def _describe_amount(self, claim: CandidateClaim) -> str:
+    def _compare_amount(self, claim: CandidateClaim) -> CodedText:
         owed, paid = claim.outstanding_cents, self._money.amount_cents
-        shown = render_plain_amount(owed, self._money.currency)
         if paid == owed:
-            return f"the amount is what is owed ({shown})"
-        if self._is_exact(claim):
-            return f"the amount differs from what is owed ({shown}) by no more than is tolerated"
-        if paid < owed:
-            return f"it pays a part of what is owed ({shown})"
-        return f"it is more than what is owed ({shown}); the rest is a surplus"
+            code = "EXACT"
+        elif self._is_exact(claim):
+            code = "TOLERATED"
+        else:
+            code = "PART" if paid < owed else "SURPLUS"
+        return build_reason(code, owed=build_amount(owed, self._money.currency))
 
 
 def _drop_repeated(found: Sequence[MatchSuggestion]) -> Iterator[MatchSuggestion]:
@@ -258,43 +258,3 @@ def _drop_repeated(found: Sequence[MatchSuggestion]) -> Iterator[MatchSuggestion
         if each.parts not in seen:
             seen.add(each.parts)
             yield each
-
-
-# Reasons for which a payment or a collection comes back (external code set of ISO 20022).
-RETURN_REASONS: Mapping[str, str] = {
-    "AC01": "the account number is wrong",
-    "AC04": "the account is closed",
-    "AC06": "the account is blocked",
-    "AC13": "the account cannot be debited",
-    "AG01": "the account does not allow this transaction",
-    "AG02": "the transaction is not allowed",
-    "AM04": "the account was not covered",
-    "AM05": "it was collected twice",
-    "ARDT": "it was returned already",
-    "BE04": "the payer's address is missing",
-    "BE05": "the creditor is unknown",
-    "CNOR": "the creditor's bank is not registered",
-    "CURR": "the currency is wrong",
-    "DNOR": "the payer's bank is not registered",
-    "FOCR": "it was returned after a recall",
-    "MD01": "there is no valid mandate",
-    "MD02": "data of the mandate are missing",
-    "MD06": "the payer asked for the money back",
-    "MD07": "the payer has died",
-    "MS02": "the payer refused it",
-    "MS03": "the bank gives no reason",
-    "RC01": "the bank is unknown",
-    "RR01": "the payer's account is missing",
-    "RR02": "the payer's name or address is missing",
-    "RR03": "the creditor's name or address is missing",
-    "RR04": "for regulatory reasons",
-    "SL01": "a service of the payer's bank refused it",
-    "TM01": "it came too late",
-}
-# Files of returns can contain transactions that succeeded.
-SUCCESS_CODES = frozenset({"0000", "000", "00"})
-
-
-def is_known_return(reason: str | None) -> bool:
-    """Return whether the reason is one for which a payment is reversed."""
-    return reason is not None and reason not in SUCCESS_CODES and reason in RETURN_REASONS

@@ -8,7 +8,9 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.cases.statements.formats.coded_text import CodedText, dump_text
 from dunwell.cases.statements.formats.csv_mapping import CsvMapping
+from dunwell.cases.statements.formats.problems import load_problem
 from dunwell.cases.statements.formats.statement import BankStatement
 from dunwell.cases.statements.imported_file import FileState, ImportedFile
 from dunwell.platform.database.database import Connection, Row
@@ -74,6 +76,7 @@ SELECT name, size_bytes
 FROM bank_files
 WHERE merchant_id = $1 AND account = $2 AND name = ANY($3::text[])
 """
+_MAX_PROBLEMS = 200
 _SAVE_REPORTED = """
 UPDATE bank_accounts
 SET reported_until = greatest(reported_until, $3)
@@ -260,7 +263,7 @@ async def list_files(tx: Connection, merchant_id: int, limit: int) -> list[Impor
 def _build_file(row: Row) -> ImportedFile:
     values = dict(row)
     values["state"] = FileState(values["state"])
-    values["problems"] = tuple(values["problems"])
+    values["problems"] = tuple(map(load_problem, values["problems"]))
     return ImportedFile(**values)
 
 
@@ -305,7 +308,7 @@ async def end_file(  # noqa: PLR0913 - what the end of an import writes
 ) -> bool:  # fmt: skip
     return bool(
         await tx.fetchval(
-            _END_FILE, merchant_id, file_id, lease.lease_id, state, list(problems), now
+            _END_FILE, merchant_id, file_id, lease.lease_id, state, [*map(dump_text, problems)], now
         )
     )
 
@@ -322,19 +325,21 @@ class StatementHead:
     account: str
     statement_hash: bytes
     file_id: UUID
-    # Why it is not booked until a person releases it; None if its sums are right.
-    held_reason: str | None = None
+    # Why it is not booked until a person releases it; empty if its sums are right.
+    broken: Sequence[CodedText] = ()
 
 
 async def insert_statement(
     tx: Connection, merchant_id: int, head: StatementHead, statement: BankStatement, now: datetime
 ) -> bool:
     """Insert the statement if it is not known. Return whether its entries are held."""
+    problems = [*head.broken, *statement.problems]
     await tx.execute(
         _INSERT_STATEMENT, merchant_id, head.account, head.statement_hash, head.file_id,
         statement.statement_id, statement.kind, statement.period_from, statement.period_to,
         statement.created_on, statement.opening_cents, statement.closing_cents,
-        statement.currency, len(statement.entries), list(statement.problems), head.held_reason, now,
+        statement.currency, len(statement.entries), [*map(dump_text, problems[:_MAX_PROBLEMS])],
+        " ".join(dict.fromkeys(each.code for each in head.broken)) or None, now,
     )  # fmt: skip
     return bool(await tx.fetchval(_IS_HELD, merchant_id, head.account, head.statement_hash))
 
@@ -355,4 +360,5 @@ async def list_statement_rows(
     tx: Connection, merchant_id: int, account: str, limit: int
 ) -> list[Mapping[str, Any]]:
     """Return the newest statements of an account."""
-    return [dict(row) for row in await tx.fetch(_LIST_STATEMENTS, merchant_id, account, limit)]
+    rows = await tx.fetch(_LIST_STATEMENTS, merchant_id, account, limit)
+    return [{**row, "problems": tuple(map(load_problem, row["problems"]))} for row in rows]

@@ -14,7 +14,7 @@ from dunwell.cases.direct_debit.files.release_debits import (
     release_debits,
 )
 from dunwell.cases.direct_debit.files.store import DebitFile
-from dunwell.cases.statements.formats.amounts import render_plain_amount
+from dunwell.cases.statements.formats.plain_amounts import render_plain_amount
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import find_merchant_by_key, run_use_case

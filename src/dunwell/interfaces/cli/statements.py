@@ -10,8 +10,9 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.statements.bank_accounts import list_bank_accounts, save_bank_account
-from dunwell.cases.statements.formats.amounts import render_plain_amount
 from dunwell.cases.statements.formats.csv_mapping import CsvMapping
+from dunwell.cases.statements.formats.plain_amounts import render_plain_amount
+from dunwell.cases.statements.formats.problems import list_holding_problems
 from dunwell.cases.statements.import_statements import (
     cancel_import,
     get_file,
@@ -117,7 +118,8 @@ def accounts(data_dir: str | None, merchant: str) -> None:
     click.echo(render_table(("account", "iban", "holder", "reported until"), rows))
     for each in held:
         number = each["statement_hash"].hex()[:16]
-        click.echo(f"held: {each['statement_id']} ({number}): {each['held_reason']}")
+        reason = " ".join(list_holding_problems(each["problems"])) or each["held_reason"]
+        click.echo(f"held: {each['statement_id']} ({number}): {reason}")
 
 
 @command.command("import")

@@ -8,7 +8,7 @@ is adding a catalogue. A catalogue is compiled once in a process.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
@@ -60,6 +60,34 @@ class CountText(str):
     def __new__(cls, number: int) -> Self:
         shown = super().__new__(cls, f"{number:,}")
         shown.number = number
+        return shown
+
+
+class AmountText(str):
+    """An amount of money in a text. The API and the command line show the string, a page shows the
+    minor units in the reader's format."""
+
+    __slots__ = ("cents", "currency")
+    cents: int
+    # ISO 4217, or "" if it is unknown.
+    currency: str
+
+    def __new__(cls, text: str, cents: int, currency: str) -> Self:
+        shown = super().__new__(cls, text)
+        shown.cents, shown.currency = cents, currency
+        return shown
+
+
+class DayText(str):
+    """A day in a text. The API and the command line show the string, a page shows `day` in the
+    reader's format."""
+
+    __slots__ = ("day",)
+    day: date
+
+    def __new__(cls, text: str, day: date) -> Self:
+        shown = super().__new__(cls, text)
+        shown.day = day
         return shown
 
 

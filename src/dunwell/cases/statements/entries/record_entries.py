@@ -26,7 +26,7 @@ from dunwell.cases.statements.entries.stored_entries import (
     build_entry_row,
     build_transaction_rows,
 )
-from dunwell.cases.statements.formats.amounts import render_plain_amount
+from dunwell.cases.statements.formats.coded_text import CodedText, build_amount, build_day
 from dunwell.cases.statements.formats.entry_keys import EntryKey
 from dunwell.cases.statements.formats.merge_details import (
     choose_group,
@@ -35,6 +35,7 @@ from dunwell.cases.statements.formats.merge_details import (
     explain_difference,
     name_group,
 )
+from dunwell.cases.statements.formats.problems import build_problem
 from dunwell.cases.statements.formats.repeated_entries import (
     MAX_MOVED,
     EntryDecision,
@@ -71,7 +72,7 @@ class RecordedEntries:
     """How many booked entries were not known, and sentences about doubtful ones."""
 
     new_count: int
-    problems: Sequence[str]
+    problems: Sequence[CodedText]
 
 
 async def record_entries(
@@ -130,7 +131,7 @@ class _Recorder:
     work: Work
     head: StatementHead
     digest_iban: DigestIban
-    problems: list[str] = field(default_factory=list)
+    problems: list[CodedText] = field(default_factory=list)
 
     async def find_stored(
         self, arriving: Sequence[ArrivingEntry]
@@ -305,10 +306,11 @@ def _find_groups(
     return [*groups.values()]
 
 
-def _explain_doubt(entry: BankEntry, day: date) -> str:
-    amount = render_plain_amount(entry.amount_cents, entry.currency)
-    return (
-        f"Entry {shorten(entry.bank_reference or '')} of {amount}, booked on {entry.booked_on}, "
-        f"has the same reference and amount as an entry of {day}. A person decides whether it is "
-        "another payment."
+def _explain_doubt(entry: BankEntry, day: date) -> CodedText:
+    return build_problem(
+        "RESEMBLES",
+        entry=shorten(entry.bank_reference or ""),
+        amount=build_amount(entry.amount_cents, entry.currency),
+        booked_on=build_day(entry.booked_on or day),
+        day=build_day(day),
     )

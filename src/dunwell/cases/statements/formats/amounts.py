@@ -16,7 +16,6 @@ _MAX_DIGITS = 17
 # A decimal of XML Schema that is not negative: "5", "5.00", ".50", "+5.".
 _XML_AMOUNT = re.compile(r"\+?(?=\.?[0-9])(?P<whole>[0-9]{0,18})(?:\.(?P<minor>[0-9]*))?", re.ASCII)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
-_ASK_THE_BANK = "Ask the bank for a corrected file."
 # Separators of thousands that programs write.
 _GROUPS = {",": ".'\u2019 \u00a0\u202f", ".": ",'\u2019 \u00a0\u202f"}
 _SIGNS = {"": 1, "+": 1, "-": -1, "\N{MINUS SIGN}": -1}
@@ -42,8 +41,7 @@ def parse_unsigned_amount(written: WrittenAmount, place: FilePlace) -> int:
     if found is None:
         raise place.refuse_value(
             written.element, written.text,
-            "An amount has digits, no minus sign, and a point before the decimals. "
-            f"{_ASK_THE_BANK}",
+            "XML_AMOUNT",
         )  # fmt: skip
     digits = count_minor_digits(written.currency or "")
     minor = found["minor"] or ""
@@ -62,23 +60,13 @@ def parse_signed_amount(written: WrittenAmount, place: FilePlace, *, decimal_com
         text = text.removeprefix(name).removesuffix(name).strip()
     found = _find_signed(decimal_comma=decimal_comma).fullmatch(text)
     if found is None or (found["before"] and found["after"]):
-        point = "comma" if decimal_comma else "point"
         raise place.refuse_value(
             written.element, written.text,
-            f"The mapping expects an amount with a decimal {point}. Correct the mapping or the "
-            "file.",
+            "COMMA_AMOUNT" if decimal_comma else "POINT_AMOUNT",
         )  # fmt: skip
     whole = re.sub(r"[^0-9]", "", found["whole"])
     sign = _SIGNS[found["before"]] * _SIGNS[found["after"]]
     return sign * _join_digits(whole, found["minor"] or "", written, place)
-
-
-def render_plain_amount(cents: int, currency: str | None) -> str:
-    """Return an amount for a message: "-1234.50 EUR"."""
-    digits = count_minor_digits(currency or "")
-    numerals = str(abs(cents)).rjust(digits + 1, "0")
-    whole, minor = (numerals[:-digits], "." + numerals[-digits:]) if digits else (numerals, "")
-    return f"{'-' if cents < 0 else ''}{whole}{minor} {currency or ''}".rstrip()
 
 
 def check_currency(element: str, currency: str | None, place: FilePlace) -> str:
@@ -87,9 +75,7 @@ def check_currency(element: str, currency: str | None, place: FilePlace) -> str:
     Raises BankFileRefused if it is not one of ISO 4217: without it, an amount has no meaning.
     """
     if currency is None or not is_currency(currency):
-        raise place.refuse_value(
-            element, currency, f"It has to be a currency's code, such as EUR. {_ASK_THE_BANK}"
-        )
+        raise place.refuse_value(element, currency, "CURRENCY_CODE")
     return currency
 
 
@@ -121,12 +107,12 @@ def _join_digits(whole: str, minor: str, written: WrittenAmount, place: FilePlac
     if len(minor) > digits:
         raise place.refuse_value(
             written.element, written.text,
-            f"{written.currency} has {digits} decimals, and nothing is rounded. {_ASK_THE_BANK}",
+            "TOO_MANY_DECIMALS", currency=written.currency or "", digits=digits,
         )  # fmt: skip
     amount = whole.lstrip("0") + minor.ljust(digits, "0")
     if len(amount) > _MAX_DIGITS:
         raise place.refuse_value(
             written.element, written.text,
-            f"No amount has more than {_MAX_DIGITS} digits. {_ASK_THE_BANK}",
+            "TOO_MANY_DIGITS", limit=_MAX_DIGITS,
         )  # fmt: skip
     return int(amount or "0")

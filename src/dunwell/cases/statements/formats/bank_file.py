@@ -31,6 +31,7 @@ from dunwell.cases.statements.formats.xml_document import (
     parse_xml,
 )
 from dunwell.platform.text.shape import shorten
+from dunwell.platform.text.translation import CountText
 
 MAX_FILE_BYTES = 25_000_000
 _MAX_MEMBERS = 200
@@ -45,17 +46,16 @@ _MEMBER_MARK, _MAX_MARKS = b"PK\x01\x02", _MAX_MEMBERS * 10
 _DAMAGES = (zipfile.BadZipFile, ValueError, OSError, NotImplementedError)
 # What operating systems add to archives.
 _IGNORED_FOLDER, _IGNORED_NAMES = "__MACOSX/", (".DS_Store", "Thumbs.db")
-_EXPORT = "Export the statement from the bank as camt.053 or CSV."
 # The first bytes of files that people upload by mistake.
 _OTHER_FILES = {
-    b"%PDF": f"This is a PDF, which cannot be read reliably. {_EXPORT}",
-    b"\xd0\xcf\x11\xe0": f"This is a workbook of Excel. {_EXPORT}",
-    b"\x1f\x8b": "The file is packed with gzip. Unpack it, or pack it as ZIP.",
-    b"7z\xbc\xaf": "The file is packed as 7z. Unpack it, or pack it as ZIP.",
+    b"%PDF": "PDF",
+    b"\xd0\xcf\x11\xe0": "EXCEL",
+    b"\x1f\x8b": "GZIP",
+    b"7z\xbc\xaf": "SEVEN_ZIP",
 }
 _OTHER_MESSAGES = {
-    "CstmrCdtTrfInitn": "an order to pay (pain.001)",
-    "CstmrDrctDbtInitn": "an order to collect (pain.008)",
+    "CstmrCdtTrfInitn": "ORDER_TO_PAY",
+    "CstmrDrctDbtInitn": "ORDER_TO_COLLECT",
 }
 
 
@@ -102,9 +102,7 @@ def _parse(
 ) -> Iterator[BankFile]:
     try:
         if len(content) > MAX_FILE_BYTES:
-            raise place.refuse(
-                f"A file has at most {MAX_FILE_BYTES:,} bytes. Import shorter periods."
-            )
+            raise place.refuse("TOO_MANY_BYTES", limit=CountText(MAX_FILE_BYTES))
         if content.startswith((b"PK\x03\x04", b"PK\x05\x06")):
             yield from _parse_archive(place, content, mapping, limits)
             return
@@ -115,7 +113,7 @@ def _parse(
 
 def _parse_single(place: FilePlace, content: bytes, mapping: CsvMapping | None) -> BankFile:
     if not content.strip():
-        raise place.refuse("The file is empty. Fetch it from the bank again.")
+        raise place.refuse("EMPTY_FILE")
     for start, reason in _OTHER_FILES.items():
         if content.startswith(start):
             raise place.refuse(reason)
@@ -125,10 +123,7 @@ def _parse_single(place: FilePlace, content: bytes, mapping: CsvMapping | None) 
     if is_mt940(text):
         return BankFile(place.file, BankFileFormat.MT940, parse_mt940(text, place))
     if mapping is None:
-        raise place.refuse(
-            "The file is not camt.053, camt.054, camt.052 or MT940. If it is CSV, save a mapping "
-            "for the account first, and choose the account when you import it."
-        )
+        raise place.refuse("UNKNOWN_FORMAT")
     return BankFile(place.file, BankFileFormat.CSV, (parse_csv(content, place, mapping),))
 
 
@@ -142,7 +137,7 @@ def _parse_xml_file(place: FilePlace, content: bytes) -> BankFile:
     if messages:
         reports = parse_status_reports(messages, place)
         return BankFile(place.file, BankFileFormat.PAYMENT_STATUS, status_reports=reports)
-    raise place.refuse(_explain_other_message(document.root))
+    raise _refuse_other_message(document.root, place)
 
 
 def _is_xml(content: bytes) -> bool:
@@ -159,13 +154,12 @@ def _decode(content: bytes) -> str:
         return content.decode("windows-1252", errors="replace")
 
 
-def _explain_other_message(root: XmlElement) -> str:
+def _refuse_other_message(root: XmlElement, place: FilePlace) -> BankFileRefused:
     names = root.list_names()
     for name in names:
         if name in _OTHER_MESSAGES:
-            return f"This is {_OTHER_MESSAGES[name]}, not a statement. {_EXPORT}"
-    shown = " with ".join(shorten(name) for name in names[:2])
-    return f"The XML is {shown}, which is no statement. {_EXPORT}"
+            return place.refuse(_OTHER_MESSAGES[name])
+    return place.refuse("OTHER_XML", names="/".join(shorten(name) for name in names[:2]))
 
 
 def _parse_archive(
@@ -173,23 +167,23 @@ def _parse_archive(
 ) -> Iterator[BankFile]:
     budget, depth = limits
     if depth > _MAX_ARCHIVE_DEPTH:
-        raise place.refuse("Archives inside archives inside archives are not read. Unpack them.")
+        raise place.refuse("TOO_MANY_ARCHIVES")
     # An archive of very many empty files would take a lot of memory.
     if content.count(_MEMBER_MARK) > _MAX_MARKS:
-        raise place.refuse(f"An archive has at most {_MAX_MEMBERS} files. Divide it.")
+        raise place.refuse("TOO_MANY_FILES", limit=_MAX_MEMBERS)
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except _DAMAGES:
-        raise place.refuse("The ZIP archive is damaged. Fetch it from the bank again.") from None
+        raise place.refuse("DAMAGED_ARCHIVE") from None
     with archive:
         members = [each for each in archive.infolist() if not _is_ignored(each)]
         if any(each.filename == "[Content_Types].xml" for each in members):
-            raise place.refuse(f"This is a workbook of Excel or another program. {_EXPORT}")
+            raise place.refuse("WORKBOOK")
         budget.members -= len(members)
         if budget.members < 0:
-            raise place.refuse(f"An archive has at most {_MAX_MEMBERS} files. Divide it.")
+            raise place.refuse("TOO_MANY_FILES", limit=_MAX_MEMBERS)
         if not members:
-            raise place.refuse("The archive is empty. Fetch it from the bank again.")
+            raise place.refuse("EMPTY_ARCHIVE")
         for member in members:
             here = FilePlace(f"{place.file}/{_name(member.filename)}")
             yield from _parse_member(here, archive, member, mapping, limits=limits)
@@ -213,19 +207,17 @@ def _unpack(
 ) -> bytes:
     """Return a member's bytes. The sizes that the archive states are not relied on."""
     if member.flag_bits & _IS_ENCRYPTED:
-        raise place.refuse("The file is protected by a password. Unpack it and import its files.")
+        raise place.refuse("HAS_PASSWORD")
     if member.compress_type not in _PACKINGS:
-        raise place.refuse("The file is packed in an unusual way. Pack it as usual ZIP.")
+        raise place.refuse("UNUSUAL_PACKING")
     limit = min(MAX_FILE_BYTES, budget.bytes, max(member.compress_size, 1_000) * _MAX_RATIO)
     try:
         with archive.open(member) as stream:
             content = stream.read(limit + 1)
     except (*_DAMAGES, EOFError, RuntimeError, zlib.error):
-        raise place.refuse("The file is damaged. Fetch the archive again.") from None
+        raise place.refuse("DAMAGED_MEMBER") from None
     if len(content) > limit:
-        raise place.refuse(
-            "The file is too large when it is unpacked. Import shorter periods, one file at a time."
-        )
+        raise place.refuse("TOO_LARGE_UNPACKED")
     budget.bytes -= len(content)
     return content
 

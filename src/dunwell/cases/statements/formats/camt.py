@@ -22,6 +22,8 @@ from dunwell.cases.statements.formats.camt_details import (
     parse_charges,
     parse_detail,
 )
+from dunwell.cases.statements.formats.coded_text import CodedText, build_day
+from dunwell.cases.statements.formats.problems import build_problem
 from dunwell.cases.statements.formats.statement import (
     NO_BALANCE,
     BankEntry,
@@ -58,7 +60,6 @@ _STATUSES = {
 # The balances that open and close a statement, the surest first. A statement in several parts has
 # intermediate balances (ITBD): the first one opens a part, the last one closes it.
 _OPENING, _CLOSING, _INTERMEDIATE = ("OPBD", "PRCD"), ("CLBD",), "ITBD"
-_ASK_THE_BANK = "Ask the bank for a corrected file."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class _StatementFacts:
     iban: str | None
     # The day of an entry that has none.
     day: date | None
-    problems: list[str] = field(default_factory=list)
+    problems: list[CodedText] = field(default_factory=list)
 
 
 def list_messages(root: XmlElement) -> Sequence[XmlElement]:
@@ -79,7 +80,7 @@ def list_messages(root: XmlElement) -> Sequence[XmlElement]:
 
 
 def parse_camt(
-    messages: Sequence[XmlElement], place: FilePlace, problems: tuple[str, ...] = ()
+    messages: Sequence[XmlElement], place: FilePlace, problems: tuple[CodedText, ...] = ()
 ) -> tuple[BankStatement, ...]:
     """Return the statements of the messages that `list_messages` returned. `problems` of the file
     are added to each statement.
@@ -91,7 +92,7 @@ def parse_camt(
         name, kind = _MESSAGES[message.name.removesuffix("V01")]
         found += [(element, kind) for element in list_children(message, name)]
     if not found:
-        raise place.refuse(f"The message has no statement. {_ASK_THE_BANK}")
+        raise place.refuse("NO_STATEMENT")
     return tuple(
         _parse_statement(element, kind, FilePlace(place.file, f"#{number}"), problems)
         for number, (element, kind) in enumerate(found, 1)
@@ -99,13 +100,13 @@ def parse_camt(
 
 
 def _parse_statement(
-    element: XmlElement, kind: StatementKind, place: FilePlace, problems: tuple[str, ...]
+    element: XmlElement, kind: StatementKind, place: FilePlace, problems: tuple[CodedText, ...]
 ) -> BankStatement:
     statement_id = find_text(element, "Id")
     place = FilePlace(place.file, statement_id or place.statement)
     found = [*problems]
     if statement_id is None:
-        found.append("The statement has no Id.")
+        found.append(build_problem("NO_ID"))
     iban, number = _parse_account(element, place, found)
     period = [
         parse_iso_day(find_text(element, f"FrToDt/{end}DtTm", f"FrToDt/{end}Dt"))
@@ -121,7 +122,7 @@ def _parse_statement(
     )
     counted = find_text(element, "TxsSummry/TtlNtries/NbOfNtries")
     if counted is not None and counted.lstrip("0") != str(len(entries) or ""):
-        found.append(f"The summary counts {shorten(counted)} entries; there are {len(entries)}.")
+        found.append(build_problem("ENTRY_COUNT", counted=shorten(counted), found=len(entries)))
     opening, closing = _parse_balances(element, facts)
     if kind is StatementKind.STATEMENT and None in (opening, closing):
         found.append(NO_BALANCE)
@@ -142,17 +143,15 @@ def _parse_statement(
 
 
 def _parse_account(
-    element: XmlElement, place: FilePlace, problems: list[str]
+    element: XmlElement, place: FilePlace, problems: list[CodedText]
 ) -> tuple[str | None, str | None]:
     account = find_child(element, "Acct/Id")
     iban = normalize_iban(find_text(account, "IBAN"))
     number = find_text(account, "Othr/Id", "BBAN", "UPIC", "PrtryAcct/Id")
     if iban is None and number is None:
-        raise place.refuse_value(
-            "Acct/Id", None, f"A statement has to name its account. {_ASK_THE_BANK}"
-        )
+        raise place.refuse_value("Acct/Id", None, "NO_ACCOUNT")
     if iban is not None and not is_iban(iban):
-        problems.append(f"The account's IBAN {shorten(iban)} is not valid.")
+        problems.append(build_problem("WRONG_IBAN", iban=shorten(iban)))
     return iban, number
 
 
@@ -174,7 +173,7 @@ def _parse_balances(element: XmlElement, facts: _StatementFacts) -> tuple[int | 
         if code not in (*_OPENING, *_CLOSING, _INTERMEDIATE):
             continue
         if amount is None or amount.get("Ccy", facts.currency) != facts.currency:
-            facts.problems.append(f"The balance {code} is not in the account's currency.")
+            facts.problems.append(build_problem("BALANCE_CURRENCY", balance=code))
             continue
         written = WrittenAmount(f"Bal/Amt of {code}", amount.text, facts.currency)
         cents = _parse_sign(balance, f"Bal/CdtDbtInd of {code}", facts.place) * (
@@ -198,7 +197,7 @@ def _parse_entry(element: XmlElement, facts: _StatementFacts, number: int) -> Ba
     written = None if amount is None else amount.text
     given = None if amount is None else amount.get("Ccy")
     if amount is not None and given is None:
-        facts.problems.append(f"Entry {name}: Amt has no currency; it is the account's.")
+        facts.problems.append(build_problem("NO_CURRENCY", entry=name))
     currency = check_currency("Ntry/Amt/@Ccy", given or facts.currency, place)
     cents = parse_unsigned_amount(WrittenAmount("Ntry/Amt", written, currency), place)
     signed = cents * _parse_sign(element, "Ntry/CdtDbtInd", place)
@@ -237,8 +236,7 @@ def _parse_details(
     groups = sum(1 for _ in list_children(element, "NtryDtls"))
     if found and counted and groups == 1 and counted.lstrip("0") != str(len(found)):
         facts.problems.append(
-            f"Entry {name}: the batch counts {shorten(counted)} transactions; there are "
-            f"{len(found)}."
+            build_problem("BATCH_COUNT", entry=name, counted=shorten(counted), found=len(found))
         )
     return tuple(detail for detail, _ in parsed), sum(charges for _, charges in parsed)
 
@@ -262,9 +260,7 @@ def _choose_charges(
 def _parse_sign(element: XmlElement, name: str, place: FilePlace) -> int:
     code = find_text(element, "CdtDbtInd")
     if code not in SIGNS:
-        raise place.refuse_value(
-            name, code, f"It has to be CRDT or DBIT, or the sign is unknown. {_ASK_THE_BANK}"
-        )
+        raise place.refuse_value(name, code, "SIGN")
     return SIGNS[code]
 
 
@@ -272,8 +268,7 @@ def _parse_status(element: XmlElement, name: str, facts: _StatementFacts) -> Ent
     code = find_text(element, "Sts/Cd", "Sts/Prtry", "Sts") or ""
     if code not in _STATUSES:
         facts.problems.append(
-            f"Entry {name}: the status {shorten(code) or '(none)'} is unknown; the entry is shown "
-            "and not booked."
+            build_problem("UNKNOWN_STATUS", entry=name, code=shorten(code) or "(none)")
         )
     return _STATUSES.get(code, EntryStatus.INFO)
 
@@ -287,8 +282,8 @@ def _parse_booking_day(
         return day
     other = parse_iso_day(find_text(element, "ValDt/Dt", "ValDt/DtTm", "ValDt")) or facts.day
     if other is None:
-        raise place.refuse_value(
-            "Ntry/BookgDt", text, f"A booked entry has to have a day. {_ASK_THE_BANK}"
-        )
-    facts.problems.append(f"Entry {place.entry}: it has no booking date; {other} was taken.")
+        raise place.refuse_value("Ntry/BookgDt", text, "NO_DAY")
+    facts.problems.append(
+        build_problem("NO_BOOKING_DATE", entry=place.entry or "", day=build_day(other))
+    )
     return other

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from dunwell.cases.statements.formats.amounts import WrittenAmount, parse_signed_amount
+from dunwell.cases.statements.formats.coded_text import CodedText
 from dunwell.cases.statements.formats.csv_mapping import CsvMapping, build_date_format
+from dunwell.cases.statements.formats.problems import build_problem
 from dunwell.cases.statements.formats.statement import (
     BankEntry,
     BankStatement,
@@ -24,6 +26,7 @@ from dunwell.cases.statements.formats.statement import (
 )
 from dunwell.platform.text.codes import is_currency, is_iban
 from dunwell.platform.text.shape import shorten
+from dunwell.platform.text.translation import CountText
 
 _MAX_ROWS = 200_000
 # Words for money that leaves or arrives: debit or Soll, credit or Haben.
@@ -47,16 +50,18 @@ class _Row:
     def find(self, name: str) -> str | None:
         return clean_text(self.texts.get(name))
 
-    def name_column(self, name: str) -> str:
+    def name_column(self, name: str) -> CodedText:
         column = self.columns[name]
-        return f"column {column}" if isinstance(column, int) else f'column "{shorten(column)}"'
+        if isinstance(column, int):
+            return build_problem("COLUMN_NUMBER", column=column)
+        return build_problem("COLUMN", column=shorten(column))
 
 
 def parse_csv(content: bytes, place: FilePlace, mapping: CsvMapping) -> BankStatement:
     """Return the entries of a file. Raises BankFileRefused if a day or an amount cannot be read."""
     rows = _list_rows(content, place, mapping)
     if mapping.has_header and not rows:
-        raise place.refuse("The file has no header. Correct the skipped rows of the mapping.")
+        raise place.refuse("NO_HEADER")
     header = [" ".join(name.split()) for name in rows.pop(0)] if mapping.has_header else []
     columns = mapping.list_columns()
     positions = {name: _find_position(column, header, place) for name, column in columns.items()}
@@ -84,25 +89,18 @@ def _list_rows(content: bytes, place: FilePlace, mapping: CsvMapping) -> list[li
     try:
         text = content.decode(mapping.encoding).removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError:
-        raise place.refuse(
-            f"The file is not in the mapping's encoding, {mapping.encoding}. Choose another "
-            "encoding in the mapping."
-        ) from None
+        raise place.refuse("CSV_ENCODING", encoding=mapping.encoding) from None
     if "\0" in text:
-        raise place.refuse("The file is not a text. Export it from the bank as CSV.")
+        raise place.refuse("NO_TEXT")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mapping.delimiter)
     rows: list[list[str]] = []
     try:
         for row in reader:
             rows.append(row)
             if len(rows) > _MAX_ROWS:
-                raise place.refuse(
-                    f"The file has more than {_MAX_ROWS:,} rows. Export shorter periods."
-                )
+                raise place.refuse("TOO_MANY_ROWS", limit=CountText(_MAX_ROWS))
     except csv.Error as error:
-        raise place.refuse(
-            f"Row {reader.line_num} cannot be read as CSV ({error}). Export it again."
-        ) from None
+        raise place.refuse("DAMAGED_ROW", row=reader.line_num, why=str(error)) from None
     while rows and not any(text.strip() for text in rows[-1]):
         rows.pop()
     end = len(rows) - mapping.skipped_last_rows
@@ -115,9 +113,7 @@ def _find_position(column: str | int, header: list[str], place: FilePlace) -> in
     name = " ".join(column.split())
     if header.count(name) == 1:
         return header.index(name)
-    found = "two columns" if name in header else "no column"
-    advice = "Name it by its number" if name in header else "Correct the name, or the skipped rows,"
-    raise place.refuse(f'The file has {found} "{shorten(name)}". {advice} in the mapping.')
+    raise place.refuse("TWO_COLUMNS" if name in header else "NO_COLUMN", column=shorten(name))
 
 
 def _parse_entry(row: _Row, mapping: CsvMapping) -> BankEntry:
@@ -125,7 +121,7 @@ def _parse_entry(row: _Row, mapping: CsvMapping) -> BankEntry:
     if not is_currency(currency):
         raise row.place.refuse_value(
             row.name_column("currency_column"), currency,
-            "It has to be a currency's code, such as EUR. Correct the mapping or the file.",
+            "CSV_CURRENCY",
         )  # fmt: skip
     amount = _parse_amount(row, currency, mapping)
     is_booked = mapping.status is None or row.find("status") == mapping.booked_word
@@ -161,8 +157,7 @@ def _parse_amount(row: _Row, currency: str, mapping: CsvMapping) -> int:
         if direction is None or cents < 0:
             raise row.place.refuse_value(
                 row.name_column("direction"), word,
-                "It has to be S or H, D or C, DBIT or CRDT, and the amount without a sign. Correct "
-                "the mapping or the file.",
+                "CSV_DIRECTION",
             )  # fmt: skip
         return direction * cents
     debit, credit = (
@@ -171,8 +166,11 @@ def _parse_amount(row: _Row, currency: str, mapping: CsvMapping) -> int:
     )
     if (debit and credit) or (row.find("debit") is None and row.find("credit") is None):
         raise row.place.refuse_value(
-            f"{row.name_column('debit')} or {row.name_column('credit')}", row.find("debit"),
-            "Exactly one of them has to have an amount. Correct the mapping or the file.",
+            build_problem(
+                "EITHER_COLUMN", first=row.name_column("debit"), second=row.name_column("credit")
+            ),
+            row.find("debit"),
+            "ONE_AMOUNT",
         )  # fmt: skip
     return -abs(debit) if debit else credit
 
@@ -192,6 +190,5 @@ def _parse_day(row: _Row, name: str, mapping: CsvMapping, *, is_required: bool) 
     if not is_required:
         return None
     raise row.place.refuse_value(
-        row.name_column(name), text,
-        f"The mapping expects a date as {mapping.date_format}. Correct the mapping or the file.",
+        row.name_column(name), text, "CSV_DATE", format=mapping.date_format,
     )  # fmt: skip

@@ -5,7 +5,8 @@ looked at it. Pure.
 
 from collections.abc import Iterator
 
-from dunwell.cases.statements.formats.amounts import render_plain_amount
+from dunwell.cases.statements.formats.coded_text import CodedText, build_amount
+from dunwell.cases.statements.formats.problems import build_problem
 from dunwell.cases.statements.formats.statement import (
     BankEntry,
     BankStatement,
@@ -15,30 +16,31 @@ from dunwell.cases.statements.formats.statement import (
 from dunwell.platform.text.shape import shorten
 
 
-def find_broken_invariants(statement: BankStatement) -> tuple[str, ...]:
-    """Return a sentence for each invariant that the statement breaks. An empty result means that it
+def find_broken_invariants(statement: BankStatement) -> tuple[CodedText, ...]:
+    """Return a problem for each invariant that the statement breaks. An empty result means that it
     may be booked."""
     return (*_check_entries(statement), *_check_balances(statement))
 
 
-def _check_entries(statement: BankStatement) -> Iterator[str]:
+def _check_entries(statement: BankStatement) -> Iterator[CodedText]:
     for number, entry in enumerate(statement.entries, 1):
         if entry.status is not EntryStatus.BOOK:
             continue
-        name = f"Entry {number}"
+        name = str(number)
         if entry.bank_reference:
             name += f" ({shorten(entry.bank_reference)})"
         if entry.currency != statement.currency:
-            yield (
-                f"{name} is in {entry.currency}, but the account is in {statement.currency or '?'}."
-            )
+            yield build_problem(
+                "ENTRY_CURRENCY", entry=name, currency=entry.currency,
+                expected=statement.currency or "?",
+            )  # fmt: skip
         total = compute_details_total(entry)
         if total is not None and total + entry.charges_cents != entry.amount_cents:
-            yield (
-                f"{name} is {render_plain_amount(entry.amount_cents, entry.currency)}, but its "
-                f"transactions make {render_plain_amount(total, entry.currency)} and its charges "
-                f"{render_plain_amount(entry.charges_cents, entry.currency)}."
-            )
+            yield build_problem(
+                "ENTRY_SUM", entry=name, amount=build_amount(entry.amount_cents, entry.currency),
+                transactions=build_amount(total, entry.currency),
+                charges=build_amount(entry.charges_cents, entry.currency),
+            )  # fmt: skip
 
 
 def compute_details_total(entry: BankEntry) -> int | None:
@@ -48,7 +50,7 @@ def compute_details_total(entry: BankEntry) -> int | None:
     return sum(known) if known and len(known) == len(cents) else None
 
 
-def _check_balances(statement: BankStatement) -> Iterator[str]:
+def _check_balances(statement: BankStatement) -> Iterator[CodedText]:
     """Only a statement of what was booked has balances that can be relied on."""
     opening, closing = statement.opening_cents, statement.closing_cents
     if statement.kind is not StatementKind.STATEMENT or opening is None or closing is None:
@@ -60,10 +62,9 @@ def _check_balances(statement: BankStatement) -> Iterator[str]:
     )
     if opening + booked != closing:
         shown = [
-            render_plain_amount(cents, statement.currency)
+            build_amount(cents, statement.currency)
             for cents in (opening, booked, opening + booked, closing)
         ]
-        yield (
-            f"The opening balance {shown[0]} and the booked entries {shown[1]} make {shown[2]}, "
-            f"but the closing balance is {shown[3]}."
+        yield build_problem(
+            "BALANCES", opening=shown[0], booked=shown[1], total=shown[2], closing=shown[3]
         )

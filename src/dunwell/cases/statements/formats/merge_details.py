@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Protocol, TypeVar
 
-from dunwell.cases.statements.formats.amounts import render_plain_amount
+from dunwell.cases.statements.formats.coded_text import CodedText, build_amount
+from dunwell.cases.statements.formats.problems import build_problem
 from dunwell.cases.statements.formats.repeated_entries import is_near
 from dunwell.cases.statements.formats.statement import (
     BankEntry,
@@ -160,11 +161,12 @@ def count_known(details: Sequence[EntryDetail]) -> int:
     return sum(detail.amount_cents is not None for detail in details)
 
 
-def explain_difference(entry: BankEntry, found: Sequence[Sequence[NotifiedAmount]]) -> str:
+def explain_difference(entry: BankEntry, found: Sequence[Sequence[NotifiedAmount]]) -> CodedText:
     """Say that notified entries do not make the amount of the entry."""
     total = sum(each.amount_cents for group in found for each in group)
-    return (
-        f"The notification of entry {shorten(entry.bank_reference or '')} is about "
-        f"{render_plain_amount(total, entry.currency)}, the entry about "
-        f"{render_plain_amount(entry.amount_cents, entry.currency)}; its details were not used."
+    return build_problem(
+        "NOTIFIED_AMOUNT",
+        entry=shorten(entry.bank_reference or ""),
+        notified=build_amount(total, entry.currency),
+        amount=build_amount(entry.amount_cents, entry.currency),
     )

@@ -28,7 +28,6 @@ from dunwell.cases.statements.formats.xml_document import (
 _MESSAGES = ("CstmrPmtStsRpt", "pain.002.001.02")
 _REJECTED = frozenset({"RJCT", "CANC", "BLCK"})
 _SETTLED = frozenset({"ACSC", "ACCC"})
-_ASK_THE_BANK = "Ask the bank for a corrected file."
 
 
 class OrderOutcome(StrEnum):
@@ -154,7 +153,7 @@ def _parse_report(message: XmlElement, place: FilePlace) -> PaymentStatusReport:
     if order_id is None:
         raise place.refuse_value(
             "OrgnlGrpInfAndSts/OrgnlMsgId", None,
-            f"Without it, the order is unknown. {_ASK_THE_BANK}",
+            "NO_ORDER",
         )  # fmt: skip
     batches = [_parse_batch(each, place) for each in list_children(message, "OrgnlPmtInfAndSts")]
     # Version .02 has its transactions directly in the message.

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
+from dunwell.cases.statements.formats.coded_text import CodedText, Fact
+from dunwell.cases.statements.formats.problems import build_problem
 from dunwell.platform.errors import InvalidRequest
 from dunwell.platform.text.shape import shorten
 from dunwell.platform.text.wire import UNPRINTABLE
@@ -18,13 +20,17 @@ _NO_REFERENCE = frozenset({"", "NONREF", "NOREF", "NOTPROVIDED", "NOT PROVIDED",
 _MIN_ACCOUNT_DIGITS = 7
 _MAX_TEXT = 1_000
 # What a statement of booked entries reports if its sum cannot be checked.
-NO_BALANCE = "The opening or closing balance is missing, so the sum of the entries was not checked."
+NO_BALANCE = build_problem("NO_BALANCE")
 _NATIONAL_NUMBER = re.compile(r"(?:(?P<bank>[0-9]{8})/)?0*(?P<account>[0-9]{1,10})(?:[A-Z]{3})?")
 
 
 class BankFileRefused(InvalidRequest):
     """A file of a bank, or one file of a ZIP archive, of which nothing can be used. `details` has
     the place as far as it is known: file, statement, entry, element, value."""
+
+    def __init__(self, problem: CodedText, **details: str | None) -> None:
+        super().__init__(problem, **details)
+        self.problem = problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +43,37 @@ class FilePlace:
     # The entry's number in the statement, with the bank's reference if it has one.
     entry: str | None = None
 
-    def __str__(self) -> str:
-        statement = None if self.statement is None else f"statement {shorten(self.statement)}"
-        entry = None if self.entry is None else f"entry {self.entry}"
-        return ", ".join(filter(None, [self.file, statement, entry]))
+    def describe(self) -> CodedText:
+        """Return the place in words."""
+        facts = {"file": self.file}
+        if self.statement is not None:
+            facts["statement"] = shorten(self.statement)
+        if self.entry is None:
+            return build_problem("FILE" if self.statement is None else "STATEMENT", **facts)
+        code = "TRANSACTION" if self.statement is None else "ENTRY"
+        return build_problem(code, **facts, entry=self.entry)
 
-    def refuse(self, reason: str) -> BankFileRefused:
-        """Build the refusal of the whole file."""
-        return BankFileRefused(f"{self}: {reason}", **self._list_details())
+    def refuse(self, reason: str, /, **facts: Fact) -> BankFileRefused:
+        """Build the refusal of the whole file. `reason` is the code of a problem."""
+        text = build_problem(
+            "REFUSED", place=self.describe(), reason=build_problem(reason, **facts)
+        )
+        return BankFileRefused(text, **self._list_details())
 
-    def refuse_value(self, element: str, value: str | None, reason: str) -> BankFileRefused:
-        """Build the refusal of the whole file because of one value in it, None if it is missing."""
-        shown = "is missing" if value is None else f'is "{shorten(value)}"'
+    def refuse_value(
+        self, element: str, value: str | None, reason: str, /, **facts: Fact
+    ) -> BankFileRefused:
+        """Build the refusal of the whole file because of one value in it, None if it is missing.
+        `reason` is the code of a problem."""
+        parts = {
+            "place": self.describe(), "element": element, "reason": build_problem(reason, **facts),
+        }  # fmt: skip
+        if value is None:
+            text = build_problem("VALUE_MISSING", **parts)
+        else:
+            text = build_problem("VALUE_WRONG", **parts, value=shorten(value))
         return BankFileRefused(
-            f"{self}: {element} {shown}. {reason} Nothing of this file was imported.",
+            text,
             **self._list_details(),
             element=element,
             value=value if value is None else shorten(value, 200),
@@ -172,8 +195,8 @@ class BankStatement:
     # None if the bank does not give it; a report has no balances that can be relied on.
     opening_cents: int | None = None
     closing_cents: int | None = None
-    # Sentences on what is wrong in the file and did not prevent reading it.
-    problems: tuple[str, ...] = ()
+    # What is wrong in the file and did not prevent reading it.
+    problems: tuple[CodedText, ...] = ()
 
     @property
     def account(self) -> str:

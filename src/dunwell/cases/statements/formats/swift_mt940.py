@@ -39,7 +39,6 @@ from dunwell.platform.text.codes import is_iban
 # The library logs the values that it cannot read, which are personal data.
 logging.getLogger("mt940").setLevel(logging.CRITICAL + 1)
 
-_ASK_THE_BANK = "Ask the bank for a corrected file."
 _START = re.compile(r"^:20:", re.MULTILINE)
 _LINES = re.compile(r"^[ \t]*:61:", re.MULTILINE)
 _SHOWS_FORMAT = re.compile(r"^:(?:25[A-Z]?|28C?|60[FM]|61):", re.MULTILINE)
@@ -87,9 +86,7 @@ def parse_mt940(text: str, place: FilePlace) -> tuple[BankStatement, ...]:
     text = _WRAPPED_AMOUNT.sub(r"\1", _WRAPPED_TAG.sub(":", text))
     starts = [found.start() for found in _START.finditer(text)]
     if _LINES.search(text[: starts[0]]):
-        raise place.refuse(
-            f"There are statement lines (:61:) before the first statement (:20:). {_ASK_THE_BANK}"
-        )
+        raise place.refuse("LINES_BEFORE_START")
     blocks = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
     return tuple(_parse_block(block, place) for block in blocks)
 
@@ -110,12 +107,9 @@ def _parse_block(block: str, place: FilePlace) -> BankStatement:
     except RuntimeError as error:
         raise _explain_unreadable_field(error, place) from None
     except (ArithmeticError, ValueError, TypeError, KeyError, AttributeError):
-        raise place.refuse(f"A field of MT940 cannot be read. {_ASK_THE_BANK}") from None
+        raise place.refuse("MT940_FIELD") from None
     if len(parsed) != count:
-        raise place.refuse(
-            f"There are {count} statement lines (:61:), of which only "
-            f"{len(parsed)} can be read. {_ASK_THE_BANK}"
-        )
+        raise place.refuse("MT940_LINES", lines=count, read=len(parsed))
     account = _ACCOUNT.search(block)
     return _build_statement(parsed, account[1] if account else "", place)
 
@@ -131,13 +125,12 @@ def _check_amounts(block: str, place: FilePlace) -> None:
             raise here.refuse_value(
                 f":{field['tag']}:",
                 field["value"],
-                f"It has not the form of MT940. {_ASK_THE_BANK}",
+                "MT940_FORM",
             )
         if _AMOUNT.fullmatch(found["amount"]) is None:
             raise here.refuse_value(
                 f":{field['tag']}:", found["amount"],
-                "An amount has at most 15 digits, and a comma before the decimals. "
-                f"{_ASK_THE_BANK}",
+                "MT940_AMOUNT",
             )  # fmt: skip
 
 
@@ -150,11 +143,9 @@ def _add_type(
 def _explain_unreadable_field(error: RuntimeError, place: FilePlace) -> BankFileRefused:
     """The library raises RuntimeError(message, tag, value)."""
     if len(error.args) != 3:
-        return place.refuse(f"A field of MT940 cannot be read. {_ASK_THE_BANK}")
+        return place.refuse("MT940_FIELD")
     _, tag, value = error.args
-    return place.refuse_value(
-        f":{tag.id}:", " ".join(value.split()), f"It has not the form of MT940. {_ASK_THE_BANK}"
-    )
+    return place.refuse_value(f":{tag.id}:", " ".join(value.split()), "MT940_FORM")
 
 
 def _build_statement(
@@ -165,9 +156,7 @@ def _build_statement(
     closing, closed_on = _find_balance(parsed.data, _CLOSINGS, currency, place)
     account = (clean_text(account) or "").replace(" ", "")
     if not account:
-        raise place.refuse_value(
-            ":25:", None, f"A statement has to name its account. {_ASK_THE_BANK}"
-        )
+        raise place.refuse_value(":25:", None, "NO_ACCOUNT")
     iban = _find_iban(account, currency)
     number = parsed.data.get("statement_number")
     parts = [place.statement, number, parsed.data.get("sequence_number")]
@@ -263,7 +252,7 @@ def _find_original(data: Mapping[str, Any], amount: int, currency: str, place: F
     if _AMOUNT.fullmatch(written) is None:
         raise place.refuse_value(
             ":86: OAMT", written,
-            f"An amount has digits, and a comma before the decimals. {_ASK_THE_BANK}",
+            "ORIGINAL_AMOUNT",
         )  # fmt: skip
     text = written.replace(",", ".")
     original = parse_unsigned_amount(WrittenAmount(":86: OAMT", text, currency), place)

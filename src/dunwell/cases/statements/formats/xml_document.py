@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 from lxml import etree
 
+from dunwell.cases.statements.formats.coded_text import CodedText
+from dunwell.cases.statements.formats.problems import build_problem
 from dunwell.cases.statements.formats.statement import FilePlace, clean_text
 
 # lxml has no type hints, and gives the class no other name.
@@ -95,8 +97,8 @@ def _get_local_name(tag: str) -> str:
 @dataclass(frozen=True, slots=True)
 class XmlDocument:
     root: XmlElement
-    # Sentences on what was wrong and did not prevent reading it.
-    problems: tuple[str, ...] = ()
+    # What was wrong and did not prevent reading it.
+    problems: tuple[CodedText, ...] = ()
 
 
 def parse_xml(content: bytes, place: FilePlace) -> XmlDocument:
@@ -104,13 +106,10 @@ def parse_xml(content: bytes, place: FilePlace) -> XmlDocument:
     of XML."""
     text, problems = _decode(content, place)
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise place.refuse(
-            "The XML has a document type declaration, which no message of a bank has. It may be an "
-            "attack. Ask the bank for the file again."
-        )
+        raise place.refuse("DOCUMENT_TYPE")
     elements = text.count("<") - text.count("</")
     if elements > _MAX_ELEMENTS or text.count("=") > _MAX_ATTRIBUTES:
-        raise place.refuse("The XML has too many elements. Ask the bank for files by day.")
+        raise place.refuse("TOO_MANY_ELEMENTS")
     parser = etree.XMLParser(
         encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False,
         huge_tree=False, remove_comments=True, remove_pis=True,
@@ -119,7 +118,7 @@ def parse_xml(content: bytes, place: FilePlace) -> XmlDocument:
         root = etree.fromstring(_DECLARATION.sub("", text, count=1).encode(), parser)
     except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
         why = clean_text(error.msg if isinstance(error, SyntaxError) else error.reason)
-        raise place.refuse(f"The XML is damaged ({why}). Ask the bank for it again.") from None
+        raise place.refuse("DAMAGED_XML", why=why or "") from None
     return XmlDocument(XmlElement(root), problems)
 
 
@@ -161,8 +160,8 @@ def list_texts(element: XmlElement | None, path: str) -> tuple[str, ...]:
     return tuple(text for text in texts if text is not None)
 
 
-def _decode(content: bytes, place: FilePlace) -> tuple[str, tuple[str, ...]]:
-    """Return the text, and a sentence if its encoding is not the declared one."""
+def _decode(content: bytes, place: FilePlace) -> tuple[str, tuple[CodedText, ...]]:
+    """Return the text, and a problem if its encoding is not the declared one."""
     encoding = next(
         (name for mark, name in _BYTE_ORDER_MARKS.items() if content.startswith(mark)), None
     )
@@ -170,14 +169,12 @@ def _decode(content: bytes, place: FilePlace) -> tuple[str, tuple[str, ...]]:
         declared = _DECLARED.search(content[:400].decode("latin-1"))
         encoding = declared[1].lower() if declared else "utf-8"
         if encoding not in _ENCODINGS:
-            raise place.refuse(
-                f"The encoding {encoding} is not supported. Ask the bank for files in UTF-8."
-            )
+            raise place.refuse("UNKNOWN_ENCODING", encoding=encoding)
     try:
         return content.decode(encoding).lstrip(), ()
     except UnicodeDecodeError:
         if encoding == "utf-16":
-            raise place.refuse("The file is damaged. Ask the bank for it again.") from None
+            raise place.refuse("DAMAGED_FILE") from None
         # Only names and texts can be affected: digits are the same in both.
         text = content.decode("windows-1252", errors="replace").lstrip()
-        return text, (f"The file is not {encoding.upper()}; it was read as Windows-1252.",)
+        return text, (build_problem("OTHER_ENCODING", encoding=encoding.upper()),)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.statements.formats.problems import list_holding_problems
 from dunwell.cases.statements.listing.store import (
     ListedPayout,
     StatementLine,
@@ -38,9 +39,24 @@ class ListedStatement:
     currency: str | None
     entry_count: int
     problems: Sequence[str]
+    # The codes of the problems because of which it is or was held; earlier a sentence.
     held_reason: str | None
     released_at: datetime | None
     imported_at: datetime
+
+    @property
+    def is_held(self) -> bool:
+        return self.held_reason is not None and self.released_at is None
+
+    @property
+    def holding_problems(self) -> Sequence[str]:
+        """Why it is held."""
+        return list_holding_problems(self.problems) or [self.held_reason or ""]
+
+    @property
+    def other_problems(self) -> Sequence[str]:
+        holding = list_holding_problems(self.problems)
+        return [each for each in self.problems if each not in holding]
 
 
 async def list_statements(work: Work, account: str) -> list[ListedStatement]:

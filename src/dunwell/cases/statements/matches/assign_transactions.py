@@ -13,6 +13,7 @@ from dunwell.cases.payments.record_payment import RecordedPayment
 from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.cases.payments.store import find_payment
 from dunwell.cases.statements.covering_sets import CoveringSets, find_covering_sets
+from dunwell.cases.statements.match_reasons import build_reason
 from dunwell.cases.statements.matches.debits.match_debits import find_claims_by_debit
 from dunwell.cases.statements.matches.match_transactions import (
     book_matches,
@@ -174,7 +175,7 @@ async def assign_transactions(work: Work, shares: Sequence[TransactionShare]) ->
 
 def _describe(share: TransactionShare) -> MatchSuggestion:
     part = MatchPart(share.claim_id, share.cents)
-    return MatchSuggestion((part,), MatchRule.BY_HAND, "Assigned by hand.")
+    return MatchSuggestion((part,), MatchRule.BY_HAND, build_reason("BY_HAND"))
 
 
 async def record_without_claim(work: Work, entry_id: UUID, number: int, note: str) -> BankMatch:
@@ -283,7 +284,7 @@ async def _open_again(
         number=match.number,
         amount_cents=cents,
         rule=MatchRule.BY_HAND,
-        explanation=reason or "Undone by hand.",
+        explanation=reason or build_reason("UNDONE"),
         undoes=match.match_id,
     )
     left = transaction.matched_cents - cents

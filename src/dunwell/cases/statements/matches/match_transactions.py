@@ -20,6 +20,11 @@ from dunwell.cases.payments.record_payment import NewPayment
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER
 from dunwell.cases.payments.reversals import MoneyChange, return_money
 from dunwell.cases.payments.store import StoredPayment, find_payment, insert_movement
+from dunwell.cases.statements.match_reasons import (
+    build_reason,
+    build_return_reason,
+    is_known_return,
+)
 from dunwell.cases.statements.matches.debits.match_debits import (
     find_claims_by_debit,
     list_debit_ids,
@@ -42,14 +47,12 @@ from dunwell.cases.statements.matches.store import (
     save_states,
 )
 from dunwell.cases.statements.matching import (
-    RETURN_REASONS,
     ArrivedMoney,
     CandidateClaim,
     MatchCandidates,
     MatchRule,
     MatchSuggestion,
     decide_match,
-    is_known_return,
 )
 from dunwell.cases.statements.store import list_accounts
 from dunwell.core.claims.reference_forms import (
@@ -322,7 +325,9 @@ async def _record_payouts(work: Work, plan: _Plan, transactions: Sequence[BankTr
                 number=each.number,
                 amount_cents=each.amount_cents,
                 rule=MatchRule.PAYOUT,
-                explanation=f"Payout {payout.payout_id} of {payout.provider}.",
+                explanation=build_reason(
+                    "PAYOUT", payout=payout.payout_id, account=payout.provider
+                ),
                 payout_provider=payout.provider,
                 payout_id=payout.payout_id,
             )
@@ -342,7 +347,6 @@ async def _book_return(work: Work, transaction: BankTransaction, original: Origi
     if cents > 0:
         change = MoneyChange(cents, MovementKind.CHARGED_BACK, movement.movement_id)
         await return_money(work, claim, payment, change)
-    reason = transaction.return_reason or ""
     match = BankMatch(
         match_id=work.ids.new(work.now),
         kind="MATCHED",
@@ -350,7 +354,7 @@ async def _book_return(work: Work, transaction: BankTransaction, original: Origi
         number=transaction.number,
         amount_cents=-transaction.amount_cents,
         rule=MatchRule.RETURN,
-        explanation=f"Returned with {reason}: {RETURN_REASONS[reason]}.",
+        explanation=build_return_reason("RETURNED", transaction.return_reason or ""),
         claim_id=original.claim_id,
         payment_id=original.payment_id,
     )

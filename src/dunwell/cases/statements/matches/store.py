@@ -9,9 +9,11 @@ from uuid import UUID
 import msgspec
 
 from dunwell.cases.payments.provider import Payout
+from dunwell.cases.statements.formats.coded_text import dump_text
+from dunwell.cases.statements.match_reasons import load_reason
 from dunwell.cases.statements.matching import CandidateClaim
 from dunwell.core.claims.states import Status
-from dunwell.platform.database.database import Connection
+from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
 
@@ -61,6 +63,7 @@ class BankMatch:
     number: int
     amount_cents: int
     rule: str
+    # A `CodedText`, or what a person wrote.
     explanation: str
     claim_id: int | None = None
     payment_id: UUID | None = None
@@ -150,16 +153,20 @@ WHERE merchant_id = $1 AND entry_id = $2 AND number = $3
 _INSERT_MATCHES = """
 INSERT INTO bank_matches
     (merchant_id, match_id, kind, entry_id, number, undoes, claim_id, payment_id, payout_provider,
-     payout_id, amount_cents, rule, explanation, actor_kind, actor_id, matched_at)
+     payout_id, amount_cents, rule, reason, actor_kind, actor_id, matched_at)
 SELECT $1, match_id, kind, entry_id, number, undoes, claim_id, payment_id, payout_provider,
-       payout_id, amount_cents, rule, explanation, $2, $3, $4
+       payout_id, amount_cents, rule, reason::jsonb, $2, $3, $4
 FROM unnest($5::uuid[], $6::text[], $7::uuid[], $8::integer[], $9::bigint[], $10::text[],
             $11::text[], $12::bigint[], $13::uuid[], $14::text[], $15::text[], $16::uuid[])
-    AS m (match_id, kind, entry_id, number, amount_cents, rule, explanation, claim_id, payment_id,
+    AS m (match_id, kind, entry_id, number, amount_cents, rule, reason, claim_id, payment_id,
           payout_provider, payout_id, undoes)
 """
 _MATCH_COLUMNS = tuple(each.name for each in fields(BankMatch))
-_MATCH_LIST = ", ".join(f"m.{name}" for name in _MATCH_COLUMNS)
+# A match of an earlier version has a sentence instead of a reason.
+_REASON = "coalesce(m.reason, to_jsonb(m.explanation)) AS explanation"
+_MATCH_LIST = ", ".join(
+    _REASON if name == "explanation" else f"m.{name}" for name in _MATCH_COLUMNS
+)
 _FIND_MATCH = compose(
     """
 SELECT {columns}
@@ -357,13 +364,23 @@ async def insert_matches(
 ) -> None:  # fmt: skip
     """Insert matches. `actor` is the kind and the id of who made them."""
     if matches:
-        columns = [[getattr(each, name) for each in matches] for name in _MATCH_COLUMNS]
-        await tx.execute(_INSERT_MATCHES, merchant_id, *actor, now, *columns)
+        columns = {name: [getattr(each, name) for each in matches] for name in _MATCH_COLUMNS}
+        columns["explanation"] = [_encode_reason(each.explanation) for each in matches]
+        await tx.execute(_INSERT_MATCHES, merchant_id, *actor, now, *columns.values())
+
+
+def _encode_reason(explanation: str) -> str:
+    return msgspec.json.encode(dump_text(explanation)).decode()
+
+
+def _build_match(row: Row) -> BankMatch:
+    values = {**row, "explanation": load_reason(row["explanation"])}
+    return BankMatch(**values)
 
 
 async def find_match(tx: Connection, merchant_id: int, match_id: UUID) -> BankMatch | None:
     row = await tx.fetchrow(_FIND_MATCH, merchant_id, match_id)
-    return None if row is None else BankMatch(**row)
+    return None if row is None else _build_match(row)
 
 
 async def find_match_of_payment(
@@ -384,7 +401,7 @@ async def list_matches(
 ) -> list[BankMatch]:
     """Return the matches of entries in the order in which they were made."""
     rows = await tx.fetch(_LIST_MATCHES, merchant_id, list(entry_ids))
-    return [BankMatch(**row) for row in rows]
+    return [_build_match(row) for row in rows]
 
 
 async def find_claims_by_reference(

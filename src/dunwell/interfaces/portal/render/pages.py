@@ -26,7 +26,14 @@ from dunwell.interfaces.portal.render.labels import (
 from dunwell.interfaces.web.formats import build_page_filters
 from dunwell.interfaces.web.templates import Page, PageContext, PageRenderer, build_environment
 from dunwell.operations.claim_status.reasons import render_step_reason
-from dunwell.platform.text.translation import CountText, InstantText, Language, LazyText
+from dunwell.platform.text.translation import (
+    AmountText,
+    CountText,
+    DayText,
+    InstantText,
+    Language,
+    LazyText,
+)
 
 
 def build_translation_filter(language: Language) -> Callable[[Context, str], Markup]:
@@ -37,10 +44,9 @@ def build_translation_filter(language: Language) -> Callable[[Context, str], Mar
     def show_fact(name: str, fact: Any, timezone: str) -> Any:
         if isinstance(fact, LazyText):
             return translate(fact, timezone)
-        if isinstance(fact, InstantText):
-            return filters["short"](fact.instant, timezone)
-        if isinstance(fact, CountText):
-            return filters["count"](fact.number)
+        shown = _format_fact(filters, fact, timezone)
+        if shown is not None:
+            return shown
         label = find_fact_label(name, str(fact))
         return render_line(str(fact)) if label is None else language.translate(label.text)
 
@@ -59,6 +65,17 @@ def build_translation_filter(language: Language) -> Callable[[Context, str], Mar
         return Markup('<span lang="en">{}</span>').format(render_line(text)) if text else Markup()
 
     return translate_text
+
+
+def _format_fact(filters: Mapping[str, Callable[..., Any]], fact: Any, timezone: str) -> Any:
+    """Return a value in the reader's format, None if the fact is a text."""
+    if isinstance(fact, InstantText):
+        return filters["short"](fact.instant, timezone)
+    if isinstance(fact, CountText):
+        return filters["count"](fact.number)
+    if isinstance(fact, AmountText) and fact.currency:
+        return filters["money"](fact.cents, fact.currency)
+    return filters["short_day"](fact.day) if isinstance(fact, DayText) else None
 
 
 PORTAL = Path(__file__).parents[1]

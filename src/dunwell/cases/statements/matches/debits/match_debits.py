@@ -19,12 +19,17 @@ from dunwell.cases.direct_debit.debit_results import (
 from dunwell.cases.direct_debit.files.store import list_message_collections
 from dunwell.cases.direct_debit.store import find_collection, list_end_to_end_ids
 from dunwell.cases.statements.formats.payment_status import OrderOutcome, PaymentStatusReport
+from dunwell.cases.statements.match_reasons import (
+    build_reason,
+    build_return_reason,
+    is_known_return,
+)
 from dunwell.cases.statements.matches.debits.store import (
     find_debit_claims,
     list_recorded_debits,
 )
 from dunwell.cases.statements.matches.store import BankMatch, BankTransaction
-from dunwell.cases.statements.matching import RETURN_REASONS, MatchRule, is_known_return
+from dunwell.cases.statements.matching import MatchRule
 
 # Ids as `build_end_to_end_id` and `build_reference` make them.
 _NAMED = re.compile(r"\b(?:[0-9A-F]{32}|[0-9]{1,18}-[0-9A-F]{8}-[0-9]{1,4})\b")
@@ -152,8 +157,7 @@ async def _build_match(work: Work, transaction: BankTransaction, end_to_end_id: 
         amount_cents=abs(transaction.amount_cents),
         rule=MatchRule.RETURN if is_return else MatchRule.MANDATE,
         explanation=(
-            f"Direct debit returned with {reason}: {RETURN_REASONS[reason]}." if is_return
-            else "Direct debit with this end-to-end id."
+            build_return_reason("DEBIT_RETURNED", reason) if is_return else build_reason("DEBIT")
         ),
         # Without a payment, the credit and the return of a debit settle each other.
         claim_id=None if collection.payment_id is None else collection.claim_id,
