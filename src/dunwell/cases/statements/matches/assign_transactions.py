@@ -24,8 +24,6 @@ from dunwell.cases.statements.matches.match_transactions import (
 from dunwell.cases.statements.matches.store import (
     BankMatch,
     BankTransaction,
-    delete_payer,
-    find_claims_by_payer,
     find_claims_by_reference,
     find_claims_of_customers,
     find_match,
@@ -46,6 +44,7 @@ from dunwell.cases.statements.matching import (
     MatchSuggestion,
     decide_match,
 )
+from dunwell.cases.statements.payers.store import delete_payer, find_claims_by_payer
 from dunwell.cases.statements.store import list_accounts
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 

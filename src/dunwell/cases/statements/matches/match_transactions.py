@@ -43,7 +43,6 @@ from dunwell.cases.statements.matches.store import (
     list_awaited_payouts,
     list_new_transactions,
     save_arrival,
-    save_payers,
     save_states,
 )
 from dunwell.cases.statements.matching import (
@@ -54,6 +53,7 @@ from dunwell.cases.statements.matching import (
     MatchSuggestion,
     decide_match,
 )
+from dunwell.cases.statements.payers.store import save_payers
 from dunwell.cases.statements.store import list_accounts
 from dunwell.core.claims.reference_forms import (
     WrittenReferences,

@@ -224,40 +224,12 @@ FROM claims c
 JOIN debtors d ON d.merchant_id = $1 AND d.claim_id = c.claim_id
 WHERE c.merchant_id = $1 AND c.claim_id = ANY($2::bigint[])
 """
-# Uses the primary key of payer_accounts.
-_FIND_BY_PAYER = """
-SELECT payer_digest, claim_id
-FROM payer_accounts
-WHERE merchant_id = $1 AND payer_digest = ANY($2::bytea[])
-ORDER BY seen_at DESC
-LIMIT $3
-"""
 # Uses debtors_customer.
 _FIND_OF_CUSTOMERS = """
 SELECT d.claim_id
 FROM debtors d
 WHERE d.merchant_id = $1 AND d.customer_number = ANY($2::text[])
 LIMIT $3
-"""
-_SAVE_PAYERS = """
-INSERT INTO payer_accounts (merchant_id, payer_digest, claim_id, seen_at)
-SELECT DISTINCT $1::integer AS merchant_id, payer_digest, claim_id, $2::timestamptz
-FROM unnest($3::bytea[], $4::bigint[]) AS p (payer_digest, claim_id)
-ON CONFLICT (merchant_id, payer_digest, claim_id) DO UPDATE SET seen_at = excluded.seen_at
-"""
-# An account is forgotten when the last payment from it was taken back. Uses the primary key, then
-# bank_matches_claim.
-_DELETE_PAYER = """
-DELETE FROM payer_accounts p
-WHERE p.merchant_id = $1 AND p.payer_digest = $2 AND p.claim_id = $3
-  AND NOT EXISTS (
-    SELECT FROM bank_matches m
-    JOIN bank_transactions t
-        ON t.merchant_id = $1 AND t.entry_id = m.entry_id AND t.number = m.number
-    WHERE m.merchant_id = $1 AND m.claim_id = $3 AND m.kind = 'MATCHED'
-      AND t.counterparty_digest = $2
-      AND NOT EXISTS (
-        SELECT FROM bank_matches u WHERE u.merchant_id = $1 AND u.undoes = m.match_id))
 """
 _INSERT_PAYOUTS = """
 INSERT INTO payouts
@@ -291,7 +263,7 @@ WHERE t.merchant_id = $1 AND t.end_to_end_id = ANY($2::text[]) AND t.amount_cent
 """
 # Per normal form; more claims than this could not be distinguished anyway.
 _SAME_TERM_LIMIT = 5
-_PAYER_LIMIT, _CUSTOMER_LIMIT = 2_000, 200
+_CUSTOMER_LIMIT = 200
 
 
 async def list_new_transactions(
@@ -426,16 +398,6 @@ async def load_candidates(
     return found
 
 
-async def find_claims_by_payer(
-    tx: Connection, merchant_id: int, digests: Sequence[bytes]
-) -> dict[bytes, list[int]]:
-    """Return the claims that were paid from each account, the last one first."""
-    found: dict[bytes, list[int]] = {}
-    for row in await tx.fetch(_FIND_BY_PAYER, merchant_id, list(digests), _PAYER_LIMIT):
-        found.setdefault(row["payer_digest"], []).append(row["claim_id"])
-    return found
-
-
 async def find_claims_of_customers(
     tx: Connection, merchant_id: int, customer_numbers: Collection[str]
 ) -> list[int]:
@@ -443,20 +405,6 @@ async def find_claims_of_customers(
         _FIND_OF_CUSTOMERS, merchant_id, sorted(customer_numbers), _CUSTOMER_LIMIT
     )
     return [row["claim_id"] for row in rows]
-
-
-async def save_payers(
-    tx: Connection, merchant_id: int, seen: Sequence[tuple[bytes, int]], now: datetime
-) -> None:
-    """Save from which accounts (digests) claims were paid."""
-    if seen:
-        digests, claim_ids = [each for each, _ in seen], [each for _, each in seen]
-        await tx.execute(_SAVE_PAYERS, merchant_id, now, digests, claim_ids)
-
-
-async def delete_payer(tx: Connection, merchant_id: int, payer: tuple[bytes, int]) -> None:
-    """Forget that a claim was paid from an account (digest, claim), unless another payment was."""
-    await tx.execute(_DELETE_PAYER, merchant_id, *payer)
 
 
 async def insert_payouts(

@@ -1,0 +1,1 @@
+"""The accounts from which claims were paid."""
