@@ -22,6 +22,7 @@ from dunwell.operations.recovery.archive import (
     WalArchive,
     check_archive,
     load_archive_status,
+    load_reach,
     load_server_log,
     open_embedded,
 )
@@ -245,12 +246,20 @@ def change_nothing(_archive: WalArchive, _data_dir: Path) -> None:
     pass
 
 
+def find_last_needed(archive: WalArchive) -> Path:
+    """Return the file with the end of the archive. The server may have added others since then,
+    without which the restore succeeds."""
+    reach = load_reach(archive.list_bases()[-1][0])
+    assert reach is not None
+    return archive.log / f"{reach.segment}.gz"
+
+
 def lose_log(archive: WalArchive, _data_dir: Path) -> None:
-    (archive.log / f"{max(archive.list_segments())}.gz").unlink()
+    find_last_needed(archive).unlink()
 
 
 def damage_log(archive: WalArchive, _data_dir: Path) -> None:
-    (archive.log / f"{max(archive.list_segments())}.gz").write_bytes(b"\x1f\x8b damaged")
+    find_last_needed(archive).write_bytes(b"\x1f\x8b damaged")
 
 
 def lose_manifest(archive: WalArchive, _data_dir: Path) -> None:
