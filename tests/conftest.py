@@ -30,11 +30,13 @@ WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
     AND relname NOT IN ('schema_migrations', 'epochs')
 """
 # Deletes everything that a test must not find, in one function whose statements PostgreSQL keeps
-# planned. Deleting a few rows takes a twentieth of the time that TRUNCATE needs for all tables;
-# tables that have become large are truncated, because dead rows would slow down later tests. A
-# process uses each merchant id only once, because caches are keyed by merchant and revision.
+# planned. Deleting a few rows takes a twentieth of the time that TRUNCATE needs for all tables. If
+# one has become large, all are truncated, because dead rows would slow down later tests and change
+# the plans of their statements. A process uses each merchant id only once, because caches are keyed
+# by merchant and revision.
 _MAKE_EMPTYING = """
 CREATE SCHEMA tests;
+CREATE PROCEDURE tests.truncate_all() LANGUAGE sql AS $body$ TRUNCATE {tables} CASCADE $body$;
 CREATE FUNCTION tests.begin_empty(first_merchant_id bigint) RETURNS void
 LANGUAGE plpgsql AS $body$
 BEGIN
@@ -46,7 +48,7 @@ END $body$
 """
 _DELETION = """
     IF EXISTS (SELECT FROM {name}) THEN
-        IF pg_relation_size('{name}') > 4 * 1024 * 1024 THEN TRUNCATE {name} CASCADE;
+        IF pg_relation_size('{name}') > 4 * 1024 * 1024 THEN CALL tests.truncate_all();
         ELSE DELETE FROM {name};
         END IF;
     END IF;
@@ -167,7 +169,9 @@ class _Tables:
         connection = await self._connect()
         names = [row["relname"] for row in await connection.fetch(_TABLES)]
         deletions = "".join(_DELETION.format(name=name) for name in names)
-        await connection.execute(_MAKE_EMPTYING.format(deletions=deletions))
+        await connection.execute(
+            _MAKE_EMPTYING.format(tables=", ".join(names), deletions=deletions)
+        )
 
     async def begin_empty(self) -> None:
         """Empty all tables. Ids continue, because caches are keyed by them."""

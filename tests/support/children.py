@@ -5,6 +5,8 @@ Tests of the children themselves start their own.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import psutil
 
@@ -12,6 +14,7 @@ from dunwell.adapters.mail.receive_mail import MailParser
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePictures
+from dunwell.operations.merchant_file.logo import LogoMaker
 from dunwell.platform.children.document_reader import DocumentReader
 
 
@@ -25,6 +28,12 @@ PAINTER = PagePictures()
 DOCUMENTS = DocumentReader()
 MAIL_READER = MailParser()
 PRINTER = _LastingPrinter(1)
+
+
+@asynccontextmanager
+async def lend_logo_maker() -> AsyncIterator[LogoMaker]:
+    """Replace `open_logo_maker`, which starts its own children."""
+    yield LogoMaker(INSPECTOR, PRINTER)
 
 
 def find_children(module: str) -> list[psutil.Process]:

@@ -11,15 +11,18 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from dunwell.accounts.merchants.configuration import Brand, LandingPage, Logo, PaymentMethod
+from dunwell.operations.merchant_file import logo
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
+from tests.support.children import lend_logo_maker
 from tests.usecases.test_apply import Applying
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9" /></svg>'
 
 
 @pytest.fixture
-def applying(resources: Resources, tmp_path: Path) -> Applying:
+def applying(resources: Resources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Applying:
+    monkeypatch.setattr(logo, "open_logo_maker", lend_logo_maker)
     applying = Applying(resources, tmp_path)
     (tmp_path / "logo.svg").write_bytes(SVG)
     applying.document |= {
