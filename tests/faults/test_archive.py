@@ -9,7 +9,7 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -74,6 +74,19 @@ async def find_still_moment(cluster: Cluster) -> tuple[datetime, dict[str, set[s
                 return moment, before
 
 
+async def find_still_claims(
+    served: ClusterMerchant, cluster: Cluster
+) -> tuple[Sequence[int], datetime, dict[str, set[str]]]:
+    """Return the claims, a moment at which there were exactly these, and the rows at that moment.
+    A request that was cancelled may still create claims."""
+    async with asyncio.timeout(30):
+        while True:
+            claims = (await served.look()).claims
+            moment, rows = await find_still_moment(cluster)
+            if (await served.look()).claims == claims:
+                return claims, moment, rows
+
+
 async def work_on(served: ClusterMerchant, written_at: dict[str, datetime], count: int) -> None:
     working = asyncio.create_task(write_until_cancelled(served, written_at))
     await wait_until_written(written_at, len(written_at) + count, working)
@@ -97,8 +110,7 @@ async def test_a_database_is_restored_to_a_moment_between_two_claims(
     written_at: dict[str, datetime] = {}
     async with a_cluster_merchant(outbox, here.url) as served:
         await work_on(served, written_at, 20)
-        first = (await served.look()).claims
-        moment, rows = await find_still_moment(here)
+        first, moment, rows = await find_still_claims(served, here)
         await served.work(events=2, claims=1)
         later = await served.look()
         await work_on(served, written_at, 20)
