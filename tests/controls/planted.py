@@ -97,6 +97,30 @@ FAULTS = (
         ["tests/statements/formats/test_entry_keys.py"],
     ),
     Fault(
+        15, "a reference that is used again is the same entry",
+        "cases/statements/formats/entry_keys.py",
+        '["reference", *account, day, entry', '["reference", *account, entry',
+        ["tests/statements/formats/test_repeated_entries.py"],
+    ),
+    Fault(
+        15, "what may be the same payment is booked",
+        "cases/statements/formats/repeated_entries.py",
+        "resembles_on=_find_nearest(entry, others),", "resembles_on=None,",
+        ["tests/statements/formats/test_repeated_entries.py"],
+    ),
+    Fault(
+        15, "details that come before their statement are lost",
+        "cases/statements/entries/record_entries.py",
+        "        await recorder.use_notified(new)\n", "",
+        ["tests/usecases/test_repeated_references.py"],
+    ),
+    Fault(
+        15, "the entry of a reversed payment stays matched",
+        "cases/statements/matches/assign_transactions.py",
+        "    if recorded.is_new:\n", "    if recorded is None:\n",
+        ["tests/usecases/test_undo_matches.py"],
+    ),
+    Fault(
         16, "one check of the merchant is missing", "cases/disputes/store.py",
         "WHERE merchant_id = $1 AND", "WHERE $1::integer > 0 AND",
         ["tests/api/test_api_isolation.py", "tests/store/test_two_merchants.py"],
