@@ -67,6 +67,19 @@ async def _load_statement(tab: SignedInPage, unclear: int) -> None:
         await match_new_transactions(work, "main")
 
 
+async def _load_resembling_entry(tab: SignedInPage) -> UUID:
+    """Import an entry with the reference and the amount of one of the next day, and return the
+    payment of another entry."""
+    harness = tab.data.harness
+    entry = build_credit("49.00", "Rechnung Wasser", "name", day="2026-11-26")
+    await StatementHarness(harness).load(build_file(entry))
+    [row] = await harness.rows(
+        "SELECT payment_id FROM bank_matches WHERE merchant_id = $1 AND rule = 'REFERENCE'"
+    )
+    payment_id: UUID = row["payment_id"]
+    return payment_id
+
+
 @asynccontextmanager
 async def _open(
     tabs: Tabs, application: RunningApplication, locale: str = "en-GB", unclear: int = 2
@@ -82,7 +95,9 @@ async def test_every_page_is_accessible_and_fits(
 ) -> None:
     found = []
     async with _open(tabs, application, locale) as (tab, payment_id):
+        entry_payment = await _load_resembling_entry(tab)
         pages = {
+            "payment-of-entry": f"/payments/{entry_payment}",
             "payment-surplus": f"/payments/{payment_id}", "surplus": "/payments?show=unmatched",
             "refund": f"/payments/{payment_id}/refund", "bank": "/bank",
             "bank-account": "/bank/accounts/main", "entries": _ENTRIES, "payouts": "/bank/payouts",
