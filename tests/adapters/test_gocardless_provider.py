@@ -20,6 +20,7 @@ from dunwell.cases.payments.provider import (
     CheckoutStatus,
     NotificationRejected,
     PaymentProviderRefused,
+    PayoutMovement,
 )
 from tests.adapters.api_provider_contract import (
     REQUEST,
@@ -165,7 +166,7 @@ async def test_a_payout_lists_its_movements_and_fees(account: AccountUnderTest) 
     payouts = await account.adapter.list_payouts(datetime.now(UTC) - timedelta(minutes=5))
     [payout] = [each for each in payouts if each.payout_id == payout_id]
     assert (payout.amount_cents, payout.fees_cents, payout.currency) == (10_220, 20, "EUR")
-    assert payout.movement_ids == [paid.movement_id]
+    assert payout.movements == [PayoutMovement(paid.movement_id, 10_240)]
     assert await account.adapter.list_payouts(datetime.now(UTC) + timedelta(minutes=5)) == []
 
 

@@ -16,6 +16,7 @@ from dunwell.cases.payments.provider import (
     CheckoutStatus,
     NotificationRejected,
     PaymentProviderUnavailable,
+    PayoutMovement,
 )
 from tests.adapters.api_provider_contract import (
     REQUEST,
@@ -139,7 +140,9 @@ async def test_payouts_are_read_with_the_organisations_token(account: AccountUnd
     payouts = await account.adapter.list_payouts(since)
     [payout] = [each for each in payouts if each.payout_id == settlement_id]
     assert (payout.amount_cents, payout.fees_cents, payout.currency) == (9_971, 29, "EUR")
-    assert payout.movement_ids == [checkout_id, refund_id]
+    assert payout.movements == [
+        PayoutMovement(checkout_id, 10_240), PayoutMovement(refund_id, -240),
+    ]  # fmt: skip
     tokens = {each["headers"]["authorization"] for each in account.fake.take_requests()}
     assert tokens == {"Bearer access_7d"}
     assert await account.adapter.list_payouts(datetime.now(UTC) + timedelta(minutes=5)) == []

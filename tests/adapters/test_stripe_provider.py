@@ -214,7 +214,9 @@ async def test_a_payout_lists_its_movements_and_fees(
     payouts = await adapter.list_payouts(datetime.now(UTC) - timedelta(days=1))
     [payout] = [each for each in payouts if each.payout_id == payout_id]
     [other] = (await adapter.fetch_checkout(two)).movements
-    assert {*payout.movement_ids} == {paid.movement_id, other.movement_id, refund_id}
+    assert {(each.movement_id, each.amount_cents) for each in payout.movements} == {
+        (paid.movement_id, 10_240), (other.movement_id, 10_240), (refund_id, -240),
+    }  # fmt: skip
     assert payout.fees_cents == 2 * (25 + 153)
     assert payout.amount_cents == 2 * 10_240 - 240 - payout.fees_cents
     assert payout.currency == "EUR"

@@ -56,6 +56,15 @@ async def make_movement(api: Api, claim_id: int) -> None:
         await reverse_payment(work, claim_id, recorded.payment.payment_id)
 
 
+async def make_payout(api: Api, claim_id: int) -> None:
+    await api.harness.rows(
+        "INSERT INTO provider_payouts (merchant_id, record_id, provider, payout_id, amount_cents,"
+        " fees_cents, currency, paid_at, recorded_at) VALUES ($1, gen_random_uuid(), 'stripe',"
+        " 'po-' || $2::bigint, $2, 0, 'EUR', $3, $3) RETURNING 1",
+        claim_id, api.harness.clock.now(),
+    )  # fmt: skip
+
+
 async def make_request(api: Api, claim_id: int) -> None:
     await api.harness.rows(
         "INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, provider_name,"
@@ -101,6 +110,9 @@ LISTS: dict[str, tuple[Make, dict[str, str], dict[str, str], str]] = {
     "movements": (
         make_movement, {"kind": "REVERSED", "needsReview": "false"}, {"account": "stripe"},
         "claimId",
+    ),
+    "payouts": (
+        make_payout, {"account": "stripe", "arrived": "false"}, {"arrived": "true"}, "amount",
     ),
     "payment-requests": (
         make_request, {"state": "FAILED", "provider": "sandbox"}, {"state": "PENDING"}, "claimId",

@@ -31,6 +31,16 @@ INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, provi
 SELECT $1, gen_random_uuid(), $2, 'sandbox', 'sandbox', 1, 'EUR', 'x', 'FAILED', now(), now()
 RETURNING request_id
 """
+# The payout has all movements of the claim. $2 is the claim.
+_PAYOUT = """
+INSERT INTO provider_payouts (merchant_id, record_id, provider, payout_id, amount_cents, fees_cents,
+                     currency, paid_at, movements, recorded_at)
+SELECT $1, gen_random_uuid(), min(provider), 'po-' || $2::bigint, 1, 0, 'EUR', now(),
+       jsonb_agg(jsonb_build_array(movement_id, amount_cents)), now()
+FROM payment_movements
+WHERE merchant_id = $1 AND claim_id = $2
+RETURNING record_id
+"""
 # A provider has received one of the payments.
 _RECEIVED = """
 WITH asked AS (
@@ -222,6 +232,8 @@ CASES: dict[str, Case] = {
     "listRefunds": plain(params={"limit": 200}),
     "listMovements": plain(params={"limit": 200}),
     "findMovements": plain(params={"limit": 200}),
+    "findPayouts": plain(params={"limit": 200}),
+    "readPayout": by_id("payout_id", _PAYOUT),
     "listDisputes": plain(),
     "readDispute": by_id("dispute_id", f"{_DISPUTE} LIMIT 1"),
     "findDisputes": plain(),

@@ -32,6 +32,7 @@ from tests.support.harness import Harness, a_harness
 from tests.support.isolation import digest_rows
 from tests.support.logged_endpoint import a_logged_endpoint
 from tests.support.modalities import Arrangement
+from tests.support.payouts import pay_out
 from tests.support.portal import OWN_FORM, Clerk, read_fields, sign_in
 from tests.support.portal_data import PortalData, create_portal_data
 from tests.support.portal_rules import add_rules
@@ -50,8 +51,8 @@ _GROUPS = (
         _ALL, _NONE,
         ("start claims claim claim_why claim_account claim_debtor claim_document claim_message"
          " disputes document_page document_pages"
-        " bank payouts dispute_file dispute_file_pages dispute_file_page jobs job_rows job_file"
-         " plans payments debits debit_files mandates"
+        " bank payouts payout dispute_file dispute_file_pages dispute_file_page jobs job_rows"
+         " job_file plans payments debits debit_files mandates"
         " messages replies workflow_history workflow_compare workflow_download"),
     ),
     (_ALL, _ALL, "views view_end export job"),
@@ -165,6 +166,7 @@ async def _move_money(harness: Harness, claim_id: int) -> Mapping[str, str]:
         " JOIN bank_entries USING (merchant_id, account, statement_hash) WHERE merchant_id = $1"
     )
     return {
+        "record_id": str(await pay_out(harness, 1_00, 0)),
         "movement": str(movement["record_id"]), "account": "main",
         "entry_id": str(statement["entry_id"]), "number": "1", "share": f"{claim_id}:100",
         "bank_file_id": str(file.file_id), "statement": statement["statement_hash"].hex(),

@@ -9,7 +9,7 @@ import pytest
 from dunwell.cases.payments.provider import Payout
 from dunwell.cases.statements.import_statements import import_next_file
 from dunwell.cases.statements.matches.match_transactions import match_new_transactions
-from dunwell.cases.statements.matches.payouts import record_payouts
+from dunwell.cases.statements.payouts.record_payouts import record_payouts
 from dunwell.core.claims.searching.search_claims import index_claims
 from dunwell.core.claims.states import Status
 from tests.support.bank_files import build_balance, build_camt

@@ -109,6 +109,7 @@ letter_status_files      ! provider name sha256
 letter_status_readers    ! provider
 recovered_letters            communication_id
 provider_ids             provider provider_id
+provider_payouts         provider payout_id; record_id
 provider_rate_limits               ! provider
 mailbox_positions           ! provider
 mandates                 mandate_id; modality_id; ! creditor_id reference
@@ -120,7 +121,6 @@ payment_movements        provider movement_id kind; record_id
 payment_refunds          refund_id; provider provider_refund_id
 payment_requests         request_id; claim_id provider; ! provider provider_reference
 payer_accounts           payer_digest claim_id
-payouts                  provider payout_id
 payments                 payment_id; claim_id transaction_id; request_id
 pending_sign_ins           ! sign_in_hash
 portal_sessions          ! session_hash; ! session_id

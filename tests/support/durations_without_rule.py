@@ -205,6 +205,6 @@ NO_RULE: Mapping[str, str] = {
     "cases/statements/bank_accounts.py _MAX_AGE_BANKING_DAYS": _BOUND,
     "adapters/bank_statements.py FETCH_SECONDS": _PAUSE,
     "interfaces/cli/statements.py _POLL_SECONDS": _PAUSE,
-    "cases/statements/matches/payouts.py PAYOUT_SECONDS": _PAUSE,
-    "cases/statements/matches/payouts.py _LISTED_SINCE": _BOUND,
+    "cases/statements/payouts/record_payouts.py PAYOUT_SECONDS": _PAUSE,
+    "cases/statements/payouts/record_payouts.py _LISTED_SINCE": _BOUND,
 }

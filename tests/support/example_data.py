@@ -65,6 +65,18 @@ FROM payments
 WHERE merchant_id = $1 AND payment_id = $4
 RETURNING record_id
 """
+_PAYOUT = """
+INSERT INTO provider_payouts (merchant_id, record_id, provider, payout_id, amount_cents, fees_cents,
+                     currency, paid_at, movements, recorded_at)
+SELECT $1, $2, $3, 'po_1PqK2y', 10340, 150, 'EUR', '2026-03-13',
+       jsonb_build_array(jsonb_build_array(movement_id, amount_cents)), '2026-03-12T10:15:04Z'
+FROM payment_movements
+WHERE merchant_id = $1 AND provider = $3
+RETURNING record_id
+"""
+_DELETE_PAYOUTS = """
+DELETE FROM provider_payouts WHERE merchant_id = $1 AND provider = $2 RETURNING record_id
+"""
 _DELETE_MOVEMENTS = """
 DELETE FROM payment_movements WHERE merchant_id = $1 AND provider = $2 RETURNING record_id
 """
@@ -273,6 +285,17 @@ async def _move_money(
     )
 
 
+async def _pay_out(example_claim: ExampleClaim) -> None:
+    """Let a provider transfer the payment. It is the only payout of this account."""
+    await _move_money(example_claim)
+    harness = example_claim.api.harness
+    record_id = harness.resources.ids.new(harness.resources.clock.now())
+    account = parameters.ACCOUNT.example
+    await harness.rows(_DELETE_PAYOUTS, account)
+    await harness.rows(_PAYOUT, record_id, account)
+    example_claim.real[parameters.PAYOUT_ID.example] = str(record_id)
+
+
 async def _receive_payment(example_claim: ExampleClaim) -> None:
     """Record a payment that a provider has received."""
     await _ask_to_pay(example_claim)
@@ -343,6 +366,8 @@ _BEFORE: dict[str, Callable[[ExampleClaim], Awaitable[object]]] = {
     "findDisputes": _open_dispute,
     "findPaymentModalities": _ask_for_plan,
     "findPayments": _move_money,
+    "findPayouts": _pay_out,
+    "readPayout": _pay_out,
     "findPaymentRequests": _ask_to_pay,
     "findCommunications": _make_unknown,
     "findSuppressions": _suppress,

@@ -37,6 +37,7 @@ IDS = {
     ("path", "claim_id"): "claim_id",
     ("path", "item_id"): "item_id",
     ("path", "payment_id"): "payment_id",
+    ("path", "payout_id"): "payout_id",
     ("path", "payment_request_id"): "payment_request_id",
     ("path", "event_id"): "event_id",
     ("path", "modality_id"): "modality_id",
@@ -78,6 +79,7 @@ PLAIN = {
     "query": frozenset(
         (
             "account",
+            "arrived",
             "channel",
             "include",
             "kind",
@@ -107,6 +109,7 @@ ABSENT: Things = {
     "primary_item_id": 777_777,
     "scenario_id": 888_888,
     "payment_id": "01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
+    "payout_id": "01955a5e-1c00-7b20-9c41-7d8e9f0a1b2c",
     "payment_request_id": "01955b44-0a10-7a1c-b2d3-e4f5061728a9",
     "event_id": "0195547b-2c80-7b1d-8e55-9f0a1b2c3d4e",
     "modality_id": "01955b00-7a10-7c44-9b1d-2e5f60718293",
@@ -153,6 +156,13 @@ INSERT INTO payment_refunds (merchant_id, refund_id, claim_id, payment_id, reque
 SELECT $1, gen_random_uuid(), $2, $3, $4, 1, 'EUR', 'REOPEN', 'REFUSED', 'sandbox', 'SYSTEM', now()
 FROM generate_series(1, 2)
 RETURNING refund_id
+"""
+_PAYOUTS = """
+INSERT INTO provider_payouts (merchant_id, record_id, provider, payout_id, amount_cents, fees_cents,
+                     currency, paid_at, movements, recorded_at)
+SELECT $1, gen_random_uuid(), 'sandbox', 'po-' || n, 1, 0, 'EUR', now(), '[["m-1", 1]]', now()
+FROM generate_series(1, 2) n
+RETURNING record_id
 """
 _TABLES = """
 SELECT table_name FROM information_schema.columns
@@ -294,6 +304,8 @@ async def _create_objects_of_lists(merchant_side: MerchantSide) -> None:
     merchant_side.things["payment_request_id"] = str(request_id)
     claim_id, payment_id = merchant_side.things["claim_id"], merchant_side.things["payment_id"]
     await merchant_side.harness.rows(_REFUNDS, claim_id, payment_id, request_id)
+    [payout, _] = await merchant_side.harness.rows(_PAYOUTS)
+    merchant_side.things["payout_id"] = str(payout["record_id"])
     async with merchant_side.harness.work() as work:
         for name in "ab":
             await suppress(work, keys, "EMAIL", f"{name}@example.org", "MERCHANT")

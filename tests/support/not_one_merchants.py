@@ -32,6 +32,7 @@ from dunwell.cases.statements.entries import store as entries_store
 from dunwell.cases.statements.listing import store as listing_store
 from dunwell.cases.statements.matches import store as matches_store
 from dunwell.cases.statements.matches.debits import store as named_debits_store
+from dunwell.cases.statements.payouts import store as payouts_store
 from dunwell.contact.escalation import store as escalation_store
 from dunwell.contact.escalation.contacts import store as contacts_store
 from dunwell.contact.escalation.contacts.outcomes import store as outcomes_store
@@ -451,7 +452,7 @@ QUIET = _name({
         entries_store._FIND_NOTIFIED, entries_store._FIND_STORED,
         statements_store._RELEASE_STATEMENT,
         statements_store._RELEASE_TRANSACTIONS, matches_store._FIND_OF_CUSTOMERS,
-        matches_store._FIND_ORIGINALS, matches_store._INSERT_PAYOUTS,
+        matches_store._FIND_ORIGINALS, payouts_store._INSERT_PAYOUTS,
         matches_store._FIND_MATCH_OF_PAYMENT,
         matches_store._LIST_NEW, matches_store._SAVE_STATES,
     ),

@@ -23,7 +23,7 @@ from dunwell.cases.statements.matches.assign_transactions import (
     reverse_matched_payment,
     undo_match,
 )
-from dunwell.cases.statements.matches.payouts import record_payouts
+from dunwell.cases.statements.payouts.record_payouts import record_payouts
 from dunwell.cases.statements.store import StatementAccount
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
@@ -410,8 +410,8 @@ async def test_an_account_with_faults_is_not_saved(bank: StatementHarness) -> No
 
 _OWN_TABLES = (
     "bank_accounts", "bank_files", "bank_statements", "bank_entries", "bank_transactions",
-    "bank_matches", "payer_accounts", "payouts", "payments", "payment_movements", "allocations",
-    "claims", "audit_log",
+    "bank_matches", "payer_accounts", "provider_payouts", "payments", "payment_movements",
+    "allocations", "claims", "audit_log",
 )  # fmt: skip
 
 

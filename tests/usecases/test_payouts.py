@@ -1,21 +1,27 @@
-"""Payouts are fetched from the providers that a merchant uses."""
+"""Payouts are fetched from the providers that a merchant uses, and explained."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import uuid4
 
 import msgspec
+import pytest
 
 from dunwell.accounts.merchants.configuration import PaymentMethod, PaymentSettings
 from dunwell.cases.payments.provider import PaymentProviderUnavailable, Payout
-from dunwell.cases.statements.matches.payouts import fetch_payouts
+from dunwell.cases.statements.matches.assign_transactions import undo_match
+from dunwell.cases.statements.payouts.list_payouts import PayoutFilter, explain_payout, list_payouts
+from dunwell.cases.statements.payouts.record_payouts import fetch_payouts
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 from tests.support.harness import a_harness
 from tests.support.merchants import CONFIGURATION
 from tests.support.payments import PAYING, ScriptedPaymentProvider
-from tests.support.statements import StatementHarness
+from tests.support.payouts import PROVIDER, move, pay_out
+from tests.support.statements import StatementHarness, build_credit, build_file
 
 
 @dataclass
@@ -46,7 +52,7 @@ async def test_payouts_are_fetched_from_the_merchants_providers_once(
     assert [await fetch_payouts(resources, providers) for _ in range(2)] == [1, 0]
     provider.moves_money = False
     assert await fetch_payouts(resources, providers) == 0
-    assert await bank.count("payouts") == 1
+    assert await bank.count("provider_payouts") == 1
 
 
 async def test_an_account_whose_provider_hangs_delays_no_other(
@@ -61,3 +67,78 @@ async def test_an_account_whose_provider_hangs_delays_no_other(
     providers = {name: _PayingProvider(meeting=meeting) for name in ("first", "second")}
     async with asyncio.timeout(20):
         assert await fetch_payouts(resources, providers) == 2
+
+
+async def test_a_payout_is_explained_by_its_movements_and_fees(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """Movements of another merchant's claims at the same account are only counted and summed. A
+    refund and its failure have the same id; the direction of the money distinguishes them."""
+    harness, other = [await a_harness(resources, clock, key=key) for key in ("own", "other")]
+    [claim_id] = await harness.create("INV-1")
+    [other_id] = await other.create("INV-2")
+    paid = await move(harness, claim_id, "ch_1", "PAID", 102_40)
+    refunded = await move(harness, claim_id, "re_1", "REFUNDED", 10_00)
+    await move(harness, claim_id, "re_1", "REFUND_FAILED", 10_00)
+    theirs = await move(other, other_id, "ch_2", "PAID", 50_00)
+    parts = ("ch_1", 102_40), ("re_1", -10_00), ("ch_2", 50_00), ("ch_unknown", 5_00)
+    record_id = await pay_out(harness, 145_00, 2_00, *parts)
+    async with harness.work() as work:
+        explained = await explain_payout(work, record_id)
+    assert [(each.record_id, each.kind, each.amount_cents) for each in explained.movements] == [
+        (paid, "PAID", 102_40), (refunded, "REFUNDED", -10_00),
+    ]  # fmt: skip
+    assert (explained.other_count, explained.other_cents) == (2, 55_00)
+    # 102.40 - 10.00 + 50.00 + 5.00 - 2.00 is 145.40.
+    assert explained.payout.difference_cents == -40
+    mine = await pay_out(other, 145_40, 2_00, *parts)
+    async with other.work() as work:
+        explained = await explain_payout(work, mine)
+        assert [each.record_id for each in explained.movements] == [theirs]
+        assert explained.payout.difference_cents == 0
+        with pytest.raises(NotFound):
+            await explain_payout(work, record_id)
+        with pytest.raises(NotFound):
+            await explain_payout(work, uuid4())
+
+
+async def test_a_payout_without_listed_movements_is_unexplained(
+    resources: Resources, clock: MovableClock
+) -> None:
+    harness = await a_harness(resources, clock)
+    record_id = await pay_out(harness, 100_00, 0)
+    async with harness.work() as work:
+        explained = await explain_payout(work, record_id)
+    assert (explained.movements, explained.other_count) == ([], 0)
+    assert explained.payout.difference_cents == 100_00
+
+
+async def test_a_payout_names_the_entry_with_which_it_arrived_until_that_is_undone(
+    resources: Resources, clock: MovableClock
+) -> None:
+    harness = await a_harness(resources, clock)
+    bank = StatementHarness(harness)
+    await bank.save()
+    record_id = await pay_out(harness, 1_00, 0)
+    await pay_out(harness, 2_00, 0, payout_id="po_2")
+    day = clock.now().date()
+    await bank.load(build_file(build_credit("1.00", "x", "B-1", day=day.isoformat())))
+
+    async def list_found(*, has_arrived: bool) -> list[str]:
+        async with harness.work() as work:
+            wanted = PayoutFilter(account=PROVIDER, has_arrived=has_arrived)
+            found = await list_payouts(work, limit=50, wanted=wanted)
+        return [each.payout_id for each in found.items]
+
+    assert await list_found(has_arrived=True) == ["po_1"]
+    assert await list_found(has_arrived=False) == ["po_2"]
+    async with harness.work() as work:
+        arrival = (await explain_payout(work, record_id)).payout.arrival
+        assert arrival is not None
+        assert (arrival.account, arrival.booked_on) == ("main", day)
+    [match] = await bank.matches()
+    async with harness.work() as work:
+        await undo_match(work, match["match_id"])
+        payout = (await explain_payout(work, record_id)).payout
+    assert (payout.arrived_at, payout.arrival) == (None, None)
+    assert await list_found(has_arrived=True) == []

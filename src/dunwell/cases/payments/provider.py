@@ -123,8 +123,18 @@ class Checkout:
 
 
 @dataclass(frozen=True, slots=True)
+class PayoutMovement:
+    """A part of a payout: a payment, refund or chargeback, under the id of its movement."""
+
+    movement_id: str
+    # Before fees; negative for money that the provider gave back to debtors.
+    amount_cents: int
+
+
+@dataclass(frozen=True, slots=True)
 class Payout:
-    """A sum that the provider paid to the merchant's bank account."""
+    """A sum that the provider paid to the merchant's bank account. It is the sum of its movements
+    less the fees; a provider that does not list its movements leaves them out."""
 
     payout_id: str
     # Net of the fees.
@@ -133,8 +143,7 @@ class Payout:
     currency: str
     # When it is expected to arrive (real time).
     paid_at: datetime
-    # The movements that it consists of.
-    movement_ids: Sequence[str] = ()
+    movements: Sequence[PayoutMovement] = ()
 
 
 class PaymentProviderUnavailable(Unavailable):

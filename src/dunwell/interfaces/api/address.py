@@ -57,6 +57,13 @@ def parse_payment_request_id(text: str) -> UUID:
     return UUID(text)
 
 
+def parse_payout_id(text: str) -> UUID:
+    """Parse the id. Raises NotFound with the same message as for a payout that does not exist."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no payout {text[:64]}.")
+    return UUID(text)
+
+
 def parse_event_id(text: str) -> UUID:
     """Parse the id. Raises NotFound with the same message as for an event that does not exist."""
     if not _UUID.fullmatch(text):

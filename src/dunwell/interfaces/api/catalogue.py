@@ -13,6 +13,7 @@ from dunwell.interfaces.api.routes import (
     movements,
     payment_lists,
     payments,
+    payouts,
     refunds,
     sandbox,
     workflows,
@@ -33,6 +34,7 @@ ENDPOINTS = (
     *payments.ENDPOINTS,
     *refunds.ENDPOINTS,
     *movements.ENDPOINTS,
+    *payouts.ENDPOINTS,
     *disputes.FIND_ENDPOINTS,
     *disputes.ENDPOINTS,
     *modalities.FIND_ENDPOINTS,
@@ -55,7 +57,7 @@ TAGS = {
     "Attachments": "Add, replace, download and delete the files of a claim.",
     "Payments": (
         "Record payments that you received outside the service, refund payments, and list all "
-        "payments and movements of money."
+        "payments, movements of money and payouts."
     ),
     "Disputes": "Read and open disputes, and respond to them.",
     "Payment modalities": "Approve or reject the payment plans and deferrals that debtors request.",

@@ -7,6 +7,7 @@ payment's id; from the second of a kind on, with a number. Pure.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -28,6 +29,7 @@ from dunwell.cases.payments.provider import (
     MovementKind,
     NotificationRejected,
     Payout,
+    PayoutMovement,
 )
 
 _MAX_DESCRIPTION = 140
@@ -135,6 +137,8 @@ class _ItemLinks(msgspec.Struct, frozen=True):
 
 class PayoutItem(msgspec.Struct, frozen=True):
     type: str
+    # Cents, with a decimal place for parts of a cent. Negative for money that is deducted.
+    amount: Annotated[str, Meta(pattern=r"^-?[0-9]{1,12}(\.[0-9]+)?$(?!\n)")]
     links: _ItemLinks = _ItemLinks()
 
 
@@ -331,14 +335,19 @@ def list_refund_movements(refunds: Iterable[GoCardlessRefund]) -> Iterator[Money
 
 def build_payout(payout: GoCardlessPayout, items: Sequence[PayoutItem]) -> Payout:
     arrives_on = payout.arrival_date or payout.created_at.date()
-    ids = [each.links.refund or each.links.payment for each in items if "fee" not in each.type]
+    # One payment can have several items, for example its taxes.
+    cents: dict[str, Decimal] = {}
+    for each in items:
+        movement_id = each.links.refund or each.links.payment or each.type
+        if "fee" not in each.type:
+            cents[movement_id] = cents.get(movement_id, Decimal(0)) + Decimal(each.amount)
     return Payout(
         payout_id=payout.id,
         amount_cents=payout.amount,
         fees_cents=payout.deducted_fees,
         currency=payout.currency,
         paid_at=datetime.combine(arrives_on, time(), UTC),
-        movement_ids=[each for each in dict.fromkeys(ids) if each is not None],
+        movements=[PayoutMovement(name, round(amount)) for name, amount in cents.items()],
     )
 
 

@@ -125,8 +125,13 @@ class MolliePage(msgspec.Struct, frozen=True):
     links: _Page = msgspec.field(name="_links", default=_Page())
 
 
-class MollieIdentified(msgspec.Struct, frozen=True):
+class MollieSettledPart(msgspec.Struct, frozen=True, rename="camel"):
+    """A payment, refund or chargeback of a settlement."""
+
     id: Id
+    amount: MollieAmount
+    # In the currency of the settlement; negative for money that was given back.
+    settlement_amount: MollieAmount | None = None
 
 
 class _Cost(msgspec.Struct, frozen=True, rename="camel"):

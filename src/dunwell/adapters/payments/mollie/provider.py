@@ -24,10 +24,10 @@ from dunwell.adapters.payments.api_client import (
 )
 from dunwell.adapters.payments.api_values import check_currency, check_id, is_authentic, is_id
 from dunwell.adapters.payments.mollie.objects import (
-    MollieIdentified,
     MolliePage,
     MolliePayment,
     MollieRefund,
+    MollieSettledPart,
     MollieSettlement,
     build_amount,
     build_payment_document,
@@ -47,6 +47,7 @@ from dunwell.cases.payments.provider import (
     NotificationRejected,
     PaymentProviderUnavailable,
     Payout,
+    PayoutMovement,
 )
 
 KIND = "MOLLIE"
@@ -168,8 +169,8 @@ class MollieProvider:
         return [self._api.decode(raw, MollieSettlement) for raw in entries]
 
     async def _build_payout(self, settlement: MollieSettlement, paid_at: datetime) -> Payout:
-        ids = [
-            self._api.decode(raw, MollieIdentified).id
+        movements = [
+            _build_movement(kind, self._api.decode(raw, MollieSettledPart))
             for kind in ("payments", "refunds", "chargebacks")
             for raw in await self._list(f"/v2/settlements/{settlement.id}/{kind}", kind)
         ]
@@ -179,7 +180,7 @@ class MollieProvider:
             fees_cents=settlement.fees_cents,
             currency=settlement.amount.currency,
             paid_at=paid_at,
-            movement_ids=ids,
+            movements=movements,
         )
 
     def parse_notification(self, headers: Mapping[str, str], body: bytes) -> Sequence[str]:
@@ -228,6 +229,12 @@ class MollieProvider:
         headers = self._organisation_headers or {}
         pages = await self._api.list_pages(start, MolliePage, find_next, headers)
         return [each for page in pages for each in page.embedded.get(kind, [])]
+
+
+def _build_movement(kind: str, part: MollieSettledPart) -> PayoutMovement:
+    given = part.settlement_amount or part.amount
+    cents = abs(given.cents)
+    return PayoutMovement(part.id, cents if kind == "payments" else -cents)
 
 
 def _authorize(key: bytes) -> dict[str, str]:

@@ -29,6 +29,7 @@ from dunwell.cases.payments.provider import (
     MovementKind,
     NotificationRejected,
     Payout,
+    PayoutMovement,
 )
 
 _MAX_DESCRIPTION = 250
@@ -259,7 +260,11 @@ def build_payout(payout: StripePayout, parts: Sequence[StripeBalanceTransaction]
         fees_cents=sum(each.fee for each in contents) + own_fees,
         currency=payout.currency.upper(),
         paid_at=from_timestamp(payout.arrival_date),
-        movement_ids=[each.source for each in contents if each.source is not None],
+        movements=[
+            PayoutMovement(each.source or each.id, each.amount)
+            for each in contents
+            if each.type != "stripe_fee"
+        ],
     )
 
 

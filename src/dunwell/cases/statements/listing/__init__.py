@@ -1,1 +1,1 @@
-"""What staff reads of bank statements and payouts."""
+"""What staff reads of bank statements."""

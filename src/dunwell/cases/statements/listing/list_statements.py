@@ -1,5 +1,5 @@
 """What staff reads of bank statements: the statements of an account, their lines with what each
-belongs to, how much is open, and payouts."""
+belongs to, and how much is open."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,9 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.statements.formats.problems import list_holding_problems
 from dunwell.cases.statements.listing.store import (
-    ListedPayout,
     StatementLine,
     count_open_rows,
     list_lines,
-    list_payout_rows,
 )
 from dunwell.cases.statements.matches.store import BankMatch, list_matches
 from dunwell.cases.statements.store import list_statement_rows
@@ -23,7 +21,6 @@ from dunwell.platform.database.database import snapshot
 
 MAX_COUNTED_OPEN = 1_000
 _MAX_STATEMENTS = 50
-_MAX_PAYOUTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +102,3 @@ async def load_claims_to_match(work: Work, claim_ids: Collection[int]) -> Mappin
     """Return the claims that a transaction may belong to, with their balances."""
     work.require(Right.READ_CLAIMS)
     return await load_claim_rows(work.tx, work.merchant_id, sorted(claim_ids))
-
-
-async def list_payouts(work: Work) -> list[ListedPayout]:
-    """Return the newest payouts of payment providers."""
-    work.require(Right.READ_CLAIMS)
-    return await list_payout_rows(work.tx, work.merchant_id, _MAX_PAYOUTS)

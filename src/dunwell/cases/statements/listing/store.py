@@ -1,8 +1,8 @@
-"""The SQL of lists that staff reads: the lines of a statement, and payouts."""
+"""The SQL of what staff reads of statements: their lines, and how much is open."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import date, datetime
+from datetime import date
 
 from dunwell.cases.statements.matches.store import BankTransaction
 from dunwell.platform.database.database import Connection
@@ -23,14 +23,6 @@ LIMIT $6
 """,
     columns=", ".join(f"t.{name}" for name in _TRANSACTION_COLUMNS),
 )
-# Uses the primary key. A provider pays out once a day at most.
-_LIST_PAYOUTS = """
-SELECT provider, payout_id, amount_cents, fees_cents, currency, paid_at, arrived_at
-FROM payouts
-WHERE merchant_id = $1
-ORDER BY paid_at DESC, provider, payout_id
-LIMIT $2
-"""
 # Uses bank_transactions_open. Returns the number up to the limit.
 _COUNT_OPEN = """
 SELECT count(*)
@@ -60,18 +52,6 @@ class StatementLine:
         return self.position, self.transaction.number if self.transaction else 0
 
 
-@dataclass(frozen=True, slots=True)
-class ListedPayout:
-    provider: str
-    payout_id: str
-    amount_cents: int
-    fees_cents: int
-    currency: str
-    paid_at: datetime
-    # When it was found on a statement; None if it is awaited.
-    arrived_at: datetime | None
-
-
 async def list_lines(
     tx: Connection, merchant_id: int, statement: tuple[str, bytes], after: tuple[int, int],
     limit: int,
@@ -91,10 +71,6 @@ def _build_line(row: Mapping[str, object]) -> StatementLine:
         booked_on=row["entry_booked_on"],  # type: ignore[arg-type]
         transaction=None if row["entry_id"] is None else BankTransaction(**values),  # type: ignore[arg-type]
     )
-
-
-async def list_payout_rows(tx: Connection, merchant_id: int, limit: int) -> list[ListedPayout]:
-    return [ListedPayout(**row) for row in await tx.fetch(_LIST_PAYOUTS, merchant_id, limit)]
 
 
 async def count_open_rows(tx: Connection, merchant_id: int, account: str, limit: int) -> int:

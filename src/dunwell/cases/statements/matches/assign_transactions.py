@@ -34,7 +34,6 @@ from dunwell.cases.statements.matches.store import (
     load_candidates,
     load_transactions,
     lock_transactions,
-    save_arrival,
     save_decision,
 )
 from dunwell.cases.statements.matching import (
@@ -45,6 +44,7 @@ from dunwell.cases.statements.matching import (
     decide_match,
 )
 from dunwell.cases.statements.payers.store import delete_payer, find_claims_by_payer
+from dunwell.cases.statements.payouts.store import save_awaited
 from dunwell.cases.statements.store import list_accounts
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 
@@ -235,7 +235,7 @@ async def undo_match(work: Work, match_id: UUID, reason: str | None = None) -> B
         await reverse_payment(work, match.claim_id, match.payment_id, reason)
     if match.payout_provider is not None and match.payout_id is not None:
         payout = (match.payout_provider, match.payout_id)
-        await save_arrival(work.tx, work.merchant_id, payout, None)
+        await save_awaited(work.tx, work.merchant_id, payout)
     return await _open_again(work, match, transaction, match.amount_cents, reason=reason)
 
 

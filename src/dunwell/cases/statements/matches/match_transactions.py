@@ -31,7 +31,6 @@ from dunwell.cases.statements.matches.debits.match_debits import (
     record_debits,
 )
 from dunwell.cases.statements.matches.store import (
-    AwaitedPayout,
     BankMatch,
     BankTransaction,
     OriginalPayment,
@@ -40,9 +39,7 @@ from dunwell.cases.statements.matches.store import (
     find_original_payments,
     insert_matches,
     list_accounts_with_new,
-    list_awaited_payouts,
     list_new_transactions,
-    save_arrival,
     save_states,
 )
 from dunwell.cases.statements.matching import (
@@ -54,6 +51,11 @@ from dunwell.cases.statements.matching import (
     decide_match,
 )
 from dunwell.cases.statements.payers.store import save_payers
+from dunwell.cases.statements.payouts.store import (
+    AwaitedPayout,
+    list_awaited_payouts,
+    save_arrival,
+)
 from dunwell.cases.statements.store import list_accounts
 from dunwell.core.claims.reference_forms import (
     WrittenReferences,
@@ -316,7 +318,8 @@ async def _record_payouts(work: Work, plan: _Plan, transactions: Sequence[BankTr
         payout = plan.payouts.get(each.key)
         if payout is None:
             continue
-        await save_arrival(work.tx, work.merchant_id, (payout.provider, payout.payout_id), work.now)
+        key = (payout.provider, payout.payout_id)
+        await save_arrival(work.tx, work.merchant_id, key, work.now, transaction=each.key)
         matches.append(
             BankMatch(
                 match_id=work.ids.new(work.now),

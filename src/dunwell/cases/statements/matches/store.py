@@ -1,5 +1,5 @@
-"""The SQL of transactions on statements, of what they belong to, and of the claims and payouts that
-they may belong to."""
+"""The SQL of transactions on statements, of what they belong to, and of the claims that they may
+belong to."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -8,7 +8,6 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.cases.payments.provider import Payout
 from dunwell.cases.statements.formats.coded_text import dump_text
 from dunwell.cases.statements.match_reasons import load_reason
 from dunwell.cases.statements.matching import CandidateClaim
@@ -231,26 +230,6 @@ FROM debtors d
 WHERE d.merchant_id = $1 AND d.customer_number = ANY($2::text[])
 LIMIT $3
 """
-_INSERT_PAYOUTS = """
-INSERT INTO payouts
-    (merchant_id, provider, payout_id, amount_cents, fees_cents, currency, paid_at, movement_ids)
-SELECT $1, $2, payout_id, amount_cents, fees_cents, currency, paid_at, movement_ids::jsonb
-FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[], $8::text[])
-    AS p (payout_id, amount_cents, fees_cents, currency, paid_at, movement_ids)
-ON CONFLICT (merchant_id, provider, payout_id) DO NOTHING
-RETURNING payout_id
-"""
-# Uses payouts_awaited.
-_LIST_AWAITED = """
-SELECT provider, payout_id, amount_cents, fees_cents, currency, paid_at
-FROM payouts
-WHERE merchant_id = $1 AND arrived_at IS NULL AND amount_cents = ANY($2::bigint[])
-"""
-_SAVE_ARRIVED = """
-UPDATE payouts
-SET arrived_at = $4
-WHERE merchant_id = $1 AND provider = $2 AND payout_id = $3
-"""
 # Payments that arrived with this end-to-end id and were matched. Uses bank_transactions_end_to_end,
 # bank_matches_transaction and bank_matches_undone.
 _FIND_ORIGINALS = """
@@ -405,44 +384,6 @@ async def find_claims_of_customers(
         _FIND_OF_CUSTOMERS, merchant_id, sorted(customer_numbers), _CUSTOMER_LIMIT
     )
     return [row["claim_id"] for row in rows]
-
-
-async def insert_payouts(
-    tx: Connection, merchant_id: int, provider: str, listed: Sequence[Payout]
-) -> int:
-    """Insert the payouts that are not known, and return how many."""
-    rows = await tx.fetch(
-        _INSERT_PAYOUTS, merchant_id, provider, [each.payout_id for each in listed],
-        [each.amount_cents for each in listed], [each.fees_cents for each in listed],
-        [each.currency for each in listed], [each.paid_at for each in listed],
-        [msgspec.json.encode(each.movement_ids).decode() for each in listed],
-    )  # fmt: skip
-    return len(rows)
-
-
-@dataclass(frozen=True, slots=True)
-class AwaitedPayout:
-    provider: str
-    payout_id: str
-    amount_cents: int
-    fees_cents: int
-    currency: str
-    paid_at: datetime
-
-
-async def list_awaited_payouts(
-    tx: Connection, merchant_id: int, amounts: Collection[int]
-) -> list[AwaitedPayout]:
-    """Return the payouts of these amounts that have not been found on a statement."""
-    rows = await tx.fetch(_LIST_AWAITED, merchant_id, sorted(amounts))
-    return [AwaitedPayout(**row) for row in rows]
-
-
-async def save_arrival(
-    tx: Connection, merchant_id: int, payout: tuple[str, str], arrived_at: datetime | None
-) -> None:
-    """Save when a payout (provider, id) was found on a statement; None: it is awaited again."""
-    await tx.execute(_SAVE_ARRIVED, merchant_id, *payout, arrived_at)
 
 
 @dataclass(frozen=True, slots=True)

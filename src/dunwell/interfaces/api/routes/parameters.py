@@ -47,6 +47,14 @@ PAYMENT_REQUEST_ID = Parameter(
     is_required=True,
     example="01955b44-0a10-7a1c-b2d3-e4f5061728a9",
 )
+PAYOUT_ID = Parameter(
+    name="payout_id",
+    place="path",
+    description="The UUID of the payout, from the list.",
+    schema={"type": "string", "format": "uuid"},
+    is_required=True,
+    example="01955a5e-1c00-7b20-9c41-7d8e9f0a1b2c",
+)
 EVENT_ID = Parameter(
     name="event_id",
     place="path",

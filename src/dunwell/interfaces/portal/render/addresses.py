@@ -115,6 +115,7 @@ PATHS: Mapping[str, str] = {
     "payment": f"{_MERCHANT}/payments/{{payment_id}}",
     "bank": f"{_MERCHANT}/bank",
     "payouts": f"{_MERCHANT}/bank/payouts",
+    "payout": f"{_MERCHANT}/bank/payouts/{{record_id}}",
     "bank_file": f"{_MERCHANT}/bank/files/{{file_id}}",
     "bank_account": _BANK_ACCOUNT,
     "bank_entries": f"{_BANK_ACCOUNT}/entries",

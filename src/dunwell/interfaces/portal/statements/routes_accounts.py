@@ -1,4 +1,4 @@
-"""Bank accounts with their statements, imports of files, lines of a statement, and payouts."""
+"""Bank accounts with their statements, imports of files, and lines of a statement."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -23,12 +23,10 @@ from dunwell.cases.statements.listing.list_statements import (
     ListedStatement,
     MatchedLine,
     count_open_transactions,
-    list_payouts,
     list_statement_lines,
     list_statements,
     load_claims_to_match,
 )
-from dunwell.cases.statements.listing.store import ListedPayout
 from dunwell.cases.statements.store import StatementAccount
 from dunwell.core.claims.lists.store import ClaimRow
 from dunwell.interfaces.portal.statements.undo import undo_matches
@@ -96,13 +94,6 @@ class BankStatementPage(Page, frozen=True):
     claims: Mapping[int, ClaimRow]
     next_after: str
     result_code: str
-
-
-class PayoutsPage(Page, frozen=True):
-    template: ClassVar[str] = "payouts.html"
-    area: ClassVar[str] = "payments"
-
-    payouts: Sequence[ListedPayout]
 
 
 async def load_account(work: Work, name: str) -> StatementAccount:
@@ -269,18 +260,8 @@ async def change_statement(
     return address(done="released")
 
 
-@at_merchant
-async def get_payouts_page(
-    site: PortalSite, request: PortalRequest, access: MerchantAccess
-) -> Response:
-    async with site.open_work(access) as work:
-        payouts = await list_payouts(work)
-    return site.render_merchant_page(request, access, PayoutsPage(payouts))
-
-
 PAGES: RoutedPages = {
     "bank": {"GET": get_bank_page},
-    "payouts": {"GET": get_payouts_page},
     "bank_account": {"GET": get_account_page, "POST": submit_statement_file},
     "bank_file": {"GET": get_file_page, "POST": submit_cancel},
     "bank_statement": {"GET": get_statement_page, "POST": change_statement},

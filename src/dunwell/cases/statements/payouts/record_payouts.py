@@ -19,7 +19,7 @@ from dunwell.cases.payments.provider import (
     PaymentProviderUnavailable,
     Payout,
 )
-from dunwell.cases.statements.matches.store import insert_payouts
+from dunwell.cases.statements.payouts.store import insert_payouts
 from dunwell.cases.statements.store import list_merchants_with_accounts
 from dunwell.platform.resources import Resources
 
@@ -38,7 +38,8 @@ async def record_payouts(work: Work, provider: str, listed: Sequence[Payout]) ->
     that takes money back from the merchant is left to staff."""
     work.require(Right.RECORD_MONEY)
     positive = [each for each in listed if each.amount_cents > 0]
-    new = await insert_payouts(work.tx, work.merchant_id, provider, positive)
+    listed_by_id = {work.ids.new(work.now): each for each in positive}
+    new = await insert_payouts(work.tx, work.merchant_id, provider, listed_by_id, now=work.now)
     if new:
         await save_audit(
             work, "payout.record", f"paymentProvider:{provider}", after={"payouts": new}

@@ -1,0 +1,1 @@
+"""Payouts of payment providers: recorded, found on bank statements, and explained."""
