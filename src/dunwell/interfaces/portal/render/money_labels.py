@@ -46,7 +46,7 @@ REVIEW_REASONS: Labels = {
     ),
     "REFUND_FAILED": LazyText(
         "The refund did not reach the debtor, and the money is back. Refund it again, or transfer "
-        "it to the debtor yourself and reverse the payment."
+        "it to the debtor yourself."
     ),
     "CLAIM_ENDED": LazyText(
         "It changed the balance of a claim that is archived or withdrawn. The claim stays closed. "
