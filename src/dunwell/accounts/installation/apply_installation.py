@@ -105,7 +105,7 @@ async def apply_installation(
 ) -> InstallationChanges:
     """Apply the file and record the change in the audit log.
 
-    `secrets`: the contents of the secret files, by the names of `list_secret_files`. Raises
+    `secrets` are the contents of the secret files, by the names of `list_secret_files`. Raises
     EditConflict if another file was applied at the same moment, ValidationError if a provider that
     is in use would disappear.
     """

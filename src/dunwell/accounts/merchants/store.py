@@ -402,8 +402,8 @@ class FoundMerchant:
 async def search_merchants(
     tx: Connection, query: str, *, among: Sequence[int] | None, after: int, limit: int
 ) -> list[FoundMerchant]:
-    """Return merchants with ids above `after`, in the order of their ids. `among`: only these ids;
-    None: all merchants."""
+    """Return merchants with ids above `after`, in the order of their ids. `among` limits them to
+    these ids; None means all merchants."""
     rows = await tx.fetch(_SEARCH, after, among, query.lower(), limit)
     return [FoundMerchant(**row) for row in rows]
 

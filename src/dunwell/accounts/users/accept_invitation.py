@@ -67,8 +67,8 @@ class OpenInvitation:
 
 @dataclass(frozen=True, slots=True)
 class InvitationForm:
-    """The submitted form. `opener`: the secret of the browser that opened the link. `randomness`:
-    `session_rules.SECRET_BYTES` bytes for the session."""
+    """The submitted form. `opener` is the secret of the browser that opened the link. `randomness`
+    has `session_rules.SECRET_BYTES` bytes for the session."""
 
     link: str
     opener: str
@@ -84,7 +84,7 @@ async def find_invitation(
     services: SignInServices, link: str, opener: str
 ) -> OpenInvitation | None:
     """Return the link's user, or None if the link was used or has expired. It changes nothing,
-    because mail programs open links too. `opener`: the secret in the browser's cookie."""
+    because mail programs open links too. `opener` is the secret in the browser's cookie."""
     async with services.work(build_visitor_actor(None, "")) as work:
         user_id = await _find_invited(work, link)
         user = None if user_id is None else await load_user(work.tx, user_id)

@@ -9,8 +9,8 @@ from dunwell.platform.errors import EditConflict, Fault, ValidationError
 
 @dataclass(frozen=True, slots=True)
 class Assignee:
-    """A user as assignee. `may_be_assigned`: the user is active and has the permission. Work of a
-    user who lost it counts as unassigned."""
+    """A user as assignee. `may_be_assigned` says whether the user is active and has the permission.
+    Work of a user who lost it counts as unassigned."""
 
     user_id: UUID
     name: str
@@ -29,9 +29,9 @@ ANY_ASSIGNEE = AssigneeFilter()
 
 
 def check_assignment(present: UUID | None, known: UUID | None, wanted: Assignee | None) -> bool:
-    """Return whether the assignment changes anything. `present`: the stored assignee. `known`: the
-    assignee that the user saw. `wanted`: the new assignee; None removes the assignment. Raises
-    EditConflict, ValidationError."""
+    """Return whether the assignment changes anything. `present` is the stored assignee. `known` is
+    the assignee that the user saw. `wanted` is the new assignee; None removes the assignment.
+    Raises EditConflict, ValidationError."""
     if wanted is not None and not wanted.may_be_assigned:
         raise build_assignee_error()
     if present == (None if wanted is None else wanted.user_id):

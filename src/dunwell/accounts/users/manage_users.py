@@ -52,7 +52,7 @@ FIRST_ADMIN = NewUser("admin@example.org", "Admin", "en", UserRoles(Role.ADMIN))
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """`secret`: the last part of the link. It is not stored."""
+    """`secret` is the last part of the link. It is not stored."""
 
     user_id: UUID
     secret: str
@@ -60,7 +60,7 @@ class Invitation:
 
 
 async def invite_user(work: UserWork, new: NewUser, randomness: bytes) -> Invitation:
-    """Create a user and an invitation link. `randomness`: RANDOM_BYTES bytes. Raises
+    """Create a user and an invitation link. `randomness` has RANDOM_BYTES bytes. Raises
     InsufficientScope, ValidationError."""
     work.require(Right.PEOPLE)
     faults = [*find_user_faults(new)]
@@ -182,7 +182,7 @@ async def set_break_glass(work: UserWork, user_id: UUID, *, is_on: bool) -> None
 
 
 async def change_roles(work: UserWork, user_id: UUID, roles: UserRoles, revision: int) -> None:
-    """Change the user's roles, effective from the next request. `revision`: that of the user as
+    """Change the user's roles, effective from the next request. `revision` is that of the user as
     shown.
 
     Raises InsufficientScope, NotFound, ValidationError, EditConflict if the user was changed in the

@@ -56,7 +56,7 @@ from dunwell.platform.text.translation import LazyText
 
 @dataclass(frozen=True, slots=True)
 class UserAccount:
-    """`codes_left`: the number of unused recovery codes. `new_network_sign_ins`: the latest
+    """`codes_left` is the number of unused recovery codes. `new_network_sign_ins` are the latest
     sign-ins from new networks."""
 
     user: User
@@ -181,8 +181,8 @@ async def find_new_password_fault(
 async def change_password(
     services: SignInServices, confirmation: PasswordConfirmation, new: str, randomness: bytes
 ) -> OpenedSession | WrongSignIn | TooManyAttempts | SignInTooOld | PasswordFault:
-    """Set a new password, end all sessions and open a new one. `randomness`: SECRET_BYTES bytes for
-    the session."""
+    """Set a new password, end all sessions and open a new one. `randomness` has SECRET_BYTES bytes
+    for the session."""
     person = confirmation.signed_in
     refusal = await confirm_own_password(services, confirmation)
     if refusal is not None:

@@ -103,7 +103,7 @@ class Hasher(Protocol):
 
 class Passwords:
     def __init__(self, hasher: Hasher | None = None) -> None:
-        """`hasher`: by default argon2-cffi's choice (RFC 9106, low memory)."""
+        """`hasher` is by default argon2-cffi's choice (RFC 9106, low memory)."""
         self._hasher: Hasher = hasher or PasswordHasher()
         self._one_at_a_time = asyncio.Semaphore(1)
         self._waiting = 0

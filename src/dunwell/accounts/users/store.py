@@ -94,7 +94,7 @@ _MAX_USERS = 1000
 
 
 class KnownPassword(msgspec.Struct, frozen=True, gc=False):
-    """`is_live`: the user is active."""
+    """`is_live` says whether the user is active."""
 
     user_id: UUID
     password_hash: str | None
@@ -276,7 +276,7 @@ def list_assignee_tests(assignee: AssigneeFilter, _: ListScope) -> Iterator[Test
 
 
 async def list_colleagues(tx: Connection, merchant_id: int, *, of_all: bool) -> Sequence[Assignee]:
-    """Return the users who have joined and may answer at the merchant, by name. `of_all`: include
+    """Return the users who have joined and may answer at the merchant, by name. `of_all` includes
     users with a role over all merchants."""
     rows = await tx.fetch(_LIST_COLLEAGUES, merchant_id, ANSWERING, of_all)
     return [Assignee(**row) for row in rows]

@@ -25,9 +25,9 @@ _NO_RIGHTS: frozenset[Right] = frozenset()
 class SignedInUser:
     """The signed-in user of a session.
 
-    `global_role`: the role at all merchants, including future ones: ADMIN, OPERATOR or AUDITOR.
-    `memberships`: roles at single merchants. `csrf`: the token in every form of the session.
-    `network`: where the user signed in from, shortened.
+    `global_role` is the role at all merchants, including future ones: ADMIN, OPERATOR or AUDITOR.
+    `memberships` are roles at single merchants. `csrf` is the token in every form of the session.
+    `network` is where the user signed in from, shortened.
     """
 
     user_id: UUID
@@ -122,7 +122,7 @@ class NewUser:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """`joined_at`: when the invitation was accepted, or None. `revision` increases with every
+    """`joined_at` is when the invitation was accepted, or None. `revision` increases with every
     change of the roles."""
 
     user_id: UUID

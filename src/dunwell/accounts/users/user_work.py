@@ -57,7 +57,7 @@ _MAX_READ = 500
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """`host`: the client's address. `browser_cookie`: the cookie of a known browser, or ""."""
+    """`host` is the client's address. `browser_cookie` is the cookie of a known browser, or ""."""
 
     host: str
     user_agent: str = ""
@@ -105,8 +105,8 @@ async def save_user_audit(
 async def save_refused_sign_in(
     work: UserWork, user_id: UUID | None, host: str, *, after: Mapping[str, str] | None = None
 ) -> None:
-    """Record a wrong password, code or passkey, or a refusal after single sign-on. `user_id` None:
-    no known user. `after`: the reason, if there are several."""
+    """Record a wrong password, code or passkey, or a refusal after single sign-on. `user_id` is
+    None if the user is not known. `after` is the reason, if there are several."""
     action_record = InstallationAction(
         actor_kind=_VISITOR,
         action="session.refuse",

@@ -93,8 +93,8 @@ def prepare_workflow_for_timezone(
 ) -> PreparedWorkflow:  # fmt: skip
     """Prepare a definition for a time zone.
 
-    country: the creditor's country. Its holidays have no mail delivery if the definition names no
-    region.
+    `country` is the creditor's country. Its holidays have no mail delivery if the definition names
+    no region.
     """
     late = definition.settings.late_policy
     return PreparedWorkflow(

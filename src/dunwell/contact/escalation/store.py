@@ -62,7 +62,7 @@ async def cancel_contacts(
     """Cancel the planned contacts of claims, in the transaction that collects, ends or reassigns
     the claims, which must be locked.
 
-    reason: stored with the contact and shown with it.
+    `reason` is stored with the contact and shown with it.
     """
     await tx.execute(_CANCEL, merchant_id, list(claim_ids), now, reason)
 
@@ -73,7 +73,7 @@ async def retry_waiting_contacts(
     """Retry contacts that wait for an attachment, in the transaction that adds one. The claim must
     be locked.
 
-    now: the merchant's time.
+    `now` is the merchant's time.
     """
     await tx.execute(_RETRY_WAITING, merchant_id, claim_id, now)
 

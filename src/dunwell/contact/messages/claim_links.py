@@ -22,8 +22,8 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 def derive_token(keys: KeyRing, communication_id: UUID, key_version: int | None = None) -> str:
     """Return the 128-bit token of a communication's link as 22 characters of URL-safe base64.
 
-    key_version: the version of the secret key that derived an earlier token; None for the current
-    one.
+    `key_version` is the version of the secret key that derived an earlier token; None for the
+    current one.
     """
     digest = keys.digest(_LINK_PURPOSE, communication_id.bytes, key_version)
     return base64.urlsafe_b64encode(digest[:_TOKEN_BYTES]).rstrip(b"=").decode()
@@ -90,8 +90,8 @@ _CHECK_PURPOSE, _CHECK_DIGEST_PURPOSE = "check-code", "check-code-digest"
 def derive_code(keys: KeyRing, communication_id: UUID, key_version: int | None = None) -> str:
     """Return the 60-bit code of a communication: twelve characters without separators.
 
-    key_version: the version of the secret key that derived an earlier code; None for the current
-    one.
+    `key_version` is the version of the secret key that derived an earlier code; None for the
+    current one.
     """
     return encode_digest(
         keys.digest(_CODE_PURPOSE, communication_id.bytes, key_version), CODE_LENGTH
@@ -140,8 +140,8 @@ def list_code_digests(keys: KeyRing, code: str) -> tuple[bytes, ...]:
 def derive_check_code(keys: KeyRing, message_id: UUID, key_version: int | None = None) -> str:
     """Return the 40-bit check code of a message, without separators.
 
-    key_version: the version of the secret key that derived an earlier code; None for the current
-    one.
+    `key_version` is the version of the secret key that derived an earlier code; None for the
+    current one.
     """
     return encode_digest(keys.digest(_CHECK_PURPOSE, message_id.bytes, key_version), _CHECK_LENGTH)
 

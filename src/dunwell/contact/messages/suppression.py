@@ -171,8 +171,8 @@ async def lift_suppression_entry(
 ) -> None:
     """Remove an entry of the list by its digest, because only the masked address is shown.
 
-    seen_created_at: the `created_at` of the entry that was shown. Raises EditConflict if that entry
-    was removed, or removed and added again, since then.
+    `seen_created_at` is the `created_at` of the entry that was shown. Raises EditConflict if that
+    entry was removed, or removed and added again, since then.
     """
     work.require(Right.CONTACT_SETTINGS)
     row = await work.tx.fetchrow(_DELETE_LISTED, work.merchant_id, channel, digest, seen_created_at)

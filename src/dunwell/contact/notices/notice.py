@@ -111,7 +111,7 @@ class RecipientUnreachable:
 def decide_limit(requested_at: Sequence[datetime], now: datetime) -> NoticeLimitReached | None:
     """Return the limit of a claim if it is reached, otherwise None.
 
-    requested_at: when notices of this kind were requested for the claim.
+    `requested_at` has the instants at which notices of this kind were requested for the claim.
     """
     again_at = _find_next_allowed(requested_at, MAX_PER_HOUR, HOUR, now)
     return NoticeLimitReached(again_at) if again_at else None
@@ -122,8 +122,9 @@ def decide_address_limit(
 ) -> NoticeLimitReached | None:
     """Return the limit of an address that is reached, otherwise None.
 
-    requested_at: when notices that satisfy `is_awaited` were requested to this address, for any
-    claim."""
+    `requested_at` has the instants at which notices that satisfy `is_awaited` were requested to
+    this address, for any claim.
+    """
     ends = (
         _find_next_allowed(requested_at, MAX_PER_ADDRESS_PER_HOUR, HOUR, now),
         _find_next_allowed(requested_at, MAX_PER_ADDRESS_PER_DAY, DAY, now),
@@ -143,7 +144,7 @@ def list_remaining_channels(
 ) -> Sequence[NoticeChannel]:
     """Return the channels left for an occasion, in order of preference.
 
-    is_worth_letter: whether a letter is sent if no other channel reaches the debtor
+    `is_worth_letter` says whether a letter is sent if no other channel reaches the debtor
     (`facts.is_worth_letter`).
     """
     left = (
@@ -232,7 +233,7 @@ def decide_settlement(
 ) -> NoticeSettlement:
     """Decide what the answer of the channel means.
 
-    attempts: the number of attempts, including the one that was answered.
+    `attempts` is the number of attempts, including the one that was answered.
     """
     if isinstance(answer, Accepted):
         return NoticeSettlement("ACCEPTED")

@@ -232,7 +232,7 @@ class NoticeSender(Sender[HandedOverNotice]):
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
-        """`printer`: the letter printer to use, None to create one. The sender closes it."""
+        """`printer` is the letter printer to use, None to create one. The sender closes it."""
         channel_adapters = Adapters(adapters, find_provider)
         # A printer starts its processes with the first letter.
         self._printer = printer or LetterPrinter(1, fonts=resources.settings.fonts)

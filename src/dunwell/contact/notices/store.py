@@ -242,7 +242,7 @@ async def lease_notices(
 ) -> list[LeasedNotice]:  # fmt: skip
     """Lease due notices of all merchants and mark them as handed over.
 
-    busy: the number of notices in progress for each merchant channel.
+    `busy` is the number of notices in progress for each merchant channel.
     """
     channels = list(busy)
     rows = await tx.fetch(
@@ -344,7 +344,7 @@ async def save_notice_outcome(
     """Record the outcome of a notice. Return False if the lease expired and another worker has the
     notice.
 
-    provider: the delivery provider that the notice was given to.
+    `provider` is the delivery provider that the notice was given to.
     """
     saved = await tx.fetchval(
         _SAVE_OUTCOME, leased.merchant_id, leased.notice_id, lease_id,

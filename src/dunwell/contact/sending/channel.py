@@ -77,8 +77,8 @@ class Accepted:
 class Temporary:
     """The message was certainly not accepted and can be retried.
 
-    retry_after_seconds: the provider's request, or the expected duration of the obstacle; 0 lets
-    the sender decide. reason: shown to users; without personal data.
+    `retry_after_seconds` is the provider's request, or the expected duration of the obstacle; 0
+    lets the sender decide. `reason` is shown to users and has no personal data.
     """
 
     retry_after_seconds: int = 0

@@ -23,7 +23,7 @@ async def suppress_refused_addresses(
     """Suppress the unreachable addresses, and log refusals of our sender. The claims must be
     locked.
 
-    refused: channel, recipient and answer.
+    `refused` has channel, recipient and answer.
     """
     work.require(Right.CONTACT_SETTINGS)
     unreachable: set[tuple[Channel, str]] = set()

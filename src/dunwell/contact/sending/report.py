@@ -99,7 +99,7 @@ class ReportOutcome(Enum):
 def decide_report(reported: ReportState, state: str, *, is_delivered: bool) -> ReportOutcome:
     """Decide what a report means.
 
-    state: the state of the message (`PLANNED`, `ACCEPTED` and so on).
+    `state` is the state of the message (`PLANNED`, `ACCEPTED` and so on).
     """
     if state == "UNKNOWN":
         return ReportOutcome.SETTLE_AS_SENT

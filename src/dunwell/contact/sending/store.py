@@ -165,7 +165,7 @@ async def save_report_outcome(
 ) -> None:
     """Record the outcome of a report.
 
-    due_at: when the report is processed again; None if the outcome is final.
+    `due_at` is when the report is processed again; None if the outcome is final.
     """
     handled_at = real_now if due_at is None else None
     await tx.execute(_SAVE_OUTCOME, report_id, due_at, outcome, handled_at)

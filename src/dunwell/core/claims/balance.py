@@ -41,7 +41,7 @@ class Balance:
 
 
 def sum_balance(items: Sequence[OwedItem], paid_cents: int) -> Balance:
-    """Return the balance. `paid_cents`: what was paid and not returned, allocated or not."""
+    """Return the balance. `paid_cents` is what was paid and not returned, allocated or not."""
     total = sum(item.value_cents for item in items)
     allocated = sum(item.allocated_cents for item in items)
     return Balance(total, total - allocated, paid_cents - allocated)
@@ -50,8 +50,8 @@ def sum_balance(items: Sequence[OwedItem], paid_cents: int) -> Balance:
 def allocate(
     items: Sequence[OwedItem], amount_cents: int, order: Allocation, first: Collection[int] = ()
 ) -> dict[int, int]:
-    """Allocate an amount to items. Return item id -> cents, without items that get nothing.
-    `first`: the ids of the items that the payment was made for."""
+    """Allocate an amount to items. Return item id -> cents, without items that get nothing. `first`
+    has the ids of the items that the payment was made for."""
     shares: dict[int, int] = {}
     left = amount_cents
     for item in sorted(

@@ -178,8 +178,8 @@ def payment_completed(head: EventHead, payment: EventPaymentData, transaction_id
 def details_accessed(
     head: EventHead, session_id: UUID, communication_type: Channel | None = None
 ) -> Event:
-    """The debtor opened the claim. `communication_type`: the channel of the link, or None if it is
-    unknown."""
+    """The debtor opened the claim. `communication_type` is the channel of the link, or None if it
+    is unknown."""
     link_channel = UNSET if communication_type is None else communication_type
     details = body.AccessDetails("LANDING_PAGE", str(session_id), link_channel)
     claim = body.AccessedClaim(**_claim_fields(head, "DETAILS_ACCESSED"), details=details)
@@ -222,8 +222,8 @@ def payment_refunded(
     head: EventHead, returned: EventReturnData, status: RefundStatus,
     order: tuple[UUID, str] | None,
 ) -> Event:  # fmt: skip
-    """A payment was refunded, or its refund failed. `order`: the refund's id and effect; None if it
-    was not ordered here."""
+    """A payment was refunded, or its refund failed. `order` is the refund's id and effect; None if
+    it was not ordered here."""
     refund_id: str | UnsetType = UNSET
     effect: Any = UNSET
     if order is not None:

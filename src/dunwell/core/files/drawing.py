@@ -37,8 +37,8 @@ class PictureBox:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """`pages`: the number of pages. `pixels`: three bytes each, row by row; empty if only the pages
-    were counted."""
+    """`pages` is the number of pages. `pixels` has three bytes for each, row by row; it is empty if
+    only the pages were counted."""
 
     pages: int
     width: int = 0

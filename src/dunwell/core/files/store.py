@@ -123,7 +123,8 @@ async def save_upload(
     """Insert the upload and count its bytes. For an upload that is stored already, only the expiry
     is set.
 
-    `limit_bytes`: the storage limit to check, or None if it was checked before. Raises StorageFull.
+    `limit_bytes` is the storage limit to check, or None if it was checked before. Raises
+    StorageFull.
     """
     merchant_id = prepared.merchant_id
     if await tx.fetchval(_SAVE_EXPIRY, merchant_id, prepared.ticket_id, expires_at) is not None:
@@ -257,7 +258,7 @@ async def load_all_attached(
 async def save_attachment(
     tx: Connection, claim: tuple[int, int], attachment_id: UUID, ticket_id: UUID, now: datetime
 ) -> None:
-    """Add an attachment to a locked claim. `claim`: the ids of merchant and claim."""
+    """Add an attachment to a locked claim. `claim` has the ids of merchant and claim."""
     await tx.execute(_SAVE_ATTACHMENT, *claim, attachment_id, ticket_id, now)
 
 

@@ -67,8 +67,8 @@ async def check_upload(
 ) -> CheckedUpload:  # fmt: skip
     """Check an upload. Nothing is stored yet; `store_unused_file` does that.
 
-    `ticket_id`: a new id, the ticket that `accept_upload` returns. `sender`: files of one sender
-    are checked one after another; default: the merchant. Raises ValidationError, PayloadTooLarge,
+    `ticket_id` is a new id, the ticket that `accept_upload` returns. Files of one `sender`, by
+    default the merchant, are checked one after another. Raises ValidationError, PayloadTooLarge,
     UnsupportedMediaType, RateLimited, Unavailable.
     """
     _check_form(upload)

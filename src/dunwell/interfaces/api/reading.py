@@ -129,7 +129,7 @@ def parse_body(
     """Parse a body as the msgspec type `shape`. `rules` check what types cannot express.
 
     If the body does not match the type, the rules still check the fields that can be read; the
-    others are UNSET (`platform.text.readable`).
+    others are UNSET (`platform.text.json_text`).
 
     Raises what `parse_json_body` raises, and ValidationError with all faults.
     """

@@ -68,7 +68,7 @@ def find_alert_settings_faults(settings: AlertSettings) -> Iterator[Fault]:
 def find_alert_provider_faults(
     settings: AlertSettings | None, providers: Mapping[str, DeliveryProvider]
 ) -> Iterator[Fault]:
-    """Yield a fault if `provider` is not an e-mail provider. `providers`: the delivery providers
+    """Yield a fault if `provider` is not an e-mail provider. `providers` are the delivery providers
     after the file is applied."""
     if settings is None or settings.provider is None:
         return

@@ -242,7 +242,7 @@ async def lease_due_mails(
 async def save_mail_outcome(
     tx: Connection, mail: DueAlertMail, state: str, retry_at: datetime | None
 ) -> None:
-    """Record the outcome. `retry_at`: when to retry an e-mail that was certainly not accepted."""
+    """Record the outcome. `retry_at` is when to retry an e-mail that was certainly not accepted."""
     await tx.execute(_SAVE_MAIL_OUTCOME, mail.email_id, state, retry_at, mail.due_at)
 
 

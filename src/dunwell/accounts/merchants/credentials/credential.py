@@ -16,8 +16,8 @@ _LATER_SHARE = 8
 
 
 def compute_block_size(limit: int, reserved: int | None) -> int:
-    """Return how many requests to reserve next. `reserved`: how many all processes had reserved in
-    this minute after this process last reserved some; None if it has reserved none."""
+    """Return how many requests to reserve next. `reserved` says how many all processes had reserved
+    in this minute after this process last reserved some; None if it has reserved none."""
     first = max(1, limit // _FIRST_SHARE)
     if reserved is None:
         return first

@@ -98,8 +98,9 @@ async def rotate_credential(
     """Give the credential a new secret. The old one works for another 24 hours; one that was
     already ending stops working at once, so that at most two secrets are valid.
 
-    `randomness` has SECRET_RANDOM_BYTES bytes. `known_created_at`: the creation time of the secret
-    that the user saw. Raises NotFound, and EditConflict if the secret was rotated since then.
+    `randomness` has SECRET_RANDOM_BYTES bytes. `known_created_at` is the creation time of the
+    secret that the user saw. Raises NotFound, and EditConflict if the secret was rotated since
+    then.
     """
     work.require(Right.CONFIGURE)
     if known_created_at is not None:

@@ -175,7 +175,7 @@ GROUP BY live.credential_id
 
 @dataclass(frozen=True, slots=True)
 class CredentialRotation:
-    """`created_at`: when the newest secret was created. `old_until`: when the previous secret
+    """`created_at` is when the newest secret was created. `old_until` is when the previous secret
     expires; None if there is none."""
 
     created_at: datetime

@@ -81,7 +81,7 @@ def render_registration(
     party: RelyingParty, user_id: UUID, email: str, name: str, *, challenge: bytes,
     known: Sequence[bytes],
 ) -> str:  # fmt: skip
-    """Return the options of navigator.credentials.create() as JSON. `known`: the ids of the
+    """Return the options of navigator.credentials.create() as JSON. `known` has the ids of the
     passkeys that the user already has."""
     options = webauthn.generate_registration_options(
         rp_id=party.rp_id,

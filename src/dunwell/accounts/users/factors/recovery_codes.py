@@ -29,7 +29,7 @@ _NORMALISED = str.maketrans(
 def derive_recovery_codes(
     keys: KeyRing, session_secret: str, recovery_codes_id: UUID, version: int | None = None
 ) -> Sequence[str]:
-    """Derive the codes from the session's secret. `version`: the version of the secret key, if it
+    """Derive the codes from the session's secret. `version` is the version of the secret key, if it
     is not the current one."""
     return [
         _encode_code(

@@ -40,7 +40,7 @@ MAX_PASSKEYS = 10
 
 
 async def start_app_setup(work: UserWork, user_id: UUID, randomness: bytes) -> None:
-    """Start the setup of an app, and drop an earlier unfinished setup. `randomness`:
+    """Start the setup of an app, and drop an earlier unfinished setup. `randomness` has
     totp.SECRET_BYTES bytes."""
     sealed = seal_secret(work.keys, user_id, randomness)
     await save_unconfirmed_app(

@@ -45,7 +45,7 @@ CONFIRM = "CONFIRM"
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationWays:
-    """How a user can confirm their identity. `provider`: the name of their identity provider."""
+    """How a user can confirm their identity. `provider` is the name of their identity provider."""
 
     has_password: bool
     has_passkey: bool
@@ -97,7 +97,7 @@ async def start_passkey_confirmation(
 async def confirm_by_passkey(
     services: SignInServices, person: SignedInUser, body: bytes, visitor: Visitor
 ) -> WrongSignIn | TooManyAttempts | None:
-    """Confirm the session with a passkey. Return None if it is confirmed. `body`: the browser's
+    """Confirm the session with a passkey. Return None if it is confirmed. `body` is the browser's
     passkey response.
 
     The transaction commits even if the confirmation is refused, so that the challenge is used up

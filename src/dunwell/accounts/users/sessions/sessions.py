@@ -98,11 +98,11 @@ class OpenedBy(StrEnum):
 class OpenedSession:
     """A new session.
 
-    `secret`: the value of its cookie, which is not stored. `is_new_network`: the user has signed in
-    before, but not from this network in the last 90 days, and is asked to confirm it.
-    `is_second_factor_locked`: someone entered the right password and then ten wrong codes, about
-    which the user is informed. `browser_cookie`: the value of the cookie by which the browser is
-    recognised later on.
+    `secret` is the value of its cookie, which is not stored. `is_new_network` says that the user
+    has signed in before, but not from this network in the last 90 days, and is asked to confirm it.
+    `is_second_factor_locked` says that someone entered the right password and then ten wrong codes,
+    about which the user is informed. `browser_cookie` is the value of the cookie by which the
+    browser is recognised later on.
     """
 
     user_id: UUID
@@ -118,8 +118,8 @@ async def open_session(
     work: UserWork, user_id: UUID, by: OpenedBy, visitor: Visitor, randomness: bytes, *,
     provider_session: bytes | None = None,
 ) -> OpenedSession:  # fmt: skip
-    """Open a session for the user. `randomness`: SECRET_BYTES bytes. `provider_session`: the hash
-    of the identity provider's session."""
+    """Open a session for the user. `randomness` has SECRET_BYTES bytes. `provider_session` is the
+    hash of the identity provider's session."""
     secret, browser = render_secret(randomness), derive_browser_secret(randomness)
     session_hash, device_hash = hash_secret(secret), hash_secret(browser)
     assert session_hash is not None
@@ -159,7 +159,7 @@ async def open_session(
 
 @dataclass(frozen=True, slots=True)
 class ShownSession:
-    """A session in the user's list. `is_this`: it is the current one."""
+    """A session in the user's list. `is_this` says whether it is the current one."""
 
     row: SessionRow
     is_this: bool

@@ -119,8 +119,8 @@ WHERE session_hash IN (SELECT session_hash FROM portal_sessions WHERE expires_at
 
 
 class NewSession(msgspec.Struct, frozen=True, gc=False):
-    """`network_digests`: digests of the network with every version of the secret key, the current
-    one first."""
+    """`network_digests` are digests of the network with every version of the secret key, the
+    current one first."""
 
     session_hash: bytes
     session_id: UUID
@@ -223,7 +223,7 @@ async def forget_browsers(
     except_session: UUID | None = None,
 ) -> None:
     """Forget the browsers in which the user signed in. With `session_id` only that session's
-    browser. `except_session`: the session whose browser stays known."""
+    browser. `except_session` is the session whose browser stays known."""
     await tx.execute(_FORGET_BROWSERS, user_id, session_id, except_session)
 
 

@@ -133,7 +133,7 @@ COUNTED_FOR = timedelta(hours=24)
 
 async def may_compare_code(work: UserWork, user: User, browser: bytes | None) -> bool:
     """Return whether the code may be compared. While the second factor is locked, it may only be
-    compared in a known browser with fewer than ten wrong codes. `browser`: the hash of the known
+    compared in a known browser with fewer than ten wrong codes. `browser` is the hash of the known
     browser's secret, or None."""
     if user.second_factor_locked_at is None:
         return True

@@ -101,7 +101,7 @@ async def find_passkey_user(
     work: UserWork, party: RelyingParty, body: bytes, *, purpose: str, issued_for: UUID | None
 ) -> UUID | None:
     """Return the user whose passkey answered the challenge correctly, else None. The challenge is
-    used up in any case. `issued_for`: the user for whom it must have been issued, or None for a
+    used up in any case. `issued_for` is the user for whom it must have been issued, or None for a
     challenge that names no user."""
     try:
         answer = parse_passkey_response(body)

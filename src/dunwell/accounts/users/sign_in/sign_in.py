@@ -69,8 +69,8 @@ class SecondFactorLocked:
 
 @dataclass(frozen=True, slots=True)
 class PendingSignIn:
-    """A sign-in with a right password that waits for the second factor. `secret`: the value of its
-    cookie."""
+    """A sign-in with a right password that waits for the second factor. `secret` is the value of
+    its cookie."""
 
     secret: str
 
@@ -82,7 +82,7 @@ CodeOutcome: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class SubmittedCode:
-    """A submitted second factor. `randomness`: SECRET_BYTES bytes for the session."""
+    """A submitted second factor. `randomness` has SECRET_BYTES bytes for the session."""
 
     pending_sign_in_secret: str
     code: str
@@ -94,7 +94,7 @@ async def check_password(
     services: SignInServices, email: str, password: str, visitor: Visitor, randomness: bytes
 ) -> PendingSignIn | WrongSignIn | TooManyAttempts | SecondFactorLocked:
     """Check the password and, if it is right, start a sign-in that waits for the second factor.
-    Neither the result nor its time reveals whether the user exists. `randomness`: SECRET_BYTES
+    Neither the result nor its time reveals whether the user exists. `randomness` has SECRET_BYTES
     bytes."""
     keys, now = services.resources.keys, services.now()
     async with services.resources.database.transaction() as tx:
@@ -232,7 +232,7 @@ async def _refuse_locked_user(work: UserWork, user: User, visitor: Visitor) -> S
 async def _start_pending_sign_in(
     work: UserWork, user_id: UUID, verified_hash: str, *, visitor: Visitor, randomness: bytes
 ) -> PendingSignIn | SecondFactorLocked | None:
-    """Save the pending sign-in. `verified_hash`: the password hash against which the password was
+    """Save the pending sign-in. `verified_hash` is the password hash against which the password was
     verified. Return None if the user has another password by now, or must use single sign-on."""
     user = await load_user(work.tx, user_id)
     if user is None or not await may_sign_in_locally(work.tx, user):

@@ -72,8 +72,8 @@ def choose_rules(
 
 
 def decide_roles(rules: Sequence[GroupRule], merchants: Mapping[str, int]) -> UserRoles:
-    """Return the roles that the applicable rules give. `merchants`: ids by key; unknown keys give
-    nothing."""
+    """Return the roles that the applicable rules give. `merchants` maps keys to ids; unknown keys
+    give nothing."""
     everywhere = {Role(rule.role) for rule in rules if rule.merchants is None}
     by_merchant: dict[int, set[Role]] = {}
     for rule in rules:
@@ -123,7 +123,7 @@ class RefusalReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SignOnRefused:
-    """The user is not admitted. `claims`: the identity, which is shown only to that person."""
+    """The user is not admitted. `claims` has the identity, which is shown only to that person."""
 
     reason: RefusalReason
     claims: IdentityClaims

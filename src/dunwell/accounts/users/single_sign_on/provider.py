@@ -47,7 +47,7 @@ class TokenRejected:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationCode:
-    """The code with which the browser returned. `issuer`: the issuer that the response names, or
+    """The code with which the browser returned. `issuer` is the issuer that the response names, or
     None."""
 
     code: str
@@ -58,8 +58,8 @@ class AuthorizationCode:
 
 @dataclass(frozen=True, slots=True)
 class IdentityClaims:
-    """The checked claims about a user. `subject`: the user's permanent id. `session`: the
-    provider's session, named in logout tokens. `acr`, `amr`: how strong the sign-in was."""
+    """The checked claims about a user. `subject` is the user's permanent id. `session` is the
+    provider's session, named in logout tokens. `acr` and `amr` say how strong the sign-in was."""
 
     issuer: str
     subject: str
@@ -94,7 +94,7 @@ class IdentityProvider(Protocol):
     async def build_authorization_url(
         self, secrets: AttemptSecrets, redirect_uri: str, now: datetime, *, is_fresh: bool = False
     ) -> str | ProviderUnavailable:
-        """Return the URL to which the user is redirected. `is_fresh`: the provider must
+        """Return the URL to which the user is redirected. `is_fresh` says that the provider must
         authenticate the user again."""
 
     async def redeem(

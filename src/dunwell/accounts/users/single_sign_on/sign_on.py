@@ -59,7 +59,7 @@ _STATE, _NONCE, _VERIFIER = "sign-in-state", "sign-in-nonce", "sign-in-verifier"
 
 @dataclass(frozen=True, slots=True)
 class StartedSignOn:
-    """`url`: where to redirect the browser. `secret`: the value of the attempt's cookie."""
+    """`url` is where to redirect the browser. `secret` is the value of the attempt's cookie."""
 
     url: str
     secret: str
@@ -75,9 +75,9 @@ async def start_attempt(
     services: SignInServices, provider: IdentityProvider, next_page: str, *,
     visitor: Visitor, randomness: bytes, confirms_session: UUID | None = None,
 ) -> StartedSignOn | ProviderUnavailable | TooManyAttempts:  # fmt: skip
-    """Start an attempt. `next_page`: the portal page to return to. `randomness`: SECRET_BYTES
-    bytes. `confirms_session`: the session that a new authentication confirms; None: open a session.
-    """
+    """Start an attempt. `next_page` is the portal page to return to. `randomness` has SECRET_BYTES
+    bytes. `confirms_session` is the session that a new authentication confirms; None opens a
+    session."""
     resources, now, name = services.resources, services.now(), provider.settings.name
     async with resources.database.transaction() as tx:
         subjects = list_sign_on_subjects(resources.keys, visitor)
@@ -141,7 +141,7 @@ class ConfirmationFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationEnded:
-    """`failure`: None if the session is confirmed."""
+    """`failure` is None if the session is confirmed."""
 
     failure: ConfirmationFailure | None
 
@@ -152,7 +152,7 @@ async def confirm_by_provider(
     *,
     person: SignedInUser | None, visitor: Visitor,
 ) -> ConfirmationEnded:  # fmt: skip
-    """Confirm the session by the provider's checked claims. `person`: the user of the browser's
+    """Confirm the session by the provider's checked claims. `person` is the user of the browser's
     session, None if it has ended."""
     if person is None or person.session_id != attempt.confirms_session:
         return ConfirmationEnded(ConfirmationFailure.SESSION_OVER)
@@ -204,9 +204,9 @@ class SignOnFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProviderReturn:
-    """What a browser sends when it returns from the provider. `secret`: the attempt's cookie. The
-    other values come from the URL; they are "" or None if missing. `randomness`: SECRET_BYTES bytes
-    for the session."""
+    """What a browser sends when it returns from the provider. `secret` is the attempt's cookie. The
+    other values come from the URL; they are "" or None if missing. `randomness` has SECRET_BYTES
+    bytes for the session."""
 
     secret: str
     state: str

@@ -104,8 +104,8 @@ class NewAttempt(msgspec.Struct, frozen=True, gc=False):
 
 
 class SignOnAttempt(msgspec.Struct, frozen=True, gc=False):
-    """`is_live`: not expired. `confirms_session`: the session to confirm; None: the attempt is a
-    sign-in."""
+    """`is_live` says whether it has not expired. `confirms_session` is the session to confirm; None
+    means that the attempt is a sign-in."""
 
     next_page: str
     is_live: bool
@@ -136,7 +136,7 @@ async def find_user_by_identity(tx: Connection, issuer: str, subject: str) -> UU
 async def save_identity(
     tx: Connection, user_id: UUID, identity: tuple[str, str], provider: str, now: datetime
 ) -> None:
-    """Insert the identity. `identity`: issuer and subject, which must be new."""
+    """Insert the identity. `identity` is issuer and subject, which must be new."""
     await tx.execute(_SAVE, *identity, user_id, provider, now)
 
 

@@ -63,7 +63,7 @@ def choose_letter_layout(
 ) -> str:
     """Return the layout of the merchant's print provider.
 
-    providers: the delivery providers of the installation file, by name.
+    `providers` are the delivery providers of the installation file, by name.
     """
     setup = merchant.configuration.channels.get("LETTER")
     provider = (providers or {}).get(setup.provider) if setup and setup.provider else None
@@ -222,7 +222,7 @@ def _render_letter(
 ) -> tuple[Content, bytes]:
     """Return the content and the encoded sheet to be printed.
 
-    rendering: the language, the facts and the enclosures.
+    `rendering` has the language, the facts and the enclosures.
     """
     language, facts, enclosures = rendering
     definition, address = execution.version.definition, planned.contact.address
@@ -313,7 +313,7 @@ def unmask_contact(
 ) -> str:
     """Replace the masks in stored content by the link token and the codes.
 
-    key_version: the version of the secret key that was used when the message was handed over.
+    `key_version` is the version of the secret key that was used when the message was handed over.
     """
     if TOKEN_MASK in text:
         text = text.replace(TOKEN_MASK, derive_token(keys, communication_id, key_version))

@@ -101,7 +101,7 @@ class MessageDispatcher(Sender[_ContactSet]):
 
 
 class _ContactQueue:
-    """The queue of due contacts; implements `sending.sender.SendQueue`."""
+    """The queue of due contacts; implements `contact.sending.sender.SendQueue`."""
 
     def __init__(
         self, resources: Resources, letters: LetterFiles, adapters: Adapters,

@@ -124,7 +124,7 @@ class LeasedCalls:
 
 
 class HandedOverContacts:
-    """Implements `sending.sender.HandedOverPart` for contacts."""
+    """Implements `contact.sending.sender.HandedOverPart` for contacts."""
 
     def __init__(
         self, resources: Resources, letters: LetterFiles, source: MessageSource,

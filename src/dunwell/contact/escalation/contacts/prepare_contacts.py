@@ -161,7 +161,7 @@ async def _lease(
 ) -> list[ContactToRender]:  # fmt: skip
     """Lease contacts and load attachments for the steps that use them.
 
-    times: the merchant's time and the real time.
+    `times` are the merchant's time and the real time.
     """
     contacts = await _lease_within_rate(tx, merchant_id, lease=lease, times=times, limits=limits)
     if not contacts:

@@ -189,7 +189,7 @@ async def add_pay_by(
 ) -> list[ContactToRender]:
     """Return the contacts in their order, with the pay-by date added to those whose texts use it.
 
-    now: the merchant's time.
+    `now` is the merchant's time.
     """
     known: dict[tuple[UUID, int, Channel], bool] = {}
     claim_ids = {each.planned.contact.claim_id for each in leased if _uses_pay_by(each, known)}
@@ -223,7 +223,7 @@ def compute_pay_by(
 ) -> date | None:  # fmt: skip
     """Return the pay-by date of a contact that is made now.
 
-    next_step_id: the claim's position, if it is not at the contact's step.
+    `next_step_id` is the claim's position, if it is not at the contact's step.
     """
     pending = PendingContact(
         contact, now, contact.step.id if next_step_id is None else next_step_id

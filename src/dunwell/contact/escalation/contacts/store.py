@@ -132,7 +132,7 @@ async def lease_contacts(
 ) -> list[PlannedContact]:  # fmt: skip
     """Lease due contacts of a channel, with their facts.
 
-    times: the merchant's time and the real time.
+    `times` are the merchant's time and the real time.
     """
     now, real_now = times
     rows = await tx.fetch(
@@ -281,8 +281,8 @@ async def lock_contacts(
     """Lock the rendered contacts that may still be sent, after their claims, until the transaction
     ends.
 
-    rendered: each message with the digests of its address in the suppression list and the digests
-    of its debtor's identities.
+    `rendered` has each message with the digests of its address in the suppression list and the
+    digests of its debtor's identities.
     """
     rows = await tx.fetch(
         _LOCK, merchant_id, lease.lease_id, list(rendered),

@@ -132,7 +132,7 @@ def forecast(
 ) -> Iterator[ForecastStep]:  # fmt: skip
     """Yield the steps from `now` to `until`, both inclusive, in order.
 
-    position: a `PendingContact` if the claim waits for a contact. A position without `due_at`
+    `position` is a `PendingContact` if the claim waits for a contact. A position without `due_at`
     yields nothing.
     """
     claim_forecast = ClaimForecast(workflow, position, facts=facts, now=now, guard=guard)

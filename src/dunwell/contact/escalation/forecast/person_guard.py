@@ -43,8 +43,9 @@ class PersonGuard:
         self, guards: Guards, quiet: QuietHoursByChannel, identities: tuple[bytes, ...],
         days: dict[bytes, list[date]], on_hold: Callable[[date, HoldReason], None] | None = None,
     ) -> None:  # fmt: skip
-        """days: the days on which each identity was contacted, shared by the claims of one person.
-        on_hold: called with the day and the reason for every contact that is held back."""
+        """`days` are the days on which each identity was contacted, shared by the claims of one
+        person. `on_hold` is called with the day and the reason for every contact that is held back.
+        """
         self._guards = guards
         self._quiet = quiet
         self._identities = identities
@@ -77,7 +78,7 @@ def build_person_guard(
 ) -> PersonGuard:
     """Return the guard of one claim.
 
-    contacted_on: the contact days of the identities that have guard rows.
+    `contacted_on` has the contact days of the identities that have guard rows.
     """
     days = {each: list(contacted_on.get(each, ())) for each in identities}
     return PersonGuard(configuration.guards, build_quiet_hours(configuration), identities, days)

@@ -78,7 +78,7 @@ async def list_unknown(
 ) -> Sequence[ContactView]:
     """List contacts of unknown outcome, the oldest planned first.
 
-    after: the last id of the previous page, or BEFORE_ALL_IDS.
+    `after` is the last id of the previous page, or BEFORE_ALL_IDS.
     """
     return [_build_view(row) for row in await tx.fetch(_LIST, merchant_id, after, limit)]
 

@@ -85,7 +85,7 @@ def decide_contacts(
 ) -> GuardVerdict:
     """Decide who may be contacted today; earlier candidates have priority.
 
-    contacted_on: the contact days of every identity that has a guard row.
+    `contacted_on` has the contact days of every identity that has a guard row.
     """
     days: dict[bytes, list[date]] = {}
     passed, waiting = [], []

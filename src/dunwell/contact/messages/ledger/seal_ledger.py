@@ -71,7 +71,7 @@ def digest_row(
 ) -> bytes:
     """Return the digest of a row.
 
-    fields: every column of the row as one JSON text, including the number of its seal.
+    `fields` has every column of the row as one JSON text, including the number of its seal.
     """
     return keys.digest(_ROW, _encode_parts([str(merchant_id), table, fields]), key_version)
 

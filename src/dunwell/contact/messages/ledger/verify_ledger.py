@@ -168,7 +168,7 @@ async def verify_seals(
 ) -> ChainVerification:
     """Verify all seals of a merchant. Must run in a transaction with one snapshot.
 
-    expected: a seal that was kept elsewhere.
+    `expected` is a seal that was kept elsewhere.
     """
     rows = {table: stream_sealed_rows(tx, merchant_id, table) for table in (CONTACTS, AUDITS)}
     return await verify_chain(
@@ -343,7 +343,7 @@ async def verify_ledger(
 ) -> LedgerVerdict:
     """Verify the ledger of a merchant. Raises NotFound.
 
-    expected: a seal that was kept elsewhere. If the chain has lost it, the chain was cut or
+    `expected` is a seal that was kept elsewhere. If the chain has lost it, the chain was cut or
     replaced.
     """
     keys = resources.keys

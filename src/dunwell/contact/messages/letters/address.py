@@ -66,7 +66,7 @@ def render_address(
 ) -> list[str]:
     """Return at most six lines.
 
-    home_country: the sender's country. Any other country is named in the given language.
+    `home_country` is the sender's country. Any other country is named in the given language.
     """
     person = " ".join(part for part in (debtor.first_name, debtor.last_name) if part)
     lines = [

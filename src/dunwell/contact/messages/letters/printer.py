@@ -72,8 +72,8 @@ class LetterPrinter:
     ) -> None:  # fmt: skip
         """Set the printer up.
 
-        fonts: folders of additional fonts. limits: queue limits for interactive work, where users
-        wait for the result.
+        `fonts` are folders of additional fonts. `limits` are queue limits for interactive work,
+        where users wait for the result.
         """
         self._key: Hashable = ""
         self._limits = limits

@@ -20,7 +20,7 @@ def choose_sender(merchant: Merchant, channel: Channel, creditor: CreditorFacts)
 def build_creditor(merchant: Merchant, operator: Operator | None = None) -> CreditorFacts:
     """Return the facts about the creditor. Raises MerchantNotConfigured.
 
-    operator: the operator of the installation, if the message is to name it.
+    `operator` is the operator of the installation, if the message is to name it.
     """
     configuration = merchant.configuration
     legal, contact, brand = configuration.legal, configuration.contact, configuration.brand

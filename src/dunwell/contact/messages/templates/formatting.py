@@ -178,7 +178,7 @@ class NamedTexts:
     def __init__(self, texts: Mapping[str, str], language: str, color: str | None = None) -> None:
         """Set the texts.
 
-        color: the creditor's color, if it has one.
+        `color` is the creditor's color, if it has one.
         """
         self._texts = texts
         self.color = color

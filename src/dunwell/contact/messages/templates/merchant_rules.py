@@ -41,7 +41,7 @@ def list_forbidden_word_faults(
 ) -> Iterator[Fault]:
     """Yield a fault for each text that uses forbidden words, with the pointer to the text.
 
-    own: the merchant's own lists by language.
+    `own` has the merchant's own lists by language.
     """
     words = {**STANDARD_FORBIDDEN_WORDS, **own}
     patterns = {

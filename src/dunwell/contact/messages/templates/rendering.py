@@ -103,7 +103,7 @@ def frame_email(
     summary of the claim and, if the body has none, a button above; the footer below. Raises
     MessageTooLarge.
 
-    check_address: the page where a reader can check with a code that the message is real.
+    `check_address` is the page where a reader can check with a code that the message is real.
     """
     limit = MAX_MESSAGE_CHARACTERS["EMAIL"]
     translation, name = find_debtor_language(language), render_line(creditor.name)

@@ -19,8 +19,8 @@ async def notify_debtor(
 ) -> bool:  # fmt: skip
     """Store the occasion. Return False if the debtor has been notified of it or is being notified.
 
-    subject: identifies the occasion among those of the same kind, by the id of its cause.
-    not_before: real time; None for at once.
+    `subject` identifies the occasion among those of the same kind, by the id of its cause.
+    `not_before` is real time; None for at once.
     """
     occasion = NoticeOccasion(work.merchant_id, claim_id, facts.template, subject)
     return await save_occasion(work.tx, occasion, facts, not_before or work.real_now)

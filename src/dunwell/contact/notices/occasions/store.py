@@ -216,7 +216,7 @@ async def erase_occasions(
 ) -> int:
     """Erase the facts of finished occasions and return the number of erased rows.
 
-    answers_before: the limit for occasions that may be sent as a letter.
+    `answers_before` is the limit for occasions that may be sent as a letter.
     """
     names = [each.template for each in get_args(LetterFacts)]
     count: int = await tx.fetchval(_ERASE, ended_before, limit, answers_before, names)

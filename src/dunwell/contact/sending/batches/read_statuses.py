@@ -65,7 +65,7 @@ log = structlog.get_logger(__name__)
 class StatusFileReader:
     """Read status files.
 
-    find_providers: returns the current print providers by name.
+    `find_providers` returns the current print providers by name.
     """
 
     def __init__(

@@ -68,7 +68,7 @@ log = structlog.get_logger(__name__)
 class BatchReleaser:
     """Release batches.
 
-    find_providers: returns the current print providers by name.
+    `find_providers` returns the current print providers by name.
     """
 
     def __init__(

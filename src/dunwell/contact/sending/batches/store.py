@@ -287,7 +287,7 @@ async def begin_items(
     files of UPLOADING letters are to be written (again). Letters are missing from the result if the
     provider's location has changed.
 
-    location: the location of the provider's files (`describe_letter_location`).
+    `location` is the location of the provider's files (`describe_letter_location`).
     """
     begun = [
         {

@@ -236,7 +236,7 @@ async def count_given_up(
     limit: int,
 ) -> int:
     """Count the failed deliveries of events that occurred at `since` or later, up to `limit`.
-    `first_event_id`: the lowest event id of that time."""
+    `first_event_id` is the lowest event id of that time."""
     return int(
         await tx.fetchval(_COUNT_GIVEN_UP, merchant_id, endpoint_id, first_event_id, since, limit)
     )

@@ -83,8 +83,8 @@ class LoggedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """An attempt. `response`: the beginning of the response body as printable text. `error`: why
-    there was no response."""
+    """An attempt. `response` is the beginning of the response body as printable text. `error` says
+    why there was no response."""
 
     number: int
     at: datetime

@@ -156,8 +156,8 @@ async def open_webhook_sender(
 ) -> AsyncIterator[WebhookSender]:  # fmt: skip
     """Open the sender of a process. Loopback addresses are only for the development profile.
 
-    `authorities`: PEM certificates that are trusted in addition in networks of the installation
-    file. `resolver`: looks up names instead of the system.
+    `authorities` are PEM certificates that are trusted in addition in networks of the installation
+    file. `resolver` looks up names instead of the system.
     """
 
     def open_private(networks: tuple[Network, ...]) -> AbstractAsyncContextManager[HttpClient]:

@@ -177,7 +177,7 @@ async def rotate_secret(
     """Rotate the secret. For 24 hours of real time deliveries are signed with both secrets; another
     rotation in this time drops the oldest at once.
 
-    `shown_mark`: the `WebhookEndpoint.secret_mark` that was shown; None: no check. Raises
+    `shown_mark` is the `WebhookEndpoint.secret_mark` that was shown; None means no check. Raises
     NotFound, and EditConflict if the secret was rotated since then.
     """
     work.require(Right.CONFIGURE)

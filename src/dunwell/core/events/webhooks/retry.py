@@ -121,7 +121,7 @@ def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:
 
 
 def compute_health(health: FailureHistory, status: int | None, now: datetime) -> FailureHistory:
-    """Return the endpoint's health after an attempt. `status`: that of the response, or None if
+    """Return the endpoint's health after an attempt. `status` is that of the response, or None if
     there was no response.
 
     A success clears everything and enables the endpoint. The endpoint is disabled by a 410 at least

@@ -51,9 +51,9 @@ def merge_changes(
 ) -> MergedChanges:  # fmt: skip
     """Merge an author's new changes into those of the draft.
 
-    `existing`: the draft's changes, oldest first. `before`, `after`: the changed parts by name. If
-    the author also made the part's last change, the two become one change; if that restores the
-    earlier state, no change remains.
+    `existing` has the draft's changes, oldest first. `before` and `after` have the changed parts by
+    name. If the author also made the part's last change, the two become one change; if that
+    restores the earlier state, no change remains.
     """
     last_by_part = {each.part: each for each in existing}
     merged = MergedChanges(kind, actor_id, [], [])

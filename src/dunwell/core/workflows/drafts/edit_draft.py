@@ -115,8 +115,8 @@ async def delete_current_draft(work: Work, workflow_id: UUID) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PartEdit:
-    """An edit of one part. `part`: as `parts.list_parts` names it. `expected_revision`: the
-    revision of the part that the user saw. `value`: the part as JSON; None deletes it."""
+    """An edit of one part. `part` is its name in `parts.list_parts`. `expected_revision` is the
+    revision of the part that the user saw. `value` is the part as JSON; None deletes it."""
 
     part: str
     expected_revision: str
@@ -306,8 +306,8 @@ async def save_draft(
     """Save `definition` as the draft of the workflow with this name, which is created if needed.
 
     Only faults in the shape keep it from being saved. A workflow has one draft: the previous one is
-    replaced, or discarded if `definition` is what is published. `expected_id`: the version that the
-    change is based on (the draft, else the current version); later changes by others are not
+    replaced, or discarded if `definition` is what is published. `expected_id` is the version that
+    the change is based on (the draft, else the current version); later changes by others are not
     overwritten.
 
     Raises ValidationError (name), EditConflict, InvalidState (the merchant has scenarios).
@@ -355,7 +355,7 @@ async def replace_draft(
     work: Work, workflow_id: UUID, definition: Definition, *, expected_id: UUID | None
 ) -> SavedDraft:
     """Replace the draft's definition by an old version or a file. Each part that differs becomes a
-    change of the actor. `expected_id`: the version that was shown (the draft, else the current
+    change of the actor. `expected_id` is the version that was shown (the draft, else the current
     version). Raises NotFound, EditConflict, InvalidState."""
     work.require(Right.CONFIGURE)
     await lock_workflow_for_change(work, workflow_id)

@@ -48,9 +48,9 @@ async def publish_draft(
     """Publish the draft, with a version number that follows from its changes (CONTRACT 6,
     Versions).
 
-    `expected_id`: the draft that was shown; another one is not published.
+    `expected_id` is the draft that was shown; another one is not published.
     `cases.rollout.publish_workflow` checks the texts and is what users and programs call.
-    `reviewed`: the changes that a user has reviewed. A signed-in user cannot publish colleagues'
+    `reviewed` has the changes that a user has reviewed. A signed-in user cannot publish colleagues'
     changes without reviewing them; programs and the command line need no review.
 
     Raises NotFound, ValidationError (faults of the definition, or control characters in the

@@ -84,7 +84,7 @@ async def save_merged(
     tx: Connection, merchant_id: int, workflow_id: UUID, *,
     merged: MergedChanges, ids: Sequence[UUID], now: datetime,
 ) -> None:  # fmt: skip
-    """Save merged changes. `ids`: one for each new change."""
+    """Save merged changes. `ids` has one id for each new change."""
     if merged.deleted:
         await tx.execute(_REMOVE, merchant_id, merged.deleted)
     if merged.new:

@@ -23,7 +23,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """A field that differs. `before`, `after`: None if it does not exist."""
+    """A field that differs. `before` or `after` is None if the field does not exist there."""
 
     path: tuple[str, ...]
     before: Any
@@ -39,8 +39,8 @@ class FieldDifference:
 
 @dataclass(frozen=True, slots=True)
 class PartDifference:
-    """A part that differs. `kind`, `title`: those of a step, otherwise empty. `fields`: those of a
-    changed part, and all texts of an added or removed template or snippet."""
+    """A part that differs. `kind` and `title` are those of a step, otherwise empty. `fields` are
+    those of a changed part, and all texts of an added or removed template or snippet."""
 
     part: str
     change: Change

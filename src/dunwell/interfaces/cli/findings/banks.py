@@ -46,8 +46,8 @@ class BankConnectionUse:
 
 
 async def check_bank_connections(url: str, settings: Settings) -> list[DoctorFinding]:
-    """Return nothing if the database is not migrated or does not respond. Other checks report
-    that."""
+    """Check all connections to banks. Return nothing if the database is not migrated or does not
+    respond: other checks report that."""
     keys = KeyRing(settings.secret_key)
     database = await Database.open(url, application="dunwell doctor")
     try:

@@ -84,7 +84,8 @@ def describe_alert_recipients(installation: Installation) -> DoctorFinding:
 
 
 def list_active_alerts(view: AlertOverview) -> Sequence[DoctorFinding]:
-    """Active alerts are notes, because the recipients of alerts deal with them."""
+    """Return a note for each active alert. They are no faults, because the recipients of alerts
+    deal with them."""
     return [
         DoctorFinding(
             _ALERTS,
@@ -165,8 +166,8 @@ async def check_provider(
 def describe_identity_provider(
     subject: str, problem: str | None, skew: float | None
 ) -> DoctorFinding:
-    """`skew` is the seconds by which the provider's clock is ahead of this host's, or None if it is
-    unknown."""
+    """Report whether the provider can be used. `skew` is the seconds by which the provider's clock
+    is ahead of this host's, or None if it is unknown."""
     if problem is not None:
         return DoctorFinding(subject, f"sign-in does not work: {problem}", _PROVIDER_REMEDY)
     if skew is not None and abs(skew) > _MAX_SKEW_SECONDS:

@@ -104,8 +104,8 @@ async def check_merchant_storage(url: str, settings: Settings) -> list[DoctorFin
 def describe_merchant_storage(
     near: Sequence[tuple[str, int]], limit_mib: int
 ) -> list[DoctorFinding]:
-    """`near` has the key of each merchant that is near the limit, and the bytes that its uploads
-    use."""
+    """Report the merchants that are near the storage limit. `near` has their keys, each with the
+    bytes that its uploads use."""
     if not near:
         return [DoctorFinding(_STORAGE, f"no merchant is near its limit of {limit_mib:,} MiB")]
     remedy = "Raise DUNWELL_MERCHANT_STORAGE_MIB, or ask them to delete attachments."

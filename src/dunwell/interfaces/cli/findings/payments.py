@@ -34,8 +34,8 @@ _REMEDY = (
 
 
 async def check_payment_providers(url: str, settings: Settings) -> list[DoctorFinding]:
-    """Return nothing if the database is not migrated or does not respond. Other checks report
-    that."""
+    """Check all accounts at payment providers. Return nothing if the database is not migrated or
+    does not respond: other checks report that."""
     keys = KeyRing(settings.secret_key)
     database = await Database.open(url, application="dunwell doctor")
     try:

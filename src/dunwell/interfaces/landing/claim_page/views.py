@@ -137,7 +137,7 @@ class PreviewedClaimPage(ClaimPage, frozen=True):
 
 class WithheldPage(Page, frozen=True):
     """The page of a claim whose details are withheld because the reader may be the wrong person. It
-    asks for nothing (`cases.disputes.withheld`)."""
+    asks for nothing (`cases.disputes.wrong_person`)."""
 
     template: ClassVar[str] = "withheld.html"
 

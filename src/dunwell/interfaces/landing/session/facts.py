@@ -90,7 +90,7 @@ class AnswerFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 class WithheldFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The dispute because of which the page shows nothing of the claim
-    (`cases.disputes.withheld`).
+    (`cases.disputes.wrong_person`).
     """
 
     dispute_id: UUID

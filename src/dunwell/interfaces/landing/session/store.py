@@ -99,8 +99,8 @@ async def find_session(tx: Connection, session_hash: bytes) -> Session | None:
 
 
 async def list_sessions(tx: Connection, hashes: Mapping[str, bytes]) -> dict[str, Session | None]:
-    """Return the session of each handle, None if it is unknown. Ended ones are included. `hashes`:
-    the session hashes by handle."""
+    """Return the session of each handle, None if it is unknown. Ended ones are included. `hashes`
+    are the session hashes by handle."""
     rows = await tx.fetch(_LIST_SESSIONS, [*hashes.values()]) if hashes else []
     found = {row["session_hash"]: _build_session(row) for row in rows}
     return {handle: found.get(session_hash) for handle, session_hash in hashes.items()}

@@ -61,8 +61,9 @@ def in_session_with(
     detail: Detail[Any], *, also_withheld: bool = False
 ) -> Callable[[ClaimPageHandler], PageHandler]:
     """Guard a page that shows more than the claim; `detail` is loaded with it. With
-    `also_withheld`, the page is shown although the claim is withheld (`cases.disputes.withheld`);
-    all other pages redirect to the claim's own page, which explains it."""
+    `also_withheld`, the page is shown although the claim is withheld
+    (`cases.disputes.wrong_person`); all other pages redirect to the claim's own page, which
+    explains it."""
 
     def guard(handle_page: ClaimPageHandler) -> PageHandler:
         @wraps(handle_page)

@@ -174,7 +174,7 @@ async def save_found_batch(
 ) -> None:
     """Save a batch that was released in the lost time.
 
-    letters: those of its letters that belong to this installation.
+    `letters` are those of its letters that belong to this installation.
     """
     head = manifest.head
     await tx.execute(
@@ -198,7 +198,7 @@ async def clear_letters(tx: Connection, keys: Sequence[Key], real_now: datetime)
 async def request_decision(tx: Connection, keys: Sequence[Key], doubt: str) -> None:
     """Mark letters for an operator's decision.
 
-    doubt: UNCONFIRMED or MISSING.
+    `doubt` is UNCONFIRMED or MISSING.
     """
     await tx.execute(_REQUEST_DECISION, *_list_keys(keys), doubt)
 

@@ -56,7 +56,7 @@ class UndeliveredMetrics:
         self._shown: set[str] = set()
 
     def show(self, waiting: Sequence[UndeliveredEvents], now: datetime) -> None:
-        """Set the metrics. `waiting`: the endpoint with the oldest event first."""
+        """Set the metrics. `waiting` has the endpoint with the oldest event first."""
         counts, ages = compute_labels(waiting, now)
         # In multiprocess mode a series cannot be removed, so it is set to 0 first.
         for label in self._shown - counts.keys():
@@ -74,7 +74,7 @@ class UndeliveredMetrics:
 def compute_labels(
     waiting: Sequence[UndeliveredEvents], now: datetime
 ) -> tuple[Mapping[str, int], Mapping[str, float]]:
-    """Return counts and ages by label. `waiting`: the endpoint with the oldest event first."""
+    """Return counts and ages by label. `waiting` has the endpoint with the oldest event first."""
     counts, ages = {OTHERS: 0}, {OTHERS: 0.0}
     for place, each in enumerate(waiting):
         label = str(each.endpoint_id) if place < MAX_LABELS else OTHERS
