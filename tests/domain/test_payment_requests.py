@@ -35,6 +35,21 @@ def test_a_handed_off_request_follows_the_provider(
     assert decide_request(state, answer, START, SOON).state is FOLLOWING[answer]
 
 
+@pytest.mark.parametrize(
+    ("answer", "following", "keeps_checking"),
+    [
+        (CheckoutStatus.PENDING, PaymentRequestState.COLLECTING, True),
+        (CheckoutStatus.FAILED, PaymentRequestState.FAILED, False),
+        (CheckoutStatus.CANCELLED, PaymentRequestState.CANCELLED, False),
+    ],
+)
+def test_a_debit_is_awaited_until_the_provider_knows_its_result(
+    answer: CheckoutStatus, following: PaymentRequestState, *, keeps_checking: bool
+) -> None:
+    decision = decide_request(PaymentRequestState.COLLECTING, answer, START, LATE)
+    assert decision == PaymentRequestDecision(following, keeps_checking=keeps_checking)
+
+
 @pytest.mark.parametrize("state", list(PaymentRequestState))
 def test_a_received_payment_completes_every_request(state: PaymentRequestState) -> None:
     decision = decide_request(state, CheckoutStatus.PAID, START, LATE)
@@ -45,7 +60,8 @@ def test_a_received_payment_completes_every_request(state: PaymentRequestState) 
 def test_an_ended_request_changes_only_when_a_payment_is_received(
     state: PaymentRequestState, answer: CheckoutStatus
 ) -> None:
-    if state not in LIVE_STATES and answer is not CheckoutStatus.PAID:
+    is_live = state in LIVE_STATES or state is PaymentRequestState.COLLECTING
+    if not is_live and answer is not CheckoutStatus.PAID:
         assert decide_request(state, answer, START, SOON).state is state
         assert (state, answer) not in TRANSITIONS
 

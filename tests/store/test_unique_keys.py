@@ -108,7 +108,9 @@ letter_batches           ! batch_id
 letter_status_files      ! provider name sha256
 letter_status_readers    ! provider
 recovered_letters            communication_id
+provider_debits          collection_id
 provider_ids             provider provider_id
+provider_mandates    mandate_id; modality_id; ! provider checkout_id; ! provider provider_mandate_id
 provider_payouts         provider payout_id; record_id
 provider_rate_limits               ! provider
 mailbox_positions           ! provider
@@ -167,6 +169,7 @@ PARTIAL_KEYS: Mapping[tuple[str, str], tuple[Mapping[str, Any], Mapping[str, Any
         {"state": "DELIVERED"}, {"state": "CANCELLED"},
     ),
     ("mandates", "modality_id"): ({"state": "ACTIVE"}, {"state": "REVOKED"}),
+    ("provider_mandates", "modality_id"): ({"state": "OPEN"}, {"state": "ENDED"}),
     ("jobs", "live_slot"): ({"due_at": NOW}, {"due_at": None}),
     ("jobs", "preview_slot"): ({"due_at": NOW}, {"due_at": None}),
     ("payment_modalities", "claim_id"): ({}, {"ended_at": NOW}),

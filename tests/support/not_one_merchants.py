@@ -19,12 +19,14 @@ from dunwell.adapters.mail import store as mail_store
 from dunwell.adapters.payments.sandbox import store as sandbox_store
 from dunwell.cases.direct_debit import store as debits_store
 from dunwell.cases.direct_debit.files import store as debit_files_store
+from dunwell.cases.direct_debit.provider_records import store as provider_records_store
 from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.intake import create_claims
 from dunwell.cases.modalities import store as modalities_store
 from dunwell.cases.modalities import sweep_modalities
 from dunwell.cases.payments import store as payments_store
 from dunwell.cases.payments.refunds import store as refunds_store
+from dunwell.cases.payments.requests import collected_instalments
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import store as rollout_store
 from dunwell.cases.statements import store as statements_store
@@ -161,6 +163,10 @@ NOT_ONE_MERCHANTS = _name({
         notices_store._LEASE,
         occasions_store._ERASE, occasions_store._FIND_DUE,
         debit_files_store._LIST_MERCHANTS,
+        provider_records_store._LIST_MANDATE_ACCOUNTS,
+        provider_records_store._LIST_DEBIT_ACCOUNTS,
+        provider_records_store._LEASE_MANDATES, provider_records_store._LEASE_DEBITS,
+        provider_records_store._MAKE_NAMED_DUE,
         statements_store._LEASE_FILE, statements_store._LIST_FETCHED,
         statements_store._LIST_MERCHANTS,
         matches_store._LIST_ACCOUNTS_WITH_NEW,
@@ -484,6 +490,7 @@ QUIET = _name({
         disputes_store._SAVE_HOLD,
     ),
     "acts on a state that none of these rows is in": (
+        requests_store._SAVE_COLLECTION, collected_instalments._FIND,
         escalation_store._RETRY_WAITING,
         session_store._END_SESSION, session_store._RAISE_LEVEL, modalities_store.LOAD_UNSUCCESSFUL,
         credentials_store._EXPIRE_PREVIOUS,

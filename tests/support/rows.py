@@ -44,7 +44,8 @@ _USUAL: dict[str, Values] = {
     "deliveries": {"due_at": NOW},
     "payment_modalities": {"type": "PAYMENT_PLAN"},
     "payment_requests": {"state": "OPEN"},
-    "mandates": {"state": "ACTIVE"},
+    "mandates": {"state": "ACTIVE", "account_sealed": "\\x01"},
+    "provider_mandates": {"state": "OPEN"},
     "debit_collections": {"currency": "EUR", "state": "PLANNED"},
     "debit_files": {
         "state": "RELEASED", "deliver_to": "bank", "content_sealed": "\\x01",

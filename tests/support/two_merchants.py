@@ -41,7 +41,7 @@ _OVERALL = {
     "merchants": ("key",), "credentials": ("client_id",), "access_tokens": ("token_hash",),
     "debtor_links": ("token_hash",), "letter_codes": ("code_digest",),
     "debtor_sessions": ("session_hash",), "payment_requests": ("provider_reference",),
-    "mandates": ("reference",),
+    "mandates": ("reference",), "provider_mandates": ("checkout_id", "provider_mandate_id"),
     "delivery_reports": ("report_id", "provider_message_id"), "letter_batches": ("batch_id",),
     "inbound_sms": ("inbound_id", "provider_message_id"), "letter_status_files": ("name",),
 }  # fmt: skip

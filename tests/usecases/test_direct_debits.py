@@ -69,6 +69,7 @@ async def test_a_mandate_is_stored_encrypted_and_confirmed(debits: Debits) -> No
     assert (mandate.signed_on, mandate.expires_on) == (date(2026, 3, 2), date(2029, 3, 2))
     assert (mandate.actor_kind, mandate.actor_id) == ("DEBTOR", "session-1")
     assert mandate.account_shown == "DE •••• 2051"
+    assert mandate.account_sealed is not None
     assert DEBTOR_IBAN.encode() not in mandate.account_sealed
     account = open_account(harness.resources.keys, harness.merchant.merchant_id, mandate)
     assert (account.holder, account.iban) == ("Jürgen Weiß", DEBTOR_IBAN)

@@ -31,6 +31,11 @@ from dunwell.adapters.payments.sandbox.notice_sender import NOTICE_SECONDS, open
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.cases.direct_debit.files.deliver_files import DELIVER_SECONDS, deliver_debit_files
 from dunwell.cases.direct_debit.plan_collections import PLAN_SECONDS, plan_collections
+from dunwell.cases.direct_debit.providers.collect_debits import COLLECT_SECONDS, open_debit_orders
+from dunwell.cases.direct_debit.providers.settle_mandates import (
+    MANDATE_SECONDS,
+    open_mandate_checks,
+)
 from dunwell.cases.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
 from dunwell.cases.payments.provider import PaymentProviders
 from dunwell.cases.payments.refunds.send_refunds import REFUND_SECONDS, open_refund_orders
@@ -225,7 +230,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             *_list_notification_loops(resources, writer),
             *_list_job_loops(resources, storage),
             *_list_payment_loops(resources, providers),
-            *_list_debit_loops(resources, banks),
+            *_list_debit_loops(resources, banks, providers),
             *_list_statement_loops(resources, installation),
             Loop("sandbox notices", provider_notices.run_once, idle_seconds=NOTICE_SECONDS),
             Loop("sealed values", resealer.run_once, idle_seconds=RESEAL_IDLE_SECONDS),
@@ -272,14 +277,31 @@ def _list_payment_loops(resources: Resources, providers: PaymentProviders) -> Se
     ]
 
 
-def _list_debit_loops(resources: Resources, banks: BankConnectionAdapters) -> Sequence[Loop]:
-    """Return the loops that plan direct debits and deliver their files to banks."""
+def _list_debit_loops(
+    resources: Resources, banks: BankConnectionAdapters, providers: PaymentProviders
+) -> Sequence[Loop]:
+    """Return the loops that plan direct debits, deliver their files to banks, and call the
+    providers that collect them."""
+    mandates = open_mandate_checks(resources, providers)
+    debits = open_debit_orders(resources, providers)
     return [
         Loop("debits", lambda: plan_collections(resources), idle_seconds=PLAN_SECONDS),
         Loop(
             "debit files",
             lambda: deliver_debit_files(resources, banks.find),
             idle_seconds=DELIVER_SECONDS,
+        ),
+        Loop(
+            "provider mandates",
+            mandates.run_once,
+            idle_seconds=MANDATE_SECONDS,
+            finish=mandates.close,
+        ),
+        Loop(
+            "provider debits",
+            debits.run_once,
+            idle_seconds=COLLECT_SECONDS,
+            finish=debits.close,
         ),
     ]
 

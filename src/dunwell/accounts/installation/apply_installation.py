@@ -212,7 +212,8 @@ def _build_used_account_fault(
         merchants = ", ".join(merchant_keys[:_MAX_NAMED_MERCHANTS])
         sentences.append(
             f"These merchants are paid through it: {merchants}. Remove it from their payment "
-            "methods first, and apply their files."
+            "methods and direct debits first, and apply their files. Mandates that debtors gave "
+            "with it must have ended."
         )
     if pending is not None:
         sentences.append(

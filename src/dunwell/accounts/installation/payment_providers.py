@@ -55,6 +55,15 @@ class GoCardlessAccount(ProviderPart, frozen=True, tag_field="adapter", tag="goc
 
 
 PaymentAccount = StripeAccount | MollieAccount | GoCardlessAccount
+# The kinds of accounts that collect the instalments of payment plans with mandates.
+_MANDATE_ACCOUNTS = (GoCardlessAccount,)
+
+
+def find_mandate_accounts(accounts: Mapping[str, PaymentAccount]) -> frozenset[str]:
+    """Return the names of the accounts that collect with mandates."""
+    return frozenset(
+        name for name, account in accounts.items() if isinstance(account, _MANDATE_ACCOUNTS)
+    )
 
 
 def list_payment_secrets(accounts: Mapping[str, PaymentAccount]) -> dict[str, str]:

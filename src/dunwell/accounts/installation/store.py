@@ -43,13 +43,22 @@ CROSS JOIN LATERAL (SELECT named.provider #>> '{}' AS provider) used
 WHERE used.provider = ANY($1::text[])
 GROUP BY used.provider
 """
-# Reads all merchants, once per applied file that removes an account.
+# Reads all merchants, once per applied file that removes an account. Mandates that were given
+# before a merchant chose another provider need theirs.
 _LIST_MERCHANTS_BY_ACCOUNT = """
 SELECT used.account, array_agg(DISTINCT m.key ORDER BY m.key) AS keys
 FROM merchants m
-CROSS JOIN LATERAL jsonb_path_query(m.configuration::jsonb, '$.payment.methods[*].provider')
-    AS named (account)
-CROSS JOIN LATERAL (SELECT named.account #>> '{}' AS account) used
+CROSS JOIN LATERAL (
+    SELECT offered.provider #>> '{}' AS account
+    FROM jsonb_path_query(m.configuration::jsonb, '$.payment.methods[*].provider')
+        AS offered (provider)
+    UNION ALL
+    SELECT m.configuration::jsonb #>> '{payment,directDebitProvider}'
+    UNION ALL
+    SELECT p.provider
+    FROM provider_mandates p
+    WHERE p.merchant_id = m.merchant_id AND p.state <> 'ENDED'
+) used
 WHERE used.account = ANY($1::text[])
 GROUP BY used.account
 """

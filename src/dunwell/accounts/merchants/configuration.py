@@ -211,6 +211,9 @@ class PaymentSettings(_Settings, frozen=True):
     partial: PartialPaymentSettings | None = None
     # None: no direct debits.
     direct_debit: DirectDebitSettings | None = None
+    # The account of the installation file's payment providers at which debtors give mandates, and
+    # which collects with them. None: mandates are given here.
+    direct_debit_provider: ShortText | None = None
 
 
 class ChannelSetup(_Settings, frozen=True, omit_defaults=True):

@@ -1,9 +1,9 @@
 """`/callbacks/payments/<account>`: where payment providers notify us of changes to a checkout.
 
 The content of a notification is never trusted: it only makes us fetch the state of the checkouts
-that it names from the provider that signed it. Unknown ids are accepted, because a provider also
-reports payments that have nothing to do with us. Any status but 200 makes the provider repeat the
-notification later.
+that it names from the provider that signed it. Mandates are left to the worker. Unknown ids are
+accepted, because a provider also reports payments that have nothing to do with us. Any status but
+200 makes the provider repeat the notification later.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from dunwell.cases.direct_debit.provider_records.store import make_named_mandates_due
 from dunwell.cases.payments.provider import NotificationRejected, PaymentProviders
 from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.cases.payments.requests.store import (
@@ -44,6 +45,7 @@ def callback_routes(resources: Resources, providers: PaymentProviders) -> list[R
         ids = await _parse_notification(request, resources, providers, name)
         async with resources.database.connection() as connection:
             found = await list_requests_of_provider_ids(connection, name, ids)
+            await make_named_mandates_due(connection, name, ids, resources.clock.now())
         if len(found) > _MAX_SETTLED_AT_ONCE or not await _count_checks(resources, found):
             async with resources.database.connection() as connection:
                 await make_requests_due(connection, found, resources.clock.now())

@@ -24,6 +24,8 @@ _COUNTRIES = frozenset({
 # How long a plan waits for the result of a debit that the bank has.
 RESULT_WITHIN = timedelta(days=14)
 _ONE_DAY = timedelta(days=1)
+# How long before its day a debit is ordered from a provider.
+_ORDER_LEAD = timedelta(days=14)
 
 
 class SequenceType(StrEnum):
@@ -61,14 +63,19 @@ class CollectionState(StrEnum):
 
 
 # State -> possible next states. A file can be rejected before the money is collected, and a debit
-# can be returned for months after it.
+# can be returned for months after it. A provider can also cancel a debit, and can collect one again
+# that was returned.
 TRANSITIONS: Mapping[CollectionState, frozenset[CollectionState]] = {
-    CollectionState.PLANNED: frozenset({CollectionState.PRENOTIFIED, CollectionState.CANCELLED}),
+    CollectionState.PLANNED: frozenset(
+        {CollectionState.PRENOTIFIED, CollectionState.RELEASED, CollectionState.CANCELLED}
+    ),
     CollectionState.PRENOTIFIED: frozenset({CollectionState.RELEASED, CollectionState.CANCELLED}),
-    CollectionState.RELEASED: frozenset({CollectionState.DELIVERED}),
-    CollectionState.DELIVERED: frozenset({CollectionState.COLLECTED, CollectionState.RETURNED}),
+    CollectionState.RELEASED: frozenset({CollectionState.DELIVERED, CollectionState.CANCELLED}),
+    CollectionState.DELIVERED: frozenset(
+        {CollectionState.COLLECTED, CollectionState.RETURNED, CollectionState.CANCELLED}
+    ),
     CollectionState.COLLECTED: frozenset({CollectionState.RETURNED}),
-    CollectionState.RETURNED: frozenset(),
+    CollectionState.RETURNED: frozenset({CollectionState.COLLECTED}),
     CollectionState.CANCELLED: frozenset(),
 }
 
@@ -107,10 +114,12 @@ class Mandate:
     claim_id: int
     # The payment plan that it was given for.
     modality_id: UUID
+    # For a mandate at a provider, the name of its account.
     creditor_id: str
     # The unique mandate reference.
     reference: str
-    account_sealed: bytes
+    # None for a mandate at a provider.
+    account_sealed: bytes | None
     # The account as messages show it.
     account_shown: str
     # What the debtor read and accepted, and its language.
@@ -127,6 +136,9 @@ class Mandate:
     expires_on: date
     ended_at: datetime | None = None
     ended_reason: MandateEndReason | None = None
+    # The provider's account with which it was given, and its kind. None: the bank collects.
+    provider: str | None = None
+    provider_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +166,8 @@ class Collection:
     return_reason: str | None = None
     cancel_reason: CancelReason | None = None
     notified_at: datetime | None = None
+    # The provider's account that collects it. None: the bank.
+    provider: str | None = None
 
 
 def is_debit_country(iban: str) -> bool:
@@ -188,6 +202,11 @@ def compute_notice_day(due_on: date, notice_days: int) -> date:
     """Return the day on which the debtor is notified: one day more than promised, for a message
     that is not sent at once."""
     return due_on - timedelta(days=notice_days) - _ONE_DAY
+
+
+def compute_order_day(due_on: date) -> date:
+    """Return the day on which a debit is ordered from a provider, which notifies the debtor."""
+    return due_on - _ORDER_LEAD
 
 
 def compute_last_release_day(collected_on: date, lead_days: int) -> date:

@@ -24,6 +24,7 @@ from dunwell.cases.direct_debit.debit_values import (
     is_debit_country,
 )
 from dunwell.cases.direct_debit.order import CURRENCY, ForbiddenText, spell_name
+from dunwell.cases.direct_debit.provider_records.store import ask_to_cancel_debit, make_mandate_due
 from dunwell.cases.direct_debit.store import (
     count_mandates,
     end_mandate,
@@ -50,6 +51,7 @@ from dunwell.platform.text.texts import is_line
 
 SEAL_PURPOSE = "debit account"
 _CANCELLABLE = (CollectionState.PLANNED, CollectionState.PRENOTIFIED)
+_AT_PROVIDER = (CollectionState.RELEASED, CollectionState.DELIVERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ async def sign_mandate(work: Work, keys: KeyRing, claim_id: int, signed: SignedM
         expires_on=compute_expiry(signed_on),
     )
     await insert_mandate(work.tx, work.merchant_id, mandate, check_at=work.now)
-    await _publish_state(work, mandate)
+    await publish_mandate_state(work, mandate)
     await _notify_of_mandate(work, claim, mandate)
     await save_audit(
         work, "mandate.sign", f"claim:{claim_id}",
@@ -148,13 +150,18 @@ async def list_mandates(work: Work, claim_id: int) -> list[Mandate]:
 
 
 async def close_mandate(work: Work, mandate: Mandate, reason: MandateEndReason) -> Mandate:
-    """End an active mandate of a locked claim, and cancel its debits that are not released. Return
-    the mandate as it is then."""
+    """End an active mandate of a locked claim, and cancel its debits that are not released. A
+    provider is asked to cancel the mandate and the debits that it has. Return the mandate as it is
+    then."""
     await end_mandate(work.tx, work.merchant_id, mandate.mandate_id, reason=reason, now=work.now)
     is_over = reason is MandateEndReason.PLAN_ENDED
     cancelled = CancelReason.PLAN_ENDED if is_over else CancelReason.MANDATE_ENDED
     today = local_date(work.now, work.merchant.configuration.timezone)
     for each in await list_mandate_collections(work.tx, work.merchant_id, [mandate.mandate_id]):
+        if each.provider is not None and each.state in _AT_PROVIDER:
+            await ask_to_cancel_debit(
+                work.tx, work.merchant_id, each.collection_id, reason=cancelled, now=work.real_now
+            )
         if each.state not in _CANCELLABLE:
             continue
         await save_cancelled(
@@ -166,9 +173,11 @@ async def close_mandate(work: Work, mandate: Mandate, reason: MandateEndReason) 
             awaited_on=today if today >= each.due_on else None,
         )  # fmt: skip
     await schedule_check_now(work.tx, work.merchant_id, mandate.claim_id, work.now)
+    if mandate.provider is not None:
+        await make_mandate_due(work.tx, work.merchant_id, mandate.mandate_id, work.real_now)
     after = await find_mandate(work.tx, work.merchant_id, mandate.mandate_id)
     assert after is not None, "it was read before"
-    await _publish_state(work, after)
+    await publish_mandate_state(work, after)
     await save_audit(
         work, "mandate.end", f"claim:{mandate.claim_id}",
         before={"state": mandate.state}, after={"state": after.state, "reason": reason},
@@ -207,6 +216,7 @@ def seal_account(keys: KeyRing, merchant_id: int, mandate_id: UUID, account: Deb
 def open_account(keys: KeyRing, merchant_id: int, mandate: Mandate) -> DebitAccount:
     """Raises DecryptionFailed."""
     context = build_seal_context(merchant_id, mandate.mandate_id)
+    assert mandate.account_sealed is not None, "a provider collects with this mandate"
     plain = keys.open(SEAL_PURPOSE, mandate.account_sealed, context)
     return msgspec.json.decode(plain, type=DebitAccount)
 
@@ -216,35 +226,47 @@ def build_seal_context(merchant_id: int, mandate_id: UUID) -> str:
     return f"{merchant_id}:{mandate_id}"
 
 
-async def _build_offer(work: Work, claim_id: int, modality_id: UUID) -> MandateOffer:
-    settings = work.merchant.configuration.payment.direct_debit
+async def load_plan_for_mandate(work: Work, claim_id: int, modality_id: UUID) -> Modality:
+    """Return a plan for which a mandate can be given. Raises NotFound, and InvalidState if none can
+    be given."""
     modality = await find_modality(work.tx, work.merchant_id, claim_id, modality_id)
     if modality is None:
         raise NotFound(f"There is no payment modality {modality_id}.")
     is_possible = (
-        settings is not None
-        and modality.type is ModalityType.PAYMENT_PLAN
+        modality.type is ModalityType.PAYMENT_PLAN
         and modality.state is not ModalityState.REJECTED
         and modality.ended_at is None
         and modality.currency == CURRENCY
     )
-    if settings is None or not is_possible:
-        raise InvalidState("This plan cannot be paid by direct debit.", state="NOT_AVAILABLE")
+    if not is_possible:
+        raise _build_not_available()
     mandates = await list_claim_mandates(work.tx, work.merchant_id, claim_id)
     if any(
         each.modality_id == modality_id and each.state is MandateState.ACTIVE for each in mandates
     ):
         raise InvalidState("A mandate was already given for this plan.", state="ACTIVE")
+    return modality
+
+
+def _build_not_available() -> InvalidState:
+    return InvalidState("This plan cannot be paid by direct debit.", state="NOT_AVAILABLE")
+
+
+async def _build_offer(work: Work, claim_id: int, modality_id: UUID) -> MandateOffer:
+    modality = await load_plan_for_mandate(work, claim_id, modality_id)
+    settings = work.merchant.configuration.payment.direct_debit
+    if settings is None:
+        raise _build_not_available()
     number = await count_mandates(work.tx, work.merchant_id, modality_id) + 1
     return MandateOffer(modality, build_reference(claim_id, modality_id, number), settings)
 
 
-async def _publish_state(work: Work, mandate: Mandate) -> None:
+async def publish_mandate_state(work: Work, mandate: Mandate) -> None:
     """Publish MANDATE_CHANGED with the mandate's state."""
     data = EventMandateData(
         mandate_id=mandate.mandate_id,
         reference=mandate.reference,
-        provider_name=DIRECT_DEBIT,
+        provider_name=mandate.provider_name or DIRECT_DEBIT,
         modality_id=mandate.modality_id,
     )
     await publish_additional_event(
@@ -253,6 +275,9 @@ async def _publish_state(work: Work, mandate: Mandate) -> None:
 
 
 async def _notify_of_mandate(work: Work, claim: LockedClaim, mandate: Mandate) -> None:
+    """Notify the debtor, unless the provider does."""
+    if mandate.provider is not None:
+        return
     settings = work.merchant.configuration.payment.direct_debit
     is_active = mandate.state is MandateState.ACTIVE
     facts = MandateFacts(

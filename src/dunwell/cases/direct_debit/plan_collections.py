@@ -26,8 +26,10 @@ from dunwell.cases.direct_debit.debit_values import (
     compute_collection_day,
     compute_last_release_day,
     compute_notice_day,
+    compute_order_day,
 )
 from dunwell.cases.direct_debit.mandates import close_mandate
+from dunwell.cases.direct_debit.provider_records.store import ask_to_cancel_debit, order_debit
 from dunwell.cases.direct_debit.store import (
     insert_collection,
     list_mandate_collections,
@@ -45,6 +47,8 @@ from dunwell.cases.modalities.store import (
     save_awaited_day,
     schedule_check_now,
 )
+from dunwell.cases.payments.requests.request_states import PaymentRequestState
+from dunwell.cases.payments.requests.store import StoredPaymentRequest, insert_request
 from dunwell.contact.notices.occasions.facts import DebitFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.states import ACTIVE
@@ -54,6 +58,7 @@ from dunwell.platform.resources import Resources
 PLAN_SECONDS = 5.0
 _SET_SIZE = 200
 _ONE_DAY = timedelta(days=1)
+_UNSETTLED = (CollectionState.PLANNED, CollectionState.RELEASED, CollectionState.DELIVERED)
 
 log = structlog.get_logger(__name__)
 
@@ -112,6 +117,36 @@ def decide_steps(
     return PlannedSteps(insert, notify, cancel)
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderSteps:
+    """What is to be done on a day for a plan whose debits a provider collects."""
+
+    insert: Sequence[Instalment] = ()
+    order: Sequence[Collection] = ()
+    cancel: Sequence[tuple[Collection, CancelReason]] = ()
+
+
+def decide_provider_steps(
+    modality: Modality, collections: Sequence[Collection], today: date
+) -> ProviderSteps:
+    """Decide which debits are planned, ordered from the provider, and cancelled on a day.
+    `collections` are those of the plan's active mandate."""
+    known = {each.instalment: each for each in collections}
+    insert, order, cancel = [], [], []
+    for instalment in modality.schedule:
+        collection = known.get(instalment.number)
+        if collection is None:
+            if not instalment.is_paid:
+                insert.append(instalment)
+        elif collection.state in _UNSETTLED and instalment.is_paid:
+            cancel.append((collection, CancelReason.PAID))
+        elif collection.state is CollectionState.PLANNED and today >= compute_order_day(
+            instalment.due_on
+        ):
+            order.append(replace(collection, amount_cents=instalment.left_cents))
+    return ProviderSteps(insert, order, cancel)
+
+
 async def plan_collections(resources: Resources, merchant_id: int | None = None) -> int:
     """Check one batch of due mandates of each merchant, or of one. Return how many were checked."""
     async with resources.database.connection() as connection:
@@ -162,7 +197,10 @@ async def _check(work: Work, plan: CheckedPlan) -> None:
         await close_mandate(work, mandate, MandateEndReason.UNUSED)
         return
     settings = work.merchant.configuration.payment.direct_debit
-    if settings is not None and plan.modality.state is ModalityState.APPROVED:
+    if mandate.provider is not None:
+        if plan.modality.state is ModalityState.APPROVED and await _check_at_provider(work, plan):
+            return
+    elif settings is not None and plan.modality.state is ModalityState.APPROVED:
         steps = decide_steps(plan.modality, plan.collections, settings, today)
         for instalment in steps.insert:
             await _insert(work, plan, instalment)
@@ -176,6 +214,66 @@ async def _check(work: Work, plan: CheckedPlan) -> None:
             return
     next_check_at = compute_morning(today + _ONE_DAY, zone)
     await save_checked(work.tx, work.merchant_id, mandate.mandate_id, next_check_at)
+
+
+async def _check_at_provider(work: Work, plan: CheckedPlan) -> bool:
+    """Do what is due for the debits that a provider collects. Return whether some are new, so that
+    they are checked at once."""
+    today = local_date(work.now, work.merchant.configuration.timezone)
+    steps = decide_provider_steps(plan.modality, plan.collections, today)
+    for instalment in steps.insert:
+        await _insert(work, plan, instalment)
+    for collection in steps.order:
+        await _order(work, plan, collection)
+    for collection, reason in steps.cancel:
+        if collection.state is CollectionState.PLANNED:
+            await cancel_collection(work, collection, reason)
+        else:
+            await ask_to_cancel_debit(
+                work.tx, work.merchant_id, collection.collection_id, reason=reason,
+                now=work.real_now,
+            )  # fmt: skip
+    if steps.insert:
+        await save_checked(work.tx, work.merchant_id, plan.mandate.mandate_id, work.now)
+    return bool(steps.insert)
+
+
+async def _order(work: Work, plan: CheckedPlan, collection: Collection) -> None:
+    """Let the worker order a debit from the provider. Its payment request has the same id, so it
+    is booked like any other payment. Until its result can be known, its instalment is awaited."""
+    mandate = plan.mandate
+    assert mandate.provider is not None, "it was checked"
+    assert mandate.provider_name is not None, "it is set with the provider"
+    await order_debit(
+        work.tx, work.merchant_id, collection.collection_id, provider=mandate.provider,
+        amount_cents=collection.amount_cents, now=work.now, real_now=work.real_now,
+    )  # fmt: skip
+    request = StoredPaymentRequest(
+        request_id=collection.collection_id,
+        claim_id=collection.claim_id,
+        provider=mandate.provider,
+        provider_name=mandate.provider_name,
+        amount_cents=collection.amount_cents,
+        currency=collection.currency,
+        reference=plan.reference_number,
+        state=PaymentRequestState.COLLECTING,
+        provider_reference=None,
+        checkout_url=None,
+        created_at=work.real_now,
+        settled_at=None,
+        checks=0,
+    )
+    await insert_request(work.tx, work.merchant_id, request, next_check_at=None)
+    await save_awaited_day(
+        work.tx, work.merchant_id, collection.modality_id, collection.instalment,
+        awaited_on=collection.collected_on + RESULT_WITHIN,
+    )  # fmt: skip
+    await save_audit(
+        work, "debit.order", f"claim:{collection.claim_id}",
+        before={"state": CollectionState.PLANNED},
+        after={"state": CollectionState.RELEASED, "amount": collection.amount_cents},
+        collectionId=str(collection.collection_id),
+    )  # fmt: skip
 
 
 async def _insert(work: Work, plan: CheckedPlan, instalment: Instalment) -> None:
@@ -192,6 +290,7 @@ async def _insert(work: Work, plan: CheckedPlan, instalment: Instalment) -> None
         currency=plan.modality.currency,
         state=CollectionState.PLANNED,
         end_to_end_id=build_end_to_end_id(collection_id),
+        provider=plan.mandate.provider,
     )
     await insert_collection(work.tx, work.merchant_id, collection, work.now)
     await save_awaited_day(

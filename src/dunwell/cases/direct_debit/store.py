@@ -25,7 +25,8 @@ _COLLECTION_COLUMNS = ", ".join(each.name for each in fields(Collection))
 _INSERT_MANDATE = compose(
     """
 INSERT INTO mandates (merchant_id, check_at, {columns})
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+        $21)
 """,
     columns=_MANDATE_COLUMNS,
 )
@@ -112,7 +113,8 @@ ORDER BY claim_id
 _INSERT_COLLECTION = compose(
     """
 INSERT INTO debit_collections (merchant_id, changed_at, {columns})
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+        $21)
 """,
     columns=_COLLECTION_COLUMNS,
 )

@@ -45,6 +45,7 @@ def find_state_faults(
             )
     yield from _find_method_faults(file, is_sandbox=is_sandbox, is_development=is_development)
     yield from _find_bank_faults(file, state, is_sandbox=is_sandbox)
+    yield from _find_mandate_faults(file, state, is_sandbox=is_sandbox)
     webhooks = () if file.webhooks is UNSET else file.webhooks
     yield from find_webhook_reach_faults(webhooks, state.reach, is_development=is_development)
     yield from _find_kind_faults(file, state)
@@ -107,6 +108,26 @@ def _find_bank_faults(
         nearest = suggest_known(name, sorted(state.banks))
         message = f'The installation file has no bank connection "{name}". {nearest}'
         yield Fault(path, message, "UNKNOWN_BANK")
+
+
+def _find_mandate_faults(
+    file: MerchantFile, state: MerchantState, *, is_sandbox: bool
+) -> Iterator[Fault]:
+    """Find a provider at which no mandates can be given."""
+    name = None if file.payment is UNSET else file.payment.direct_debit_provider
+    if name is None:
+        return
+    path = "/payment/directDebitProvider"
+    if is_sandbox:
+        message = "A sandbox merchant moves no money; remove it."
+        yield Fault(path, message, "NOT_IN_SANDBOX")
+    elif name not in state.mandate_providers:
+        nearest = suggest_known(name, sorted(state.mandate_providers))
+        message = (
+            f'The installation file has no payment provider "{name}" that collects with mandates. '
+            f"{nearest}"
+        )
+        yield Fault(path, message, "UNKNOWN_PROVIDER")
 
 
 def _find_fixed_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fault]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from dunwell.accounts.installation.installation_file import find_reach
+from dunwell.accounts.installation.payment_providers import find_mandate_accounts
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.store import load_credentials, load_merchant, lock_merchant
@@ -40,10 +41,14 @@ async def load_merchant_state(
         name: provider.channel for name, provider in (installation.delivery_providers or {}).items()
     }
     banks = frozenset(installation.bank_connections or ())
+    mandate_providers = find_mandate_accounts(installation.payment_providers or {})
     reach = find_reach(installation.webhook_networks, key)
     merchant_id = await find_merchant_id_by_key(tx, key)
     if merchant_id is None:
-        return MerchantState(provider_channels=provider_channels, banks=banks, reach=reach)
+        return MerchantState(
+            provider_channels=provider_channels, banks=banks, reach=reach,
+            mandate_providers=mandate_providers,
+        )  # fmt: skip
     if lock:
         await lock_merchant(tx, merchant_id)
     workflows = await load_workflows(tx, merchant_id)
@@ -67,6 +72,7 @@ async def load_merchant_state(
         rules_draft=None if draft is None else build_document(draft.rules, names),
         provider_channels=provider_channels,
         banks=banks,
+        mandate_providers=mandate_providers,
         reach=reach,
     )
 

@@ -107,6 +107,7 @@ def render_settings(merchant: Merchant) -> dict[str, Any]:
     # In a file, null removes the setting and an absent key keeps it.
     document["payment"].setdefault("partial", None)
     document["payment"].setdefault("directDebit", None)
+    document["payment"].setdefault("directDebitProvider", None)
     return document
 
 
@@ -191,9 +192,12 @@ def build_counterpart_settings(merchant: Merchant) -> dict[str, Any]:
     if merchant.is_sandbox:
         payment["methods"] = []
         payment["directDebit"] = None
+        payment["directDebitProvider"] = None
         del settings["channels"]
         return settings
     payment["methods"] = [{"provider": "sandbox"}] if payment["methods"] else []
+    # A sandbox moves no money.
+    payment["directDebitProvider"] = None
     if payment["directDebit"] is not None:
         payment["directDebit"].pop("deliverTo", None)
     settings["channels"] = {

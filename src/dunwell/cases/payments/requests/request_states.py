@@ -17,6 +17,8 @@ class PaymentRequestState(StrEnum):
     CREATED = "CREATED"
     OPEN = "OPEN"
     PENDING = "PENDING"
+    # The provider collects an instalment with a mandate, without the debtor's doing.
+    COLLECTING = "COLLECTING"
     COMPLETED = "COMPLETED"
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"
@@ -42,6 +44,8 @@ TRANSITIONS: dict[tuple[PaymentRequestState, CheckoutStatus], PaymentRequestStat
     (PaymentRequestState.PENDING, CheckoutStatus.FAILED): PaymentRequestState.FAILED,
     (PaymentRequestState.PENDING, CheckoutStatus.CANCELLED): PaymentRequestState.CANCELLED,
     (PaymentRequestState.PENDING, CheckoutStatus.EXPIRED): PaymentRequestState.EXPIRED,
+    (PaymentRequestState.COLLECTING, CheckoutStatus.FAILED): PaymentRequestState.FAILED,
+    (PaymentRequestState.COLLECTING, CheckoutStatus.CANCELLED): PaymentRequestState.CANCELLED,
     **{
         (state, CheckoutStatus.PAID): PaymentRequestState.COMPLETED
         for state in PaymentRequestState

@@ -17,6 +17,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.payments.book_movements import RequestSettlement, book_movements
 from dunwell.cases.payments.provider import CheckoutState, CheckoutStatus, PaymentProviders
+from dunwell.cases.payments.requests.collected_instalments import record_collected_instalment
 from dunwell.cases.payments.requests.provider_calls import fetch_checkout
 from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
@@ -66,6 +67,7 @@ async def record_checkout_state(
     await _save_state(settlement, decision)
     if booked.has_refund:
         await _watch_refund(settlement)
+    await record_collected_instalment(work, request, decision.state, answer.failure_reason)
     return decision.state
 
 
@@ -127,7 +129,10 @@ async def settle_payment(
     if request.provider == BANK_TRANSFER:
         return request.state
     answer = await fetch_checkout(providers, merchant_id, request)
-    if answer is None and not is_overdue(request.created_at, resources.clock.now()):
+    is_collecting = request.state is PaymentRequestState.COLLECTING
+    if answer is None and (
+        is_collecting or not is_overdue(request.created_at, resources.clock.now())
+    ):
         return request.state
     return await _settle(resources, merchant_id, request, answer)
 

@@ -114,6 +114,12 @@ SET state = $3, provider_reference = $4, checkout_url = $5
 WHERE merchant_id = $1 AND request_id = $2 AND state = 'CREATED'
 RETURNING request_id
 """
+# A repeated order has the same id.
+_SAVE_COLLECTION = """
+UPDATE payment_requests
+SET provider_reference = $3, next_check_at = $4
+WHERE merchant_id = $1 AND request_id = $2 AND state = 'COLLECTING'
+"""
 _SAVE_STATE = """
 UPDATE payment_requests
 SET state = $3,
@@ -260,6 +266,13 @@ async def save_checkout(
     longer CREATED."""
     saved = await tx.fetchval(_SAVE_CHECKOUT, merchant_id, request_id, state, *checkout)
     return saved is not None
+
+
+async def save_collection(
+    tx: Connection, merchant_id: int, request_id: UUID, *, reference: str, next_check_at: datetime
+) -> None:
+    """Save the provider's id of a payment that it collects."""
+    await tx.execute(_SAVE_COLLECTION, merchant_id, request_id, reference, next_check_at)
 
 
 async def save_request_state(  # noqa: PLR0913 - what a change of the state carries

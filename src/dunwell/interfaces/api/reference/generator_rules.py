@@ -36,7 +36,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     ),
     "NextStepOutcome": ("RUN", "SKIPPED"),
     "PaymentRequestState": (
-        "CREATED", "OPEN", "PENDING", "COMPLETED", "FAILED", "CANCELLED", "EXPIRED",
+        "CREATED", "OPEN", "PENDING", "COLLECTING", "COMPLETED", "FAILED", "CANCELLED", "EXPIRED",
     ),
     "PendingContactState": ("PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "UNKNOWN"),
     "ProcessStepKind": ("COMMUNICATION", "WAIT", "FEE", "CHECKPOINT", "ARCHIVE"),

@@ -107,7 +107,16 @@ class FoundPaymentRequest(Wire, frozen=True):
     amount: int
     currency: Currency
     state: Annotated[
-        Literal["CREATED", "OPEN", "PENDING", "COMPLETED", "FAILED", "CANCELLED", "EXPIRED"],
+        Literal[
+            "CREATED",
+            "OPEN",
+            "PENDING",
+            "COLLECTING",
+            "COMPLETED",
+            "FAILED",
+            "CANCELLED",
+            "EXPIRED",
+        ],
         Meta(
             description=(
                 "CREATED, OPEN: the debtor has not finished paying. PENDING: the debtor has "

@@ -5,17 +5,27 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.accounts.merchants.configuration import DirectDebitSettings
 from dunwell.cases.direct_debit.debit_values import Mandate, MandateState
 from dunwell.cases.direct_debit.mandates import (
     MandateOffer,
     SignedMandate,
     list_mandates,
+    load_plan_for_mandate,
     prepare_mandate,
     revoke_mandate,
     sign_mandate,
 )
+from dunwell.cases.direct_debit.provider_records.store import find_open_provider_mandate
+from dunwell.cases.direct_debit.providers.settle_mandates import (
+    MandatePageRequest,
+    open_mandate_page,
+    settle_open_mandate,
+)
 from dunwell.cases.modalities.modality import Modality
+from dunwell.cases.payments.mandate_provider import MandateProvider, find_mandate_provider
+from dunwell.cases.payments.provider import PaymentProviderRefused, PaymentProviderUnavailable
 from dunwell.contact.messages.letters.sheet import Paper, PaperBody, build_paper, encode_paper
 from dunwell.contact.messages.templates.creditors import build_creditor
 from dunwell.contact.messages.templates.formatting import render_day
@@ -23,7 +33,7 @@ from dunwell.interfaces.landing.payment_plans.routes_modality import (
     ENDED_MODALITY,
     get_requested_modality,
 )
-from dunwell.interfaces.landing.payment_plans.views import MandatePage
+from dunwell.interfaces.landing.payment_plans.views import MandatePage, ProviderMandatePage
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.in_session import (
@@ -36,12 +46,14 @@ from dunwell.interfaces.landing.web.in_session import (
 )
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
 from dunwell.interfaces.web.forms import FormFields
-from dunwell.interfaces.web.responses import build_file_response
+from dunwell.interfaces.web.responses import build_file_response, build_redirect
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.text.translation import Language
 
 # The page in RETURN_PAGES that the debtor returns to after verification.
 _RETURN_PAGE = "options"
+# The kind of provider -> its name, as debtors know it.
+_PROVIDER_NAMES = {"GOCARDLESS": "GoCardless"}
 
 
 def render_mandate_text(language: Language, settings: DirectDebitSettings) -> str:
@@ -71,12 +83,17 @@ def render_mandate_text(language: Language, settings: DirectDebitSettings) -> st
 async def get_mandate_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    """Show the mandate, or the form for it."""
+    """Show the mandate, or the way to give it. A debtor who returns from a provider's page sees
+    what the provider says now."""
     modality = get_requested_modality(request, opened)
+    await _settle_at_provider(site, opened, modality)
     mandate = await _find_mandate(site, opened, modality)
     if mandate is not None:
         page = MandatePage(modality=modality, text=mandate.text, mandate=mandate)
         return site.render_page(site.build_claim_context(request, opened), page)
+    provider = _find_provider(site, opened)
+    if provider is not None:
+        return await _show_provider(site, request, opened, provider)
     return await _show_form(site, request, opened, {}, faults={})
 
 
@@ -86,10 +103,13 @@ async def get_mandate_page(
 async def give_mandate(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    """Store the mandate. A wrong account is shown again with its faults; if another mandate can no
-    longer be given, the page shows what there is."""
+    """Store the mandate, or lead to the provider's page for it. A wrong account is shown again with
+    its faults; if another mandate can no longer be given, the page shows what there is."""
     modality = get_requested_modality(request, opened)
     context = site.build_claim_context(request, opened)
+    provider = _find_provider(site, opened)
+    if provider is not None:
+        return await _lead_to_provider(site, request, opened, provider)
     settings = opened.merchant.configuration.payment.direct_debit
     if settings is None:
         return site.redirect(context, "modality", modality_id=modality.modality_id)
@@ -167,13 +187,17 @@ def compose_mandate(language: Language, opened: OpenedClaim, mandate: Mandate) -
         rows=[
             (translate("To"), creditor.legal_name),
             (translate("For"), opened.facts.reference_number),
-            (translate("Creditor identifier"), mandate.creditor_id),
+            *(
+                [(translate("Creditor identifier"), mandate.creditor_id)]
+                if mandate.provider is None
+                else []
+            ),
             (translate("Mandate reference"), mandate.reference),
             (translate("Account"), mandate.account_shown),
             (translate("Given on"), render_day(mandate.signed_on, language.code)),
         ],
         table=None,
-        notes=[mandate.text],
+        notes=[mandate.text] if mandate.text else [],
     )
     return build_paper(opened.merchant.configuration.brand, creditor, language.code, body)
 
@@ -196,6 +220,72 @@ async def _show_form(
         faults=faults,
     )
     return site.render_page(context, page)
+
+
+def _find_provider(site: DebtorSite, opened: OpenedClaim) -> MandateProvider | None:
+    """Return the provider at which the merchant's debtors give mandates, or None."""
+    name = opened.merchant.configuration.payment.direct_debit_provider
+    return None if name is None else find_mandate_provider(site.providers, name)
+
+
+async def _settle_at_provider(site: DebtorSite, opened: OpenedClaim, modality: Modality) -> None:
+    """Ask the provider for the mandate that the debtor was asked for. If the provider cannot be
+    reached, the worker asks later."""
+    try:
+        await settle_open_mandate(
+            site.resources, site.providers, opened.merchant.merchant_id, modality.modality_id
+        )
+    except PaymentProviderUnavailable:
+        return
+
+
+async def _lead_to_provider(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, provider: MandateProvider
+) -> Response:
+    """Open the provider's page for the mandate, and redirect to it."""
+    modality = get_requested_modality(request, opened)
+    context = site.build_claim_context(request, opened)
+    public_url = site.resources.settings.public_url
+    page_url = context.address("mandate", modality_id=modality.modality_id)
+    asked = MandatePageRequest(modality.modality_id, f"{public_url}{page_url}", context.language)
+    actor = build_debtor_actor(str(opened.session.session_id))
+    try:
+        url = await open_mandate_page(
+            site.resources, site.providers, opened.merchant, actor,
+            claim_id=opened.facts.claim_id, asked=asked,
+        )  # fmt: skip
+    except (PaymentProviderUnavailable, PaymentProviderRefused):
+        return await _show_provider(site, request, opened, provider, is_away=True)
+    except InvalidState:
+        return site.redirect(context, "mandate", modality_id=modality.modality_id)
+    return build_redirect(url)
+
+
+async def _show_provider(
+    site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, provider: MandateProvider,
+    *, is_away: bool = False,
+) -> Response:  # fmt: skip
+    modality = get_requested_modality(request, opened)
+    context = site.build_claim_context(request, opened)
+    async with site.resources.database.connection() as connection:
+        work = site.build_work(connection, opened.merchant, opened.session.session_id)
+        try:
+            await load_plan_for_mandate(work, opened.facts.claim_id, modality.modality_id)
+        except InvalidState:
+            return site.redirect(context, "modality", modality_id=modality.modality_id)
+        asked = await find_open_provider_mandate(
+            connection, opened.merchant.merchant_id, modality.modality_id
+        )
+    page = ProviderMandatePage(
+        modality=modality,
+        provider=_PROVIDER_NAMES.get(provider.kind, provider.kind.title()),
+        is_waiting=asked is not None and asked.checkout_id is not None,
+        is_away=is_away,
+    )
+    origin = site.hand_off_origins.get(provider.name)
+    return site.render_page(
+        context, page, 503 if is_away else 200, form_origins=[origin] if origin else []
+    )
 
 
 async def _find_offer(

@@ -180,6 +180,20 @@ class MandatePage(Page, frozen=True):
     faults: Mapping[str, str] = {}
 
 
+class ProviderMandatePage(Page, frozen=True):
+    """The way to a provider's page on which the debtor gives the plan's mandate."""
+
+    template: ClassVar[str] = "provider_mandate.html"
+
+    modality: Modality
+    # The provider's name, as debtors know it.
+    provider: str
+    # True if the debtor was on the provider's page, whose answer is not known yet.
+    is_waiting: bool
+    # True if the provider cannot be reached.
+    is_away: bool = False
+
+
 class ModalityWithdrawPage(Page, frozen=True):
     template: ClassVar[str] = "modality_withdraw.html"
 
@@ -295,7 +309,10 @@ def describe_modality(
             modality.type is ModalityType.PAYMENT_PLAN
             and modality.ended_at is None
             and modality.currency == CURRENCY
-            and configuration.payment.direct_debit is not None
+            and (
+                configuration.payment.direct_debit is not None
+                or configuration.payment.direct_debit_provider is not None
+            )
         ),
         grace_days=GRACE.days,
         note=note,

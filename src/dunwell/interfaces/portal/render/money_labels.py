@@ -12,6 +12,7 @@ PAYMENT_REQUESTS: ColoredLabels = {
     "CREATED": (LazyText("started"), ""),
     "OPEN": (LazyText("at payment provider"), "info"),
     "PENDING": (LazyText("pending"), "warn"),
+    "COLLECTING": (LazyText("being collected"), "info"),
     "COMPLETED": (LazyText("received"), "good"),
     "FAILED": (LazyText("failed"), "bad"),
     "CANCELLED": (LazyText("cancelled"), ""),

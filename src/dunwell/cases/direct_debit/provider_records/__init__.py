@@ -1,0 +1,1 @@
+"""What is stored about mandates and debits at payment providers."""

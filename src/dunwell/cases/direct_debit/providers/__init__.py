@@ -1,0 +1,1 @@
+"""Mandates at payment providers, and the debits that these collect."""

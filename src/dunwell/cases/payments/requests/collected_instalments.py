@@ -1,0 +1,90 @@
+"""Record what the money of a request says about the instalment that the provider collects with it.
+
+The request of such a debit has the id of its collection. It is read and changed in the transaction
+that books the movements, so that an instalment is missed in the moment in which its money is gone.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.cases.modalities.progress import local_date
+from dunwell.cases.modalities.store import save_awaited_day, save_return_day, schedule_check_now
+from dunwell.cases.payments.movements import PaymentMovement
+from dunwell.cases.payments.provider import MovementKind
+from dunwell.cases.payments.requests.request_states import PaymentRequestState
+from dunwell.cases.payments.requests.store import StoredPaymentRequest
+from dunwell.cases.payments.store import list_request_movements
+
+_GIVES, _TAKES = (MovementKind.PAID, MovementKind.CHARGEBACK_REVERSED), (MovementKind.CHARGED_BACK,)
+_NO_REASON = "UNKNOWN"
+# Uses the primary keys.
+_FIND = """
+SELECT d.state, d.modality_id, d.instalment, d.due_on,
+       coalesce(p.cancel_reason, 'MANDATE_ENDED') AS cancel_reason
+FROM debit_collections d
+LEFT JOIN provider_debits p ON p.merchant_id = $1 AND p.collection_id = d.collection_id
+WHERE d.merchant_id = $1 AND d.collection_id = $2 AND d.provider IS NOT NULL
+"""
+_SAVE = """
+UPDATE debit_collections
+SET state = $3, return_reason = $4, cancel_reason = $5, payment_id = $6, changed_at = $7
+WHERE merchant_id = $1 AND collection_id = $2
+"""
+
+
+async def record_collected_instalment(
+    work: Work, request: StoredPaymentRequest, state: PaymentRequestState, reason: str | None
+) -> None:
+    """Record the result of a collection, if the request is one. `state` is the request's after the
+    provider's answer, and `reason` why the money was not received or was taken back. The claim is
+    locked."""
+    row = await work.tx.fetchrow(_FIND, work.merchant_id, request.request_id)
+    if row is None:
+        return
+    movements = await list_request_movements(work.tx, work.merchant_id, request.request_id)
+    following = decide_collection_state(row["state"], state, movements)
+    if following == row["state"]:
+        return
+    today = local_date(work.now, work.merchant.configuration.timezone)
+    payment_ids = [each.payment_id for each in movements if each.payment_id is not None]
+    is_returned, is_cancelled = following == "RETURNED", following == "CANCELLED"
+    return_reason = (reason or _NO_REASON) if is_returned else None
+    await work.tx.execute(
+        _SAVE, work.merchant_id, request.request_id, following, return_reason,
+        row["cancel_reason"] if is_cancelled else None, payment_ids[0] if payment_ids else None,
+        work.now,
+    )  # fmt: skip
+    if is_returned:
+        await save_return_day(
+            work.tx, work.merchant_id, row["modality_id"], row["instalment"], returned_on=today
+        )
+    elif is_cancelled:
+        await _await_debtor(work, row["modality_id"], row["instalment"], max(today, row["due_on"]))
+    await schedule_check_now(work.tx, work.merchant_id, request.claim_id, work.now)
+    await save_audit(
+        work, "debit.result", f"claim:{request.claim_id}",
+        before={"state": row["state"]}, after={"state": following, "reason": return_reason},
+        collectionId=str(request.request_id),
+    )  # fmt: skip
+
+
+def decide_collection_state(
+    before: str, state: PaymentRequestState, movements: Sequence[PaymentMovement]
+) -> str:
+    """Return the state of a collection after the movements that are booked. A refund does not
+    change it. Without money, the state of the request decides."""
+    given = sum(each.kind in _GIVES for each in movements)
+    taken = sum(each.kind in _TAKES for each in movements)
+    if given:
+        return "COLLECTED" if given > taken else "RETURNED"
+    if state is PaymentRequestState.FAILED:
+        return "RETURNED"
+    return "CANCELLED" if state is PaymentRequestState.CANCELLED else before
+
+
+async def _await_debtor(work: Work, modality_id: UUID, instalment: int, day: date) -> None:
+    """Let the debtor pay an instalment that is not collected, as without a mandate."""
+    await save_awaited_day(work.tx, work.merchant_id, modality_id, instalment, awaited_on=day)
