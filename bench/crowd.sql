@@ -133,6 +133,61 @@ WHERE n + 28800 <= {rows} AND (status = 'COLLECTED' OR status = 'IN_PROCESS' AND
 SELECT merchant_id, claim_id, payment_id, claim_id * 2 AS item_id, amount_cents
 FROM payments WHERE reversed_at IS NULL
 
+-- bank_accounts
+SELECT DISTINCT m AS merchant_id, 'main' AS account, 'DE89370400440532013000' AS iban,
+       'Muster GmbH' AS holder, date '{now}' AS reported_until, timestamptz '{now}' AS created_at
+FROM crowd
+
+-- bank_files
+SELECT m AS merchant_id, {id} AS file_id, 'main' AS account, 'day-' || n || '.xml' AS name,
+       400000 AS size_bytes, '\x00'::bytea AS content_hash, 'DONE' AS state, 400 AS entry_count,
+       400 AS read_count, 400 AS new_count, 360 AS matched_count, 'SYSTEM' AS actor_kind,
+       at AS created_at, at AS finished_at, tx AS written_by
+FROM crowd WHERE n % 1000 = 0
+
+-- bank_statements
+SELECT m AS merchant_id, 'main' AS account, decode(md5(n::text), 'hex') AS statement_hash,
+       {id} AS file_id, 'S-' || n AS statement_id, 'STATEMENT' AS kind, at::date AS period_from,
+       at::date AS period_to, 'EUR' AS currency, 400 AS entry_count, at AS imported_at
+FROM crowd WHERE n % 1000 = 0
+
+-- bank_entries
+SELECT m AS merchant_id, 'main' AS account, {id} AS entry_id, md5(n::text) || md5(n::text)
+       AS entry_key, decode(md5((n - n % 1000)::text), 'hex') AS statement_hash, 'BOOK' AS status,
+       n % 1000 + 1 AS position, 1000 + n * 37 % 90000 AS amount_cents, 'EUR' AS currency,
+       at::date AS booked_on, at::date AS value_on, 'B-' || n AS bank_reference
+FROM crowd WHERE n % 2 = 0 AND n % 20 < 16 AND n >= 1000
+
+-- bank_transactions
+SELECT merchant_id, entry_id, 1 AS number, account, amount_cents, currency, booked_on,
+       CASE WHEN position % 10 = 5 THEN 'OPEN' ELSE 'MATCHED' END AS state,
+       CASE WHEN position % 10 = 5 THEN 0 ELSE amount_cents END AS matched_cents,
+       'E-' || bank_reference AS end_to_end_id,
+       'RE-2026-' || lpad(substr(bank_reference, 3), 8, '0') || ' RE-2026-00000100'
+       AS remittance_text, 'Erika Muster' AS counterparty_name,
+       decode(md5('payer' || position % 90), 'hex') AS counterparty_digest, {first}::bigint
+       AS written_by
+FROM bank_entries
+
+-- bank_matches
+SELECT merchant_id, {id} AS match_id, 'MATCHED' AS kind, {id} AS entry_id, 1 AS number, claim_id,
+       payment_id, amount_cents, 'REFERENCE' AS rule,
+       '{{"code": "BY_HAND", "facts": {{}}}}'::jsonb AS reason, 'SYSTEM' AS actor_kind,
+       at AS matched_at, written_by
+FROM (SELECT p.*, c.n, c.at FROM crowd c JOIN payments p
+      ON p.merchant_id = c.m AND p.claim_id = c.claim_id
+      WHERE c.n % 2 = 0 AND c.n % 20 < 16 AND c.n >= 1000 AND (c.n % 1000 + 1) % 10 <> 5) booked
+
+-- payer_accounts
+SELECT m AS merchant_id, decode(md5('payer' || n % 90), 'hex') AS payer_digest, claim_id,
+       at AS seen_at
+FROM crowd WHERE n % 2 = 0
+
+-- payouts
+SELECT m AS merchant_id, 'stripe' AS provider, 'po_' || n AS payout_id, 5000 AS amount_cents,
+       50 AS fees_cents, 'EUR' AS currency, at AS paid_at, at AS arrived_at
+FROM crowd WHERE n % 100 = 0
+
 -- payment_requests
 SELECT m AS merchant_id, {id} AS request_id, claim_id, 'sandbox' AS provider,
        'sandbox' AS provider_name, 1000 AS amount_cents, 'EUR' AS currency, 'RE-' || n AS reference,

@@ -22,7 +22,8 @@ class Page:
 class Known:
     """Facts about the merchant with most claims: the number of claims, the first one's id, its
     workflow and another with few claims, each with a draft, a claim with an open dispute and that
-    dispute, a job, a message, a user, a credential, a print batch, and the current day."""
+    dispute, a job, a message, a user, a credential, a print batch, a bank statement with
+    its file, and the current day."""
 
     merchant_id: int
     rows: int
@@ -39,6 +40,8 @@ class Known:
     user_id: object
     client_id: str
     batch_id: object
+    statement_hash: bytes
+    bank_file_id: object
     today: date
 
 

@@ -156,7 +156,8 @@ def _list_others(known: Known) -> list[Page]:
 
 
 def _list_ones(known: Known) -> list[Page]:
-    """Return the pages of one claim, one dispute and one job, to which the lists lead."""
+    """Return the pages of one claim, one dispute, one job and of bank statements, to which the
+    lists lead."""
     disputed = {"claim_id": known.disputed_id, "dispute_id": known.dispute_id}
     one: Mapping[str, tuple[str, Mapping[str, object]]] = {
         "a disputed claim": ("claim", {"claim_id": known.disputed_id}),
@@ -165,6 +166,15 @@ def _list_ones(known: Known) -> list[Page]:
         "a message": (
             "claim_message",
             {"claim_id": known.message_claim_id, "message_id": known.message_id},
+        ),
+        "bank statements": ("bank", {}),
+        "payouts": ("payouts", {}),
+        "a bank account": ("bank_account", {"account": "main"}),
+        "open entries": ("bank_entries", {"account": "main"}),
+        "an imported file": ("bank_file", {"file_id": known.bank_file_id}),
+        "a bank statement": (
+            "bank_statement",
+            {"account": "main", "statement": known.statement_hash.hex()},
         ),
         "a dispute": ("dispute", disputed),
         "a plan": ("plan", {"claim_id": known.plan_claim_id, "plan_id": known.plan_id}),
