@@ -22,7 +22,7 @@ from dunwell.accounts.installation.installation_file import (
 )
 from dunwell.accounts.installation.store import load_installation
 from dunwell.adapters.installed import list_adapters, list_providers
-from dunwell.interfaces.cli.database import reach_database
+from dunwell.interfaces.cli.database import provide_database
 from dunwell.interfaces.cli.options import read_settings
 from dunwell.interfaces.cli.output import show_progress
 from dunwell.operations.merchant_file.apply_file import apply_file, plan_file
@@ -38,7 +38,7 @@ def apply(data_dir: str | None, file: Path, *, plan: bool, publish: bool, is_jso
     if sys.stderr.isatty():  # The user may be in another folder than the one that the service uses.
         click.echo(f"data folder: {settings.data_dir}", err=True)
     document = read_document(file)
-    with reach_database(settings, "apply"):
+    with provide_database(settings, "apply"):
         if is_installation(document):
             installation = check_installation(document)
             secrets = read_secret_files(file, installation)

@@ -164,7 +164,7 @@ def verify_ledger_command(
 
     verdicts = run_query(data_dir, _VERIFY, read)
     if is_json:
-        echo_json([_as_json(each) for each in verdicts])
+        echo_json([_build_json_view(each) for each in verdicts])
     else:
         for verdict in verdicts:
             _print_verdict(verdict)
@@ -197,7 +197,7 @@ def _render_head(head: SealHead | None) -> str | None:
     return None if head is None else f"{head.seal}:{head.digest.hex()}"
 
 
-def _as_json(verdict: LedgerVerdict) -> dict[str, object]:
+def _build_json_view(verdict: LedgerVerdict) -> dict[str, object]:
     return {
         "merchant": verdict.merchant_key or None,
         "isSound": verdict.is_sound,

@@ -49,7 +49,7 @@ def unknown(data_dir: str | None, merchant: str | None, is_json: bool) -> None:
 
     found = run_query(data_dir, _COMMAND, read)
     if is_json:
-        echo_json([_as_json(key, view) for key, view in found])
+        echo_json([_build_json_view(key, view) for key, view in found])
     elif found:
         click.echo(_render(found))
     else:
@@ -67,7 +67,7 @@ def show(data_dir: str | None, merchant: str, reference: UUID, is_json: bool) ->
     async def read(work: Work, _: Resources) -> ContactView:
         return await get_contact(work.tx, work.merchant_id, reference)
 
-    values = _as_json(
+    values = _build_json_view(
         merchant, run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
     )
     if is_json:
@@ -141,7 +141,7 @@ def _render(found: list[Found]) -> str:
     return render_table(heads, rows, right=("STEP",))
 
 
-def _as_json(key: str, view: ContactView) -> dict[str, object]:
+def _build_json_view(key: str, view: ContactView) -> dict[str, object]:
     """Use the API's names, also in the output for people."""
     values: dict[str, object] = {
         "merchant": key,

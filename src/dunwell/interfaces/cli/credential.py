@@ -79,7 +79,7 @@ def list_all(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
 
     found = run_use_case(data_dir, "credential", find_merchant_by_key(merchant), read)
     if is_json:
-        echo_json([_as_json(each) for each in found])
+        echo_json([_build_json_view(each) for each in found])
         return
     for each in found:
         state = "active" if each.revoked_at is None else "revoked"
@@ -96,7 +96,7 @@ def revoke(data_dir: str | None, client_id: str) -> None:
     async def change(work: Work, _: Resources) -> None:
         await revoke_credential(work, client_id)
 
-    run_use_case(data_dir, "credential", _owner_of_credential(client_id), change)
+    run_use_case(data_dir, "credential", _find_merchant_of_credential(client_id), change)
     click.echo(f"revoked {client_id}")
 
 
@@ -110,7 +110,9 @@ def rotate(data_dir: str | None, client_id: str) -> None:
         randomness = secrets.token_bytes(SECRET_RANDOM_BYTES)
         return await rotate_credential(work, client_id, randomness=randomness)
 
-    _print_secret(run_use_case(data_dir, "credential", _owner_of_credential(client_id), change))
+    _print_secret(
+        run_use_case(data_dir, "credential", _find_merchant_of_credential(client_id), change)
+    )
 
 
 @command.command("end-old-secret")
@@ -122,7 +124,7 @@ def end_old(data_dir: str | None, client_id: str) -> None:
     async def change(work: Work, _: Resources) -> None:
         await end_old_secret(work, client_id)
 
-    run_use_case(data_dir, "credential", _owner_of_credential(client_id), change)
+    run_use_case(data_dir, "credential", _find_merchant_of_credential(client_id), change)
     click.echo(f"only the newest secret of {client_id} works")
 
 
@@ -135,7 +137,7 @@ def revoke_one_token(data_dir: str | None) -> None:
     async def change(work: Work, _: Resources) -> str:
         return await revoke_token(work, token)
 
-    client_id = run_use_case(data_dir, "credential", _owner_of_token(token), change)
+    client_id = run_use_case(data_dir, "credential", _find_merchant_of_token(token), change)
     click.echo(f"revoked a token of {client_id}")
 
 
@@ -180,7 +182,7 @@ def _print_secret(credential: NewCredential) -> None:
     click.echo("The secret is shown only once. Keep it safe.", err=True)
 
 
-def _as_json(credential: Credential) -> dict[str, object]:
+def _build_json_view(credential: Credential) -> dict[str, object]:
     revoked_at = credential.revoked_at
     return {
         "name": credential.name,
@@ -195,7 +197,7 @@ def _parse_scopes(given: tuple[str, ...]) -> tuple[Scope, ...]:
     return order_scopes(Scope(each) for each in given)
 
 
-def _owner_of_credential(client_id: str) -> FindMerchant:
+def _find_merchant_of_credential(client_id: str) -> FindMerchant:
     async def find(tx: Connection) -> int:
         credential = await find_credential(tx, client_id)
         if credential is None:
@@ -205,7 +207,7 @@ def _owner_of_credential(client_id: str) -> FindMerchant:
     return find
 
 
-def _owner_of_token(token: str) -> FindMerchant:
+def _find_merchant_of_token(token: str) -> FindMerchant:
     async def find(tx: Connection) -> int:
         merchant_id = await find_token_owner(tx, hash_secret(token))
         if merchant_id is None:

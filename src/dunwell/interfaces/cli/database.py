@@ -23,14 +23,14 @@ _TIMEOUT_SECONDS = 30.0
 def command(data_dir: str | None) -> None:
     """Upgrade the database to the newest schema. Safe to run at any time."""
     settings = read_settings("migrate", data_dir=data_dir)
-    with reach_database(settings, "migrate") as url:
+    with provide_database(settings, "migrate") as url:
         migrate(url)
         revision, _ = load_revisions(url)
     click.echo(f"migrated to {revision}")
 
 
 @contextmanager
-def reach_database(settings: Settings, command: str) -> Iterator[str]:
+def provide_database(settings: Settings, command: str) -> Iterator[str]:
     """Yield the URL of a database that accepts connections.
 
     While `dunwell up` runs, its embedded database is used. Otherwise, the embedded database is

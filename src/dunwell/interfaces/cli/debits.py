@@ -20,10 +20,10 @@ from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import find_merchant_by_key, run_use_case
 from dunwell.platform.resources import Resources
 
-_WORD = "debits"
+_COMMAND = "debits"
 
 
-@click.group(_WORD, no_args_is_help=False)
+@click.group(_COMMAND, no_args_is_help=False)
 def command() -> None:
     """Release direct debits, and download their files for the bank."""
 
@@ -38,9 +38,9 @@ def show(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
     async def read(work: Work, _: Resources) -> list[Collection]:
         return await list_releasable_debits(work)
 
-    found = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read)
+    found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
     if is_json:
-        echo_json([_as_json(each) for each in found])
+        echo_json([_build_json_view(each) for each in found])
         return
     rows = [
         (str(each.collection_id), str(each.claim_id), str(each.instalment), str(each.collected_on),
@@ -61,7 +61,7 @@ def release(data_dir: str | None, merchant: str, debits: tuple[UUID, ...]) -> No
     async def change(work: Work, resources: Resources) -> DebitFile:
         return await release_debits(work, resources.keys, debits)
 
-    _echo_file(run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change))
+    _echo_file(run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change))
 
 
 @command.command("confirm")
@@ -74,7 +74,7 @@ def confirm(data_dir: str | None, merchant: str, file: UUID) -> None:
     async def change(work: Work, resources: Resources) -> DebitFile:
         return await confirm_debit_file(work, resources.keys, file)
 
-    _echo_file(run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change))
+    _echo_file(run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change))
 
 
 @command.command("download")
@@ -93,7 +93,7 @@ def download(data_dir: str | None, merchant: str, file: UUID, folder: Path) -> N
     async def change(work: Work, resources: Resources) -> tuple[DebitFile, bytes]:
         return await download_debit_file(work, resources.keys, file)
 
-    found, content = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change)
+    found, content = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change)
     path = folder / found.file_name
     path.write_bytes(content)
     click.echo(str(path))
@@ -105,7 +105,7 @@ def _echo_file(file: DebitFile) -> None:
     click.echo(f"{file.file_id} {file.state}: {count}, {amount}")
 
 
-def _as_json(each: Collection) -> dict[str, object]:
+def _build_json_view(each: Collection) -> dict[str, object]:
     return {
         "id": str(each.collection_id),
         "claimId": each.claim_id,

@@ -10,7 +10,7 @@ import asyncpg
 import click
 
 from dunwell.core.files.storage import Storage
-from dunwell.interfaces.cli.database import reach_database
+from dunwell.interfaces.cli.database import provide_database
 from dunwell.interfaces.cli.findings.backups import check_backups
 from dunwell.interfaces.cli.findings.banks import check_bank_connections
 from dunwell.interfaces.cli.findings.email import check_email_providers
@@ -74,7 +74,7 @@ def command(data_dir: str | None) -> None:
 
 def _check_database(settings: Settings) -> list[DoctorFinding]:
     try:
-        with reach_database(settings, "doctor") as url:
+        with provide_database(settings, "doctor") as url:
             version, skew, known = asyncio.run(_ask_database(url))
             revision, newest = load_revisions(url)
             server = [

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import click
 
-from dunwell.interfaces.cli.database import reach_database
+from dunwell.interfaces.cli.database import provide_database
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.output import confirm, echo_json, render_table
 from dunwell.operations.keys.reseal import list_sealed_values
@@ -36,7 +36,7 @@ from dunwell.platform.ids import RandomIds
 from dunwell.platform.key_versions import find_key_mismatch, load_versions
 
 _COMMAND = "key"
-_NEXT = """\
+_NEXT_STEPS = """\
 This is version {version}. It is not stored anywhere: keep a copy apart from database backups.
 One host: insert the line at the beginning of DUNWELL_SECRET_KEY (or of the file named in
 DUNWELL_SECRET_KEY_FILE), and restart every process.
@@ -44,7 +44,7 @@ Several hosts: add it at the end, and restart every process; then move it to the
 restart every process. Keep the existing lines. See docs/operator/keys.md."""
 
 _Answer = TypeVar("_Answer")
-_Use = Callable[[Connection, KeyRing], Awaitable[_Answer]]
+_UseCase = Callable[[Connection, KeyRing], Awaitable[_Answer]]
 
 
 @click.group(_COMMAND, no_args_is_help=False)
@@ -65,7 +65,7 @@ def rotate(data_dir: str | None) -> None:
     version, key = _run_with_database(settings, _find_next), generate_key()
     if "DUNWELL_SECRET_KEY" in os.environ or "DUNWELL_SECRET_KEY_FILE" in os.environ:
         click.echo(render_version(version, key))
-        click.echo(_NEXT.format(version=version), err=True)
+        click.echo(_NEXT_STEPS.format(version=version), err=True)
         return
     path = settings.data_dir / FILE_NAME
     with ExitStack() as closing:
@@ -122,7 +122,7 @@ async def _find_next(tx: Connection, keys: KeyRing) -> int:
     return await find_next_version(tx, keys)
 
 
-def _run_with_database(settings: Settings, use: _Use[_Answer]) -> _Answer:
+def _run_with_database(settings: Settings, use: _UseCase[_Answer]) -> _Answer:
     """Run `use` even if the key does not fit the database, because these commands repair that."""
 
     async def run(url: str) -> _Answer:
@@ -133,7 +133,7 @@ def _run_with_database(settings: Settings, use: _Use[_Answer]) -> _Answer:
         finally:
             await database.close()
 
-    with reach_database(settings, _COMMAND) as url:
+    with provide_database(settings, _COMMAND) as url:
         return asyncio.run(run(url))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from dunwell.interfaces.cli.database import reach_database
+from dunwell.interfaces.cli.database import provide_database
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.work import run_query
 from dunwell.operations.recovery.archive import WalArchive
@@ -29,7 +29,7 @@ from dunwell.platform.embedded.postgres import get_embedded_postgres, stop_serve
 from dunwell.platform.errors import InvalidState
 
 _TIME = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z"])
-_HELD = """\
+_HOLD_MESSAGE = """\
 restored as of {taken_at}. The worker does nothing until you state until when messages may have been
 sent that are not in this database:
   dunwell restore --resume --lost-until {taken_at}   # if nothing ran after the backup
@@ -61,7 +61,7 @@ def take(data_dir: str | None, folder: Path) -> None:
     """Write database and files into a new FOLDER while the service runs. The secret key is not
     included."""
     settings = read_settings("backup", data_dir=data_dir)
-    with reach_database(settings, "backup") as url:
+    with provide_database(settings, "backup") as url:
         manifest = back_up(settings, url, folder)
     rows = sum(each.rows for each in manifest.tables.values())
     click.echo(
@@ -123,7 +123,7 @@ def restore(
         case None, datetime(), False, None if until is None:
             since = taken_at
             run_query(data_dir, "restore", lambda resources: hold_installation(resources, since))
-            click.echo(_HELD.format(taken_at=taken_at.isoformat()))
+            click.echo(_HOLD_MESSAGE.format(taken_at=taken_at.isoformat()))
         case None, None, True, datetime() if until is None:
             until = lost_until
             paused = run_query(
@@ -141,9 +141,9 @@ def restore(
 def _restore(data_dir: str | None, folder: Path) -> None:
     settings = read_settings("restore", data_dir=data_dir)
     manifest = check_restorable(settings, folder)
-    with _reach_empty(settings) as url:
+    with _provide_unmigrated_database(settings) as url:
         restore_backup(settings, url, folder, manifest)
-    click.echo(_HELD.format(taken_at=manifest.taken_at.isoformat()))
+    click.echo(_HOLD_MESSAGE.format(taken_at=manifest.taken_at.isoformat()))
 
 
 def _restore_until(data_dir: str | None, folder: Path | None, until: datetime) -> None:
@@ -154,11 +154,11 @@ def _restore_until(data_dir: str | None, folder: Path | None, until: datetime) -
     if archive_folder is None:
         raise click.UsageError("Give the archive's FOLDER, or set DUNWELL_ARCHIVE_DIR.")
     restore_to_moment(settings, WalArchive(archive_folder.resolve()), until)
-    click.echo(_HELD.format(taken_at=until.isoformat()))
+    click.echo(_HOLD_MESSAGE.format(taken_at=until.isoformat()))
 
 
 @contextmanager
-def _reach_empty(settings: Settings) -> Iterator[str]:
+def _provide_unmigrated_database(settings: Settings) -> Iterator[str]:
     """Provide the database without migrating it."""
     if settings.database_url is not None:
         yield settings.database_url

@@ -121,7 +121,7 @@ async def print_when_ready(
 async def _print_once(resources: Resources, line: str, is_up: Callable[[], bool]) -> None:
     reported, readiness = "", Readiness(resources.database, resources.clock)
     while True:
-        reason = await _find_reason(readiness)
+        reason = await _find_unready_reason(readiness)
         if reason is None and is_up():
             click.echo(line)
             return
@@ -131,7 +131,7 @@ async def _print_once(resources: Resources, line: str, is_up: Callable[[], bool]
         await asyncio.sleep(_POLL_SECONDS)
 
 
-async def _find_reason(readiness: Readiness) -> str | None:
+async def _find_unready_reason(readiness: Readiness) -> str | None:
     try:
         await readiness.check()
     except Unavailable as refusal:

@@ -40,11 +40,11 @@ from dunwell.interfaces.cli.work import (
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
 
-_WORD = "statements"
+_COMMAND = "statements"
 _POLL_SECONDS = 0.5
 
 
-@click.group(_WORD, no_args_is_help=False)
+@click.group(_COMMAND, no_args_is_help=False)
 def command() -> None:
     """Import bank statements and match them with claims."""
 
@@ -87,7 +87,7 @@ def save(data_dir: str | None, merchant: str, account: str, **given: Any) -> Non
             ),
         )
 
-    run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change)
+    run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change)
     click.echo("saved")
 
 
@@ -110,7 +110,7 @@ def accounts(data_dir: str | None, merchant: str) -> None:
         held = [one for each in found for one in await list_held_statements(work, each.account)]
         return found, held
 
-    found, held = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read)
+    found, held = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
     rows = [
         (each.account, each.iban, each.holder, str(each.reported_until or "no statement yet"))
         for each in found
@@ -147,9 +147,9 @@ def import_file(
             if not count:
                 await asyncio.sleep(_POLL_SECONDS)
 
-    found = run_query(data_dir, _WORD, run)
+    found = run_query(data_dir, _COMMAND, run)
     if is_json:
-        echo_json(_as_json(found))
+        echo_json(_build_json_view(found))
     else:
         click.echo(
             f"{found.state}: {found.read_count:,} entries, {found.new_count:,} new, "
@@ -169,9 +169,9 @@ def show(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
     async def read(work: Work, _: Resources) -> list[ImportedFile]:
         return await list_imported_files(work)
 
-    found = run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read)
+    found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
     if is_json:
-        echo_json([_as_json(each) for each in found])
+        echo_json([_build_json_view(each) for each in found])
         return
     rows = [
         (str(each.file_id), each.name, each.account, each.state,
@@ -193,7 +193,7 @@ def show_open(data_dir: str | None, merchant: str, account: str) -> None:
     async def read(work: Work, _: Resources) -> list[OpenTransaction]:
         return await list_open_transactions(work, account)
 
-    for each in run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), read):
+    for each in run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read):
         transaction = each.transaction
         amount = render_plain_amount(transaction.amount_cents, transaction.currency)
         text = " ".join(transaction.remittance_text.split())
@@ -219,7 +219,7 @@ def undo(data_dir: str | None, merchant: str, match: UUID, reason: str | None) -
     async def change(work: Work, _: Resources) -> None:
         await undo_match(work, match, reason)
 
-    run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change)
+    run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change)
     click.echo("undone")
 
 
@@ -237,7 +237,7 @@ def release(data_dir: str | None, merchant: str, account: str, statement: str) -
                 return await release_statement(work, account, each["statement_hash"])
         raise click.BadParameter("There is no such statement that is held.")
 
-    run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change)
+    run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change)
     click.echo("released")
 
 
@@ -251,11 +251,11 @@ def cancel(data_dir: str | None, merchant: str, file: UUID) -> None:
     async def change(work: Work, _: Resources) -> None:
         await cancel_import(work, file)
 
-    run_use_case(data_dir, _WORD, find_merchant_by_key(merchant), change)
+    run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change)
     click.echo("cancelled")
 
 
-def _as_json(each: ImportedFile) -> dict[str, Any]:
+def _build_json_view(each: ImportedFile) -> dict[str, Any]:
     return {
         "id": str(each.file_id),
         "name": each.name,

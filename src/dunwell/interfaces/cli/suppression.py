@@ -39,7 +39,7 @@ def show(data_dir: str | None, merchant: str, is_json: bool) -> None:
 
     found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
     if is_json:
-        echo_json([_as_json(each) for each in found])
+        echo_json([_build_json_view(each) for each in found])
     elif found:
         click.echo(_render(found))
     else:
@@ -89,7 +89,7 @@ def lift(data_dir: str | None, merchant: str, channel: Channel, address: str) ->
     click.echo("removed from the suppression list")
 
 
-def _as_json(each: SuppressionEntry) -> dict[str, Any]:
+def _build_json_view(each: SuppressionEntry) -> dict[str, Any]:
     return {
         "channel": each.channel,
         "address": each.masked_address,

@@ -56,7 +56,7 @@ def command(data_dir: str | None, host: str | None, port: str | None, workers: i
     """Start everything: database, web and worker. Stop with Ctrl-C or SIGTERM."""
     settings = read_settings("up", data_dir=data_dir, host=host, port=port)
     restrict_access(settings)
-    stopping = _Stopping()
+    stopping = _StopRequest()
     with ExitStack() as closing:  # Callbacks run in reverse order.
         lock = FolderLock.acquire(settings.data_dir, "up")
         closing.callback(lock.release)
@@ -78,7 +78,7 @@ def command(data_dir: str | None, host: str | None, port: str | None, workers: i
         _watch([*database, *programs], settings, stopping)
 
 
-class _Stopping:
+class _StopRequest:
     """Handles the signals that request a stop. A second signal kills the programs."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class _Stopping:
         self._requested.wait(seconds)
 
 
-def _plan_database(settings: Settings, stopping: _Stopping) -> Program:
+def _plan_database(settings: Settings, stopping: _StopRequest) -> Program:
     embedded = open_embedded(settings)
     return Program(
         "database",
@@ -109,7 +109,7 @@ def _plan_database(settings: Settings, stopping: _Stopping) -> Program:
     )
 
 
-def _prepare_database(settings: Settings, database: list[Program], stopping: _Stopping) -> bool:
+def _prepare_database(settings: Settings, database: list[Program], stopping: _StopRequest) -> bool:
     """Start the embedded database if there is one, and migrate. Return False if a stop was
     requested meanwhile. Raises KeyRefused."""
     try:
@@ -126,7 +126,7 @@ def _prepare_database(settings: Settings, database: list[Program], stopping: _St
     return is_migrated
 
 
-def _migrate(url: str, stopping: _Stopping) -> bool:
+def _migrate(url: str, stopping: _StopRequest) -> bool:
     """Migrate. Wait for a database on another host, which may start later than this one."""
     deadline = time.monotonic() + _DATABASE_TIMEOUT_SECONDS
     while not stopping.is_requested():
@@ -204,7 +204,7 @@ def _child_environment(settings: Settings) -> dict[str, str]:
     return kept | decided
 
 
-def _watch(programs: Sequence[Program], settings: Settings, stopping: _Stopping) -> None:
+def _watch(programs: Sequence[Program], settings: Settings, stopping: _StopRequest) -> None:
     is_announced = False
     while not stopping.is_requested():
         for program in programs:

@@ -42,10 +42,10 @@ def list_endpoints(data_dir: str | None, merchant: str, is_json: bool) -> None:
 
     endpoints = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), read)
     if is_json:
-        echo_json([_as_json(each) for each in endpoints])
+        echo_json([_build_json_view(each) for each in endpoints])
     elif endpoints:
         heads = ("ID", "URL", "EVENTS", "STATE", "FAILING SINCE")
-        click.echo(render_table(heads, [_as_row(each) for each in endpoints]))
+        click.echo(render_table(heads, [_build_row(each) for each in endpoints]))
     else:
         click.echo("The merchant has no webhook endpoints. Add them to its file, and apply it.")
 
@@ -187,7 +187,7 @@ def _convert_report(report: DeliveryGapReport) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _as_row(endpoint: WebhookEndpoint) -> tuple[str, ...]:
+def _build_row(endpoint: WebhookEndpoint) -> tuple[str, ...]:
     state, since = endpoint.health.disabled_reason, endpoint.health.first_failure_at
     return (
         str(endpoint.endpoint_id),
@@ -198,7 +198,7 @@ def _as_row(endpoint: WebhookEndpoint) -> tuple[str, ...]:
     )
 
 
-def _as_json(endpoint: WebhookEndpoint) -> dict[str, object]:
+def _build_json_view(endpoint: WebhookEndpoint) -> dict[str, object]:
     """Convert the endpoint to JSON, without its secrets."""
     health = endpoint.health
     return {

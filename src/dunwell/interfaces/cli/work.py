@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.interfaces.cli.database import reach_database
+from dunwell.interfaces.cli.database import provide_database
 from dunwell.interfaces.cli.options import read_settings
 from dunwell.platform.config import Settings
 from dunwell.platform.database.database import Connection, snapshot
@@ -38,7 +38,7 @@ def find_merchant_by_key(key: str) -> FindMerchant:
 def run_query(data_dir: str | None, command: str, read: Read[Answer]) -> Answer:
     """Run a function that only reads, or that opens its own transactions."""
     settings = read_settings(command, data_dir=data_dir)
-    with reach_database(settings, command):
+    with provide_database(settings, command):
         return asyncio.run(_read(settings, command, read))
 
 
@@ -52,7 +52,7 @@ def run_use_case(
 ) -> Answer:
     """Run one use case in one transaction. `find` returns the merchant's id."""
     settings = read_settings(command, data_dir=data_dir)
-    with reach_database(settings, command):
+    with provide_database(settings, command):
         return asyncio.run(_change(settings, command, find, change))
 
 

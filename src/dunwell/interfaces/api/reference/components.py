@@ -55,7 +55,9 @@ class Components:
         shapes += _CREATION_RESULTS
         schemas, named = msgspec.json.schema_components(shapes, ref_template=_REFERENCE)
         self._schemas = list(zip(shapes, schemas, strict=True))
-        self.named: dict[str, Schema] = {name: _clean(each) for name, each in named.items()}
+        self.named: dict[str, Schema] = {
+            name: _simplify_schema(each) for name, each in named.items()
+        }
         for kind in KINDS:
             self.named[get_failure_name(kind)] = _build_error_schema(kind)
         self._name_failures("Failure", KINDS)
@@ -69,7 +71,7 @@ class Components:
     def get_schema(self, shape: Any) -> Schema:
         if is_schema(shape):
             return dict(shape)
-        return next(_clean(schema) for given, schema in self._schemas if given == shape)
+        return next(_simplify_schema(schema) for given, schema in self._schemas if given == shape)
 
     def wrap_result(self, shape: Any) -> Schema:
         """Return the schema of the envelope of a result of this type."""
@@ -180,17 +182,19 @@ def _describe_submission(named: dict[str, Schema]) -> None:
             named[name]["properties"][field]["description"] = sentence
 
 
-def _clean(schema: Any) -> Any:
+def _simplify_schema(schema: Any) -> Any:
     """Return the schema without Python's anchors in patterns, which mean nothing to a reader, and
     without defaults, from which generators conclude that a field must be sent. Enums of strings get
     `type: string`."""
     if isinstance(schema, list):
-        return [_clean(each) for each in schema]
+        return [_simplify_schema(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {name: _clean(value) for name, value in schema.items() if name != "default"}
+    kept = {name: _simplify_schema(value) for name, value in schema.items() if name != "default"}
     if "properties" in schema:
-        kept["properties"] = {name: _clean(each) for name, each in schema["properties"].items()}
+        kept["properties"] = {
+            name: _simplify_schema(each) for name, each in schema["properties"].items()
+        }
     kept = _merge_null(kept)
     if isinstance(kept.get("pattern"), str):
         kept["pattern"] = kept["pattern"].replace("(?!\\n)", "")

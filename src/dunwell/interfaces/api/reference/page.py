@@ -26,7 +26,7 @@ _BREAK = " \\\n  "
 
 @dataclass(frozen=True, slots=True)
 class OperationView:
-    """An operation as the page shows it. `answer` is an example of the whole response."""
+    """An operation as the page shows it. `response_example` is one of the whole response."""
 
     operation: Operation
     parameters: list[ReferenceField]
@@ -34,14 +34,14 @@ class OperationView:
     result: list[ReferenceField]
     result_kind: str
     curl: str
-    answer: str
+    response_example: str
     kinds: list[FailureKind]
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
     name: str
-    words: str
+    introduction: str
     operations: list[OperationView]
 
 
@@ -85,7 +85,7 @@ def _build_operation_view(operation: Operation, document: dict[str, Any]) -> Ope
         result=list(list_fields(result, named)),
         result_kind=describe_kind(result, named),
         curl=render_curl(operation),
-        answer=answer,
+        response_example=answer,
         kinds=list_kinds(operation) if operation.has_envelope else [],
     )
 

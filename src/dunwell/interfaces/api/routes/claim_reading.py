@@ -238,10 +238,10 @@ def _build_listed_claim(claim: Found) -> ListedClaim:
 async def _read(call: ApiCall) -> claims.Claim:
     claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    return await answer_claim(call, claim_id)
+    return await read_changed_claim(call, claim_id)
 
 
-async def answer_claim(call: ApiCall, claim_id: int) -> claims.Claim:
+async def read_changed_claim(call: ApiCall, claim_id: int) -> claims.Claim:
     """Return the claim as `readClaim` does, for the response of an operation that has changed it.
     Raises NotFound if the claim does not exist."""
     view = await get_claim(call.work, claim_id)

@@ -24,7 +24,7 @@ from dunwell.accounts.users.single_sign_on.identities import link_identity
 from dunwell.accounts.users.store import find_user, list_named_merchants, list_users
 from dunwell.accounts.users.user import LANGUAGES, NewUser, User, UserRoles
 from dunwell.accounts.users.user_work import UserWork
-from dunwell.interfaces.cli.database import reach_database
+from dunwell.interfaces.cli.database import provide_database
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.output import confirm, render_table
 from dunwell.platform.config import Settings
@@ -34,7 +34,7 @@ from dunwell.platform.resources import open_resources
 _COMMAND = "user"
 _ROLES = {role.lower().replace("_", "-"): role for role in Role}
 _Answer = TypeVar("_Answer")
-_Do = Callable[[UserWork], Awaitable[_Answer]]
+_UseCase = Callable[[UserWork], Awaitable[_Answer]]
 
 
 @click.group("user", no_args_is_help=False)
@@ -178,13 +178,13 @@ def find_first_link(settings: Settings) -> str | None:
     return None if invitation is None else _render_link(settings, invitation)
 
 
-def _run(data_dir: str | None, do: _Do[_Answer]) -> tuple[_Answer, Settings]:
+def _run(data_dir: str | None, do: _UseCase[_Answer]) -> tuple[_Answer, Settings]:
     settings = read_settings(_COMMAND, data_dir=data_dir)
-    with reach_database(settings, _COMMAND):
+    with provide_database(settings, _COMMAND):
         return asyncio.run(_run_in_transaction(settings, do)), settings
 
 
-async def _run_in_transaction(settings: Settings, do: _Do[_Answer]) -> _Answer:
+async def _run_in_transaction(settings: Settings, do: _UseCase[_Answer]) -> _Answer:
     async with (
         open_resources(settings, _COMMAND) as resources,
         resources.database.transaction() as tx,
