@@ -273,7 +273,7 @@ _DEBITS = [
         _MANDATE_ENDED, answers="claim_id",
     ),
     MovingStatement(
-        debits_store._LIST_MERCHANTS, (NOW,), _MANDATE, "mandates", "claim_id",
+        debits_store._LIST_MERCHANTS, (NOW, None), _MANDATE, "mandates", "claim_id",
         {**_MANDATE_ENDED, **_LATER_CLOCK}, answers="merchant_id", whose="MERCHANTS",
     ),
     MovingStatement(

@@ -453,7 +453,7 @@ QUIET = _name({
         named_debits_store._LIST_RECORDED,
     ),
     "no row has such a key or state: tests.usecases.test_import_statements tries it at two": (
-        audit_rows._INSERT_MANY,
+        audit_rows._INSERT_MANY, matches_store._INSERT_MATCHES,
         entries_store._DELETE_TRANSACTIONS,
         entries_store._FIND_NOTIFIED, entries_store._FIND_STORED,
         statements_store._RELEASE_STATEMENT,
