@@ -19,12 +19,15 @@ from dunwell.core.events.payloads import details_accessed
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
+from tests.support.debit_plans import DEBIT, Debits
 from tests.support.disputes import dispute
 from tests.support.harness import ERP
 from tests.support.modalities import OFFERING, Arrangement
 from tests.support.payments import PAYING, PaymentHarness, ScriptedPaymentProvider
 
-_CONFIGURATION = msgspec.structs.replace(OFFERING, payment=PAYING.payment)
+_CONFIGURATION = msgspec.structs.replace(
+    OFFERING, payment=msgspec.structs.replace(PAYING.payment, direct_debit=DEBIT)
+)
 _IS_ID = re.compile(r"(^|\.)(id|reference|\w+Id)$")
 # The path that reads the object of an id, and the field of the response that has the id.
 _READ_AT = {
@@ -45,6 +48,9 @@ _READ_AT = {
     "claim.refund.movementId": ("/claims/{claim_id}/movements", "items.movementId"),
     "claim.refund.refundId": ("/claims/{claim_id}/refunds", "items.id"),
     "claim.disputeReason.disputeId": ("/claims/{claim_id}/disputes/{value}", "id"),
+    "claim.mandate.mandateId": ("/claims/{claim_id}/mandates/{value}", "id"),
+    "claim.mandate.modalityId": ("/claims/{claim_id}/payment-modalities/{value}", "id"),
+    "claim.mandate.reference": ("/claims/{claim_id}/mandates", "items.reference"),
     "claim.paymentModality.modalityId": ("/claims/{claim_id}/payment-modalities/{value}", "id"),
 }
 _NOT_READABLE = {
@@ -66,7 +72,8 @@ async def publish_every_type(api: Api, clock: MovableClock) -> None:
         "A-1", "A-2", "A-3", "A-4", "A-5"
     )
     await dispute(api.harness, disputed, actor=ERP)
-    await Arrangement(api.harness, asked).ask()
+    arrangement = Arrangement(api.harness, asked)
+    await Debits(arrangement, (await arrangement.ask()).modality_id).sign()
     payments = PaymentHarness(api.harness, ScriptedPaymentProvider(), paid)
     started = await payments.start()
     payments.pays()
@@ -128,7 +135,7 @@ async def test_an_operation_reads_the_object_of_each_id_in_an_event(
     await publish_every_type(api, clock)
     events = await list_events(api)
     assert {each["type"] for each in events} == {
-        *EVENT_TYPES, "PAYMENT_REVERSED", "PAYMENT_REFUNDED",
+        *EVENT_TYPES, "PAYMENT_REVERSED", "PAYMENT_REFUNDED", "MANDATE_CHANGED",
     }  # fmt: skip
     followed = set()
     for body in events:

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -44,6 +45,41 @@ async def make_modality(api: Api, claim_id: int) -> None:
         " gen_random_uuid(), $2, 'PAYMENT_DEFEREMENT', 1, 0, '2026-04-01', $3, 'DEBTOR')"
         " RETURNING 1", claim_id, api.harness.clock.now()
     )  # fmt: skip
+
+
+async def make_mandate(api: Api, claim_id: int) -> None:
+    await _insert_mandate(api, claim_id)
+
+
+async def make_collection(api: Api, claim_id: int) -> None:
+    mandate_id, modality_id = await _insert_mandate(api, claim_id)
+    await api.harness.rows(
+        "INSERT INTO instalments (merchant_id, modality_id, number, due_on, amount_cents)"
+        " VALUES ($1, $2, 1, '2026-04-01', 1) RETURNING 1", modality_id
+    )  # fmt: skip
+    await api.harness.rows(
+        "INSERT INTO debit_collections (merchant_id, collection_id, mandate_id, claim_id,"
+        " modality_id, instalment, due_on, collected_on, amount_cents, currency, state,"
+        " end_to_end_id, cancel_reason, changed_at) VALUES ($1, gen_random_uuid(), $2, $3, $4, 1,"
+        " '2026-04-01', '2026-04-01', 1, 'EUR', 'CANCELLED', gen_random_uuid()::text, 'PAID', $5)"
+        " RETURNING 1", mandate_id, claim_id, modality_id, api.harness.clock.now()
+    )  # fmt: skip
+
+
+async def _insert_mandate(api: Api, claim_id: int) -> tuple[UUID, UUID]:
+    """Return the id of a revoked mandate, and that of its modality."""
+    await make_modality(api, claim_id)
+    [row] = await api.harness.rows(
+        "INSERT INTO mandates (merchant_id, mandate_id, claim_id, modality_id, creditor_id,"
+        " reference, account_sealed, account_shown, text, language, signed_at, signed_on,"
+        " actor_kind, state, expires_on, ended_at, ended_reason)"
+        " SELECT $1, gen_random_uuid(), $2, modality_id, 'X', left(modality_id::text, 35), '',"
+        " 'DE', 'x', 'en', $3, '2026-03-02', 'DEBTOR', 'REVOKED', '2029-03-02', $3, 'REVOKED'"
+        " FROM payment_modalities WHERE merchant_id = $1 AND claim_id = $2"
+        " ORDER BY modality_id DESC LIMIT 1 RETURNING mandate_id, modality_id",
+        claim_id, api.harness.clock.now(),
+    )  # fmt: skip
+    return row["mandate_id"], row["modality_id"]
 
 
 async def make_payment(api: Api, claim_id: int) -> None:
@@ -106,6 +142,8 @@ LISTS: dict[str, tuple[Make, dict[str, str], dict[str, str], str]] = {
     "payment-modalities": (
         make_modality, {"state": "REQUESTED", "stands": "true"}, {"state": "APPROVED"}, "claimId",
     ),
+    "mandates": (make_mandate, {"state": "REVOKED"}, {"state": "ACTIVE"}, "claimId"),
+    "collections": (make_collection, {"state": "CANCELLED"}, {"state": "PLANNED"}, "claimId"),
     "payments": (make_payment, {"reversed": "false"}, {"provider": "nobody"}, "claimId"),
     "movements": (
         make_movement, {"kind": "REVERSED", "needsReview": "false"}, {"account": "stripe"},
@@ -165,7 +203,7 @@ async def test_pages_contain_every_entry_once_newest_first(
         assert await read_all(api, name, limit=limit) == whole
         assert await read_all(api, name, limit=limit, **all_meet) == whole
     assert await find(api, name, **none_meets) == {"items": [], "nextCursor": None}
-    if name == "disputes":  # It has no filter by time.
+    if name in ("disputes", "collections"):  # They have no filter by time.
         return
     now, later = clock.now().isoformat(), (clock.now() + timedelta(seconds=1)).isoformat()
     assert await read_all(api, name, since=now, until=later, limit=2) == whole

@@ -58,6 +58,9 @@ WHERE merchant_id = $1 AND payments.payment_id = moved.payment_id
 RETURNING payments.payment_id
 """
 _DISPUTE = "SELECT dispute_id FROM disputes WHERE merchant_id = $1 AND claim_id = $2"
+_MANDATE = (
+    "SELECT mandate_id FROM mandates WHERE merchant_id = $1 AND claim_id = $2 ORDER BY reference"
+)
 _MODALITY = "SELECT modality_id FROM payment_modalities WHERE merchant_id = $1 AND claim_id = $2"
 _EVENT = "SELECT event_id FROM events WHERE merchant_id = $1 AND claim_id = $2"
 _PAYMENT_OF_ALL = """
@@ -250,6 +253,11 @@ CASES: dict[str, Case] = {
     "readPaymentModality": by_id("modality_id", f"{_MODALITY} LIMIT 1"),
     "approvePaymentModality": answer_modality,
     "rejectPaymentModality": answer_modality,
+    "findMandates": plain(params={"limit": 200}),
+    "listMandates": plain(params={"limit": 200}),
+    "readMandate": by_id("mandate_id", f"{_MANDATE} LIMIT 1"),
+    "findCollections": plain(params={"limit": 200}),
+    "listCollections": by_id("mandate_id", f"{_MANDATE} LIMIT 1", params={"limit": 200}),
     "listWorkflows": plain(),
     "assignToWorkflow": assign,
     "startAssignment": unassigned,

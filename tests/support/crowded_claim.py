@@ -65,6 +65,34 @@ SELECT {merchant_id}, gen_random_uuid(), {claim_id}, 'PAYMENT_DEFEREMENT', 'REJE
        'REJECTED'
 FROM generate_series(1, {size}) n;
 
+WITH chosen AS (
+    SELECT modality_id
+    FROM payment_modalities
+    WHERE merchant_id = {merchant_id} AND claim_id = {claim_id}
+    ORDER BY modality_id
+    LIMIT 1
+), due AS (
+    INSERT INTO instalments (merchant_id, modality_id, number, due_on, amount_cents)
+    SELECT {merchant_id}, modality_id, n, '2026-03-20', 1
+    FROM chosen CROSS JOIN generate_series(1, {size}) n
+), given AS (
+    INSERT INTO mandates (merchant_id, mandate_id, claim_id, modality_id, creditor_id, reference,
+                          account_sealed, account_shown, text, language, signed_at, signed_on,
+                          actor_kind, state, expires_on, ended_at, ended_reason)
+    SELECT {merchant_id}, gen_random_uuid(), {claim_id}, modality_id, 'X',
+           {claim_id} || '-' || to_char(n, 'FM00000'), '', 'DE', 'x', 'en', '{now}', '2026-03-02',
+           'DEBTOR', 'REVOKED', '2029-03-02', '{now}', 'REVOKED'
+    FROM chosen CROSS JOIN generate_series(1, {size}) n
+    RETURNING mandate_id, modality_id, reference
+)
+INSERT INTO debit_collections (merchant_id, collection_id, mandate_id, claim_id, modality_id,
+                               instalment, due_on, collected_on, amount_cents, currency, state,
+                               end_to_end_id, cancel_reason, changed_at)
+SELECT {merchant_id}, gen_random_uuid(), mandate_id, {claim_id}, modality_id, n, '2026-03-20',
+       '2026-03-20', 1, 'EUR', 'CANCELLED', gen_random_uuid()::text, 'MANDATE_ENDED', '{now}'
+FROM given CROSS JOIN generate_series(1, {size}) n
+WHERE reference = {claim_id} || '-00001';
+
 WITH sent AS (
     INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place,
                                 channel, state, not_before, planned_at, settled_at)

@@ -35,6 +35,7 @@ from dunwell.interfaces.api.routes.payments import RECORD_PAYMENT
 from dunwell.interfaces.api.routes.refunds import REFUND_PAYMENT
 from dunwell.interfaces.api.token import OBTAIN_TOKEN
 from tests.support.api import Api, Client, form_of
+from tests.support.debit_plans import DEBIT, Debits
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.files import a_pdf
 from tests.support.modalities import OFFERING, Arrangement
@@ -85,9 +86,21 @@ UPDATE payment_refunds SET state = 'BOOKED', provider_refund_id = 're_3PqK1x'
 WHERE merchant_id = $1 AND claim_id = $2
 RETURNING refund_id
 """
+_COLLECTION = """
+INSERT INTO debit_collections (merchant_id, collection_id, mandate_id, claim_id, modality_id,
+                               instalment, due_on, collected_on, amount_cents, currency, state,
+                               end_to_end_id, changed_at)
+SELECT $1, gen_random_uuid(), $3, $2, $4, 1, due_on, due_on, amount_cents, 'EUR', 'PLANNED',
+       gen_random_uuid()::text, now()
+FROM instalments
+WHERE merchant_id = $1 AND modality_id = $4 AND number = 1
+RETURNING collection_id
+"""
 # All these claims have the same debtor, who may be contacted about each of them.
 CONFIGURATION = msgspec.structs.replace(
-    OFFERING, guards=Guards(max_contacts_per_day=1000, max_contacts_per_week=1000)
+    OFFERING,
+    guards=Guards(max_contacts_per_day=1000, max_contacts_per_week=1000),
+    payment=msgspec.structs.replace(OFFERING.payment, direct_debit=DEBIT),
 )
 REFERENCE_NUMBER = "INV-2026-0815"
 _FILE = a_pdf()
@@ -264,6 +277,23 @@ async def _agree_on_plan(example_claim: ExampleClaim) -> None:
     await Arrangement(example_claim.api.harness, example_claim.claim_id).approve(asked.modality_id)
 
 
+async def _sign_mandate(example_claim: ExampleClaim) -> UUID:
+    """Agree on a plan, and give a mandate for it."""
+    await _agree_on_plan(example_claim)
+    modality_id = UUID(example_claim.real[parameters.MODALITY_ID.example])
+    arrangement = Arrangement(example_claim.api.harness, example_claim.claim_id)
+    mandate = await Debits(arrangement, modality_id).sign()
+    example_claim.real[parameters.MANDATE_ID.example] = str(mandate.mandate_id)
+    return mandate.mandate_id
+
+
+async def _plan_debit(example_claim: ExampleClaim) -> None:
+    mandate_id = await _sign_mandate(example_claim)
+    harness = example_claim.api.harness
+    modality_id = UUID(example_claim.real[parameters.MODALITY_ID.example])
+    await harness.rows(_COLLECTION, example_claim.claim_id, mandate_id, modality_id)
+
+
 async def _record_payment(example_claim: ExampleClaim) -> None:
     answer = await example_claim.send(RECORD_PAYMENT)
     example_claim.real[parameters.PAYMENT_ID.example] = answer.json()["result"]["id"]
@@ -359,6 +389,11 @@ _BEFORE: dict[str, Callable[[ExampleClaim], Awaitable[object]]] = {
     "refundPayment": _receive_payment,
     "listRefunds": _refund_payment,
     "findMovements": _move_money,
+    "findMandates": _sign_mandate,
+    "listMandates": _sign_mandate,
+    "readMandate": _sign_mandate,
+    "findCollections": _plan_debit,
+    "listCollections": _plan_debit,
     "listMovements": _move_money,
     "listPaymentRequests": _ask_to_pay,
     "readPaymentRequest": _ask_to_pay,

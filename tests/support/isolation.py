@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 import httpx
 import msgspec
@@ -41,6 +42,7 @@ IDS = {
     ("path", "payment_request_id"): "payment_request_id",
     ("path", "event_id"): "event_id",
     ("path", "modality_id"): "modality_id",
+    ("path", "mandate_id"): "mandate_id",
     ("path", "dispute_id"): "dispute_id",
     ("path", "file_id"): "file_id",
     ("path", "attachment_id"): "attachment_id",
@@ -113,6 +115,7 @@ ABSENT: Things = {
     "payment_request_id": "01955b44-0a10-7a1c-b2d3-e4f5061728a9",
     "event_id": "0195547b-2c80-7b1d-8e55-9f0a1b2c3d4e",
     "modality_id": "01955b00-7a10-7c44-9b1d-2e5f60718293",
+    "mandate_id": "01955d01-3c00-7a20-9f10-b2c3d4e5f607",
     "dispute_id": "01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2",
     "file_id": "01955c04-1180-7f02-a6de-31b2c3d4e5f7",
     "attachment_id": "01955c04-1180-7f02-a6de-31b2c3d4e5f6",
@@ -163,6 +166,27 @@ INSERT INTO provider_payouts (merchant_id, record_id, provider, payout_id, amoun
 SELECT $1, gen_random_uuid(), 'sandbox', 'po-' || n, 1, 0, 'EUR', now(), '[["m-1", 1]]', now()
 FROM generate_series(1, 2) n
 RETURNING record_id
+"""
+# Two mandates of the same plan, of which the first has two collections.
+_MANDATES = """
+WITH given AS (
+    INSERT INTO mandates (merchant_id, mandate_id, claim_id, modality_id, creditor_id, reference,
+                          account_sealed, account_shown, text, language, signed_at, signed_on,
+                          actor_kind, state, expires_on, ended_at, ended_reason)
+    SELECT $1, gen_random_uuid(), $2, $3, 'DE98ZZZ09999999999', $2::bigint || '-' || n, '', 'DE',
+           'x', 'en', now(), current_date, 'DEBTOR', 'REVOKED', current_date, now(), 'REVOKED'
+    FROM generate_series(1, 2) n
+    RETURNING mandate_id, reference
+), planned AS (
+    INSERT INTO debit_collections (merchant_id, collection_id, mandate_id, claim_id, modality_id,
+                                   instalment, due_on, collected_on, amount_cents, currency, state,
+                                   end_to_end_id, cancel_reason, changed_at)
+    SELECT $1, gen_random_uuid(), mandate_id, $2, $3, n, current_date, current_date, 1, 'EUR',
+           'CANCELLED', 'E' || n, 'MANDATE_ENDED', now()
+    FROM given CROSS JOIN generate_series(1, 2) n
+    WHERE reference LIKE '%-1'
+)
+SELECT mandate_id FROM given ORDER BY reference
 """
 _TABLES = """
 SELECT table_name FROM information_schema.columns
@@ -306,6 +330,10 @@ async def _create_objects_of_lists(merchant_side: MerchantSide) -> None:
     await merchant_side.harness.rows(_REFUNDS, claim_id, payment_id, request_id)
     [payout, _] = await merchant_side.harness.rows(_PAYOUTS)
     merchant_side.things["payout_id"] = str(payout["record_id"])
+    mandates = await merchant_side.harness.rows(
+        _MANDATES, claim_id, UUID(merchant_side.things["modality_id"])
+    )
+    merchant_side.things["mandate_id"] = str(mandates[0]["mandate_id"])
     async with merchant_side.harness.work() as work:
         for name in "ab":
             await suppress(work, keys, "EMAIL", f"{name}@example.org", "MERCHANT")

@@ -64,6 +64,15 @@ def parse_payout_id(text: str) -> UUID:
     return UUID(text)
 
 
+def parse_mandate_id(text: str) -> UUID:
+    """Parse the id. Raises NotFound with the same message as for a mandate that the claim does
+    not have.
+    """
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no mandate {text[:64]}.")
+    return UUID(text)
+
+
 def parse_event_id(text: str) -> UUID:
     """Parse the id. Raises NotFound with the same message as for an event that does not exist."""
     if not _UUID.fullmatch(text):

@@ -7,6 +7,7 @@ from dunwell.interfaces.api.routes import (
     claim_reading,
     claims,
     communications,
+    debits,
     disputes,
     events,
     modalities,
@@ -39,6 +40,7 @@ ENDPOINTS = (
     *disputes.ENDPOINTS,
     *modalities.FIND_ENDPOINTS,
     *modalities.ENDPOINTS,
+    *debits.ENDPOINTS,
     *workflows.ENDPOINTS,
     *workflows.SCENARIO_ENDPOINTS,
     *events.ENDPOINTS,
@@ -61,6 +63,9 @@ TAGS = {
     ),
     "Disputes": "Read and open disputes, and respond to them.",
     "Payment modalities": "Approve or reject the payment plans and deferrals that debtors request.",
+    "Direct debits": (
+        "Read the mandates that debtors give for their payment plans, and the collections."
+    ),
     "Workflows": "List the workflows to which claims can be assigned.",
     "Assignments": "Assign claims to workflows.",
     "Scenarios": "Legacy: workflows replace scenarios when the merchant is switched.",

@@ -12,7 +12,6 @@ from dunwell.cases.direct_debit.debit_values import (
     Collection,
     CollectionState,
     Mandate,
-    MandateState,
 )
 from dunwell.cases.direct_debit.files.release_debits import find_obstacles
 from dunwell.cases.direct_debit.files.store import (
@@ -48,7 +47,7 @@ class MandateFilter:
     """All given conditions must match. `since` (inclusive) and `until` (exclusive) apply to the
     time of the signature."""
 
-    state: MandateState | None = None
+    state: str | None = None
     since: datetime | None = None
     until: datetime | None = None
 

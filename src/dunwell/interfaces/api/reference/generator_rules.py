@@ -9,6 +9,13 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "ActorKind": ("SYSTEM", "OPERATOR", "CREDENTIAL", "USER", "DEBTOR"),
     "Channel": ("EMAIL", "SMS", "LETTER"),
     "ClaimStatus": ("CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRAWN"),
+    "CollectionCancelReason": (
+        "MANDATE_ENDED", "PLAN_ENDED", "PAID", "NOT_NOTIFIED", "NOT_RELEASED", "DISPUTED",
+        "HELD_BACK",
+    ),
+    "CollectionState": (
+        "PLANNED", "PRENOTIFIED", "RELEASED", "DELIVERED", "COLLECTED", "RETURNED", "CANCELLED",
+    ),
     "CommunicationState": (
         "PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "ACCEPTED", "FAILED", "CANCELLED",
         "UNKNOWN",
@@ -27,6 +34,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "FeeType": ("COLLECTION_FEE", "DUNNING_FEE"),
     "HoldKind": ("DISPUTE", "PAUSE", "MODALITY_REQUESTED", "MODALITY_ACTIVE", "PAYMENT_PENDING"),
     "ItemType": ("PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"),
+    "MandateEnd": ("REVOKED", "RETURNED", "UNUSED", "PLAN_ENDED"),
     "MandateState": ("REQUESTED", "ACTIVE", "REVOKED", "FAILED", "EXPIRED"),
     "ModalityEnd": ("WITHDRAWN", "BROKEN", "FULFILLED", "PASSED", "REJECTED", "CLAIM_ENDED"),
     "ModalityState": ("REQUESTED", "APPROVED", "REJECTED"),

@@ -71,6 +71,14 @@ MODALITY_ID = Parameter(
     is_required=True,
     example="01955b00-7a10-7c44-9b1d-2e5f60718293",
 )
+MANDATE_ID = Parameter(
+    name="mandate_id",
+    place="path",
+    description="The UUID of the mandate, from a list or the event.",
+    schema={"type": "string", "format": "uuid"},
+    is_required=True,
+    example="01955d01-3c00-7a20-9f10-b2c3d4e5f607",
+)
 DISPUTE_ID = Parameter(
     name="dispute_id",
     place="path",
