@@ -74,6 +74,23 @@ FAULTS = (
         ["tests/usecases/test_book_movements.py"],
     ),
     Fault(
+        12, "an instalment can have two debits", "platform/migrations/0007_direct_debit.sql",
+        "CREATE UNIQUE INDEX debit_collections_once", "CREATE INDEX debit_collections_once",
+        ["tests/usecases/test_direct_debits.py"],
+    ),
+    Fault(
+        12, "a file for the bank is delivered again",
+        "cases/direct_debit/files/deliver_files.py",
+        "    if file.handed_over_at is None:\n        async with",
+        "    if file.file_id:\n        async with",
+        ["tests/usecases/test_direct_debits.py"],
+    ),
+    Fault(
+        12, "a returned debit is not missed", "cases/direct_debit/debit_results.py",
+        "returned_on=today\n", "returned_on=collection.due_on\n",
+        ["tests/usecases/test_direct_debits.py"],
+    ),
+    Fault(
         12, "the contacts of a paid claim stay planned", "cases/payments/record_payment.py",
         "    if statuses[0] is Status.COLLECTED:\n", "    if statuses[0] is None:\n",
         ["tests/engine/test_paid_in_time.py"],
