@@ -23,13 +23,7 @@ from dunwell.cases.direct_debit.listing.list_debits import (
 from dunwell.cases.direct_debit.listing.store import ListedCollection
 from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, parse_path_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.lists import (
-    PAGE_SIZE,
-    Sorting,
-    load_page,
-    parse_day,
-    parse_sorting,
-)
+from dunwell.interfaces.portal.web.lists import PAGE_SIZE, load_page, parse_day
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.templates import Page
@@ -66,7 +60,6 @@ class DebitsPage(Page, frozen=True):
     state: str
     since: date | None
     until: date | None
-    sorting: Sorting
     after: str
     next_cursor: str | None
 
@@ -116,13 +109,9 @@ async def _render_all(site: PortalSite, request: PortalRequest, access: Merchant
     state = next((each for each in CollectionState if each == asked), None)
     since, until = (parse_day(request.get_parameter(each)) for each in ("since", "until"))
     wanted = CollectionFilter(state, collected_from=since, collected_to=until)
-    sorting = parse_sorting(request.get_parameter("sort"), {"time"}, "-time")
-    oldest_first = not sorting.is_descending
     async with site.open_work(access) as work:
         found = await load_page(
-            lambda cursor: list_collections(
-                work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted, oldest_first=oldest_first
-            ),
+            lambda cursor: list_collections(work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted),
             after,
         )
     page = DebitsPage(
@@ -130,7 +119,6 @@ async def _render_all(site: PortalSite, request: PortalRequest, access: Merchant
         state=state or "",
         since=since,
         until=until,
-        sorting=sorting,
         after=after,
         next_cursor=found.next_cursor,
     )
