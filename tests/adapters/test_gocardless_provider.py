@@ -20,6 +20,7 @@ from dunwell.cases.payments.provider import (
     CheckoutStatus,
     NotificationRejected,
     PaymentProviderRefused,
+    PaymentProviderUnavailable,
     PayoutMovement,
 )
 from tests.adapters.api_provider_contract import (
@@ -197,6 +198,16 @@ async def test_another_means_of_payment_is_refused(account: AccountUnderTest) ->
     with pytest.raises(PaymentProviderRefused, match="CARD"):
         await account.open(means="CARD")
     assert account.fake.take_requests() == []
+
+
+async def test_an_answer_about_another_payment_is_not_used(account: AccountUnderTest) -> None:
+    checkout_id, _ = await account.open_paid()
+    [payment_id] = (await account.adapter.fetch_checkout(checkout_id)).related_ids
+    account.fake.break_answers("OTHER", times=1)
+    with pytest.raises(PaymentProviderUnavailable):
+        await account.adapter.fetch_checkout(payment_id)
+    state = await account.adapter.fetch_checkout(payment_id)
+    assert state.status is CheckoutStatus.PAID
 
 
 async def test_simultaneous_refunds_with_one_key_are_one(account: AccountUnderTest) -> None:

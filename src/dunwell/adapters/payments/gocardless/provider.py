@@ -142,6 +142,7 @@ class GoCardlessProvider(GoCardlessMandates):
 
     async def _fetch_payment(self, payment_id: str) -> CheckoutState:
         payment = (await self._api.get(f"/payments/{payment_id}", PaymentAnswer)).payments
+        self._api.check_same(payment_id, payment.id)
         of_payment = {"payment": payment_id}
         pages = await self._api.list_all("/events", of_payment, EventPage)
         events = [event for page in pages for event in page.events]
