@@ -36,6 +36,7 @@ from bench import (
     portal,
     preview,
     start_up,
+    statements,
     texts,
     workers,
 )
@@ -71,6 +72,7 @@ _FIGURES: dict[str, Callable[[Ground, Scale], Awaitable[list[Line]]]] = {
     "preview": preview.measure,
     "portal": portal.measure,
     "bulk": bulk.measure,
+    "statements": statements.measure,
 }
 
 

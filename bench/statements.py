@@ -1,23 +1,28 @@
-"""A statement of 5,000 entries is imported, matched and booked in a database with 1,000,000 claims.
+"""A statement of 5,000 entries is imported, matched and booked in a database with 1,000,000 claims:
+the seconds from the file's bytes until the last payment is booked.
 
-`python -m bench.statements [claims] [entries]` prints the seconds from the file's bytes until the
-last payment is booked, for three files one after the other.
+The reference stores the rows of the last import once more: its entries, transactions, payments,
+allocations and matches are copied, deleted, and inserted from the copies, one statement for each
+table, with all indexes and constraints and one commit.
 """
 
-import asyncio
 import random
-import sys
 import time
+from uuid import UUID
 
-from bench.environment import Ground, open_ground
+from bench.environment import Ground
+from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant
+from bench.rounds import Scale
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.cases.statements.bank_accounts import save_bank_account
 from dunwell.cases.statements.import_statements import get_file, import_next_file, submit_file
+from dunwell.cases.statements.imported_file import FileState
 from dunwell.cases.statements.store import StatementAccount
+from dunwell.platform.database.database import Connection
 
-_CLAIMS, _ENTRIES, _FILES, _GOAL_SECONDS = 1_000_000, 5_000, 3, 3.0
+_CLAIMS, _ENTRIES, _GOAL_SECONDS = 1_000_000, 5_000, 3.0
 _IBAN, _PAYER = "DE89370400440532013000", "DE02120300000000202051"
 _FILL = """
 SET session_replication_role = replica;
@@ -38,6 +43,16 @@ FROM generate_series(1, {claims}) n,
 RESET session_replication_role;
 RESET synchronous_commit
 """
+# Tables of an import, in the order of their foreign keys, with the rows of one file.
+_TABLES = {
+    "bank_entries": "file_id = $2",
+    "bank_transactions": "entry_id IN (SELECT entry_id FROM copied_bank_entries)",
+    "payments": """payment_id IN (
+        SELECT payment_id FROM bank_matches
+        WHERE merchant_id = $1 AND entry_id IN (SELECT entry_id FROM copied_bank_entries))""",
+    "allocations": "payment_id IN (SELECT payment_id FROM copied_payments)",
+    "bank_matches": "entry_id IN (SELECT entry_id FROM copied_bank_entries)",
+}
 
 
 def build_file(first: int, count: int, claims: int) -> bytes:
@@ -70,24 +85,78 @@ def build_file(first: int, count: int, claims: int) -> bytes:
     ).encode()
 
 
-async def measure_import(bench: BenchMerchant, first: int, entries: int, claims: int) -> float:
-    """Import one file. Return the seconds."""
+async def measure(ground: Ground, scale: Scale) -> list[Line]:
+    bench = await make_merchant(ground, None)
+    claims, entries = scale.rows(_CLAIMS), scale.rows(_ENTRIES)
+    await _fill(ground, bench, claims)
+    async with bench.resources.database.transaction() as tx:
+        await save_bank_account(_open(bench, tx), StatementAccount("main", _IBAN, "Muster GmbH"))
+    ours, reference = list[float](), list[float]()
+    for first in range(1, scale.rounds + 1):
+        seconds, file_id = await _measure_import(bench, first, entries, claims)
+        ours.append(seconds)
+        reference.append(await _measure_inserts(ground, bench, file_id))
+    await ground.clear_claims()
+    return [
+        Line(
+            work=f"import of a statement with {entries:,} entries beside {claims:,} claims",
+            unit="s", ours=ours, at_most=_GOAL_SECONDS,
+            beside="plain INSERTs of its rows", reference=reference,
+        )
+    ]  # fmt: skip
+
+
+def _open(bench: BenchMerchant, tx: Connection) -> Work:
+    return Work.open(bench.resources, tx, bench.merchant, COMMAND_LINE)
+
+
+async def _measure_import(
+    bench: BenchMerchant, first: int, entries: int, claims: int
+) -> tuple[float, UUID]:
+    """Import one file. Return the seconds and the file."""
     content = build_file(first, entries, claims)
     started = time.perf_counter()
     async with bench.resources.database.transaction() as tx:
-        work = Work.open(bench.resources, tx, bench.merchant, COMMAND_LINE)
         keys = bench.resources.keys
-        file = await submit_file(work, keys, "main", "bench.xml", content)
+        file = await submit_file(_open(bench, tx), keys, "main", "bench.xml", content)
     await import_next_file(bench.resources)
     seconds = time.perf_counter() - started
     async with bench.resources.database.transaction() as tx:
-        work = Work.open(bench.resources, tx, bench.merchant, COMMAND_LINE)
-        ended = await get_file(work, file.file_id)
-    print(
-        f"{ended.new_count:,} entries, {claims:,} claims in the database: "
-        f"{ended.matched_count:,} matched and booked in {seconds:.2f} s, {ended.state}"
-    )
-    return seconds
+        ended = await get_file(_open(bench, tx), file.file_id)
+    assert (ended.state, ended.new_count) == (FileState.DONE, entries)
+    assert ended.matched_count >= entries * 0.94
+    return seconds, file.file_id
+
+
+async def _measure_inserts(ground: Ground, bench: BenchMerchant, file_id: UUID) -> float:
+    """Return the seconds in which the rows of a file are inserted. Nothing has changed after it."""
+    merchant_id = bench.merchant.merchant_id
+    async with ground.database.connection() as connection, connection.transaction():
+        for table, condition in _TABLES.items():
+            values = [merchant_id, file_id] if "$2" in condition else [merchant_id]
+            await connection.execute(
+                f"CREATE TEMP TABLE copied_{table} (LIKE {table}) ON COMMIT DROP"
+            )
+            await connection.execute(
+                f"INSERT INTO copied_{table} SELECT * FROM {table}"
+                f" WHERE merchant_id = $1 AND {condition}",
+                *values,
+                timeout=600,
+            )
+        await connection.execute("SET LOCAL session_replication_role = replica")
+        for table in _TABLES:
+            key = "payment_id" if table in ("payments", "allocations") else "entry_id"
+            await connection.execute(
+                f"DELETE FROM {table} WHERE merchant_id = $1"
+                f" AND {key} IN (SELECT {key} FROM copied_{table})",
+                merchant_id,
+                timeout=600,
+            )
+        await connection.execute("SET LOCAL session_replication_role = origin")
+        started = time.perf_counter()
+        for table in _TABLES:
+            await connection.execute(f"INSERT INTO {table} SELECT * FROM copied_{table}")
+    return time.perf_counter() - started
 
 
 async def _fill(ground: Ground, bench: BenchMerchant, claims: int) -> None:
@@ -96,21 +165,3 @@ async def _fill(ground: Ground, bench: BenchMerchant, claims: int) -> None:
         for part in statement.split(";\n"):
             await connection.execute(part, timeout=1200)
     await ground.settle()
-
-
-async def _main(claims: int, entries: int) -> int:
-    async with open_ground() as ground:
-        bench = await make_merchant(ground, None)
-        await _fill(ground, bench, claims)
-        async with bench.resources.database.transaction() as tx:
-            work = Work.open(bench.resources, tx, bench.merchant, COMMAND_LINE)
-            await save_bank_account(work, StatementAccount("main", _IBAN, "Muster GmbH"))
-        seconds = [
-            await measure_import(bench, first, entries, claims) for first in range(1, _FILES + 1)
-        ]
-    return 0 if min(seconds) <= _GOAL_SECONDS else 1
-
-
-if __name__ == "__main__":
-    given = [int(each) for each in sys.argv[1:]]
-    sys.exit(asyncio.run(_main(*(given + [_CLAIMS, _ENTRIES][len(given) :]))))
