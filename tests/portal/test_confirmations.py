@@ -39,7 +39,7 @@ GUARDED = {
     "people_end": "DEACTIVATE_USER", "credentials": "CREDENTIALS", "credential": "CREDENTIALS",
     "settings_webhooks": "WEBHOOKS", "endpoint_secret": "WEBHOOK_SECRET",
     "settings_changes": "MERCHANT_FILE", "settings_section": "BANK_ACCOUNT",
-    "merchant_new": "NEW_MERCHANT",
+    "merchant_new": "NEW_MERCHANT", "bank_new": "BANK_ACCOUNT", "bank_setup": "BANK_ACCOUNT",
 }  # fmt: skip
 # Routes for signing in and for one's own account, whose forms ask for the password themselves.
 _OF_ONESELF = {
@@ -55,7 +55,7 @@ _ORDINARY = {
     "answer_text_end", "audit_export", "bulk",
     "export", "job", "endpoint_test", "endpoint_on", "endpoint_replay", "delivery", "clock", "plan",
     "plan_assign", "payment_request", "payment", "payment_refund", "payments_review", "settle",
-    "bank_account", "bank_entries", "bank_file", "bank_statement",
+    "bank_account", "bank_csv", "bank_entries", "bank_file", "bank_statement",
     "debit_release", "debit_file", "debit_file_download", "debit", "mandate",
     "rules", "rules_default", "rule",
     "rules_try", "rules_publish", "rules_discard", "rules_version", "rules_file", "suppressions",
@@ -70,6 +70,7 @@ _SENSITIVE = {
     "link_identity", "create_credential", "rotate_credential", "end_old_secret",
     "revoke_credential", "allow_credential", "add_endpoint", "remove_endpoint", "rotate_secret",
     "apply_given_file", "apply_installation", "save_settings", "open_merchant",
+    "save_bank_account",
 }  # fmt: skip
 
 
@@ -269,7 +270,7 @@ async def test_each_guarded_form_asks_for_confirmation_before_it_changes_anythin
         merchant_id = (await a_merchant(tx, now=AT_NOON)).merchant_id
     values = {
         "merchant_id": merchant_id, "user_id": erika.user_id, "client_id": "dwc_1",
-        "endpoint_id": uuid4(), "section": "payment",
+        "endpoint_id": uuid4(), "section": "payment", "account": "main",
     }  # fmt: skip
     address = PATHS[page].format_map(values)
     token = read_hidden((await admin.get("/portal/account")).text)["token"]

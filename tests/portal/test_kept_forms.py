@@ -28,6 +28,7 @@ _CARRIED = {
     "payment.html": {"surplus_cents"},
     "payments.html": {"from", "surplus_cents"},
     "payments_review.html": {"movement"},
+    "bank_csv.html": {"sample"},
     "bank_entries.html": {"left_cents", "match", "share"},
     "bank_statement.html": {"match"},
 }

@@ -74,7 +74,8 @@ _GROUPS = (
     ),
     (
         _OPERATORS, _OPERATORS,
-        ("endpoint_test endpoint_secret endpoint_on endpoint_replay delivery settings_changes"
+        ("bank_new bank_setup bank_csv"
+        " endpoint_test endpoint_secret endpoint_on endpoint_replay delivery settings_changes"
         " settings_webhooks settings_section credentials credential settle rules rules_default rule"
         " rules_try rules_publish rules_discard rules_version rules_file suppression text"
         " text_preview switch workflow_manage workflow_settings workflow_step_new workflow_step"
@@ -95,7 +96,9 @@ _MAY_BE_GONE = {"view_end", "answer_text_end", "workflow_discard", "workflow_pub
 # These redirect to a list of the user's merchant if they do not find the object.
 _REDIRECTED = {"view_end", "job", "answer_text_end", "credential", "settle", "suppression"}
 # Pages of an object that has no id in the address.
-_OTHER_OBJECTS = {"suppression", "bank_account", "bank_entries", "bank_statement"}
+_OTHER_OBJECTS = {
+    "suppression", "bank_account", "bank_entries", "bank_statement", "bank_setup", "bank_csv",
+}  # fmt: skip
 _TEXT_PAGES = {"texts", "text", "text_preview", "text_mail", "text_sheet", "simulate"}
 _FORM = {
     "do": "check", "reason": "OTHER", "since": "2026-01-01", "outcome": "reject", "name": "Wait",

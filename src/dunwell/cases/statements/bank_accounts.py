@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.statements.formats.csv_mapping import check_mapping
+from dunwell.cases.statements.formats.csv_mapping import CsvMapping, check_mapping
 from dunwell.cases.statements.formats.statement import normalize_iban
 from dunwell.cases.statements.store import StatementAccount, list_accounts, save_account
-from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
 from dunwell.platform.text.codes import is_iban
+from dunwell.platform.text.differences import compute_revision
 from dunwell.platform.text.texts import is_line
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
@@ -24,11 +26,21 @@ async def list_bank_accounts(work: Work) -> list[StatementAccount]:
     return list((await list_accounts(work.tx, work.merchant_id)).values())
 
 
-async def save_bank_account(work: Work, account: StatementAccount) -> StatementAccount:
-    """Create or change an account. Raises ValidationError."""
+def compute_account_revision(account: StatementAccount | None) -> str:
+    """Return the revision of an account's settings; None: that there is no such account."""
+    return compute_revision(None if account is None else [_describe(account), account.csv_mapping])
+
+
+async def save_bank_account(
+    work: Work, account: StatementAccount, revision: str | None = None
+) -> StatementAccount:
+    """Create or change an account. Raises ValidationError; EditConflict: the account is no longer
+    as it was at this revision."""
     work.require(Right.CONFIGURE)
     iban = normalize_iban(account.iban) or ""
     known = await list_accounts(work.tx, work.merchant_id)
+    if revision not in (None, compute_account_revision(known.get(account.account))):
+        raise EditConflict("This account has been changed in the meantime.")
     others = {each.iban for each in known.values() if each.account != account.account}
     faults = [*_check_identity(account, iban, others), *_check_limits(account)]
     if faults:
@@ -54,14 +66,26 @@ async def save_bank_account(work: Work, account: StatementAccount) -> StatementA
     return saved
 
 
+async def save_csv_mapping(
+    work: Work, account: str, mapping: CsvMapping, revision: str
+) -> StatementAccount:
+    """Save how the CSV files of an account are read. Raises NotFound, ValidationError and
+    EditConflict."""
+    work.require(Right.CONFIGURE)
+    stored = (await list_accounts(work.tx, work.merchant_id)).get(account)
+    if stored is None:
+        raise NotFound(f"There is no bank account {account}.")
+    return await save_bank_account(work, replace(stored, csv_mapping=mapping), revision)
+
+
 def _check_identity(account: StatementAccount, iban: str, others: set[str]) -> Iterator[Fault]:
     if _NAME.fullmatch(account.account) is None:
         message = "A name has at most 60 lower-case letters, digits, hyphens and underscores."
         yield Fault("/account", message, "WRONG_FORMAT")
     if not is_iban(iban):
-        yield Fault("/iban", "The IBAN is not valid. Copy it again.", "NOT_ALLOWED")
+        yield Fault("/iban", "The IBAN is not valid. Copy it again.", "WRONG_IBAN")
     elif iban in others:
-        yield Fault("/iban", "Another account has this IBAN.", "NOT_UNIQUE")
+        yield Fault("/iban", "Another account has this IBAN.", "TAKEN")
     if not account.holder.strip() or not is_line(account.holder):
         message = "Name the account holder exactly as the bank has it."
         yield Fault("/holder", message, "REQUIRED")

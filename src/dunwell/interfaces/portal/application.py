@@ -35,7 +35,12 @@ from dunwell.interfaces.portal.setup import routes as setup
 from dunwell.interfaces.portal.setup import routes_access, routes_clock, routes_section
 from dunwell.interfaces.portal.setup import routes_file as setup_file
 from dunwell.interfaces.portal.start import routes as start
-from dunwell.interfaces.portal.statements import routes_accounts, routes_entries, routes_payouts
+from dunwell.interfaces.portal.statements import (
+    routes_accounts,
+    routes_entries,
+    routes_payouts,
+    routes_setup,
+)
 from dunwell.interfaces.portal.suppressions import routes as suppressions
 from dunwell.interfaces.portal.texts import routes as texts
 from dunwell.interfaces.portal.texts import routes_preview
@@ -107,6 +112,7 @@ _ROUTE_MODULES = (
     start, routes_list, routes_claim, routes_actions, disputes, evidence, plans,
     delivery_providers, communications, jobs, routes_bulk, audit, webhooks, payments,
     routes_refund, routes_review, routes_accounts, routes_entries, routes_payouts,
+    routes_setup,
     routes_debits, routes_files, routes_mandates,
     suppressions, rules, routes_rule, routes_try, rules_publish, workflows, routes_editor,
     routes_publish, routes_history, texts, routes_preview, setup, setup_file,

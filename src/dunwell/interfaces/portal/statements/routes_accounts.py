@@ -70,6 +70,7 @@ class BankAccountPage(Page, frozen=True):
     statements: Sequence[ListedStatement]
     files: Sequence[ImportedFile]
     error: str
+    result_code: str
     max_file_bytes: int = _MAX_FILE_BYTES
 
 
@@ -166,7 +167,7 @@ async def _render_account_page(
         statements = await list_statements(work, account.account)
         files = await list_imported_files(work)
     files = [each for each in files if each.account == account.account][:10]
-    page = BankAccountPage(row, statements, files, error)
+    page = BankAccountPage(row, statements, files, error, result_code=request.get_parameter("done"))
     return site.render_merchant_page(request, access, page, 422 if error else 200)
 
 
