@@ -139,7 +139,7 @@ NO_RULE: Mapping[str, str] = {
     "cases/payments/requests/announce_transfer.py _ONE_DAY": _UNIT,
     "cases/payments/requests/provider_calls.py _CALL_SECONDS": _TIMEOUT,
     "cases/payments/requests/start_payment.py _ELSEWHERE_SECONDS": _TIMEOUT,
-    "cases/statements/matches/payouts.py _LIST_SECONDS": _TIMEOUT,
+    "cases/statements/payouts/record_payouts.py _LIST_SECONDS": _TIMEOUT,
     "cases/payments/requests/account_rounds.py _TURN_SECONDS": _PAUSE,
     "cases/payments/requests/account_rounds.py _FINISH_SECONDS": _TIMEOUT,
     "cases/payments/requests/check_payments.py PAYMENT_SECONDS": _PAUSE,
