@@ -77,6 +77,16 @@ async def test_mandates_are_listed_by_state_and_time(debits: Debits) -> None:
     assert page.items[0].mandate == second
 
 
+async def test_a_mandate_is_not_read_at_another_claim(debits: Debits, mandate: Mandate) -> None:
+    harness = debits.arrangement.harness
+    [other_id] = await harness.create("INV-2", email="second@example.org")
+    async with harness.work(CLERK) as work:
+        with pytest.raises(NotFound, match="no mandate"):
+            await get_mandate(work, other_id, mandate.mandate_id)
+        with pytest.raises(NotFound, match="no mandate"):
+            await list_collections_of_mandate(work, other_id, mandate.mandate_id, limit=9)
+
+
 async def test_a_collection_shows_its_mandate_file_and_announcement(
     debits: Debits, mandate: Mandate
 ) -> None:
