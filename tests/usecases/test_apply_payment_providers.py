@@ -162,7 +162,7 @@ _PENDING: dict[str, tuple[str, dict[str, Any], str]] = {
     "a payment that can still be charged back": (
         "payment_requests",
         {"state": "COMPLETED", "next_check_at": LATER, "created_at": STARTED},
-        "made: 1. Refunds that are not sent yet: 0. The newest of them is of 2026-02-03.",
+        "sent yet: 0. Mandates of debtors: 0. The newest of them is of 2026-02-03.",
     ),
     "an open checkout": (
         "payment_requests",
@@ -175,7 +175,12 @@ _PENDING: dict[str, tuple[str, dict[str, Any], str]] = {
             "state": "CREATED", "effect": "REOPEN", "next_attempt_at": LATER,
             "created_at": STARTED,
         },
-        "made: 0. Refunds that are not sent yet: 1. The newest of them is of 2026-02-03.",
+        "sent yet: 1. Mandates of debtors: 0. The newest of them is of 2026-02-03.",
+    ),
+    "a mandate with which debts are collected": (
+        "provider_mandates",
+        {"state": "ACTIVE", "provider_mandate_id": "MD1", "created_at": STARTED},
+        "sent yet: 0. Mandates of debtors: 1. The newest of them is of 2026-02-03.",
     ),
 }  # fmt: skip
 
@@ -197,9 +202,13 @@ async def test_an_account_that_payments_or_refunds_need_cannot_be_removed(
     assert "Keep it in the file until then." in fault.message
     # Other settings of the account can be changed.
     await apply(resources, {"cards": {**STRIPE, "baseUrl": "https://stripe.example"}})
-    column = "next_check_at" if table == "payment_requests" else "next_attempt_at"
+    ends = {
+        "payment_requests": "next_check_at = NULL",
+        "payment_refunds": "next_attempt_at = NULL",
+        "provider_mandates": "state = 'ENDED'",
+    }
     async with resources.database.transaction() as tx:
-        await tx.execute(f"UPDATE {table} SET {column} = NULL")
+        await tx.execute(f"UPDATE {table} SET {ends[table]}")
     await apply(resources, after, {})
 
 

@@ -228,7 +228,8 @@ def describe_pending_work(pending: PendingAccountWork) -> str:
     return (
         "It is still needed. Payments that are checked for refunds and chargebacks, until 13 "
         f"months after they were made: {pending.checked}. Refunds that are not sent yet: "
-        f"{pending.refunds}. The newest of them is of {pending.newest:%Y-%m-%d}."
+        f"{pending.refunds}. Mandates of debtors: {pending.mandates}. The newest of them is of "
+        f"{pending.newest:%Y-%m-%d}."
     )
 
 

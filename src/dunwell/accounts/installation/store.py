@@ -62,20 +62,25 @@ CROSS JOIN LATERAL (
 WHERE used.account = ANY($1::text[])
 GROUP BY used.account
 """
-# Uses payment_requests_due and payment_refunds_due. The payments of an account are checked for
-# refunds and chargebacks for months.
+# Uses payment_requests_due and payment_refunds_due, and reads all mandates at providers. The
+# payments of an account are checked for refunds and chargebacks for months.
 _LIST_PENDING_ACCOUNTS = """
 SELECT provider, sum(checked)::integer AS checked, sum(refunds)::integer AS refunds,
-       max(newest) AS newest
+       sum(mandates)::integer AS mandates, max(newest) AS newest
 FROM (
-    SELECT provider, count(*) AS checked, 0 AS refunds, max(created_at) AS newest
+    SELECT provider, count(*) AS checked, 0 AS refunds, 0 AS mandates, max(created_at) AS newest
     FROM payment_requests
     WHERE next_check_at IS NOT NULL
     GROUP BY provider
     UNION ALL
-    SELECT provider, 0, count(*), max(created_at)
+    SELECT provider, 0, count(*), 0, max(created_at)
     FROM payment_refunds
     WHERE next_attempt_at IS NOT NULL
+    GROUP BY provider
+    UNION ALL
+    SELECT provider, 0, 0, count(*), max(created_at)
+    FROM provider_mandates
+    WHERE state <> 'ENDED'
     GROUP BY provider) pending
 GROUP BY provider
 ORDER BY provider
@@ -167,6 +172,8 @@ class PendingAccountWork(msgspec.Struct, frozen=True, gc=False):
     checked: int
     # Refunds that are not sent yet.
     refunds: int
+    # Mandates that are open, active, or still to be cancelled at the provider.
+    mandates: int
     # When the newest of them was started.
     newest: datetime
 
