@@ -131,7 +131,8 @@ def build_site(  # noqa: PLR0913 - what a process opens once
             phone=settings.contact_phone,
             find_operator=find_operator,
         ),
-        hand_off_origins=hand_off_origins or {},
+        # An installation file that is applied later fills it, so an empty one is kept.
+        hand_off_origins={} if hand_off_origins is None else hand_off_origins,
         notices=NoticeWriter(languages, settings.public_url, find_operator),
         storage=SealedFiles.open(resources),
         inspector=inspector or Inspector(),
