@@ -238,7 +238,7 @@ def build_debit_mandate(listed: ListedMandate) -> DebitMandate:
         claim_id=mandate.claim_id,
         reference_number=listed.reference_number,
         modality_id=str(mandate.modality_id),
-        provider_name=DIRECT_DEBIT,
+        provider_name=mandate.provider_name or DIRECT_DEBIT,
         reference=mandate.reference,
         creditor_id=mandate.creditor_id,
         account=mandate.account_shown,

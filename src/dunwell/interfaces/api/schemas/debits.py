@@ -29,7 +29,10 @@ class DebitMandate(Wire, frozen=True):
     reference: Annotated[
         str, Meta(description="The mandate reference, as the debtor and the banks know it.")
     ]
-    creditor_id: Annotated[str, Meta(description="The creditor identifier.")]
+    creditor_id: Annotated[
+        str,
+        Meta(description="The creditor identifier; the account's name if a provider collects."),
+    ]
     account: Annotated[
         str, Meta(description="The debtor's account: its country and its last four digits.")
     ]
