@@ -8,8 +8,9 @@ from time import monotonic
 from uuid import UUID
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import FilePayload, expect
 
+from dunwell.cases.statements.import_statements import import_next_file
 from dunwell.cases.statements.matches.match_transactions import match_new_transactions
 from dunwell.core.claims.searching.search_claims import index_claims
 from tests.browser.browser_page import Tabs
@@ -101,6 +102,8 @@ async def test_every_page_is_accessible_and_fits(
             "payment-surplus": f"/payments/{payment_id}", "surplus": "/payments?show=unmatched",
             "refund": f"/payments/{payment_id}/refund", "bank": "/bank",
             "bank-account": "/bank/accounts/main", "entries": _ENTRIES, "payouts": "/bank/payouts",
+            "bank-new": "/bank/new", "bank-setup": "/bank/accounts/main/settings",
+            "bank-csv": "/bank/accounts/main/csv",
         }  # fmt: skip
         for name, path in pages.items():
             source = await tab.go(path)
@@ -158,3 +161,47 @@ async def test_a_key_goes_to_the_next_entry(tabs: Tabs, application: RunningAppl
         await page.locator("#entry-4 summary").focus()
         await page.keyboard.press("n")
         await expect(page.locator("#entry-1 :focus")).to_have_count(1)
+
+
+_CSV = (
+    "Buchungstag;Verwendungszweck;Name;Betrag\n"
+    "02.03.2026;RE-2026-1009;Erika Müller;102,40\n"
+    "02.03.2026;Gebühr;Bank;-1,50\n"
+).encode("windows-1252")
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+async def test_an_account_with_csv_files_is_set_up_and_its_first_file_imported(
+    tabs: Tabs, application: RunningApplication, locale: str
+) -> None:
+    async with open_portal(tabs, application, locale=locale) as tab:
+        page = tab.page
+        await tab.go("/bank/new")
+        await page.locator("#account").fill("giro")
+        await page.locator("#iban").fill("DE02 1203 0000 0000 2020 51")
+        await page.locator("#holder").fill("Nordwind GmbH")
+        await page.locator("main form button.primary").click()
+        await page.locator("main a[href$='/csv']").click()
+        sample = FilePayload(name="umsatz.csv", mimeType="text/csv", buffer=_CSV)
+        await page.locator("#sample_file").set_input_files(sample)
+        await page.locator("button[value=look]").click()
+        for name, column in (
+            ("bookedOn", "Buchungstag"), ("amount", "Betrag"), ("counterpartyName", "Name"),
+            ("referenceText", "Verwendungszweck"),
+        ):  # fmt: skip
+            await page.locator(f"#{name}").select_option(column)
+        await tab.check_page(f"csv-columns-{locale[:2]}")
+        await page.locator("button[value=look]").click()
+        await expect(page.locator("#read")).to_contain_text("2")
+        await tab.check_page(f"csv-preview-{locale[:2]}")
+        await page.locator("button[value=save]").click()
+        await expect(page.get_by_role("status").first).to_be_visible()
+        await page.locator("#file").set_input_files(sample)
+        await page.locator("main form[enctype] button").click()
+        await import_next_file(tab.data.harness.resources)
+        await page.reload()
+        await expect(page.locator("main")).to_contain_text("umsatz.csv")
+        await tab.check_page(f"csv-imported-{locale[:2]}")
+        statements = StatementHarness(tab.data.harness)
+        assert await statements.count("bank_transactions") == 2
+        assert tab.complaints == []
