@@ -14,6 +14,7 @@ from dunwell.cases.direct_debit.debit_values import (
     MandateState,
 )
 from dunwell.cases.direct_debit.mandates import revoke_mandate
+from dunwell.cases.direct_debit.provider_records.store import make_named_mandates_due
 from dunwell.cases.modalities.modality import ModalityEndReason
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.cases.payments.requests.check_payments import PaymentChecks
@@ -82,6 +83,20 @@ async def test_the_state_of_a_mandate_comes_from_the_provider(plan: ProviderPlan
     assert (changed["state"], changed["providerName"]) == ("ACTIVE", "GOCARDLESS")
     # GoCardless notifies the debtor.
     assert "MANDATE" not in " ".join(await list_occasions(plan)).upper()
+
+
+async def test_a_notification_only_makes_the_worker_ask_at_once(plan: ProviderPlan) -> None:
+    checkout_id = await plan.open_page()
+    harness = plan.arrangement.harness
+    for is_given in (False, True):
+        if is_given:
+            plan.fake.act(checkout_id, "give")
+        # It may be forged, or arrive twice: GoCardless is asked.
+        for ids in ([checkout_id, "BRQ-unknown"], [checkout_id]):
+            async with harness.work() as work:
+                await make_named_mandates_due(work.tx, ACCOUNT, ids, work.real_now)
+        await plan.check_mandates(timedelta(0))
+        assert len(await plan.mandates()) == is_given
 
 
 async def test_repeated_clicks_open_pages_of_one_mandate(plan: ProviderPlan) -> None:
