@@ -111,3 +111,27 @@ async def test_a_sandbox_merchant_delivers_to_no_bank(resources: Resources, tmp_
     assert [(each.path, each.code) for each in refusal.value.faults] == [
         ("/payment/directDebit/deliverTo", "NOT_IN_SANDBOX")
     ]
+
+
+@pytest.mark.parametrize("is_sandbox", [False, True])
+async def test_only_a_provider_with_mandates_collects_direct_debits(
+    resources: Resources, tmp_path: Path, *, is_sandbox: bool
+) -> None:
+    accounts = {
+        "bank": {"adapter": "gocardless", "accessTokenFile": "a", "webhookSecretFile": "b"},
+        "cards": {"adapter": "stripe", "secretKeyFile": "c", "webhookSecretFile": "d"},
+    }
+    await apply_installation(resources, check_installation({"paymentProviders": accounts}), {})
+    file = {**FILE, "sandbox": is_sandbox}
+    options: Any = {"available_adapters": ADAPTERS}
+    for name in ("cards", "bank"):
+        payment = {**FILE["payment"], "directDebitProvider": name}
+        path = write(tmp_path, {**file, "payment": payment})
+        found = []
+        try:
+            await apply_file(resources, path, **options)
+        except ValidationError as refusal:
+            found = [each.code for each in refusal.faults if "Debit" in each.path]
+        is_possible = name == "bank" and not is_sandbox
+        code = "NOT_IN_SANDBOX" if is_sandbox else "UNKNOWN_PROVIDER"
+        assert found == ([] if is_possible else [code])
