@@ -46,6 +46,7 @@ async def _send(
 
     async def give_slowly() -> AsyncIterator[bytes]:
         yield body[: len(body) // 2]
+        # The check of access is repeated only if the first one is more than a second old.
         await asyncio.sleep(1.05)
         await change_access(api)
         yield body[len(body) // 2 :]

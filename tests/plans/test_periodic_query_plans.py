@@ -16,9 +16,10 @@ from tests.support.harness import Harness, a_harness
 from tests.support.plans import Explaining
 
 COUNT, PAGE, FEW = 5000, 50, 5
-# Every claim has each of these; a tenth of the disputes are open, and all of those are overdue. One
-# transaction writes them all, so none may have been opened after the others became overdue: lists
-# of a period skip whole transactions by the instant of one of their rows.
+# Every claim gets a payment plan, an ended occasion and a dispute. A tenth of the disputes are
+# open, and all of these are overdue. The list of overdue disputes is bounded in time, and such a
+# list skips whole transactions by the time of one of their rows. Because one transaction writes all
+# disputes, each of them must have been opened early enough to be overdue.
 _FILL = f"""
 WITH filled AS (
     INSERT INTO claims (merchant_id, reference_number, currency, created_at, updated_at)

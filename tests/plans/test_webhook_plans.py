@@ -1,4 +1,5 @@
-"""The log of an endpoint and its proof use indexes among very many deliveries."""
+"""The delivery log of an endpoint and its list of unacknowledged deliveries use indexes among very
+many deliveries."""
 
 from dataclasses import replace
 from uuid import UUID

@@ -40,7 +40,8 @@ def _list_entries(page: str) -> list[str]:
 
 
 def _read_form(entry: str, do: str) -> dict[str, str]:
-    """Return the fields of the entry's form with this button, or of its first suggestion."""
+    """Return the fields of the entry's form whose button has the value `do`, or of the form of its
+    first suggestion if `do` is empty."""
     forms = re.findall(r"<form.*?</form>", entry, re.DOTALL)
     wanted = f'value="{do}"' if do else 'name="share"'
     return {**read_fields(next(each for each in forms if wanted in each)), "do": do}
@@ -259,7 +260,7 @@ async def test_problems_and_reasons_are_shown_in_the_readers_language(
         await match_new_transactions(work, "main")
     page = await clerk.get(path)
     assert "Der Verwendungszweck enthält „INV-1001“" in page.text
-    # What an earlier version stored.
+    # An earlier version stored plain sentences.
     await statements.harness.rows(
         "UPDATE bank_statements SET problems = '[\"Once a sentence.\"]',"
         " held_reason = 'It was held.', released_at = NULL WHERE merchant_id = $1"

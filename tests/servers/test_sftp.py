@@ -42,6 +42,7 @@ async def letter_harness(
 
 
 class TestSftp(PrintServiceContract):
+    # This fixture replaces the abstract one of the contract by the one of this module.
     @pytest.fixture
     def channel(self, channel: PrintServiceUnderTest) -> PrintServiceUnderTest:
         return channel

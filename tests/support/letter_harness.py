@@ -35,7 +35,7 @@ WHERE i.merchant_id = $1 ORDER BY m.claim_id, m.planned_at
 
 @dataclass
 class LetterHarness:
-    """`depot` is the folder that holds the letters."""
+    """`letter_folder` is the folder into which the adapter writes the letters."""
 
     harness: Harness
     adapter: PrintServiceChannel

@@ -52,8 +52,8 @@ from dunwell.platform.resources import Resources
 
 QUIET_AFTER_BREAK = timedelta(days=1)
 
-# Sets the end of holds whose plans have ended, unless the claim has a newer approved modality. Uses
-# the holds' primary key and then payment_modalities_one.
+# Sets the end of holds whose plans have ended, or removes it (NULL), unless the claim has a newer
+# approved modality. Uses the holds' primary key and then payment_modalities_one.
 _END_HOLDS = """
 UPDATE holds h
 SET until = $3
@@ -87,8 +87,9 @@ async def set_hold_after_break(
 ) -> None:
     """Adjust the claim's hold after the delivery of the notice. The claim must be locked.
 
-    `subject` is the plan's id. A hold that has ended is opened again only while an undelivered
-    notice is sent through another channel.
+    `subject` is the plan's id. While a notice that could not be delivered is sent through another
+    channel, the claim is kept on hold; if its hold was lifted, a new one is opened. Otherwise the
+    hold ends after the quiet period, and a lifted hold is not replaced.
     """
     if not outcome.is_under_way:
         await save_audit(

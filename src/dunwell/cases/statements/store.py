@@ -40,7 +40,7 @@ class StatementAccount:
 
 
 _ACCOUNT_COLUMNS = ", ".join(each.name for each in fields(StatementAccount))
-# The statements of accounts use the primary key.
+# The SQL statements about one merchant's bank accounts use the primary key.
 _LIST_ACCOUNTS = compose(
     """
 SELECT {columns}
@@ -61,8 +61,8 @@ SET iban = excluded.iban, holder = excluded.holder, csv_mapping = excluded.csv_m
     tolerance_cents = excluded.tolerance_cents, connection = excluded.connection,
     folder = excluded.folder
 """
-# The accounts of all merchants whose statements are fetched. This statement and the next read the
-# whole table, which has a few rows for each merchant.
+# Lists the accounts of all merchants for which bank statements are fetched. This query and the next
+# read the whole table, which has a few rows for each merchant.
 _LIST_FETCHED = """
 SELECT merchant_id, account, connection, folder
 FROM bank_accounts
@@ -113,7 +113,8 @@ _LEASE_FILE = _FILES.lease(
     changes="state = 'RUNNING'",
     returning="leased.merchant_id, leased.file_id",
 )
-# A cancelled file is not held. An import that is continued reads from the beginning.
+# Changes nothing if the worker has lost the lease or the import was cancelled. A worker that
+# continues an import reads the file from the beginning, so the counts keep their largest value.
 _SAVE_PROGRESS = compose(
     """
 UPDATE bank_files

@@ -110,7 +110,8 @@ class CheckpointReached:
 @dataclass(frozen=True, slots=True)
 class ContactPlanned:
     step: ContactStep
-    # The index in the step's list of channels, from 0.
+    # The channel's index in the step's list, from 0, or a later free number; see
+    # `find_next_contact`.
     place: int
     channel: Channel
 
@@ -161,8 +162,8 @@ def find_next_contact(
 ) -> ContactPlanned | None:
     """Return the contact for the first usable channel of the step that was not tried yet.
 
-    Its place is the channel's index in the list, or the next free place if a new minor version has
-    changed the list.
+    Its place is the channel's index in the list. If a new minor version has changed the list so
+    that this place was used before, it is the next free place.
     """
     for place, channel in enumerate(list_channels(step)):
         if channel in usable and channel not in tried.channels:

@@ -102,7 +102,8 @@ def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
 
 
 def list_routes(site: DebtorSite) -> Sequence[BaseRoute]:
-    """List the routes of a site that another interface also uses."""
+    """List the routes of a site that the caller has built, because another interface also uses the
+    site."""
     router = _build_router(site)
     return [_DebtorPages(router, _is_below_root), ScopeRoute(router, _wants_page)]
 

@@ -64,8 +64,9 @@ _TEMPORARY_ERRORS = (
 
 
 class DatabaseAway(Unavailable):
-    """The database does not answer, shuts down, starts up or is full. `was_sent` is True if a
-    statement was sent, which the database may have executed."""
+    """The database cannot do the work now, and a retry may succeed: it does not answer, shuts down,
+    starts up, is full or too busy, or rolled the transaction back because of a conflict. `was_sent`
+    is True if a statement was sent, which the database may have executed."""
 
     def __init__(self, message: str, *, was_sent: bool = False) -> None:
         super().__init__(message)
@@ -184,8 +185,8 @@ async def snapshot(connection: Connection) -> AsyncIterator[None]:
 
 
 async def check_epoch_at(url: str) -> None:
-    """Check the epoch, as every new connection does. This also repairs the order in a database that
-    was restored before the first check."""
+    """Connect and check the epoch (see `epochs`), as every new connection of a pool does. If the
+    database was restored before its first check, this also corrects the order of its rows."""
     connection = await connect(url, OpenConnection)
     try:
         await check_epoch(connection)

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 SECRET_BYTES = 32
 # A session ends after this time without a request. The last use is saved at most once a minute, so
-# a session may end up to a minute earlier.
+# the time may be up to a minute shorter.
 IDLE_TIMEOUT = timedelta(minutes=30)
 # A session ends after this time in any case.
 MAX_SESSION_AGE = timedelta(hours=8)

@@ -1,8 +1,8 @@
 """The objects of GoCardless' API as far as they are used, and what they mean for the port.
 
 A payment can be confirmed, fail afterwards, be charged back, and be confirmed again. Its status
-shows only the latest of these, so its movements are read from its events. All of them have the
-payment's id; from the second of a kind on, with a number. Pure.
+shows only the latest of these, so its movements are read from its events. The id of a movement is
+the payment's id, followed by a number for the second and later movements of the same kind. Pure.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ class PaymentAnswer(msgspec.Struct, frozen=True):
 
 
 class _EventDetails(msgspec.Struct, frozen=True):
-    # In general, such as "insufficient_funds".
+    # The general cause, such as "insufficient_funds".
     cause: str | None = None
     # The scheme's code, such as "AM04".
     reason_code: str | None = None
@@ -278,7 +278,8 @@ def list_payment_movements(
     charged_at = datetime.combine(charged_on, time(), UTC)
     if payment.status in (*_CONFIRMED, "charged_back") and not movements.found:
         movements.add("confirmed", charged_at)
-    # An event that is newer than the status may have reversed the chargeback.
+    # A chargeback that the events contain is not added again from the status. An event that is
+    # newer than the status may already have reversed it.
     is_known = any(each.kind is MovementKind.CHARGED_BACK for each in movements.found)
     if payment.status == "charged_back" and not is_known:
         movements.add("charged_back", charged_at)

@@ -1,5 +1,5 @@
-"""Rounds of calls to payment providers, one account beside the other, so that a provider that hangs
-or is away delays no other account.
+"""Rounds of calls to payment providers. The rounds of the accounts run at the same time, so that a
+provider that hangs or is not available delays no other account.
 
 An account that gives no answers pauses for a growing time, and operators are alerted after an hour.
 Nothing is called for an account that is missing: it was removed from the installation file, or its
@@ -22,13 +22,13 @@ from dunwell.cases.payments.requests.store import PendingAccount
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
-# How long a turn waits for its rounds. A round that takes longer goes on beside later turns.
+# How long `run_once` waits for its rounds. A round that takes longer continues during later calls.
 _TURN_SECONDS = 1.0
 # How long the rounds may take to end when the worker stops.
 _FINISH_SECONDS = 10.0
 _ACCOUNTS_AT_ONCE = 50
-# Pauses of an account after one failure, two, and more. All are shorter than the time after which
-# an alert that is not renewed ends.
+# Pauses of an account after one failure, two, and more. All are shorter than `QUIET_PERIOD`, after
+# which an alert ends if its condition is not found again.
 PAUSES = (timedelta(minutes=1), timedelta(minutes=2), timedelta(minutes=5), timedelta(minutes=10))
 ALERT_AFTER = timedelta(hours=1)
 _RENEW_AFTER = timedelta(minutes=5)
@@ -92,16 +92,16 @@ class AccountRounds:
         self._running: dict[str, asyncio.Task[int]] = {}
 
     async def run_once(self) -> int:
-        """Start a round for each account that has none and whose work is due, and wait a moment.
-        Return how many calls the rounds made that have ended."""
+        """Start a round for each account that has no running round and whose work is due, and wait
+        a moment. Return the number of calls in the rounds that have ended."""
         await self._start_rounds()
         if self._running:
             await asyncio.wait(self._running.values(), timeout=self._turn_seconds)
         return self._collect()
 
     async def close(self) -> None:
-        """Let the rounds end, and cancel those that take too long. What a cancelled call has done
-        is found by the next one."""
+        """Wait until the rounds end, and cancel those that take too long. If a cancelled call
+        succeeded at the provider, the next call finds its result."""
         if self._running:
             _, hanging = await asyncio.wait(self._running.values(), timeout=_FINISH_SECONDS)
             for task in hanging:

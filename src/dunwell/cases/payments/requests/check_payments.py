@@ -32,11 +32,12 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound, Refusal
 from dunwell.platform.resources import Resources
 
-# The shortest delay between checks is a minute.
+# How long the worker waits before it looks for due checks again. Each request is checked at most
+# once a minute.
 PAYMENT_SECONDS = 5.0
 _CALLS_PER_ACCOUNT = 5
-# A check without an answer is repeated after this time. It is shorter than the time after which an
-# alert that is not renewed ends.
+# A check without an answer is repeated after this time. It is shorter than `QUIET_PERIOD`, after
+# which an alert ends if its condition is not found again.
 _REPEAT_AFTER = timedelta(minutes=10)
 
 log = structlog.get_logger(__name__)

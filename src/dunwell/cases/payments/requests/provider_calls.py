@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def report_provider_failures(provider: str, merchant_id: int) -> AsyncIterator[None]:
-    """Limit the time of a call to the provider's account. Log each failure.
+    """Limit the time of a call to a provider, and log each failure.
 
     Raises PaymentProviderRefused, and PaymentProviderUnavailable for every other failure.
     """
@@ -44,7 +44,8 @@ async def report_provider_failures(provider: str, merchant_id: int) -> AsyncIter
 
 
 def get_provider(providers: PaymentProviders, name: str) -> PaymentProvider:
-    """Return the provider's account. Raises PaymentProviderUnavailable if it is not installed."""
+    """Return the provider with this name. Raises PaymentProviderUnavailable if it is not
+    installed."""
     provider = providers.get(name)
     if provider is None:
         log.error("payment provider not installed", provider=name)
@@ -69,7 +70,8 @@ async def fetch_checkout(
 async def cancel_checkout(
     providers: PaymentProviders, merchant_id: int, request: StoredPaymentRequest
 ) -> CheckoutCancellation:
-    """Ask the provider to cancel the request's checkout. Raises PaymentProviderUnavailable."""
+    """Ask the provider to cancel the request's checkout. Raises PaymentProviderUnavailable and
+    PaymentProviderRefused."""
     if request.provider_reference is None:
         return CheckoutCancellation.CANNOT_CANCEL
     provider = get_provider(providers, request.provider)

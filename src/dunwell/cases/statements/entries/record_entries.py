@@ -60,7 +60,8 @@ _NEW = EntryDecision(is_known=False)
 
 @dataclass(frozen=True, slots=True)
 class ArrivingEntry:
-    """An entry with its number in the statement, from 1. Without a key, it is not booked."""
+    """An entry with its number in the statement, from 1. `key` is None if the bank has not booked
+    the entry."""
 
     number: int
     key: EntryKey | None
@@ -105,7 +106,7 @@ async def record_entries(
 class _NewEntry:
     arriving: ArrivingEntry
     decision: EntryDecision
-    # What a notification gave of the entry before.
+    # The transactions of this entry that an earlier notification listed.
     notified: Sequence[TransactionRow] = ()
 
     @property
@@ -181,8 +182,9 @@ class _Recorder:
         return PaymentMarks(rows[0].end_to_end_id, rows[0].counterparty_digest)
 
     async def use_notified(self, new: Sequence[_NewEntry]) -> None:
-        """Let the new entries take the transactions that notifications gave of them before, if
-        these are more. The entries of the notifications are deleted."""
+        """Replace the transactions of each new entry by those that earlier notifications listed for
+        it, if the notifications have more transactions. Delete the entries of these
+        notifications."""
         tx, merchant_id = self.work.tx, self.work.merchant_id
         booked = [each for each in new if each.arriving.key is not None]
         references = {each.arriving.entry.bank_reference or "" for each in booked} - {""}
@@ -230,7 +232,8 @@ class _Recorder:
     async def _replace_transactions(
         self, stored: StoredEntry, entries: Sequence[BankEntry]
     ) -> None:
-        """Replace what is known about an entry's transactions, while nothing is decided."""
+        """Replace the stored transactions of an entry by those of its notification. Once one of the
+        stored transactions was matched or decided, nothing is changed."""
         known = BankEntry(
             amount_cents=stored.amount_cents,
             currency=stored.currency,
@@ -288,7 +291,8 @@ def _count_days(entry: BankEntry, day: date) -> int:
 def _find_groups(
     entry: BankEntry, key_text: str | None, notified: Sequence[NotifiedEntry]
 ) -> list[list[NotifiedEntry]]:
-    """Return what notifications gave of an entry, one list for each notification."""
+    """Return the stored entries of notifications that belong to this entry, one list for each
+    notification."""
     equal = [each for each in notified if each.entry_key == key_text]
     if equal:
         return [equal]

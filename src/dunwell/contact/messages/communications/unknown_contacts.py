@@ -99,8 +99,9 @@ def _build_view(row: Row) -> ContactView:
 
 
 def mask_recipient(channel: Channel, recipient: str) -> str:
-    """Mask a recipient. A postal address is reduced to its city, which is on the last line or, if
-    the country is named, on the line before."""
+    """Mask a recipient. A postal address is reduced to the first letter of the name and the line
+    with the postcode and city. This is the last line that contains a digit, because the country may
+    follow."""
     if channel != "LETTER":
         return mask_address(channel, recipient)
     lines = recipient.split("\n")

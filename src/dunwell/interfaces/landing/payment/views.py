@@ -82,10 +82,10 @@ class TransferDatePage(Page, frozen=True):
     choice: ShownChoice
     today: date
     yesterday: date
-    # The offered day that was chosen, or the value of `other` for another day.
+    # The chosen option: today or yesterday as an ISO date, or the value of `other`.
     sent: str
     other: str
-    # The fields of another day, by name.
+    # The entered day, month and year, if the debtor chose the option `other`.
     typed: Mapping[str, str]
     # UNREADABLE, IN_FUTURE, TOO_EARLY, or TOO_OFTEN: the claim has been put on hold for an
     # announced transfer before.

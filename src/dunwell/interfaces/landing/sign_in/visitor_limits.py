@@ -3,7 +3,7 @@ next one, and five links can be requested in fifteen minutes.
 
 A wrong letter code belongs to no merchant, so these counts are for the whole installation. Many
 people may share one address, so a wrong code delays the others by a few seconds at most. A visitor
-is a keyed digest of the address, stored only as long as attempts count.
+is identified by a keyed digest of the address. It is deleted once its attempts no longer count.
 """
 
 from datetime import datetime, timedelta

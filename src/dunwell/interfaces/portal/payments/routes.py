@@ -100,7 +100,7 @@ class PaymentPage(Page, frozen=True):
     history: PaymentHistory
     refundable: RefundableAmounts | None
     reversal_preview: ReversalPreview
-    # What the payment comes from, if it is of a bank statement.
+    # The entry of a bank statement that the payment was recorded from; None for other payments.
     entry: BankTransaction | None
     revision: str
     reason: str
@@ -208,8 +208,9 @@ async def _render_requests_page(
 async def find_claim_to_pay(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Open the form if exactly one claim is found, the list of claims if several are found. If none
-    is found, show the page again."""
+    """Find the claim for which a payment is to be recorded. Redirect to its payment form if exactly
+    one claim is found, to the list of claims if several are found, and back to the payments if none
+    is found."""
     if not access.may(Right.RECORD_MONEY):
         raise NotFound("There is no such page.")
     typed = request.get_parameter("q")[:_MAX_TYPED]

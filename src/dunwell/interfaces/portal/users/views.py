@@ -25,14 +25,16 @@ class SignInPage(Page, frozen=True):
     # The entered e-mail address, and the page to open after the sign-in.
     email: str = ""
     next: str = ""
-    # WRONG, TOO_OFTEN, LOCKED, GONE, PASSKEY, "SSO_" and the name of a failure, or "".
+    # WRONG, TOO_OFTEN, LOCKED, GONE, PASSKEY, "SSO_" followed by a `SignOnFailure`, or "" if there
+    # is no fault.
     fault: str = ""
     minutes: int = 0
     has_passkeys: bool = False
-    # Single sign-on: the providers, whether only admins with emergency access may sign in without
-    # one, and the name of the provider that the fault concerns.
+    # The providers of single sign-on.
     providers: Sequence[IdentityProviderSettings] = ()
+    # True if only admins with emergency access may sign in without a provider.
     is_required: bool = False
+    # The name of the provider that the fault concerns.
     title: str = ""
     # The provider of the user who has just signed out.
     left_provider: IdentityProviderSettings | None = None
@@ -43,8 +45,9 @@ class SignOnRefusedPage(Page, frozen=True):
 
     template: ClassVar[str] = "unwelcome.html"
 
-    # NO_GROUP, WEAK, ENDED, NO_EMAIL, EMAIL_TAKEN or OVER.
+    # A `RefusalReason`.
     reason: str
+    # The provider's name.
     title: str
     # The address that the provider sent.
     email: str
@@ -82,8 +85,9 @@ class InvitationPage(Page, frozen=True):
     link: str
     name: str
     email: str
-    # The authenticator app's secret in groups of base32 characters, and its URI as a QR code.
+    # The authenticator app's secret in groups of base32 characters.
     secret: str
+    # The QR code of `address`, the otpauth URI that opens an authenticator app.
     code_image: Markup
     address: str
     faults: Faults
@@ -115,7 +119,8 @@ class PasswordPage(Page, frozen=True):
 
 
 class AppPage(Page, frozen=True):
-    """The setup of an authenticator app. `secret` is "" if it has not been started."""
+    """The setup of an authenticator app. `secret` is "" if the setup has not been started;
+    `address` is the otpauth URI that opens an app, and `code_image` its QR code."""
 
     template: ClassVar[str] = "account_app.html"
 

@@ -82,8 +82,8 @@ class PortalSite(WebSite):
     # The debtor pages, for previews.
     debtors: DebtorSite
     services: PortalServices
-    # Limits for forms of more than 8 KiB, each of which needs up to 2 MiB of memory: more than one
-    # user's browser sends at once, and 64 MiB in total.
+    # Limits on forms of more than 8 KiB that are processed at once. One form needs up to 2 MiB of
+    # memory, so all of them need at most 64 MiB. A user's browser sends fewer than 4 at once.
     forms_of_user: ConcurrencyLimit = field(
         default_factory=lambda: ConcurrencyLimit(4, "You are sending too many forms at once.")
     )

@@ -172,8 +172,8 @@ def _count_claims(workflow: WorkflowOverview) -> int:
 
 
 def _parse_reviewed_changes(fields: FormFields, changes: Sequence[DraftChange]) -> ReviewedChanges:
-    """Return which of the changes the form showed, and which of them the user ticked as
-    reviewed."""
+    """Return which of the changes the form showed, and which of them the user has reviewed. The
+    form has one tick for all changes of an author."""
     shown, ticked = set(fields.all("seen")), set(fields.all("agreed"))
     seen = [each for each in changes if str(each.change_id) in shown]
     agreed = [each.change_id for each in seen if build_author_key(each) in ticked]
