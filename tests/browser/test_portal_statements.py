@@ -114,7 +114,7 @@ async def test_every_page_is_accessible_and_fits(
             found += [f"{name} {each}" for each in faults]
             await tab.check_page(f"{name}-{locale[:2]}")
         await tab.go("/bank/accounts/main")
-        await tab.page.locator("main a[href*='/statements/']").first.click()
+        await tab.page.locator("main a[href*='/statements/']").last.click()
         await tab.check_page(f"statement-{locale[:2]}")
         await tab.page.locator("summary", has_text=re.compile("Why|Warum")).first.click()
         await tab.check_page(f"statement-why-{locale[:2]}")
