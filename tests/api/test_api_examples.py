@@ -35,6 +35,8 @@ _OF_ONE_CLAIM = {each.operation_id for each in OPERATIONS} - {*_OF_ALL_CLAIMS, *
 # Values that differ between any two responses.
 _CHANGING = {
     r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}": "UUID",
+    r"^[0-9A-F]{12}7[0-9A-F]{19}$": "END_TO_END_ID",
+    r"^\d+-[0-9A-F]{8}-\d+$": "MANDATE_REFERENCE",
     r"https?://[^/\s]+/q/[\w-]{22}": "LINK",
     r"\S+/real\b": "CHECK",
     r"dwt_[\w-]{43}": "TOKEN",

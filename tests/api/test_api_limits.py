@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from dunwell.interfaces.api.catalogue import ENDPOINTS
+from tests.api.test_api_lists import make_mandate
 from tests.support.api import Api
 from tests.support.claims import DOCUMENT, a_claim
 from tests.support.files import a_pdf, an_image
@@ -156,7 +157,10 @@ async def test_a_body_with_too_many_objects_gets_one_fault(api: Api) -> None:
 @pytest.mark.parametrize("operation", LISTS, ids=lambda each: each.operation_id)
 async def test_a_page_has_one_to_two_hundred_entries(api: Api, operation: Any) -> None:
     [claim_id] = await api.nordwind.create()
-    path = operation.path.format(merchant_id=api.nordwind.merchant_id, claim_id=claim_id)
+    mandate_id = await make_mandate(api, claim_id)
+    path = operation.path.format(
+        merchant_id=api.nordwind.merchant_id, claim_id=claim_id, mandate_id=mandate_id
+    )
     fault = ("/limit", "WRONG_FORMAT", "Use an integer from 1 to 200.")
 
     for limit in ("1", "200"):

@@ -47,8 +47,9 @@ async def make_modality(api: Api, claim_id: int) -> None:
     )  # fmt: skip
 
 
-async def make_mandate(api: Api, claim_id: int) -> None:
-    await _insert_mandate(api, claim_id)
+async def make_mandate(api: Api, claim_id: int) -> UUID:
+    mandate_id, _ = await _insert_mandate(api, claim_id)
+    return mandate_id
 
 
 async def make_collection(api: Api, claim_id: int) -> None:
@@ -135,7 +136,7 @@ async def make_endpoint(api: Api, claim_id: int) -> None:
         await add_endpoint(work, api.harness.resources.keys, wanted, is_development=True)
 
 
-Make = Callable[[Api, int], Awaitable[None]]
+Make = Callable[[Api, int], Awaitable[object]]
 # How to create an entry, a filter that all entries match, a filter that none matches, and the field
 # that identifies an entry.
 LISTS: dict[str, tuple[Make, dict[str, str], dict[str, str], str]] = {

@@ -15,6 +15,7 @@ from dunwell.cases.direct_debit.debit_values import (
     compute_expiry,
     compute_last_release_day,
     compute_notice_day,
+    compute_order_day,
     decide_sequence_type,
     is_debit_country,
     is_final_reason,
@@ -36,6 +37,10 @@ from tests.support.direct_debits import CREDITOR_ID, build_debit, build_order
 def find_texts(content: bytes, path: str) -> list[str]:
     steps = "/".join(f"*[local-name()='{name}']" for name in path.split("/"))
     return [each.text for each in etree.fromstring(content).xpath(f"//{steps}")]
+
+
+def test_a_provider_gets_a_debit_fourteen_days_before() -> None:
+    assert compute_order_day(date(2026, 3, 30)) == date(2026, 3, 16)
 
 
 def test_an_order_has_a_batch_for_each_sequence_type_and_day() -> None:

@@ -67,8 +67,11 @@ FROM generate_series(1, {size}) n;
 
 WITH chosen AS (
     SELECT modality_id
-    FROM payment_modalities
+    FROM payment_modalities m
     WHERE merchant_id = {merchant_id} AND claim_id = {claim_id}
+      AND NOT EXISTS (
+          SELECT FROM instalments i
+          WHERE i.merchant_id = {merchant_id} AND i.modality_id = m.modality_id)
     ORDER BY modality_id
     LIMIT 1
 ), due AS (

@@ -9,6 +9,9 @@ _DISPATCH_ATTACHMENTS = "tests/engine/test_dispatch_attachments.py"
 _ROUNDS = "tests/usecases/test_account_rounds.py"
 _REQUESTS = "tests/domain/test_payment_requests.py"
 _DEBITS = "tests/usecases/test_debit_waits.py"
+_PROVIDER_DEBITS = "tests/usecases/test_provider_debits.py"
+_PASSKEYS = "tests/people/test_passkeys.py"
+_OPEN_TASKS = "tests/usecases/test_open_tasks.py"
 _REPORTS = "tests/engine/test_reports.py"
 _SESSIONS = "tests/people/test_sessions.py"
 _ALARMS = "tests/usecases/test_alerts.py"
@@ -48,6 +51,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/sessions/store.py FORMS_KEPT_FOR": (_KEPT_FORMS,),
     "cases/direct_debit/debit_values.py RESULT_WITHIN": (
         f"{_DEBITS}::test_a_plan_waits_fourteen_days_for_the_result",
+    ),
+    "cases/direct_debit/debit_values.py _ORDER_LEAD": (
+        "tests/domain/test_debit_orders.py::test_a_provider_gets_a_debit_fourteen_days_before",
+    ),
+    "cases/direct_debit/providers/settle_mandates.py _OPEN_CHECKED_FOR": (
+        f"{_PROVIDER_DEBITS}::test_a_page_that_is_not_used_is_asked_for_thirty_days",
     ),
     "cases/direct_debit/files/deliver_files.py _REPEAT_AFTER": (
         f"{_DEBITS}::test_a_failed_delivery_is_repeated_after_five_minutes",
@@ -460,10 +469,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/people/test_sessions.py::test_a_session_ends_after_half_an_hour_without_use",
     ),
     "accounts/users/sessions/session_rules.py JUST_OPENED": (
-        (
-            "tests/people/test_passkeys.py"
-            "::test_a_user_without_a_password_must_have_used_the_passkey_recently"
-        ),
+        f"{_PASSKEYS}::test_a_user_without_a_password_must_have_used_the_passkey_recently",
     ),
     "accounts/users/sessions/session_rules.py MAX_SESSION_AGE": (
         "tests/people/test_sessions.py::test_a_session_in_use_ends_after_eight_hours",
@@ -487,9 +493,6 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_an_address_whether_or_not_it_exists",
     ),
     "operations/dashboards/overview.py _FAILED_PERIOD": (
-        (
-            "tests/usecases/test_open_tasks.py"
-            "::test_a_message_that_did_not_arrive_waits_for_seven_days"
-        ),
+        f"{_OPEN_TASKS}::test_a_message_that_did_not_arrive_waits_for_seven_days",
     ),
 }

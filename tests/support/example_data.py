@@ -90,9 +90,11 @@ _COLLECTION = """
 INSERT INTO debit_collections (merchant_id, collection_id, mandate_id, claim_id, modality_id,
                                instalment, due_on, collected_on, amount_cents, currency, state,
                                end_to_end_id, changed_at)
-SELECT $1, gen_random_uuid(), $3, $2, $4, 1, due_on, due_on, amount_cents, 'EUR', 'PLANNED',
-       gen_random_uuid()::text, now()
+SELECT $1, id, $3, $2, $4, 1, due_on + 14, due_on + 14, amount_cents, 'EUR', 'PLANNED',
+       upper(replace(id::text, '-', '')), now()
 FROM instalments
+CROSS JOIN LATERAL (
+    SELECT overlay(gen_random_uuid()::text PLACING '7' FROM 15)::uuid AS id) new
 WHERE merchant_id = $1 AND modality_id = $4 AND number = 1
 RETURNING collection_id
 """

@@ -23,7 +23,7 @@ from dunwell.cases.modalities import answer_modality, sweep_modalities
 from dunwell.cases.payments import record_payment, reversals
 from dunwell.cases.payments.bookings import book_payments
 from dunwell.cases.payments.refunds import refund_payment
-from dunwell.cases.payments.requests import live_requests
+from dunwell.cases.payments.requests import collected_instalments, live_requests
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import delete_workflow, publish_workflow
 from dunwell.contact.escalation import change_attachments, end_claim, engine
@@ -169,7 +169,7 @@ ASK_NOTHING = name_reasons({
         send_notice.find_repeated_notice, send_notice.send_notice,
         notify_debtor.notify_debtor,
         record_payment.collect_if_paid, record_payment.load_balance,
-        mandates.close_mandate,
+        mandates.close_mandate, mandates.load_plan_for_mandate, mandates.publish_mandate_state,
         record_payment.allocate_surplus, live_requests.check_choice,
         reversals.return_money, reversals.restore_money, refund_payment.get_paid_movement,
         live_requests.complete_transfer,
@@ -195,6 +195,7 @@ ASK_NOTHING = name_reasons({
         record_outcomes.record_outcomes,
         sweep_modalities.begin_quiet_period,
         plan_collections.cancel_collection,
+        collected_instalments.record_collected_instalment,
         sweep_modalities.set_hold_after_break,
         sweep_modalities.notify_of_progress, notice_outcomes.report_notice_failure,
     ),

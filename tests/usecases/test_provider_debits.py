@@ -114,6 +114,18 @@ async def test_a_debtor_who_left_the_page_can_begin_again(plan: ProviderPlan) ->
     assert await plan.open_page() != first
 
 
+async def test_a_page_that_is_not_used_is_asked_for_thirty_days(plan: ProviderPlan) -> None:
+    await plan.open_page()
+    states = []
+    for after in (timedelta(days=30, minutes=-1), timedelta(minutes=10)):
+        await plan.check_mandates(after)
+        rows = await plan.arrangement.harness.rows(
+            "SELECT state FROM provider_mandates WHERE merchant_id = $1"
+        )
+        states.append(rows[0]["state"])
+    assert states == ["OPEN", "ENDED"]
+
+
 async def test_a_mandate_for_a_plan_that_has_ended_is_cancelled_at_the_provider(
     plan: ProviderPlan,
 ) -> None:

@@ -23,6 +23,7 @@ _FILE_NAME = re.compile(r"(\d{4})_(\w+)")
 # The first line of a migration whose statements commit one by one.
 _WITHOUT_TRANSACTION = "-- Without a transaction.\n"
 _NEW_TABLE = re.compile(r"^CREATE TABLE (\w+)", re.MULTILINE)
+_DROPPED_TABLE = re.compile(r"^DROP TABLE (\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,13 @@ def find_newest_revision() -> str:
 
 
 def list_own_tables() -> frozenset[str]:
-    """Return the tables that the migrations create, so that other tables in the database can be
-    distinguished."""
-    return frozenset(name for each in list_migrations() for name in _NEW_TABLE.findall(each.sql))
+    """Return the tables that the migrations create and do not drop again, so that other tables in
+    the database can be distinguished."""
+    tables: set[str] = set()
+    for each in list_migrations():
+        tables |= {*_NEW_TABLE.findall(each.sql)}
+        tables -= {*_DROPPED_TABLE.findall(each.sql)}
+    return frozenset(tables)
 
 
 def load_revisions(url: str) -> tuple[str | None, str]:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import SYSTEM, Actor
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.merchant import Merchant
@@ -64,8 +64,9 @@ from dunwell.platform.resources import Resources
 MANDATE_SECONDS = 2.0
 _LEASE = timedelta(minutes=1)
 _CALLS_PER_ACCOUNT = 5
-# While the debtor is on the provider's page, and afterwards.
-_OPEN_CHECK, _ACTIVE_CHECK = timedelta(minutes=10), timedelta(days=1)
+# How often a mandate is asked for while the debtor is on the provider's page, and afterwards.
+_OPEN_CHECK = timedelta(minutes=10)
+_ACTIVE_CHECK = timedelta(days=1)
 # A page that the debtor has not used for this time is no longer asked for.
 _OPEN_CHECKED_FOR = timedelta(days=30)
 _END_REASONS: Mapping[ProviderMandateStatus, MandateEndReason] = {
@@ -96,6 +97,7 @@ async def open_mandate_page(
     Raises NotFound; InvalidState: none can be given; PaymentProviderUnavailable: the call can be
     repeated, and leads to the same mandate.
     """
+    check_right(actor, Right.CHANGE_CLAIMS)
     provider = _choose_provider(resources, providers, merchant)
     async with resources.database.transaction() as tx:
         work = Work.open(resources, tx, merchant, actor)
@@ -138,7 +140,6 @@ async def _find_or_insert(
     work: Work, claim_id: int, asked: MandatePageRequest, provider: MandateProvider
 ) -> StoredProviderMandate:
     """Return the plan's mandate that is not given yet, or a new one."""
-    work.require(Right.CHANGE_CLAIMS)
     claim = await lock_claim_of_merchant(work, claim_id)
     if claim.status not in ACTIVE:
         raise InvalidState("This mandate can no longer be given. Reload the page.", state="CHANGED")

@@ -51,7 +51,7 @@ _MANDATE: dict[str, Any] = {
     "creditorId": "DE98ZZZ09999999999",
     "account": "DE •••• 2051",
     "state": "ACTIVE",
-    "text": "I authorise Nordwind GmbH to collect payments from my account by direct debit.",
+    "text": "I authorise Nordwind.",
     "language": "en",
     "signedAt": "2026-03-13T09:00:00.000Z",
     "expiresOn": "2029-03-13",
