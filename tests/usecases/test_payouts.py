@@ -55,6 +55,16 @@ async def test_payouts_are_fetched_from_the_merchants_providers_once(
     assert await bank.count("provider_payouts") == 1
 
 
+async def test_payouts_are_fetched_from_an_account_that_only_collects_debits(
+    resources: Resources, clock: MovableClock
+) -> None:
+    payment = PaymentSettings(direct_debit_provider="debits")
+    configuration = msgspec.structs.replace(CONFIGURATION, payment=payment)
+    bank = StatementHarness(await a_harness(resources, clock, configuration=configuration))
+    await bank.save()
+    assert await fetch_payouts(resources, {"debits": _PayingProvider()}) == 1
+
+
 async def test_an_account_whose_provider_hangs_delays_no_other(
     resources: Resources, clock: MovableClock
 ) -> None:

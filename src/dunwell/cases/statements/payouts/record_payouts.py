@@ -83,7 +83,10 @@ async def _fetch_account(
 
 def _list_providers(merchant: Merchant, providers: PaymentProviders) -> list[str]:
     """Return the accounts at providers that the merchant uses and that pay out."""
-    named = dict.fromkeys(each.provider for each in merchant.configuration.payment.methods)
+    payment = merchant.configuration.payment
+    named = {each.provider: None for each in payment.methods}
+    if payment.direct_debit_provider is not None:
+        named[payment.direct_debit_provider] = None
     return [name for name in named if name in providers and providers[name].moves_money]
 
 
