@@ -61,15 +61,15 @@ async def test_a_patch_that_is_not_a_json_object_is_refused(api: Api) -> None:
         assert answer.status_code == status, (content, answer.text)
 
 
-@pytest.mark.parametrize(("word", "status"), [("withdraw", "WITHDRAWN"), ("archive", "ARCHIVED")])
+@pytest.mark.parametrize(("action", "status"), [("withdraw", "WITHDRAWN"), ("archive", "ARCHIVED")])
 async def test_an_ended_claim_cannot_be_ended_in_another_way(
-    api: Api, word: str, status: str
+    api: Api, action: str, status: str
 ) -> None:
     [claim_id] = await api.nordwind.create()
-    other = {"withdraw": "archive", "archive": "withdraw"}[word]
+    other = {"withdraw": "archive", "archive": "withdraw"}[action]
 
-    first = await api.nordwind.post(f"/claims/{claim_id}/{word}")
-    again = await api.nordwind.post(f"/claims/{claim_id}/{word}")
+    first = await api.nordwind.post(f"/claims/{claim_id}/{action}")
+    again = await api.nordwind.post(f"/claims/{claim_id}/{action}")
     refused = await api.nordwind.post(f"/claims/{claim_id}/{other}")
 
     assert first.json()["result"]["status"] == status

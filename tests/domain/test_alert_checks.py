@@ -16,7 +16,7 @@ from dunwell.interfaces.cli.findings.installation import (
 from dunwell.operations.alerts.check_alerts import AlertOverview
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
-_LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
+_PROVIDER = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,8 @@ def test_the_doctor_reports_that_no_process_checks_for_alerts(
             "cannot be sent to 1 addresses: there is no provider for e-mail",
         ),
         (
-            {"alerts": {"email": ["ops@example.com"]}, "deliveryProviders": {"post": _LINE}}, "ok",
+            {"alerts": {"email": ["ops@example.com"]}, "deliveryProviders": {"post": _PROVIDER}},
+            "ok",
             "sent to 1 addresses by the provider post",
         ),
     ],

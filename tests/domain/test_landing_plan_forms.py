@@ -27,7 +27,7 @@ TODAY = date(2026, 3, 2)
 COUNTED = ModalitySettings(PlanSettings(counts=(2, 3, 6)), DeferralSettings(max_days=30))
 BY_RATE = ModalitySettings(PlanSettings(min_rate="1000"), DeferralSettings(max_days=30))
 REQUEST_FACTS = ModalityRequestFacts(COUNTED, ModalityFacts(10240), TODAY)
-FREE = ModalityRequestFacts(BY_RATE, ModalityFacts(100000), TODAY)
+BY_RATE_FACTS = ModalityRequestFacts(BY_RATE, ModalityFacts(100000), TODAY)
 DAY = {"first_day": "20", "first_month": "3", "first_year": "2026"}
 
 
@@ -50,7 +50,9 @@ def test_an_offer_can_start_on_a_chosen_day() -> None:
 def test_a_monthly_amount_gives_the_fewest_instalments_within_it(
     monthly_amount: str, count: int
 ) -> None:
-    plan = parse_plan({"offer": "own", "monthly_amount": monthly_amount}, FREE, "EUR", "en")
+    plan = parse_plan(
+        {"offer": "own", "monthly_amount": monthly_amount}, BY_RATE_FACTS, "EUR", "en"
+    )
 
     assert plan == PlanTerms(count, date(2026, 3, 16))
 
@@ -138,14 +140,14 @@ def test_the_terms_in_an_address_are_parsed_unchanged() -> None:
         ({"until": "99999-01-01"}, RefusedRequest.DAY_UNREADABLE),
     ],
 )  # fmt: skip
-def test_a_day_to_pay_later_is_one_within_the_bounds(
+def test_a_deferment_ends_on_a_day_within_the_bounds(
     fields: dict[str, str], expected: RefusedRequest | DeferralTerms
 ) -> None:
     assert parse_deferment(fields, REQUEST_FACTS) == expected
 
 
 def test_every_offer_on_the_page_can_be_requested() -> None:
-    for request_facts in (REQUEST_FACTS, FREE):
+    for request_facts in (REQUEST_FACTS, BY_RATE_FACTS):
         for offer in list_offers(request_facts.modalities, request_facts.facts, TODAY):
             assert is_available(offer.terms, request_facts)
             if isinstance(offer.terms, PlanTerms):

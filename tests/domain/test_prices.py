@@ -14,7 +14,7 @@ from dunwell.cases.rollout.preview.costs import (
 )
 from dunwell.contact.sending.report import PricedMessage, compute_price, find_country
 
-_LINE = TwilioProvider(
+_PROVIDER = TwilioProvider(
     channel="SMS", credentials=Credentials(user="AC", password_file="t"),
     prices={"DE": 7.5, "*": 12},
 )  # fmt: skip
@@ -30,12 +30,12 @@ _LINE = TwilioProvider(
     ],
 )
 def test_a_message_costs_its_parts_by_its_country(weight: PricedMessage, cents: str) -> None:
-    assert compute_price(_LINE, weight) == Decimal(cents)
+    assert compute_price(_PROVIDER, weight) == Decimal(cents)
 
 
 def test_a_provider_without_a_price_gives_no_cost() -> None:
-    line = TwilioProvider(channel="SMS", credentials=_LINE.credentials, prices={"DE": 7})
-    assert compute_price(line, PricedMessage(1, "AT")) is None
+    provider = TwilioProvider(channel="SMS", credentials=_PROVIDER.credentials, prices={"DE": 7})
+    assert compute_price(provider, PricedMessage(1, "AT")) is None
 
 
 def test_the_country_of_a_number_is_found() -> None:
@@ -44,14 +44,14 @@ def test_the_country_of_a_number_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "units", "country", "spent"),
+    ("provider", "units", "country", "spent"),
     [
-        (PricedProvider("sms", _LINE), 2, "DE", MessageCost(3, 0, Decimal(45))),
+        (PricedProvider("sms", _PROVIDER), 2, "DE", MessageCost(3, 0, Decimal(45))),
         # No provider, an unknown size, a country without a price.
         (None, 2, "DE", MessageCost(3, 3)),
-        (PricedProvider("sms", _LINE), None, "DE", MessageCost(3, 3)),
+        (PricedProvider("sms", _PROVIDER), None, "DE", MessageCost(3, 3)),
         (
-            PricedProvider("sms", msgspec.structs.replace(_LINE, prices={"AT": 8})),
+            PricedProvider("sms", msgspec.structs.replace(_PROVIDER, prices={"AT": 8})),
             2,
             "DE",
             MessageCost(3, 3),
@@ -59,7 +59,7 @@ def test_the_country_of_a_number_is_found() -> None:
     ],
 )
 def test_messages_without_a_price_are_counted_separately(
-    line: PricedProvider | None, units: int | None, country: str, spent: MessageCost
+    provider: PricedProvider | None, units: int | None, country: str, spent: MessageCost
 ) -> None:
-    costs = compute_costs([], [PriceableMessages(3, "SMS", line, country, units)])
+    costs = compute_costs([], [PriceableMessages(3, "SMS", provider, country, units)])
     assert (costs.before, costs.after) == (MessageCost(), spent)

@@ -26,7 +26,12 @@ from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources
 from tests.support.backup_restore import Backup, back_up, restore
 from tests.support.channels import ADDRESS
-from tests.support.letter_harness import LINE, LetterHarness, a_harness_with_a_folder, write_status
+from tests.support.letter_harness import (
+    PROVIDER,
+    LetterHarness,
+    a_harness_with_a_folder,
+    write_status,
+)
 
 _ITEMS = """
 SELECT state, doubt, cleared_at IS NOT NULL AS is_cleared FROM letter_batch_items
@@ -88,7 +93,7 @@ async def declare(
     keys = await rows(letter_harness, _KEYS)
     async with resources.database.transaction() as tx:
         return await resolve_uncertain_letters(
-            tx, actor, resources, provider=LINE,
+            tx, actor, resources, provider=PROVIDER,
             keys=[(key[0], key[1]) for key in keys], was_released=was_released,
         )  # fmt: skip
 
@@ -148,7 +153,7 @@ async def test_a_letter_that_was_not_looked_up_yet_joins_no_batch(
     await letter_harness.create("A-1")
     await restore_an_hour_later(letter_harness, await back_up(letter_harness.harness.resources))
     async with letter_harness.harness.resources.database.transaction() as tx:
-        assert await lock_waiting(tx, LINE, 10) == []
+        assert await lock_waiting(tx, PROVIDER, 10) == []
     await letter_harness.release()
     assert await rows(letter_harness) == [_BATCHED, ("BATCHED", None, True)]
 

@@ -34,7 +34,7 @@ WITH filled AS (
     SELECT $1, gen_random_uuid(), claim_id, 'PAYMENT_PLAN', 'APPROVED', 100, 0, $2, 'DEBTOR', $2,
            $2::timestamptz + (n + 60) * interval '1 minute'
     FROM numbered
-), told AS (
+), ended_occasions AS (
     INSERT INTO debtor_occasions (merchant_id, claim_id, occasion, subject, facts, ended_at)
     SELECT $1, claim_id, 'receipt', 'x', CASE WHEN n <= {FEW} THEN '{{}}'::jsonb END,
            $2::timestamptz - interval '8 days'

@@ -92,7 +92,7 @@ async def test_a_file_of_no_or_too_many_bytes_is_refused(
     assert await statements.count("bank_files") == 0
 
 
-async def test_a_suggestion_is_accepted_with_one_key_and_undone(
+async def test_the_focused_suggestion_is_accepted_and_undone(
     clerk: Clerk, statements: StatementHarness, claim_id: int
 ) -> None:
     [other] = await statements.harness.create("INV-1002", email="other@example.org")

@@ -1,4 +1,4 @@
-"""A Postfix with the operator's example files. Test mail servers stand for the internet."""
+"""A Postfix with the operator's example files. Mail servers of the tests receive what it sends."""
 
 import os
 import shutil

@@ -13,21 +13,21 @@ from dunwell.operations.alerts.send_alert_emails import send_alert_emails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.postfix import Postfix
-from tests.servers.test_email import drain, internet, read_provider
+from tests.servers.test_email import drain, read_provider, receiving_server
 from tests.support.mail_servers import MailServer
 
-__all__ = ["internet"]
-_LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "127.0.0.1:25"}
+__all__ = ["receiving_server"]
+_PROVIDER: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "127.0.0.1:25"}
 
 
 async def test_an_alert_is_mailed_to_the_address_in_the_installation_file(
     resources: Resources,
     clock: MovableClock,
     postfix: Postfix,
-    internet: MailServer,
+    receiving_server: MailServer,
 ) -> None:
     alarms = {"email": ["ops@example.org"], "from": "dunwell@example.org", "language": "de"}
-    document = {"deliveryProviders": {"post": _LINE | {"encryption": "NONE"}}, "alerts": alarms}
+    document = {"deliveryProviders": {"post": _PROVIDER | {"encryption": "NONE"}}, "alerts": alarms}
     await apply_installation(resources, check_installation(document))
     channel = SmtpChannel("post", read_provider(postfix), {}, resources.keys)
     # The delivery provider is unusable during the check and works again when the alert is sent.
@@ -37,7 +37,7 @@ async def test_an_alert_is_mailed_to_the_address_in_the_installation_file(
         clock.advance(timedelta(minutes=10))
     await channel.close()
     drain(postfix)
-    [arrived] = internet.taken
+    [arrived] = receiving_server.taken
     assert arrived.recipient == "ops@example.org"
     message = message_from_bytes(arrived.content, policy=default)
     assert message["Subject"].startswith("Dunwell-Alarm: Versandanbieter post ist nicht")

@@ -21,14 +21,14 @@ from tests.servers.kannel import Kannel
 from tests.servers.postfix import Postfix
 from tests.servers.sms_world import NAME, NUMBER, SECRETS, a_provider, wait_until
 from tests.servers.sshd import Sshd
-from tests.servers.test_email import drain, internet, read_provider
+from tests.servers.test_email import drain, read_provider, receiving_server
 from tests.support.command_line import CommandLine, Done
 from tests.support.mail_servers import MailServer
 from tests.support.operators import OWN
 from tests.support.print_files import list_files, read_pdf
 from tests.support.twilio import ACCOUNT, TOKEN, a_fake_twilio
 
-__all__ = ["internet"]
+__all__ = ["receiving_server"]
 _TO = "Petra Hansen, Speicherweg 12, 20457 Hamburg"
 _ROWS = """
 SELECT (SELECT count(*) FROM communications) + (SELECT count(*) FROM contact_ledger)
@@ -54,19 +54,19 @@ async def run(resources: Resources, dunwell: CommandLine, *words: str) -> Done:
 
 
 async def test_a_test_email_arrives(
-    resources: Resources, dunwell: CommandLine, postfix: Postfix, internet: MailServer
+    resources: Resources, dunwell: CommandLine, postfix: Postfix, receiving_server: MailServer
 ) -> None:
     await apply(resources, "post", read_provider(postfix))
     done = await run(resources, dunwell, "post", "--to", "ops@example.org")
     assert done.stdout.startswith("Provider post accepted it: 250 2.0.0")
     drain(postfix)
-    [arrived] = internet.taken
+    [arrived] = receiving_server.taken
     message = message_from_bytes(arrived.content, policy=default)
     assert (arrived.recipient, message["Subject"]) == ("ops@example.org", "Dunwell test message")
     # Each test is a separate message.
     await run(resources, dunwell, "post", "--to", "ops@example.org")
     drain(postfix)
-    ids = {message_from_bytes(each.content)["Message-ID"] for each in internet.taken}
+    ids = {message_from_bytes(each.content)["Message-ID"] for each in receiving_server.taken}
     assert len(ids) == 2
 
 

@@ -21,7 +21,7 @@ from tests.servers.kannel import INCOMING_SECRET, PASSWORD, Kannel
 from tests.servers.postfix import Postfix
 from tests.servers.sms_world import NUMBER, wait_until
 from tests.servers.sshd import Sshd
-from tests.servers.test_email import drain, internet
+from tests.servers.test_email import drain, receiving_server
 from tests.support.mail_servers import MailServer
 from tests.support.operator_pages import (
     Follow,
@@ -34,7 +34,7 @@ from tests.support.operator_pages import (
 from tests.support.print_files import list_files
 from tests.support.tools import find_noto_fonts
 
-__all__ = ["follow", "internet", "run_printed"]
+__all__ = ["follow", "receiving_server", "run_printed"]
 _PAGE = "channels.md"
 
 
@@ -74,7 +74,7 @@ def read_test_command(section: str) -> str:
 
 
 async def test_the_pages_email_provider_sends_the_test_email(
-    operator: Operator, postfix: Postfix, internet: MailServer
+    operator: Operator, postfix: Postfix, receiving_server: MailServer
 ) -> None:
     await operator.apply(
         "E-mail",
@@ -85,7 +85,7 @@ async def test_the_pages_email_provider_sends_the_test_email(
     command = read_test_command("E-mail").replace("you@example.com", "you@example.org")
     assert "Provider mail accepted it: 250 2.0.0" in await operator.run(command)
     drain(postfix)
-    [arrived] = internet.taken
+    [arrived] = receiving_server.taken
     message = message_from_bytes(arrived.content, policy=default)
     assert (arrived.recipient, message["Subject"]) == ("you@example.org", "Dunwell test message")
 

@@ -75,12 +75,12 @@ async def test_mail_from_dunwell_is_signed_with_dkim(tmp_path: Path) -> None:
     with (
         run_opendkim(keys) as milter_port,
         start_postfix(tmp_path / "own", milter_port=milter_port) as postfix,
-        a_threaded_mail_server(postfix.world_port) as internet,
+        a_threaded_mail_server(postfix.world_port) as receiving_server,
     ):
         async with aiosmtplib.SMTP(hostname="127.0.0.1", port=postfix.port) as client:
             await client.send_message(a_message())
-        wait_until(lambda: bool(internet.taken))
-        [taken] = internet.taken
+        wait_until(lambda: bool(receiving_server.taken))
+        [taken] = receiving_server.taken
     assert dkim.verify(taken.content, dnsfunc=find_record)
     assert asked == [b"dunwell._domainkey.example.com."]
 
@@ -88,10 +88,10 @@ async def test_mail_from_dunwell_is_signed_with_dkim(tmp_path: Path) -> None:
 async def test_mail_is_refused_while_the_dkim_signer_is_down(tmp_path: Path) -> None:
     with (
         start_postfix(tmp_path / "own", milter_port=find_port()) as postfix,
-        a_threaded_mail_server(postfix.world_port) as internet,
+        a_threaded_mail_server(postfix.world_port) as receiving_server,
     ):
         async with aiosmtplib.SMTP(hostname="127.0.0.1", port=postfix.port) as client:
             with pytest.raises(aiosmtplib.SMTPResponseException) as refused:
                 await client.send_message(a_message())
         assert 400 <= refused.value.code < 500
-    assert internet.taken == []
+    assert receiving_server.taken == []

@@ -46,7 +46,7 @@ _SUPPRESSED = "SELECT reason FROM suppressions WHERE merchant_id = $1"
 
 
 @pytest.fixture
-def internet(postfix: Postfix) -> Iterator[MailServer]:
+def receiving_server(postfix: Postfix) -> Iterator[MailServer]:
     with a_threaded_mail_server(postfix.world_port) as sink:
         yield sink
         drain(postfix)
@@ -66,13 +66,13 @@ def drain(postfix: Postfix) -> None:
 class TestSmtpOverPostfix(ChannelContract):
     @pytest.fixture
     async def channel(
-        self, postfix: Postfix, internet: MailServer
+        self, postfix: Postfix, receiving_server: MailServer
     ) -> AsyncIterator[ChannelUnderTest]:
         channel = SmtpChannel("post", a_provider(postfix.port), {}, KeyRing({1: b"k" * 32}))
 
         def received() -> list[str]:
             drain(postfix)
-            return [read_email(each.content) for each in internet.taken]
+            return [read_email(each.content) for each in receiving_server.taken]
 
         yield ChannelUnderTest(channel, received, "ada@example.org, x@example.org")
         await channel.close()
@@ -121,7 +121,7 @@ async def reports(harness: Harness, count: int) -> list[tuple[str, ...]]:
     ],
 )
 async def test_a_bounce_fails_the_contact_and_uses_the_next_channel(  # noqa: PLR0917 - fixtures and cases
-    resources: Resources, clock: MovableClock, postfix: Postfix, internet: MailServer,
+    resources: Resources, clock: MovableClock, postfix: Postfix, receiving_server: MailServer,
     word: str, expected: tuple[str, str], suppressed: list[str],
 ) -> None:  # fmt: skip
     async with a_harness(resources, clock, postfix) as harness:
@@ -134,11 +134,11 @@ async def test_a_bounce_fails_the_contact_and_uses_the_next_channel(  # noqa: PL
         contacts = [(row["channel"], row["state"]) for row in await harness.rows(_CONTACTS)]
         assert contacts == [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")]
         assert [row["reason"] for row in await harness.rows(_SUPPRESSED)] == suppressed
-    assert internet.taken == []
+    assert receiving_server.taken == []
 
 
 async def test_a_forged_bounce_suppresses_no_address(
-    resources: Resources, clock: MovableClock, postfix: Postfix, internet: MailServer
+    resources: Resources, clock: MovableClock, postfix: Postfix, receiving_server: MailServer
 ) -> None:
     """Every recipient knows the return address of a message. A forged bounce fails the contact
     once; the address is suppressed only after a second message to it bounces."""
@@ -153,7 +153,7 @@ async def test_a_forged_bounce_suppresses_no_address(
         forged = a_report(a_block("failed", "5.1.1"), original="Received: by localhost (Postfix)")
         for forged_one in (forged, b"Received: by mail.example.com (Postfix)\r\n" + forged):
             async with aiosmtplib.SMTP(hostname="127.0.0.1", port=postfix.port) as client:
-                taken = internet.taken.pop()
+                taken = receiving_server.taken.pop()
                 content = forged_one.replace(b"report-1", taken.recipient.encode())
                 await client.sendmail("", [taken.sender], content)
         assert [each[:2] for each in await reports(harness, 2)] == [("FAILED", "ADDRESS")] * 2
@@ -163,7 +163,7 @@ async def test_a_forged_bounce_suppresses_no_address(
 
 
 async def test_recurring_messages_offer_one_click_unsubscribe(
-    resources: Resources, clock: MovableClock, postfix: Postfix, internet: MailServer
+    resources: Resources, clock: MovableClock, postfix: Postfix, receiving_server: MailServer
 ) -> None:
     """Reminders of a process and of a plan offer it; a requested code does not."""
     async with a_harness(resources, clock, postfix) as harness:
@@ -181,20 +181,22 @@ async def test_recurring_messages_offer_one_click_unsubscribe(
             pass
         await sender.close()
         drain(postfix)
-    mails = [message_from_bytes(each.content, policy=default) for each in internet.taken]
+    mails = [message_from_bytes(each.content, policy=default) for each in receiving_server.taken]
     ended = {mail["Subject"]: mail["List-Unsubscribe-Post"] for mail in mails}
     assert ended.pop("Ihr Code für Nordwind") is None
     assert list(ended.values()) == ["List-Unsubscribe=One-Click"] * 2
 
 
 async def test_a_greylisted_email_arrives_after_a_retry(
-    resources: Resources, clock: MovableClock, postfix: Postfix, internet: MailServer
+    resources: Resources, clock: MovableClock, postfix: Postfix, receiving_server: MailServer
 ) -> None:
     async with a_harness(resources, clock, postfix) as harness:
         await harness.create(email="erika+grey@customer.example")
         await harness.run()
         drain(postfix)
-        assert [each.recipient for each in internet.taken] == ["erika+grey@customer.example"]
+        assert [each.recipient for each in receiving_server.taken] == [
+            "erika+grey@customer.example"
+        ]
         assert await harness.rows(_REPORTS) == []
 
 

@@ -49,7 +49,7 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
     count = _KILLS * _CLAIMS_A_KILL
     names = [f"K-{number}" for number in range(count)]
     await harness.create(*names)
-    with a_threaded_mail_server(postfix.world_port) as internet:
+    with a_threaded_mail_server(postfix.world_port) as receiving_server:
         for kill in range(_KILLS):
             ahead = str(kill * _LEASE_SECONDS)
             with a_process(
@@ -77,14 +77,14 @@ async def test_workers_killed_while_sending_neither_lose_nor_repeat_emails(
             await dispatcher.close()
         drain(postfix)
     await channel.close()
-    print(f"{_KILLS} kills, {count} contacts: {await compare(harness, internet, count)}")
+    print(f"{_KILLS} kills, {count} contacts: {await compare(harness, receiving_server, count)}")
 
 
-async def compare(harness: Harness, internet: MailServer, count: int) -> str:
+async def compare(harness: Harness, receiving_server: MailServer, count: int) -> str:
     """Compare what arrived with the contacts and the ledger."""
     rows = await harness.rows(_STATES)
     states = Counter(row["state"] for row in rows)
-    arrived = Counter(each.recipient for each in internet.taken)
+    arrived = Counter(each.recipient for each in receiving_server.taken)
     accepted = {row["email"] for row in rows if row["state"] == "ACCEPTED"}
     unknown = {row["email"] for row in rows if row["state"] == "UNKNOWN"}
     assert set(states) <= {"ACCEPTED", "UNKNOWN"}

@@ -25,11 +25,12 @@ async def bank(resources: Resources, clock: MovableClock) -> StatementHarness:
 
 
 def _open(bank: StatementHarness, sshd: Sshd) -> StatementFetcher:
-    line = sshd.provider()
+    provider = sshd.provider()
     installation = CurrentInstallation(bank.harness.resources)
     installation.bank_connections = {
         "sparkasse": BankServer(
-            server=line.server, host_key=line.host_key, user=line.user, folder=line.folder,
+            server=provider.server, host_key=provider.host_key, user=provider.user,
+            folder=provider.folder,
             key_file="key",
         )
     }  # fmt: skip

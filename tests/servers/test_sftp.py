@@ -17,7 +17,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.adapters.print_service_contract import PrintServiceContract
 from tests.servers.sshd import Sshd
-from tests.support.letter_harness import LINE, LetterHarness, a_letter_harness, write_status
+from tests.support.letter_harness import PROVIDER, LetterHarness, a_letter_harness, write_status
 from tests.support.merchants import a_merchant
 from tests.support.print_files import PrintServiceUnderTest, list_files, list_letters, under_test
 
@@ -26,7 +26,7 @@ from tests.support.print_files import PrintServiceUnderTest, list_files, list_le
 async def channel(sshd: Sshd, resources: Resources) -> AsyncIterator[PrintServiceUnderTest]:
     async with resources.database.transaction() as tx:
         merchant = await a_merchant(tx, now=resources.clock.now())
-    adapter = SftpChannel(LINE, sshd.provider(), sshd.secrets, resources)
+    adapter = SftpChannel(PROVIDER, sshd.provider(), sshd.secrets, resources)
     yield under_test(adapter, sshd.letter_folder, merchant.merchant_id)
     await adapter.close()
 
@@ -35,8 +35,8 @@ async def channel(sshd: Sshd, resources: Resources) -> AsyncIterator[PrintServic
 async def letter_harness(
     sshd: Sshd, resources: Resources, clock: MovableClock
 ) -> AsyncIterator[LetterHarness]:
-    line = sshd.provider(batch=BatchSettings(every_minutes=60, most=2))
-    adapter = SftpChannel(LINE, line, sshd.secrets, resources)
+    provider = sshd.provider(batch=BatchSettings(every_minutes=60, most=2))
+    adapter = SftpChannel(PROVIDER, provider, sshd.secrets, resources)
     yield await a_letter_harness(resources, clock, adapter, sshd.letter_folder)
     await adapter.close()
 
@@ -54,14 +54,14 @@ async def test_nothing_is_uploaded_to_a_server_with_another_host_key(
     await channel.adapter.send(channel.a_message())
     before = list_files(sshd.letter_folder)
     sshd.stop()
-    line = sshd.provider()
+    provider = sshd.provider()
     sshd.replace_host_key()
     sshd.start()
     other = channel.a_message(communication_id=_an_id())
     assert await channel.adapter.send(other) == Temporary(600)
     assert list_files(sshd.letter_folder) == before
     letter_folder = SftpLetterFolder(
-        line, password=None, key=sshd.secrets["deliveryProviders/post/keyFile"]
+        provider, password=None, key=sshd.secrets["deliveryProviders/post/keyFile"]
     )
     with pytest.raises(ConnectionError, match="another host key"):
         await letter_folder.list()
@@ -72,7 +72,7 @@ async def test_an_unknown_client_key_is_a_temporary_failure(
 ) -> None:
     unknown = asyncssh.generate_private_key("ssh-ed25519").export_private_key()
     adapter = SftpChannel(
-        LINE, sshd.provider(), {"deliveryProviders/post/keyFile": unknown}, resources
+        PROVIDER, sshd.provider(), {"deliveryProviders/post/keyFile": unknown}, resources
     )
     assert await adapter.send(channel.a_message()) == Temporary(60)
     assert list_files(sshd.letter_folder) == []
@@ -81,9 +81,9 @@ async def test_an_unknown_client_key_is_a_temporary_failure(
 
 def test_an_invalid_key_makes_the_provider_unusable(sshd: Sshd, resources: Resources) -> None:
     with pytest.raises(DeliveryProviderUnusable):
-        SftpChannel(LINE, sshd.provider(), {"deliveryProviders/post/keyFile": b"x"}, resources)
+        SftpChannel(PROVIDER, sshd.provider(), {"deliveryProviders/post/keyFile": b"x"}, resources)
     with pytest.raises(DeliveryProviderUnusable):
-        SftpChannel(LINE, sshd.provider(host_key="ssh-ed25519 AAAAxxxxxxxxxxxx"), {}, resources)
+        SftpChannel(PROVIDER, sshd.provider(host_key="ssh-ed25519 AAAAxxxxxxxxxxxx"), {}, resources)
 
 
 async def test_a_letter_is_accepted_once_the_full_disk_has_space_again(
@@ -109,8 +109,8 @@ async def test_a_letter_is_accepted_once_the_full_disk_has_space_again(
 async def test_a_missing_folder_is_not_created(
     sshd: Sshd, resources: Resources, channel: PrintServiceUnderTest
 ) -> None:
-    line = sshd.provider(folder=str(sshd.letter_folder / "missing"))
-    adapter = SftpChannel(LINE, line, sshd.secrets, resources)
+    provider = sshd.provider(folder=str(sshd.letter_folder / "missing"))
+    adapter = SftpChannel(PROVIDER, provider, sshd.secrets, resources)
     assert await adapter.send(channel.a_message()) == Temporary(60)
     assert list_files(sshd.letter_folder) == []
     await adapter.close()
@@ -153,7 +153,7 @@ async def test_a_stalled_server_is_a_temporary_failure_after_a_timeout(
     letter_folder = SftpLetterFolder(
         sshd.provider(), password=None, key=key, answer_timeout_seconds=1
     )
-    adapter = PrintServiceChannel(LINE, sshd.provider(), letter_folder, resources)
+    adapter = PrintServiceChannel(PROVIDER, sshd.provider(), letter_folder, resources)
     await adapter.send(channel.a_message())
     sshd.halt()
     message = channel.a_message(communication_id=_an_id())

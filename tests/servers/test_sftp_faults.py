@@ -18,7 +18,7 @@ from dunwell.contact.sending.channel import Accepted, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.sshd import Sshd, make_sshd
-from tests.support.letter_harness import LINE, LetterHarness, a_letter_harness, write_status
+from tests.support.letter_harness import PROVIDER, LetterHarness, a_letter_harness, write_status
 from tests.support.merchants import a_merchant
 from tests.support.print_files import PrintServiceUnderTest, list_files, list_letters, under_test
 
@@ -56,8 +56,8 @@ async def message_of(resources: Resources, by_password: Sshd) -> PrintServiceUnd
 async def letter_harness(
     sshd: Sshd, resources: Resources, clock: MovableClock
 ) -> AsyncIterator[LetterHarness]:
-    line = sshd.provider(batch=BatchSettings(every_minutes=60, most=2))
-    adapter = SftpChannel(LINE, line, sshd.secrets, resources)
+    provider = sshd.provider(batch=BatchSettings(every_minutes=60, most=2))
+    adapter = SftpChannel(PROVIDER, provider, sshd.secrets, resources)
     yield await a_letter_harness(resources, clock, adapter, sshd.letter_folder)
     await adapter.close()
 
@@ -72,8 +72,10 @@ def fill(path: Path) -> None:
 def with_password(
     server: Sshd, resources: Resources, password: bytes, **changes: object
 ) -> SftpChannel:
-    line = server.provider(**_WITH_PASSWORD | changes)
-    return SftpChannel(LINE, line, {"deliveryProviders/post/passwordFile": password}, resources)
+    provider = server.provider(**_WITH_PASSWORD | changes)
+    return SftpChannel(
+        PROVIDER, provider, {"deliveryProviders/post/passwordFile": password}, resources
+    )
 
 
 async def test_letters_are_uploaded_with_a_password(

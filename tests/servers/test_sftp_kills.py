@@ -15,7 +15,7 @@ from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
 from tests.servers.sshd import Sshd
 from tests.support.channels import ADDRESS
-from tests.support.letter_harness import LINE, LetterHarness, a_letter_harness
+from tests.support.letter_harness import PROVIDER, LetterHarness, a_letter_harness
 from tests.support.print_files import digest, list_files, list_letters, list_manifests
 from tests.support.processes import a_process
 
@@ -39,14 +39,14 @@ async def test_every_letter_is_printed_once_despite_fifty_kills(
     sshd: Sshd, resources: Resources
 ) -> None:
     real = replace(resources, clock=SystemClock())
-    line = sshd.provider(batch=BatchSettings(every_minutes=1, most=20))
-    adapter = SftpChannel(LINE, line, sshd.secrets, real)
+    provider = sshd.provider(batch=BatchSettings(every_minutes=1, most=20))
+    adapter = SftpChannel(PROVIDER, provider, sshd.secrets, real)
     letter_harness = await a_letter_harness(
         real, MovableClock(datetime.now(UTC)), adapter, sshd.letter_folder
     )
     await adapter.close()
     await letter_harness.harness.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
-    arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(line).decode())
+    arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(provider).decode())
     rng = random.Random(19)
     for number in range(_KILLS):
         ahead = str(number * _AHEAD_SECONDS)

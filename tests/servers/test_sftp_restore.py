@@ -20,7 +20,7 @@ from dunwell.platform.resources import Resources
 from tests.servers.sshd import Sshd
 from tests.support.backup_restore import back_up, restore, resume_paused_claims
 from tests.support.channels import ADDRESS
-from tests.support.letter_harness import LINE, LetterHarness, a_letter_harness
+from tests.support.letter_harness import PROVIDER, LetterHarness, a_letter_harness
 from tests.support.print_files import list_letters
 from tests.support.processes import a_process
 from tests.support.worker_process import AheadClock
@@ -95,8 +95,8 @@ class Installation:
 
 async def test_no_letter_is_printed_twice_after_restores(sshd: Sshd, resources: Resources) -> None:
     real = replace(resources, clock=SystemClock())
-    line = sshd.provider(batch=BatchSettings(every_minutes=1, most=10))
-    adapter = SftpChannel(LINE, line, sshd.secrets, real)
+    provider = sshd.provider(batch=BatchSettings(every_minutes=1, most=10))
+    adapter = SftpChannel(PROVIDER, provider, sshd.secrets, real)
     letter_harness = await a_letter_harness(
         real, MovableClock(datetime.now(UTC)), adapter, sshd.letter_folder
     )
@@ -104,7 +104,7 @@ async def test_no_letter_is_printed_twice_after_restores(sshd: Sshd, resources: 
     await letter_harness.harness.create(*(f"A-{n}" for n in range(_LETTERS)), address=ADDRESS)
     while await Engine(real).run_once():
         pass
-    arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(line).decode())
+    arguments = (str(sshd.folder / "letters_key"), msgspec.json.encode(provider).decode())
     installation = Installation(real, letter_harness, arguments)
     service, rng = PrintService(sshd.letter_folder), random.Random(19)
     async with installation.a_worker():

@@ -25,7 +25,8 @@ from tests.support.harness import Harness, a_harness
 from tests.support.merchants import CONFIGURATION
 from tests.support.print_files import list_letters, list_manifests
 
-LINE = "post"
+# The name of the delivery provider for letters.
+PROVIDER = "post"
 _ITEMS = """
 SELECT i.state, m.state AS contact, m.failure, i.status, m.delivered_at IS NOT NULL AS is_delivered
 FROM letter_batch_items i JOIN communications m USING (merchant_id, communication_id)
@@ -43,7 +44,7 @@ class LetterHarness:
 
     @property
     def delivery_providers(self) -> dict[str, PrintProvider]:
-        return {LINE: self.adapter.print_provider}
+        return {PROVIDER: self.adapter.print_provider}
 
     async def create(self, *references: str, **changes: Any) -> list[int]:
         claims = await self.harness.create(*references, **{"address": ADDRESS} | changes)
@@ -102,7 +103,7 @@ async def a_letter_harness(
     """Return a merchant that sends a letter at once, and an e-mail if the letter fails. `given` is
     passed to a_merchant."""
     setups: Any = {name: ChannelSetup(adapter="outbox") for name in CHANNELS}
-    setups["LETTER"] = ChannelSetup(provider=LINE)
+    setups["LETTER"] = ChannelSetup(provider=PROVIDER)
     configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
     step = {
         **DOCUMENT["steps"][0], "channel": "LETTER", "fallbacks": ["EMAIL"], "send": "IMMEDIATE",
@@ -110,10 +111,10 @@ async def a_letter_harness(
     definition = a_definition(
         steps=[step, *DOCUMENT["steps"][1:]], templates={"reminder": TEMPLATE}
     )
-    lines: Any = {LINE: adapter}
+    providers: Any = {PROVIDER: adapter}
     harness = await a_harness(
         resources, clock, definition,
-        configuration=configuration, channels=three_channels(), delivery_providers=lines,
+        configuration=configuration, channels=three_channels(), delivery_providers=providers,
         **given,
     )  # fmt: skip
     return LetterHarness(harness, adapter, letter_folder)
@@ -124,6 +125,6 @@ async def a_harness_with_a_folder(
     **given: Any,
 ) -> LetterHarness:  # fmt: skip
     folder.mkdir(exist_ok=True)  # noqa: ASYNC240 - it is a test's
-    line = FolderProvider(channel="LETTER", folder=str(folder), batch=batch or BatchSettings())
-    adapter = FolderChannel(LINE, line, resources, PRINTER)
+    provider = FolderProvider(channel="LETTER", folder=str(folder), batch=batch or BatchSettings())
+    adapter = FolderChannel(PROVIDER, provider, resources, PRINTER)
     return await a_letter_harness(resources, clock, adapter, folder, **given)

@@ -24,7 +24,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
-from tests.support.letter_harness import LINE
+from tests.support.letter_harness import PROVIDER
 from tests.support.worker_process import AheadClock
 
 
@@ -34,12 +34,12 @@ async def main(ahead_seconds: float, key: Path, provider: SftpProvider) -> None:
     database = await Database.open(settings.database_url, size=8)
     clock = AheadClock(timedelta(seconds=ahead_seconds))
     resources = Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
-    secrets = {f"deliveryProviders/{LINE}/keyFile": key.read_bytes()}  # noqa: ASYNC240 - at its start
-    adapter = SftpChannel(LINE, provider, secrets, resources)
+    secrets = {f"deliveryProviders/{PROVIDER}/keyFile": key.read_bytes()}  # noqa: ASYNC240 - at its start
+    adapter = SftpChannel(PROVIDER, provider, secrets, resources)
     engine = Engine(resources)
     dispatcher = MessageDispatcher(resources, [], find_provider=lambda _name: adapter)
-    releaser = BatchReleaser(resources, lambda: {LINE: adapter.print_provider})
-    reader = StatusFileReader(resources, lambda: {LINE: adapter.print_provider})
+    releaser = BatchReleaser(resources, lambda: {PROVIDER: adapter.print_provider})
+    reader = StatusFileReader(resources, lambda: {PROVIDER: adapter.print_provider})
     while True:
         done = await engine.run_once() + await dispatcher.run_once()
         done += await releaser.run_once() + await reader.run_once()
@@ -49,5 +49,5 @@ async def main(ahead_seconds: float, key: Path, provider: SftpProvider) -> None:
 
 
 if __name__ == "__main__":
-    line = msgspec.json.decode(sys.argv[3], type=SftpProvider)
-    asyncio.run(main(float(sys.argv[1]), Path(sys.argv[2]), line))
+    provider = msgspec.json.decode(sys.argv[3], type=SftpProvider)
+    asyncio.run(main(float(sys.argv[1]), Path(sys.argv[2]), provider))

@@ -494,7 +494,7 @@ QUIET = _name({
         escalation_store._RETRY_WAITING,
         session_store._END_SESSION, session_store._RAISE_LEVEL, modalities_store.LOAD_UNSUCCESSFUL,
         credentials_store._EXPIRE_PREVIOUS,
-        sweep_modalities._END_HOLDS,
+        sweep_modalities._SET_END_OF_HOLDS,
         requests_store._SAVE_CHECKOUT,
     ),
 })  # fmt: skip

@@ -20,7 +20,11 @@ from dunwell.platform.resources import Resources
 from tests.support.merchants import CONFIGURATION, a_merchant
 from tests.support.plans import Explaining, fill
 
-_LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
+_PROVIDER: dict[str, Any] = {
+    "channel": "EMAIL",
+    "adapter": "smtp",
+    "server": "mail.example.com:587",
+}
 # A claim for each message, which has waited in the given state for an hour.
 _ADD_MESSAGES = """
 WITH added AS (
@@ -94,7 +98,9 @@ class Installation:
 
 @pytest.fixture
 async def installation(resources: Resources, clock: MovableClock) -> Installation:
-    await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
+    await apply_installation(
+        resources, check_installation({"deliveryProviders": {"post": _PROVIDER}})
+    )
     channels = {"EMAIL": ChannelSetup(provider="post"), "LETTER": ChannelSetup()}
     by_line = msgspec.structs.replace(CONFIGURATION, channels=channels)
     async with resources.database.transaction() as tx:
@@ -154,22 +160,25 @@ async def test_a_removed_delivery_provider_has_no_metric(
     installation: Installation, resources: Resources
 ) -> None:
     await apply_installation(
-        resources, check_installation({"deliveryProviders": {"post": _LINE, "spare": _LINE}})
+        resources,
+        check_installation({"deliveryProviders": {"post": _PROVIDER, "spare": _PROVIDER}}),
     )
     await installation.figures.run_once()
     assert read_messages("spare") == [0, 0, 0]
-    await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
+    await apply_installation(
+        resources, check_installation({"deliveryProviders": {"post": _PROVIDER}})
+    )
     await installation.figures.run_once()
     assert read_messages("spare") == [None, None, None]
 
 
 def test_at_most_fifty_delivery_providers_have_a_label() -> None:
-    lines = [f"line-{number:03}" for number in range(51)]
-    messages = [MessageCount(each, "planned", 1) for each in [*lines, "removed"]]
-    counts = compute_message_counts(messages, lines)
+    providers = [f"provider-{number:03}" for number in range(51)]
+    messages = [MessageCount(each, "planned", 1) for each in [*providers, "removed"]]
+    counts = compute_message_counts(messages, providers)
     assert len({label for label, _ in counts}) == 52
-    assert counts["line-049", "planned"] == 1
-    assert ("line-050", "planned") not in counts
+    assert counts["provider-049", "planned"] == 1
+    assert ("provider-050", "planned") not in counts
     assert counts["_other", "planned"] == 2
 
 

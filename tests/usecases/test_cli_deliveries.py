@@ -11,22 +11,22 @@ from tests.support.command_line import CommandLine
 from tests.support.delivery_providers import a_harness_with_a_provider
 from tests.support.harness import ScriptedDeliveryProvider
 
-_LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
+_PROVIDER = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
 
 
 async def test_delivery_counts_are_shown_by_domain_with_reasons(
     resources: Resources, clock: MovableClock, dunwell: CommandLine
 ) -> None:
     file = {
-        "deliveryProviders": {"post": _LINE},
+        "deliveryProviders": {"post": _PROVIDER},
         "alerts": {"failing": {"percent": 50, "least": 3}},
     }
     await apply_installation(resources, check_installation(file))
     assert dunwell.run("channel", "deliveries").stdout == "No messages were sent.\n"
-    line = ScriptedDeliveryProvider(
+    provider = ScriptedDeliveryProvider(
         answers=[Permanent("The mail server refused it: 550 5.7.1.")] * 3
     )
-    harness = await a_harness_with_a_provider(resources, clock, line)
+    harness = await a_harness_with_a_provider(resources, clock, provider)
     await harness.create(*(f"INV-{number}" for number in range(4)))
     await harness.run()
     # The command line uses real time.

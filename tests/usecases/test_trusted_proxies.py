@@ -37,7 +37,7 @@ async def test_a_proxy_is_trusted_after_it_was_configured(resources: Resources) 
     assert await _ask(resources, installation, "127.0.0.1") == "127.0.0.1"
 
 
-async def _seen(resources: Resources) -> list[str]:
+async def _list_reported_proxies(resources: Resources) -> list[str]:
     async with resources.database.connection() as connection:
         return list(await list_untrusted_proxies(connection, resources.clock.now()))
 
@@ -49,7 +49,7 @@ async def test_an_unconfigured_proxy_is_reported_and_a_visitor_is_not(
     for peer in ("10.0.0.7", "10.0.0.7", "203.0.115.9"):
         await _ask(resources, installation, peer)
     await installation.refresh()
-    assert await _seen(resources) == ["10.0.0.7"]
+    assert await _list_reported_proxies(resources) == ["10.0.0.7"]
     assert capsys.readouterr().out.count("untrusted proxy forwards") == 1
 
 

@@ -54,7 +54,7 @@ QUIET_AFTER_BREAK = timedelta(days=1)
 
 # Sets the end of holds whose plans have ended, or removes it (NULL), unless the claim has a newer
 # approved modality. Uses the holds' primary key and then payment_modalities_one.
-_END_HOLDS = """
+_SET_END_OF_HOLDS = """
 UPDATE holds h
 SET until = $3
 WHERE h.merchant_id = $1 AND h.claim_id = ANY($2::bigint[]) AND h.kind = 'MODALITY_ACTIVE'
@@ -79,7 +79,7 @@ async def begin_quiet_period(work: Work, claim_ids: list[int]) -> None:
     notice has been delivered. A sandbox clock does not wait for deliveries, so there the end is set
     at once."""
     until = work.now + QUIET_AFTER_BREAK if work.merchant.is_sandbox else None
-    await work.tx.execute(_END_HOLDS, work.merchant_id, claim_ids, until)
+    await work.tx.execute(_SET_END_OF_HOLDS, work.merchant_id, claim_ids, until)
 
 
 async def set_hold_after_break(
@@ -102,13 +102,13 @@ async def set_hold_after_break(
         await _keep_on_hold(work, claim_id)
         return
     until = (outcome.at or work.now) + QUIET_AFTER_BREAK
-    await work.tx.execute(_END_HOLDS, work.merchant_id, [claim_id], until)
+    await work.tx.execute(_SET_END_OF_HOLDS, work.merchant_id, [claim_id], until)
 
 
 async def _keep_on_hold(work: Work, claim_id: int) -> None:
     """Keep the claim on hold through its present hold or a new one. An ended claim, or one with
     another modality, needs none."""
-    await work.tx.execute(_END_HOLDS, work.merchant_id, [claim_id], None)
+    await work.tx.execute(_SET_END_OF_HOLDS, work.merchant_id, [claim_id], None)
     if await work.tx.fetchval(_HAS_HOLD_OR_MODALITY, work.merchant_id, claim_id):
         return
     claim = await lock_claim_of_merchant(work, claim_id)
@@ -275,13 +275,13 @@ async def _apply(work: Work, found: Sequence[CheckedModality]) -> None:
     checked: list[CheckedModality] = []
     next_checks: dict[UUID, datetime] = {}
     for each in found:
-        progress = decide_progress(each.modality, each.status, today)
-        if isinstance(progress, ModalityEndReason):
-            checked.append(replace(each, ended=progress))
+        end_reason_or_day = decide_progress(each.modality, each.status, today)
+        if isinstance(end_reason_or_day, ModalityEndReason):
+            checked.append(replace(each, ended=end_reason_or_day))
         else:
             checked.append(each)
             next_notice = find_next_notice(each.modality, work.now, zone)
-            next_check_at = start_of_day(progress, zone)
+            next_check_at = start_of_day(end_reason_or_day, zone)
             next_checks[each.modality.modality_id] = min(
                 next_check_at, next_notice or next_check_at
             )

@@ -120,20 +120,20 @@ _SAVE_PROGRESS = compose(
 UPDATE bank_files
 SET entry_count = $5, read_count = greatest(read_count, $6),
     pending_count = greatest(pending_count, $7), new_count = new_count + $8, due_at = $4
-WHERE merchant_id = $1 AND file_id = $2 AND {is_held} AND cancelled_at IS NULL
+WHERE merchant_id = $1 AND file_id = $2 AND {has_lease} AND cancelled_at IS NULL
 RETURNING true
 """,
-    is_held=_FILES.is_held("$3"),
+    has_lease=_FILES.is_held("$3"),
 )
 _END_FILE = compose(
     """
 UPDATE bank_files
 SET {cleared}, content_sealed = NULL, state = $4, problems = $5, finished_at = $6
-WHERE merchant_id = $1 AND file_id = $2 AND {is_held}
+WHERE merchant_id = $1 AND file_id = $2 AND {has_lease}
 RETURNING true
 """,
     cleared=_FILES.clear(),
-    is_held=_FILES.is_held("$3"),
+    has_lease=_FILES.is_held("$3"),
 )
 _CANCEL_FILE = """
 UPDATE bank_files

@@ -103,8 +103,8 @@ class _Members:
                     if isinstance(key, yaml.ScalarNode)
                 }
             return self._known[id(node)].get(part)
-        is_place = isinstance(node, yaml.SequenceNode) and part.isdecimal()
-        if node is not None and is_place and int(part) < len(node.value):
+        is_index = isinstance(node, yaml.SequenceNode) and part.isdecimal()
+        if node is not None and is_index and int(part) < len(node.value):
             return node.value[int(part)], node.value[int(part)]
         return None
 

@@ -126,5 +126,5 @@ async def find_passkey_user(
         )  # fmt: skip
     except PasskeyRefused:
         return None
-    is_next = await save_passkey_count(work.tx, passkey.factor_id, count, work.now)
-    return passkey.user_id if is_next else None
+    is_counter_valid = await save_passkey_count(work.tx, passkey.factor_id, count, work.now)
+    return passkey.user_id if is_counter_valid else None

@@ -45,8 +45,8 @@ _REFUND_KINDS = {
     "bounced": (MovementKind.REFUNDED, MovementKind.REFUND_FAILED),
     "funds_returned": (MovementKind.REFUNDED, MovementKind.REFUND_FAILED),
 }
-# The ids that a notification's links may hold.
-_NAMED = ("billing_request", "payment", "refund", "mandate", "payout")
+# The links of a notified event that name objects which this adapter reads.
+_LINK_NAMES = ("billing_request", "payment", "refund", "mandate", "payout")
 
 Instant = Annotated[datetime, Meta(tz=True)]
 Currency = Annotated[str, Meta(pattern=r"^[A-Z]{3}$(?!\n)")]
@@ -280,8 +280,8 @@ def list_payment_movements(
         movements.add("confirmed", charged_at)
     # A chargeback that the events contain is not added again from the status. An event that is
     # newer than the status may already have reversed it.
-    is_known = any(each.kind is MovementKind.CHARGED_BACK for each in movements.found)
-    if payment.status == "charged_back" and not is_known:
+    has_chargeback = any(each.kind is MovementKind.CHARGED_BACK for each in movements.found)
+    if payment.status == "charged_back" and not has_chargeback:
         movements.add("charged_back", charged_at)
     return movements.found
 
@@ -358,7 +358,7 @@ def parse_events(body: bytes) -> list[str]:
         events = msgspec.json.decode(body, type=_Notification).events
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NotificationRejected("The notification cannot be read.") from error
-    ids = [_find_id(event.links, name) for event in events for name in _NAMED]
+    ids = [_find_id(event.links, name) for event in events for name in _LINK_NAMES]
     return [each for each in dict.fromkeys(ids) if each is not None]
 
 

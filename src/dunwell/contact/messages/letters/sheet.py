@@ -124,7 +124,7 @@ class Paper(msgspec.Struct, frozen=True):
 def build_paper(brand: Brand, creditor: CreditorFacts, language: str, body: PaperBody) -> Paper:
     """Return a paper with the creditor's brand and footer."""
     logo = brand.logo
-    (_, *who), *others = list_footer(creditor, find_debtor_language(language))
+    (_heading, *creditor_lines), *paragraphs = list_footer(creditor, find_debtor_language(language))
     return Paper(
         language=language.partition("-")[0].lower(),
         sender=render_line(creditor.legal_name),
@@ -136,7 +136,7 @@ def build_paper(brand: Brand, creditor: CreditorFacts, language: str, body: Pape
         rows=[(render_line(label), render_line(value)) for label, value in body.rows],
         table=body.table and _clean_table(body.table),
         notes=_clean(body.notes),
-        footer=[who, *others],
+        footer=[creditor_lines, *paragraphs],
         operator=render_operator_line(creditor, find_debtor_language(language)),
     )
 

@@ -64,7 +64,7 @@ class Guide:
 def list_guides() -> list[Guide]:
     folder = files("dunwell.interfaces.api.reference").joinpath("pages")
     guides = [
-        _render(each.name.removesuffix(".md"), each.read_text("utf-8"))
+        _build_guide(each.name.removesuffix(".md"), each.read_text("utf-8"))
         for each in folder.iterdir()
         if each.name.endswith(".md")
     ]
@@ -100,7 +100,7 @@ def _render_page(template: str, **given: Any) -> str:
     )
 
 
-def _render(name: str, text: str) -> Guide:
+def _build_guide(name: str, text: str) -> Guide:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.renderer.rules |= {  # type: ignore[attr-defined]
         "table_open": partial(_insert_html, '<div class="table" tabindex="0"><table>'),
@@ -122,8 +122,8 @@ def _render(name: str, text: str) -> Guide:
 
 def _get_first_text(tokens: Sequence[Token], kind: str) -> str:
     """Return the plain text of the first block of this kind."""
-    anchor = next(i for i, token in enumerate(tokens) if token.type == kind)
-    children = tokens[anchor + 1].children or ()
+    start = next(i for i, token in enumerate(tokens) if token.type == kind)
+    children = tokens[start + 1].children or ()
     return "".join(" " if each.type == "softbreak" else each.content for each in children)
 
 

@@ -12,7 +12,6 @@ import structlog
 from prometheus_client import Counter
 
 from dunwell.interfaces.landing.sign_in.attempt_limits import (
-    MAX_FAILURES,
     Delayed,
     Locked,
     WrongAttempt,
@@ -33,6 +32,8 @@ from dunwell.platform.security_events import log_security_event
 
 # Attempts are stored by the minute, so the window is one minute longer.
 WINDOW = timedelta(minutes=16)
+# The link requests that a visitor may make in one window.
+MAX_LINK_REQUESTS = 5
 # This many wrong codes of all visitors in one window cannot be typing errors. An error is logged at
 # each multiple.
 ALERT_AT = 100
@@ -87,7 +88,7 @@ async def find_request_lock(tx: Connection, visitor: bytes, now: datetime) -> Lo
     """Return the lock, or None if the visitor may request a link. Other requests of the visitor
     wait until this transaction ends."""
     earlier = await load_visitor_requests(tx, visitor, now - WINDOW)
-    if earlier.requests < MAX_FAILURES:
+    if earlier.requests < MAX_LINK_REQUESTS:
         return None
     assert earlier.first_at is not None
     return Locked(compute_wait_seconds(earlier.first_at + WINDOW - now))

@@ -205,7 +205,7 @@ async def _render_requests_page(
 
 
 @at_merchant
-async def find_claim_to_pay(
+async def find_claim_for_payment(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     """Find the claim for which a payment is to be recorded. Redirect to its payment form if exactly
@@ -339,7 +339,7 @@ async def _refresh_status(site: PortalSite, request: PortalRequest, access: Merc
 
 PAGES: RoutedPages = {
     "payments": {"GET": get_payments_page},
-    "payment_find": {"GET": find_claim_to_pay},
+    "payment_find": {"GET": find_claim_for_payment},
     "payment": {"GET": get_payment_page, "POST": submit_reversal},
     "payment_request": {"GET": get_request_page, "POST": change_request},
 }

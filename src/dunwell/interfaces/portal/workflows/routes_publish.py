@@ -96,7 +96,7 @@ async def submit_publication(
 
 
 @takes_form_at_merchant
-async def count_claims(
+async def start_counting_claims(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Let the worker count the affected claims. The page shows the progress."""
@@ -143,7 +143,7 @@ async def _render_page(  # noqa: PLR0913 - one parameter for each result of the 
         faults=describe_faults(draft.definition, draft.faults),
         authors=group_changes(draft.changes, access.actor, new=new_changes, unticked=unticked),
         affected_claims=affected_claims,
-        unaffected_claims=_count_claims(workflow) - affected_claims,
+        unaffected_claims=_count_running_claims(workflow) - affected_claims,
         max_counted=MAX_COUNTED_CLAIMS,
         next_contacts=next_contacts,
         preview=preview,
@@ -167,7 +167,7 @@ async def _load_next_contacts(
     return build_next_contacts_view(await preview_effects(work, site.resources.keys, change, scope))
 
 
-def _count_claims(workflow: WorkflowOverview) -> int:
+def _count_running_claims(workflow: WorkflowOverview) -> int:
     return sum(each.claims for each in workflow.running)
 
 
@@ -227,6 +227,6 @@ async def _render_discard_page(
 
 PAGES: RoutedPages = {
     "workflow_publish": {"GET": get_publication_page, "POST": submit_publication},
-    "workflow_preview": {"GET": redirect_to_publication, "POST": count_claims},
+    "workflow_preview": {"GET": redirect_to_publication, "POST": start_counting_claims},
     "workflow_discard": {"GET": get_discard_page, "POST": submit_discard_form},
 }
