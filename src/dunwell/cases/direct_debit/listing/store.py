@@ -18,6 +18,8 @@ class ListedMandate:
     mandate: Mandate
     # The claim's reference number.
     reference_number: str
+    # The provider's id. None if the bank collects.
+    provider_mandate_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,10 @@ class ListedCollection:
     reference_number: str
     mandate_reference: str
     account_shown: str
+    # The kind of the provider that collects, and its id of the payment, once it is ordered. None if
+    # the bank collects.
+    provider_name: str | None
+    provider_payment_id: str | None
     # The file's name for the bank.
     message_id: str | None
     # The state and the channel of the message that announces the debit. None if there is none, or
@@ -38,9 +44,10 @@ class ListedCollection:
 # Uses primary keys.
 _LOAD_MANDATES = compose(
     """
-SELECT {columns}, c.reference_number
+SELECT {columns}, c.reference_number, p.provider_mandate_id
 FROM mandates m
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
+LEFT JOIN provider_mandates p ON p.merchant_id = $1 AND p.mandate_id = m.mandate_id
 WHERE m.merchant_id = $1 AND m.mandate_id = ANY($2::uuid[])
 """,
     columns=", ".join(f"m.{each.name}" for each in fields(Mandate)),
@@ -49,10 +56,12 @@ WHERE m.merchant_id = $1 AND m.mandate_id = ANY($2::uuid[])
 _LOAD_COLLECTIONS = compose(
     """
 SELECT {columns}, c.reference_number, m.reference AS mandate_reference, m.account_shown,
-       f.message_id, n.state AS notice_state, n.channel AS notice_channel
+       m.provider_name, r.provider_reference AS provider_payment_id, f.message_id,
+       n.state AS notice_state, n.channel AS notice_channel
 FROM debit_collections d
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = d.claim_id
 JOIN mandates m ON m.merchant_id = $1 AND m.mandate_id = d.mandate_id
+LEFT JOIN payment_requests r ON r.merchant_id = $1 AND r.request_id = d.collection_id
 LEFT JOIN debit_files f ON f.merchant_id = $1 AND f.file_id = d.file_id
 LEFT JOIN debtor_occasions o ON o.merchant_id = $1 AND o.claim_id = d.claim_id
     AND o.occasion = $3 AND o.subject = d.collection_id::text
@@ -95,15 +104,15 @@ async def load_listed_mandates(
     found = {}
     for row in await tx.fetch(_LOAD_MANDATES, merchant_id, list(mandate_ids)):
         values = dict(row)
-        reference = values.pop("reference_number")
-        found[row["mandate_id"]] = ListedMandate(build_mandate(values), reference)
+        given = {name: values.pop(name) for name in ("reference_number", "provider_mandate_id")}
+        found[row["mandate_id"]] = ListedMandate(build_mandate(values), **given)
     return found
 
 
 async def load_listed_collections(
     tx: Connection, merchant_id: int, collection_ids: Sequence[UUID]
 ) -> dict[UUID, ListedCollection]:
-    """Return the collections by id, each with its claim, mandate, file and announcement."""
+    """Return the collections by id, each with its claim, mandate, notice, and file or order."""
     rows = await tx.fetch(_LOAD_COLLECTIONS, merchant_id, list(collection_ids), DebitFacts.template)
     more = [each.name for each in fields(ListedCollection) if each.name != "collection"]
     found = {}

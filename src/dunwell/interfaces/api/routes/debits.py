@@ -47,6 +47,7 @@ _MANDATE: dict[str, Any] = {
     "referenceNumber": "INV-2026-0815",
     "modalityId": MODALITY_ID.example,
     "providerName": "DIRECT_DEBIT",
+    "providerMandateId": None,
     "reference": "4711-60718293-1",
     "creditorId": "DE98ZZZ09999999999",
     "account": "DE •••• 2051",
@@ -64,6 +65,8 @@ _COLLECTION: dict[str, Any] = {
     "referenceNumber": "INV-2026-0815",
     "mandateId": MANDATE_ID.example,
     "modalityId": MODALITY_ID.example,
+    "providerName": "DIRECT_DEBIT",
+    "providerPaymentId": None,
     "instalment": 1,
     "dueDate": "2026-03-30",
     "collectionDate": "2026-03-30",
@@ -85,7 +88,8 @@ FIND_MANDATES = Operation(
     summary="Find mandates",
     description=(
         "The mandates for direct debits of all claims, newest first, that match all given "
-        f"filters. `since` and `until` refer to `signedAt`. {PAGES}"
+        "filters: those of your bank and those at a payment provider (`providerName`). `since` and "
+        f"`until` refer to `signedAt`. {PAGES}"
     ),
     parameters=(
         MERCHANT_ID,
@@ -142,8 +146,9 @@ FIND_COLLECTIONS = Operation(
     tag="Direct debits",
     summary="Find collections",
     description=(
-        "The direct debits of all claims, latest planned first, that match the filter. "
-        f"`state=RETURNED` finds those that a bank rejected or returned. {PAGES}"
+        "The direct debits of all claims, latest planned first, that match the filter, collected "
+        "by your bank or by a payment provider (`providerName`). `state=RETURNED` finds those that "
+        f"were rejected or returned. {PAGES}"
     ),
     parameters=(
         MERCHANT_ID,
@@ -239,6 +244,7 @@ def build_debit_mandate(listed: ListedMandate) -> DebitMandate:
         reference_number=listed.reference_number,
         modality_id=str(mandate.modality_id),
         provider_name=mandate.provider_name or DIRECT_DEBIT,
+        provider_mandate_id=listed.provider_mandate_id,
         reference=mandate.reference,
         creditor_id=mandate.creditor_id,
         account=mandate.account_shown,
@@ -263,6 +269,8 @@ def build_debit_collection(listed: ListedCollection) -> DebitCollection:
         reference_number=listed.reference_number,
         mandate_id=str(collection.mandate_id),
         modality_id=str(collection.modality_id),
+        provider_name=listed.provider_name or DIRECT_DEBIT,
+        provider_payment_id=listed.provider_payment_id,
         instalment=collection.instalment,
         due_date=collection.due_on.isoformat(),
         collection_date=collection.collected_on.isoformat(),

@@ -26,6 +26,10 @@ class DebitMandate(Wire, frozen=True):
     provider_name: Annotated[
         str, Meta(description="DIRECT_DEBIT: your bank collects. Otherwise the provider's kind.")
     ]
+    provider_mandate_id: Annotated[
+        str | None,
+        Meta(description="The provider's id of the mandate; null if your bank collects."),
+    ]
     reference: Annotated[
         str, Meta(description="The mandate reference, as the debtor and the banks know it.")
     ]
@@ -34,10 +38,23 @@ class DebitMandate(Wire, frozen=True):
         Meta(description="The creditor identifier; the account's name if a provider collects."),
     ]
     account: Annotated[
-        str, Meta(description="The debtor's account: its country and its last four digits.")
+        str,
+        Meta(
+            description=(
+                "The debtor's account: its country and its last four digits, or what the provider "
+                "shows of it."
+            )
+        ),
     ]
     state: MandateStateName
-    text: Annotated[str, Meta(description="What the debtor read and accepted.")]
+    text: Annotated[
+        str,
+        Meta(
+            description=(
+                "What the debtor read and accepted. Empty if it was given on a provider's page."
+            )
+        ),
+    ]
     language: Annotated[str, Meta(description="The language of the text.")]
     signed_at: Instant
     expires_on: Annotated[Day, Meta(description="The last day on which it can be used.")]
@@ -47,8 +64,9 @@ class DebitMandate(Wire, frozen=True):
         Meta(
             description=(
                 "REVOKED: by the debtor, or by your staff for the debtor. RETURNED: the bank "
-                "returned a debit, and would return every further one. UNUSED: for 36 months. "
-                "PLAN_ENDED: the payment plan has ended. Null while it is valid."
+                "returned a debit and would return every further one, or refused the mandate. "
+                "UNUSED: for 36 months, or the provider says so. PLAN_ENDED: the payment plan has "
+                "ended. Null while it is valid."
             )
         ),
     ]
@@ -71,6 +89,18 @@ class DebitCollection(Wire, frozen=True):
     reference_number: Annotated[str, Meta(description="The claim's reference.")]
     mandate_id: Uuid
     modality_id: Annotated[Uuid, Meta(description="The payment plan.")]
+    provider_name: Annotated[
+        str, Meta(description="DIRECT_DEBIT: your bank collects. Otherwise the provider's kind.")
+    ]
+    provider_payment_id: Annotated[
+        str | None,
+        Meta(
+            description=(
+                "The provider's id of the payment; null if it is not ordered yet, or your bank "
+                "collects."
+            )
+        ),
+    ]
     instalment: Annotated[int, Meta(ge=1, description="The instalment's number in the plan.")]
     due_date: Annotated[Day, Meta(description="The day on which the instalment is due.")]
     collection_date: Annotated[Day, Meta(description="The day on which the account is debited.")]
@@ -81,17 +111,19 @@ class DebitCollection(Wire, frozen=True):
         Meta(
             description=(
                 "PLANNED: the debtor has not been notified yet. PRENOTIFIED: it waits for its "
-                "release. RELEASED: it is to be passed on to the bank. DELIVERED: the bank has "
-                "it. COLLECTED: you have the money, and it is a payment. RETURNED: the bank "
-                "rejected or returned it. CANCELLED: it is not made."
+                "release. RELEASED: it is to be passed on to the bank or the provider. DELIVERED: "
+                "the bank or the provider has it. COLLECTED: you have the money, and it is a "
+                "payment. RETURNED: it was rejected or returned. CANCELLED: it is not made. What a "
+                "provider collects is never PRENOTIFIED: the provider notifies the debtor, and "
+                "nobody releases it."
             )
         ),
     ]
-    end_to_end_id: Annotated[str, Meta(description="Names it on statements.")]
-    payment_id: Annotated[Uuid | None, Meta(description="The payment that it became.")]
-    return_reason: Annotated[
-        str | None, Meta(description='The bank\'s code of a return, such as "AM04".')
+    end_to_end_id: Annotated[
+        str, Meta(description="Names it on statements, if your bank collects.")
     ]
+    payment_id: Annotated[Uuid | None, Meta(description="The payment that it became.")]
+    return_reason: Annotated[str | None, Meta(description='The code of a return, such as "AM04".')]
     cancel_reason: Annotated[
         CollectionCancelName | None,
         Meta(
@@ -101,7 +133,10 @@ class DebitCollection(Wire, frozen=True):
             )
         ),
     ]
-    notified_at: Annotated[Instant | None, Meta(description="When the debtor was notified.")]
+    notified_at: Annotated[
+        Instant | None,
+        Meta(description="When the debtor was notified; null if the provider does that."),
+    ]
 
 
 class DebitCollectionList(Wire, frozen=True):

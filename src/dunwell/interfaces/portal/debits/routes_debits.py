@@ -77,13 +77,18 @@ class DebitPage(Page, frozen=True):
 async def get_debits_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
+    """Show what waits for a release. If only a provider collects, nothing does: show all debits."""
     if request.get_parameter("show") == "all":
         return await _render_all(site, request, access)
-    settings = access.merchant.configuration.payment.direct_debit
+    payment = access.merchant.configuration.payment
+    settings = payment.direct_debit
     async with site.open_work(access) as work:
         waiting = await list_debits_to_release(work, limit=MAX_SHOWN + 1)
         to_confirm = await _list_files(work, DebitFileFilter(DebitFileState.PROPOSED))
         to_deliver = await _list_files(work, DebitFileFilter(needs_delivery=True))
+    is_at_provider = settings is None and payment.direct_debit_provider is not None
+    if is_at_provider and not (waiting or to_confirm or to_deliver):
+        return await _render_all(site, request, access)
     shown = waiting[:MAX_SHOWN]
     days = {each.listed.collection.collected_on for each in shown}
     lead_days = 0 if settings is None else settings.lead_days

@@ -107,6 +107,11 @@ MANDATE_ENDS: Labels = {
     "UNUSED": LazyText("not used for 36 months"),
     "PLAN_ENDED": LazyText("the payment plan has ended"),
 }
+PROVIDER_MANDATE_ENDS: Labels = {
+    **MANDATE_ENDS,
+    "RETURNED": LazyText("the bank of the debtor refused the mandate"),
+    "UNUSED": LazyText("not used for a long time"),
+}
 DEBITS: ColoredLabels = {
     "PLANNED": (LazyText("planned"), ""),
     "PRENOTIFIED": (LazyText("to release"), "warn"),
@@ -115,6 +120,15 @@ DEBITS: ColoredLabels = {
     "COLLECTED": (LazyText("collected"), "good"),
     "RETURNED": (LazyText("returned by the bank"), "bad"),
     "CANCELLED": (LazyText("not collected"), ""),
+}
+# The states of debits that a provider collects.
+PROVIDER_DEBITS: ColoredLabels = {
+    "PLANNED": DEBITS["PLANNED"],
+    "RELEASED": (LazyText("being ordered"), "info"),
+    "DELIVERED": (LazyText("at the provider"), "info"),
+    "COLLECTED": DEBITS["COLLECTED"],
+    "RETURNED": (LazyText("failed or returned"), "bad"),
+    "CANCELLED": DEBITS["CANCELLED"],
 }
 # Why a debit is not made, or cannot be released.
 DEBIT_REASONS: Labels = {
@@ -145,6 +159,7 @@ RETURN_REASONS: Labels = {
     "MS03": LazyText("no reason given by the bank"),
     "RC01": LazyText("wrong BIC"),
     "SL01": LazyText("blocked by the bank of the debtor"),
+    "UNKNOWN": LazyText("no reason given"),
 }
 DEBIT_FILES: ColoredLabels = {
     "PROPOSED": (LazyText("second release needed"), "warn"),
@@ -170,7 +185,9 @@ MONEY_LABELS: Mapping[str, Labels | ColoredLabels] = {
     "BANK_FILE_STATES": BANK_FILE_STATES,
     "MANDATES": MANDATES,
     "MANDATE_ENDS": MANDATE_ENDS,
+    "PROVIDER_MANDATE_ENDS": PROVIDER_MANDATE_ENDS,
     "DEBITS": DEBITS,
+    "PROVIDER_DEBITS": PROVIDER_DEBITS,
     "DEBIT_REASONS": DEBIT_REASONS,
     "RETURN_REASONS": RETURN_REASONS,
     "DEBIT_FILES": DEBIT_FILES,
