@@ -21,7 +21,7 @@ import pytest
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.statements.import_statements import cancel_import, import_next_file
-from dunwell.cases.statements.matches.match_transactions import match_all
+from dunwell.cases.statements.matches.match_sets import match_all
 from dunwell.cases.statements.store import StatementAccount
 from dunwell.interfaces.cli.main import main
 from dunwell.platform.clock import MovableClock, SystemClock

@@ -229,6 +229,20 @@ async def test_an_entry_that_resembles_another_one_says_so(
     assert words in " ".join(second.split())
 
 
+async def test_an_entry_whose_matching_failed_says_so(
+    clerk: Clerk, statements: StatementHarness
+) -> None:
+    await _load(statements, build_credit("50.00", _UNCLEAR))
+    await statements.harness.rows(
+        'UPDATE bank_transactions SET problem = \'{"code": "MATCHING_FAILED", "facts": {}}\''
+        " WHERE merchant_id = $1"
+    )
+    await clerk.get("?lang=de")
+    (entry,) = _list_entries((await clerk.get(_ENTRIES)).text)
+    assert "konnte wegen eines Fehlers nicht automatisch zugeordnet werden" in entry
+    assert 'lang="en"' not in entry.partition("</section>")[0]
+
+
 async def test_payouts_are_listed(clerk: Clerk, statements: StatementHarness) -> None:
     paid = Payout("po_1", 99_00, 1_00, "EUR", datetime(2026, 3, 1, tzinfo=UTC), ())
     async with statements.harness.work() as work:

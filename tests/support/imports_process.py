@@ -15,7 +15,7 @@ from dunwell.accounts.installation.bank_connections import BankFolder
 from dunwell.accounts.installation.current_installation import CurrentInstallation
 from dunwell.adapters.bank_statements import StatementFetcher
 from dunwell.cases.statements.import_statements import import_next_file
-from dunwell.cases.statements.matches.match_transactions import match_all
+from dunwell.cases.statements.matches.match_sets import match_all
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing

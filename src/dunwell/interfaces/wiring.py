@@ -41,7 +41,7 @@ from dunwell.cases.payments.provider import PaymentProviders
 from dunwell.cases.payments.refunds.send_refunds import REFUND_SECONDS, open_refund_orders
 from dunwell.cases.payments.requests.check_payments import PAYMENT_SECONDS, open_payment_checks
 from dunwell.cases.statements.import_statements import IMPORT_SECONDS, import_next_file
-from dunwell.cases.statements.matches.match_transactions import MATCH_SECONDS, match_all
+from dunwell.cases.statements.matches.match_sets import MATCH_SECONDS, match_all
 from dunwell.cases.statements.payouts.record_payouts import PAYOUT_SECONDS, fetch_payouts
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine

@@ -43,7 +43,7 @@ from dunwell.cases.statements.imported_file import (
     seal_file,
 )
 from dunwell.cases.statements.matches.debits.match_debits import record_status_reports
-from dunwell.cases.statements.matches.match_transactions import match_new_transactions
+from dunwell.cases.statements.matches.match_sets import match_next_set
 from dunwell.cases.statements.store import (
     ImportProgress,
     StatementAccount,
@@ -339,8 +339,7 @@ class _FileImport:
         """Match all new transactions of an account, also those that another file brought."""
         seen = 1
         while seen:
-            async with self.resources.database.transaction() as tx:
-                seen = await match_new_transactions(await self._open_work(tx), account)
+            seen = await match_next_set(self.resources, self.merchant_id, account)
             # In its own transaction: matching holds rows of other files.
             async with self.resources.database.transaction() as tx:
                 await self._save_progress(tx)

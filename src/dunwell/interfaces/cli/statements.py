@@ -203,6 +203,8 @@ def show_open(data_dir: str | None, merchant: str, account: str) -> None:
         click.echo(f"    {transaction.counterparty_name or '?'}: {text}")
         if transaction.resembles_on is not None:
             click.echo(f"    may be the same as the entry of {transaction.resembles_on}")
+        if transaction.problem is not None:
+            click.echo(f"    {transaction.problem}")
         for suggestion in each.suggestions:
             claims = ", ".join(str(part.claim_id) for part in suggestion.parts)
             click.echo(f"    claim {claims}: {suggestion.explanation}")

@@ -56,6 +56,17 @@ _CONFLICTS = (
     asyncpg.SerializationError,
     asyncpg.LockNotAvailableError,
 )
+# These also end a statement that another attempt can complete.
+_OUTAGES = (
+    *_CONFLICTS,
+    *_UNAVAILABLE,
+    TimeoutError,
+    asyncpg.TransactionRollbackError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresSystemError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+)
 _TEMPORARY_ERRORS = (
     ((TimeoutError,), "The database is too busy. Try again shortly."),
     (_CONFLICTS, "Another change was made at the same time. Try again."),
@@ -164,6 +175,17 @@ def _raise_if_unavailable(error: BaseException | None, *, was_sent: bool) -> Non
     for kinds, message in _TEMPORARY_ERRORS:
         if isinstance(error, kinds):
             raise DatabaseAway(message, was_sent=was_sent) from error
+
+
+def raise_if_outage(error: Exception) -> None:
+    """Raise the error again, as DatabaseAway or another Unavailable, if it says nothing about the
+    work, and another attempt may succeed: the database is away, or a statement was cancelled."""
+    if isinstance(error, Unavailable):
+        raise error
+    if isinstance(error, _OUTAGES):
+        raise DatabaseAway(
+            "The database did not complete the work. Try again shortly.", was_sent=True
+        ) from error
 
 
 @asynccontextmanager

@@ -192,6 +192,10 @@ _STATEMENTS: Texts = {
         "merchant. It was not imported."
     ),
     "OF_STATEMENT": LazyText("%(statement)s: %(problem)s"),
+    "MATCHING_FAILED": LazyText(
+        "This entry could not be matched because of an error. Assign it by hand, and ask the "
+        "operator to see the log."
+    ),
     "HELD": LazyText("%(statement)s is held: %(problem)s"),
 }
 # A statement with one of these is held until a person has looked at it.

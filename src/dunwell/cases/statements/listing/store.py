@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 
-from dunwell.cases.statements.matches.store import BankTransaction
+from dunwell.cases.statements.matches.store import BankTransaction, build_transaction
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 
@@ -69,7 +69,7 @@ def _build_line(row: Mapping[str, object]) -> StatementLine:
         entry_cents=row["entry_cents"],  # type: ignore[arg-type]
         currency=row["entry_currency"],  # type: ignore[arg-type]
         booked_on=row["entry_booked_on"],  # type: ignore[arg-type]
-        transaction=None if row["entry_id"] is None else BankTransaction(**values),  # type: ignore[arg-type]
+        transaction=None if row["entry_id"] is None else build_transaction(values),
     )
 
 

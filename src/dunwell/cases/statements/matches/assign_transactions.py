@@ -90,7 +90,8 @@ async def list_open_transactions(
 async def _suggest(
     work: Work, transaction: BankTransaction, by_payer: dict[bytes, list[int]], tolerance: int
 ) -> tuple[MatchSuggestion, ...]:
-    if transaction.amount_cents < 0:
+    # What made the matching fail could also make the suggestions fail.
+    if transaction.amount_cents < 0 or transaction.problem is not None:
         return ()
     written = list_references(transaction)
     named = await find_claims_by_reference(

@@ -8,10 +8,8 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.payments.bookings.book_payments import book_payments
 from dunwell.cases.payments.bookings.store import load_items_of_claims, lock_claims
 from dunwell.cases.payments.movements import PaymentMovement
@@ -38,7 +36,6 @@ from dunwell.cases.statements.matches.store import (
     find_claims_by_reference,
     find_original_payments,
     insert_matches,
-    list_accounts_with_new,
     list_new_transactions,
     save_states,
 )
@@ -63,11 +60,8 @@ from dunwell.core.claims.reference_forms import (
     normalize_reference,
 )
 from dunwell.core.claims.store import LockedClaim
-from dunwell.platform.resources import Resources
 
-MATCH_SECONDS = 2.0
 SET_SIZE = 1_000
-_ACCOUNTS_PER_TURN = 50
 # A payout arrives after the provider sent it, and within some banking days.
 _PAYOUT_EARLY = timedelta(days=2)
 _PAYOUT_LATE = timedelta(days=12)
@@ -85,27 +79,20 @@ class _Plan:
     returns: dict[tuple[UUID, int], OriginalPayment] = field(default_factory=dict)
 
 
-async def match_all(resources: Resources) -> int:
-    """Match the next set of every account that has new transactions. Return how many there were."""
-    async with resources.database.connection() as connection:
-        waiting = await list_accounts_with_new(connection, _ACCOUNTS_PER_TURN)
-    done = 0
-    for merchant_id, account in waiting:
-        async with resources.database.transaction() as tx:
-            merchant = await load_merchant(tx, merchant_id)
-            assert merchant is not None
-            work = Work.open(resources, tx, merchant, SYSTEM)
-            done += await match_new_transactions(work, account)
-    return done
-
-
 async def match_new_transactions(work: Work, account: str, *, limit: int = SET_SIZE) -> int:
     """Match the next new transactions of an account, and book what is certain. Return how many
     there were."""
     work.require(Right.RECORD_MONEY)
     new = await list_new_transactions(work.tx, work.merchant_id, account, limit)
+    await match_transactions(work, account, new)
+    return len(new)
+
+
+async def match_transactions(work: Work, account: str, new: Sequence[BankTransaction]) -> None:
+    """Match these new transactions of an account, and book what is certain."""
+    work.require(Right.RECORD_MONEY)
     if not new:
-        return 0
+        return
     accounts = await list_accounts(work.tx, work.merchant_id)
     tolerance = accounts[account].tolerance_cents
     plan = _Plan(states={each.key: ("OPEN", 0) for each in new})
@@ -139,7 +126,6 @@ async def match_new_transactions(work: Work, account: str, *, limit: int = SET_S
         work, "bankStatement.match", f"bankAccount:{account}",
         after={"seen": len(transactions), "matched": len(decided)},
     )  # fmt: skip
-    return len(everything)
 
 
 async def _plan_payouts(work: Work, plan: _Plan, new: Sequence[BankTransaction]) -> None:

@@ -4,11 +4,13 @@ belong to."""
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date, datetime
+from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from dunwell.cases.statements.formats.coded_text import dump_text
+from dunwell.cases.statements.formats.coded_text import CodedText, dump_text
+from dunwell.cases.statements.formats.problems import load_problem
 from dunwell.cases.statements.match_reasons import load_reason
 from dunwell.cases.statements.matching import CandidateClaim
 from dunwell.core.claims.states import Status
@@ -41,6 +43,8 @@ class BankTransaction:
     return_reason: str | None
     # The day of another entry with the same reference and amount, which may be the same payment.
     resembles_on: date | None
+    # Why it is left to a person: a `CodedText`.
+    problem: str | None
 
     @property
     def key(self) -> tuple[UUID, int]:
@@ -121,6 +125,13 @@ FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::bigint[])
 WHERE t.merchant_id = $1 AND t.entry_id = s.entry_id AND t.number = s.number AND t.state = 'NEW'
   AND NOT t.is_decided
 RETURNING t.entry_id, t.number
+"""
+# Opens a new transaction for a person.
+_SAVE_PROBLEM = """
+UPDATE bank_transactions
+SET state = 'OPEN', problem = $4::text::jsonb
+WHERE merchant_id = $1 AND entry_id = $2 AND number = $3 AND state = 'NEW' AND NOT is_decided
+RETURNING true
 """
 # Counts matched transactions at the files that brought their entries. Files are locked after the
 # claims, in one order.
@@ -249,7 +260,7 @@ async def list_new_transactions(
     tx: Connection, merchant_id: int, account: str, limit: int
 ) -> list[BankTransaction]:
     rows = await tx.fetch(_LIST_NEW, merchant_id, account, limit)
-    return [BankTransaction(**row) for row in rows]
+    return [build_transaction(row) for row in rows]
 
 
 async def list_accounts_with_new(tx: Connection, limit: int) -> list[tuple[int, str]]:
@@ -262,9 +273,8 @@ async def list_open_rows(
     tx: Connection, merchant_id: int, account: str, limit: int
 ) -> list[BankTransaction]:
     """Return the transactions that need a person, the oldest first."""
-    return [
-        BankTransaction(**row) for row in await tx.fetch(_LIST_OPEN, merchant_id, account, limit)
-    ]
+    rows = await tx.fetch(_LIST_OPEN, merchant_id, account, limit)
+    return [build_transaction(row) for row in rows]
 
 
 async def lock_transactions(
@@ -280,7 +290,23 @@ async def load_transactions(
     rows = await tx.fetch(
         statement, merchant_id, [entry for entry, _ in keys], [number for _, number in keys]
     )
-    return {(row["entry_id"], row["number"]): BankTransaction(**row) for row in rows}
+    return {(row["entry_id"], row["number"]): build_transaction(row) for row in rows}
+
+
+def build_transaction(row: Mapping[str, Any]) -> BankTransaction:
+    """Return the transaction of a row with its columns."""
+    problem = row["problem"]
+    values = {**row, "problem": None if problem is None else load_problem(problem)}
+    return BankTransaction(**values)
+
+
+async def save_problem(
+    tx: Connection, merchant_id: int, key: tuple[UUID, int], problem: CodedText
+) -> bool:
+    """Open a transaction for a person because of this problem. Return False if it is no longer
+    new."""
+    stored = msgspec.json.encode(dump_text(problem)).decode()
+    return await tx.fetchval(_SAVE_PROBLEM, merchant_id, *key, stored) is not None
 
 
 async def save_states(
