@@ -58,6 +58,8 @@ async def test_a_merchant_with_only_a_provider_has_the_area_without_releases(
     assert 'data-key="l"' in await _read(clerk, "")
     page = await _read(clerk, "/debits")
     assert page.count("GoCardless") >= 3
+    # Two debits are planned, so GoCardless cannot have announced them.
+    assert (page.count("by GoCardless"), page.count("not yet")) == (1, 2)
     assert "at the provider" in page
     for absent in ("To release", "Files for the bank", "not set up"):
         assert absent not in page
