@@ -205,7 +205,7 @@ NO_RULE: Mapping[str, str] = {
     "interfaces/worker/loops.py _FIRST_PAUSE_SECONDS": _PAUSE,
     "interfaces/worker/loops.py _MAX_PAUSE_SECONDS": _PAUSE,
     "core/workflows/definition_rules.py _MAX_DAYS": _BOUND,
-    "cases/statements/matches/match_transactions.py MATCH_SECONDS": _PAUSE,
+    "cases/statements/matches/match_sets.py MATCH_SECONDS": _PAUSE,
     "cases/statements/import_statements.py IMPORT_SECONDS": _PAUSE,
     "cases/statements/import_statements.py _LEASE": _TIMEOUT,
     "cases/statements/bank_accounts.py _MAX_AGE_BANKING_DAYS": _BOUND,

@@ -460,7 +460,7 @@ QUIET = _name({
         statements_store._RELEASE_TRANSACTIONS, matches_store._FIND_OF_CUSTOMERS,
         matches_store._FIND_ORIGINALS, payouts_store._INSERT_PAYOUTS,
         matches_store._FIND_MATCH_OF_PAYMENT,
-        matches_store._LIST_NEW, matches_store._SAVE_STATES,
+        matches_store._LIST_NEW, matches_store._SAVE_STATES, matches_store._SAVE_PROBLEM,
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
         disputes_store._LIFT_SUPPRESSION,
