@@ -25,7 +25,7 @@ from dunwell.cases.statements.matches.match_sets import match_all
 from dunwell.cases.statements.store import StatementAccount
 from dunwell.interfaces.cli.main import main
 from dunwell.platform.clock import MovableClock, SystemClock
-from dunwell.platform.database.database import Database
+from dunwell.platform.database.database import Database, DatabaseAway
 from dunwell.platform.database.migrate import migrate
 from dunwell.platform.errors import Refusal
 from dunwell.platform.resources import Resources
@@ -205,8 +205,13 @@ class _Service:
                     await cancel_import(work, row["file_id"])
 
     async def end_leases(self) -> int:
-        """Let the next worker continue at once. Return how many imports were interrupted."""
-        return len(await self.harness.rows(_END_LEASES))
+        """Let the next worker continue at once. Return how many imports were interrupted. The
+        database can be busy for a moment with ending the work of killed processes."""
+        async with asyncio.timeout(60):
+            while True:
+                with contextlib.suppress(DatabaseAway):
+                    return len(await self.harness.rows(_END_LEASES))
+                await asyncio.sleep(0.5)
 
 
 @pytest.fixture
