@@ -34,7 +34,8 @@ WHERE d.merchant_id = $1 AND d.claim_id = $2
 # `paid_cents` is what was paid at the end (or is paid now) beyond what had been paid before the
 # request. What is returned later of a payment from before the request is owed in addition; it does
 # not reduce what was paid since. Payments are read by (merchant_id, claim_id, transaction_id), and
-# what was returned by the index payment_movements_claim.
+# what was returned by the index payment_movements_claim. The payment of each movement is found by a
+# subquery, because a join could read all payments for each modality.
 _SELECT = """
 SELECT p.modality_id, p.claim_id, p.type, p.state, p.amount_cents, p.deferred_until,
        p.requested_at, p.actor_kind, p.answered_at, p.reason, p.ended_at, p.ended_reason,
@@ -57,16 +58,18 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT coalesce(sum(m.cents), 0)::bigint AS returned_cents,
            coalesce(sum(m.cents) FILTER (
-               WHERE paid.recorded_at < p.requested_at AND m.recorded_at > p.requested_at),
+               WHERE m.paid_at < p.requested_at AND m.recorded_at > p.requested_at),
                0)::bigint AS undone_cents
     FROM (
-        SELECT payment_id, recorded_at,
+        SELECT moved.recorded_at,
+               (SELECT recorded_at FROM payments
+                WHERE merchant_id = $1 AND payment_id = moved.payment_id) AS paid_at,
                CASE WHEN kind IN ('REFUND_FAILED', 'CHARGEBACK_REVERSED') THEN -booked_cents
                     ELSE booked_cents END AS cents
-        FROM payment_movements
+        FROM payment_movements moved
         WHERE merchant_id = $1 AND claim_id = p.claim_id AND kind <> 'PAID'
-          AND (p.ended_at IS NULL OR recorded_at <= p.ended_at)) m
-    JOIN payments paid ON paid.merchant_id = $1 AND paid.payment_id = m.payment_id) z
+          AND payment_id IS NOT NULL
+          AND (p.ended_at IS NULL OR recorded_at <= p.ended_at)) m) z
 WHERE p.merchant_id = $1
 """
 # Nested in the statement of the debtor's page. Uses primary keys.
