@@ -66,7 +66,7 @@ public class HandOver {
     EventsApi events = new EventsApi(client);
     OffsetDateTime first = null;
     for (Event each :
-        events.listEvents(merchantId, null, 10, null, null, EventType.ESCALATED, null)
+        events.listEvents(merchantId, null, 10, null, null, EventType.ESCALATED, null, null)
             .getResult().getItems()) {
       EscalatedEvent escalated = each.getEscalatedEvent();
       first = first == null ? escalated.getDate() : first;

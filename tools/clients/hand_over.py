@@ -24,11 +24,14 @@ from dunwell_client.models import (
     FeeAddedEvent,
     ItemSubmission,
     ItemType,
+    MandateChangedEvent,
     NotFoundEnvelope,
     ObtainTokenBody,
     PaymentCompletedEvent,
     PaymentInProgressEvent,
     PaymentModalityStateChangeEvent,
+    PaymentRefundedEvent,
+    PaymentReversedEvent,
     Token,
     ValidationFailure,
 )
@@ -41,9 +44,12 @@ Event = (
     | DisputedEvent
     | EscalatedEvent
     | FeeAddedEvent
+    | MandateChangedEvent
     | PaymentCompletedEvent
     | PaymentInProgressEvent
     | PaymentModalityStateChangeEvent
+    | PaymentRefundedEvent
+    | PaymentReversedEvent
 )
 
 
