@@ -130,7 +130,7 @@ async def test_the_readmes_steps_lead_to_the_answer_and_its_webhook(
         await page.get_by_role("link", name="Webhooks", exact=True).click()
         await page.locator("main table tbody a").first.click()
         assert "DISPUTED event" in steps[3]
-        log = page.locator("main table tbody tr").filter(has_text="TK-2026-1007")
+        log = page.locator("main table tbody tr").filter(has_text="TK-2026-1008")
         await expect(log.filter(has_text="DISPUTED").first).to_be_visible()
         assert "Send a test event: the demo's terminal shows" in steps[3]
         length_before = len(terminal.output)
