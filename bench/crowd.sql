@@ -183,9 +183,11 @@ SELECT m AS merchant_id, decode(md5('payer' || n % 90), 'hex') AS payer_digest, 
        at AS seen_at
 FROM crowd WHERE n % 2 = 0
 
--- payouts
-SELECT m AS merchant_id, 'stripe' AS provider, 'po_' || n AS payout_id, 5000 AS amount_cents,
-       50 AS fees_cents, 'EUR' AS currency, at AS paid_at, at AS arrived_at
+-- provider_payouts
+SELECT m AS merchant_id, {id} AS record_id, 'stripe' AS provider, 'po_' || n AS payout_id,
+       5000 AS amount_cents,
+       50 AS fees_cents, 'EUR' AS currency, at AS paid_at, at AS recorded_at, at AS arrived_at,
+       tx AS written_by
 FROM crowd WHERE n % 100 = 0
 
 -- payment_requests
