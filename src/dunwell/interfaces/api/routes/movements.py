@@ -65,8 +65,7 @@ FIND_MOVEMENTS = Operation(
         build_choice_parameter("kind", MOVEMENT_KINDS, "Only movements of this kind."),
         build_flag_parameter(
             "needsReview",
-            "True: only movements that somebody has to look at and nobody has looked at yet. "
-            "False: only the others.",
+            "True: only movements that your staff still has to review. False: only the others.",
             example=False,
         ),
         SINCE,

@@ -53,7 +53,7 @@ class Refund(Wire, frozen=True):
                 "provider has accepted it. BOOKED: the provider has moved the money, and the "
                 "balance is changed. REFUSED: the provider has refused it, and nothing changes. "
                 "FAILED: the money came back to you, and the balance is changed back. NOT_BOOKED: "
-                "the provider has moved it in another currency; somebody has to look at it."
+                "the provider has moved it in another currency; your staff has to review it."
             )
         ),
     ]
@@ -130,7 +130,7 @@ class Movement(Wire, frozen=True):
         | None,
         Meta(
             description=(
-                "Why somebody has to look at it; null if nobody has to. OTHER_CURRENCY: it is not "
+                "Why your staff has to review it; null if it does not. OTHER_CURRENCY: it is not "
                 "in the claim's currency and was not booked. OTHER_AMOUNT: you recorded the same "
                 "transaction with another amount. NOTHING_TO_RETURN: more was returned than is "
                 "left of the payment. REFUND_FAILED: a refund came back, so the debtor has not got "
