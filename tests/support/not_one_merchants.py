@@ -26,7 +26,6 @@ from dunwell.cases.modalities import store as modalities_store
 from dunwell.cases.modalities import sweep_modalities
 from dunwell.cases.payments import store as payments_store
 from dunwell.cases.payments.refunds import store as refunds_store
-from dunwell.cases.payments.requests import collected_instalments
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import store as rollout_store
 from dunwell.cases.statements import store as statements_store
@@ -490,7 +489,7 @@ QUIET = _name({
         disputes_store._SAVE_HOLD,
     ),
     "acts on a state that none of these rows is in": (
-        requests_store._SAVE_COLLECTION, collected_instalments._FIND,
+        requests_store._SAVE_COLLECTION, requests_store._FIND_COLLECTED_DEBIT,
         escalation_store._RETRY_WAITING,
         session_store._END_SESSION, session_store._RAISE_LEVEL, modalities_store.LOAD_UNSUCCESSFUL,
         credentials_store._EXPIRE_PREVIOUS,

@@ -15,24 +15,15 @@ from dunwell.cases.modalities.store import save_awaited_day, save_return_day, sc
 from dunwell.cases.payments.movements import PaymentMovement
 from dunwell.cases.payments.provider import MovementKind
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
-from dunwell.cases.payments.requests.store import StoredPaymentRequest
+from dunwell.cases.payments.requests.store import (
+    StoredPaymentRequest,
+    find_collected_debit,
+    save_collected_debit,
+)
 from dunwell.cases.payments.store import list_request_movements
 
 _GIVES, _TAKES = (MovementKind.PAID, MovementKind.CHARGEBACK_REVERSED), (MovementKind.CHARGED_BACK,)
 _NO_REASON = "UNKNOWN"
-# Uses the primary keys.
-_FIND = """
-SELECT d.state, d.modality_id, d.instalment, d.due_on,
-       coalesce(p.cancel_reason, 'MANDATE_ENDED') AS cancel_reason
-FROM debit_collections d
-LEFT JOIN provider_debits p ON p.merchant_id = $1 AND p.collection_id = d.collection_id
-WHERE d.merchant_id = $1 AND d.collection_id = $2 AND d.provider IS NOT NULL
-"""
-_SAVE = """
-UPDATE debit_collections
-SET state = $3, return_reason = $4, cancel_reason = $5, payment_id = $6, changed_at = $7
-WHERE merchant_id = $1 AND collection_id = $2
-"""
 
 
 async def record_collected_instalment(
@@ -41,7 +32,7 @@ async def record_collected_instalment(
     """Record the result of a collection, if the request is one. `state` is the request's after the
     provider's answer, and `reason` why the money was not received or was taken back. The claim is
     locked."""
-    row = await work.tx.fetchrow(_FIND, work.merchant_id, request.request_id)
+    row = await find_collected_debit(work.tx, work.merchant_id, request.request_id)
     if row is None:
         return
     movements = await list_request_movements(work.tx, work.merchant_id, request.request_id)
@@ -52,10 +43,10 @@ async def record_collected_instalment(
     payment_ids = [each.payment_id for each in movements if each.payment_id is not None]
     is_returned, is_cancelled = following == "RETURNED", following == "CANCELLED"
     return_reason = (reason or _NO_REASON) if is_returned else None
-    await work.tx.execute(
-        _SAVE, work.merchant_id, request.request_id, following, return_reason,
-        row["cancel_reason"] if is_cancelled else None, payment_ids[0] if payment_ids else None,
-        work.now,
+    await save_collected_debit(
+        work.tx, work.merchant_id, request.request_id, state=following,
+        return_reason=return_reason, cancel_reason=row["cancel_reason"] if is_cancelled else None,
+        payment_id=payment_ids[0] if payment_ids else None, now=work.now,
     )  # fmt: skip
     if is_returned:
         await save_return_day(

@@ -13,7 +13,7 @@ from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.core.claims.store import load_holds
-from dunwell.platform.database.database import Connection
+from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
 # A merchant's id and a request's.
@@ -186,6 +186,19 @@ UPDATE payment_requests
 SET refunded_at = $3, next_check_at = least(next_check_at, $4)
 WHERE merchant_id = $1 AND request_id = $2
 """
+# The debit that the provider collects with a request, whose id it has. Uses the primary keys.
+_FIND_COLLECTED_DEBIT = """
+SELECT d.state, d.modality_id, d.instalment, d.due_on,
+       coalesce(p.cancel_reason, 'MANDATE_ENDED') AS cancel_reason
+FROM debit_collections d
+LEFT JOIN provider_debits p ON p.merchant_id = $1 AND p.collection_id = d.collection_id
+WHERE d.merchant_id = $1 AND d.collection_id = $2 AND d.provider IS NOT NULL
+"""
+_SAVE_COLLECTED_DEBIT = """
+UPDATE debit_collections
+SET state = $3, return_reason = $4, cancel_reason = $5, payment_id = $6, changed_at = $7
+WHERE merchant_id = $1 AND collection_id = $2
+"""
 
 
 async def find_request(
@@ -342,3 +355,20 @@ async def lift_request_hold(work: Work, request: StoredPaymentRequest) -> None:
         is_its_own = hold.actor_id == str(request.request_id) and hold.lifted_at is None
         if is_its_own and hold.kind is HoldKind.PAYMENT_PENDING:
             await lift_hold(work, request.claim_id, hold.kind, hold_id=hold.hold_id)
+
+
+async def find_collected_debit(tx: Connection, merchant_id: int, request_id: UUID) -> Row | None:
+    """Return the state, plan and instalment of the debit that the request collects, or None."""
+    found: Row | None = await tx.fetchrow(_FIND_COLLECTED_DEBIT, merchant_id, request_id)
+    return found
+
+
+async def save_collected_debit(  # noqa: PLR0913 - what a result consists of
+    tx: Connection, merchant_id: int, request_id: UUID, *, state: str, return_reason: str | None,
+    cancel_reason: str | None, payment_id: UUID | None, now: datetime,
+) -> None:  # fmt: skip
+    """Save the result of a debit. The claim must be locked."""
+    await tx.execute(
+        _SAVE_COLLECTED_DEBIT, merchant_id, request_id, state, return_reason, cancel_reason,
+        payment_id, now,
+    )  # fmt: skip
