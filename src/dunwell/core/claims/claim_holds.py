@@ -36,7 +36,7 @@ async def open_hold(
     reason: str | None = None,
 ) -> UUID:
     """Open a hold and return its id. Raises NotFound, InvalidState (the claim has ended, or there
-    are too many holds), ValidationError (no end, or an invalid one)."""
+    are too many holds), ValidationError (the end is missing or invalid)."""
     claim = await lock_claim_of_merchant(work, claim_id)
     if claim.status not in ACTIVE:
         raise InvalidState(
@@ -139,7 +139,7 @@ async def expire_holds(resources: Resources, merchant_id: int | None = None) -> 
         except Unavailable:
             raise
         except Exception as error:
-            # An error of one merchant must not stop the claims of others.
+            # An error of one merchant must not keep the holds of other merchants from ending.
             log.exception("cannot expire", merchant_id=owner_id, error=type(error).__name__)
     return claim_count
 

@@ -26,7 +26,8 @@ class ConditionInput(Protocol):
 
     @property
     def primary_age_days(self) -> int | None:
-        """Days since the first PRIMARY item's due date, or its item date."""
+        """Days since the due date of the first PRIMARY item, or since its item date if it has no
+        due date."""
 
     @property
     def item_types(self) -> Collection[str]: ...
@@ -87,17 +88,17 @@ def count_years(born: date | None, today: date) -> int | None:
 class ConditionPropertyKind(Enum):
     """The format of a property's test."""
 
-    # Both have a lower and an upper limit.
+    # AMOUNT and NUMBER have a lower and an upper limit.
     AMOUNT = auto()
     NUMBER = auto()
-    # A code or a list of codes.
+    # CODES: a code or a list of codes.
     CODES = auto()
-    # One of the property's options, or a list of them of which one must match.
+    # ONE_OF: one of the property's options, or a list of them of which one must match.
     ONE_OF = auto()
-    # A list of the property's options, all of which must hold.
+    # ALL_OF: a list of the property's options, all of which must hold.
     ALL_OF = auto()
     TEXT = auto()
-    # Names of custom fields, and the value that each must have.
+    # FIELDS: names of custom fields, and the value that each must have.
     FIELDS = auto()
 
 

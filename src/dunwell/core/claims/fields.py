@@ -61,7 +61,7 @@ CustomFields = dict[Reference, Text]
 
 @dataclass(frozen=True, slots=True)
 class FieldDescription:
-    """The description of a field for the API reference, which its type cannot express."""
+    """What the API reference says about a field in addition to its type."""
 
     # The description in the API reference.
     text: str
@@ -78,8 +78,8 @@ class _Fields(
     frozen=True,
     forbid_unknown_fields=True,
     rename="camel",
-    # The values from JSON have no cycles, so the garbage collector need not track them. A thousand
-    # claims are then read faster.
+    # The values from JSON have no cycles, so the garbage collector need not track them. This makes
+    # parsing a batch of a thousand claims faster.
     gc=False,
 ):
     pass

@@ -6,18 +6,19 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-# Letters that people and forms confuse with digits.
+# Letters that are easily confused with digits.
 _CONFUSED = str.maketrans("oil", "011")
 _NON_ALPHANUMERIC = re.compile(r"[\W_]+")
 _WORD = re.compile(r"\S+")
 _DIGIT = re.compile(r"\d")
 _PUNCTUATION = ".,;:!?()[]{}\"'*#"
-# A reference that was broken into words is recognised if it has at most this many.
+# A reference that was broken into words is recognised if it has at most this many words.
 _MAX_WORDS = 5
 _MAX_PREFIX = 7
 _MAX_LENGTH = 40
 _MAX_CANDIDATES = 80
-# A shorter reference could as well be a customer number, a date or an amount.
+# A reference with fewer digits (if it has only digits) or fewer characters could as well be a
+# customer number, a date or an amount.
 _MIN_DIGITS, _MIN_CHARACTERS = 8, 5
 _CHECKED = re.compile(r"RF\d{2}[A-Z0-9]{1,21}")
 _GROUP_LENGTH = 4
@@ -32,7 +33,8 @@ class WrittenReferences:
     whole: frozenset[str]
     # The normal form of each candidate -> the candidate as it is written.
     normal: dict[str, str]
-    # The same for references whose check digits are valid.
+    # The same for creditor references with valid check digits. The normal form is that of the part
+    # after the check digits.
     checked: dict[str, str]
 
 
@@ -42,7 +44,7 @@ def normalize_reference(text: str) -> str:
 
 
 def is_short(normal_form: str) -> bool:
-    """Return whether a reference is too short to identify a claim reliably."""
+    """Return whether a reference with this normal form is too short to identify a claim."""
     least = _MIN_DIGITS if normal_form.isdecimal() else _MIN_CHARACTERS
     return len(normal_form) < least
 

@@ -89,7 +89,7 @@ class Hold:
     reason: str | None = None
     # None until the hold is stored.
     hold_id: UUID | None = None
-    # The actor who opened the hold, such as a debtor's session, or a payment request.
+    # The id of the actor who opened the hold, such as a debtor's session or a payment request.
     actor_id: str | None = None
 
     def is_active(self, now: datetime) -> bool:

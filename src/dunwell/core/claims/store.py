@@ -86,7 +86,8 @@ class ClaimRecord(msgspec.Struct, frozen=True, gc=False):
     due_at: datetime | None
     created_at: datetime
     updated_at: datetime
-    # None without a workflow. `scenario_id`: the scenario that the workflow belongs to.
+    # All None without a workflow. `major` and `minor` are the newest minor version of the claim's
+    # major version. `scenario_id` is the scenario that the workflow belongs to, if any.
     workflow_id: UUID | None
     major: int | None
     minor: int | None
@@ -314,7 +315,7 @@ async def lift_holds_of_claims(
     kinds: Sequence[HoldKind],
     now: datetime,
 ) -> None:
-    """Lift holds of these kinds for many claims, which must be locked."""
+    """Lift the active holds of these kinds of many claims, which must be locked."""
     await tx.execute(_LIFT_OF_CLAIMS, merchant_id, list(claim_ids), list(kinds), now)
 
 

@@ -19,7 +19,8 @@ class EventPosition:
     event_id: UUID
 
 
-# The number of events in a span, and of spans that one call saves for a merchant.
+# The number of events in a span, and the largest number of spans that one call saves for a
+# merchant.
 _SPAN_EVENTS = 1000
 _SPANS_AT_ONCE = 20
 _BEGINNING = EventPosition(0, UUID(int=0))
@@ -125,8 +126,9 @@ def render_is_wanted(endpoint: str, event: str) -> str:
 
 
 async def save_spans(tx: Connection, span_events: int = _SPAN_EVENTS) -> int:
-    """Group settled events into spans of this size, up to a limit for each merchant, and return the
-    number of spans. Concurrent calls write the same or overlapping spans, which does no harm."""
+    """Group settled events (no transaction that can still commit has written an earlier one) into
+    spans of this size, up to a limit for each merchant, and return the number of spans. Concurrent
+    calls write the same or overlapping spans, which does no harm."""
     status = await tx.execute(_SAVE, span_events)
     return int(status.rsplit(" ", 1)[1])
 

@@ -202,9 +202,10 @@ def _count_unpacked(stream: Any, limit_bytes: int) -> int:
 
 
 def _unpack(content: bytes, limit_bytes: int, *, is_kept: bool) -> tuple[bytes, int]:
-    """Return the uncompressed bytes, if they are kept, and their number."""
+    """Return the uncompressed bytes, which are empty unless `is_kept`, and the number of
+    uncompressed bytes. Raises UnsupportedMediaType above `limit_bytes`."""
     unpacker, size, kept = zlib.decompressobj(), 0, bytearray()
-    # Data after the end does not belong to the stream. PDF readers show the data before an error.
+    # PDF readers show the data before an error. Data after the end does not belong to the stream.
     with contextlib.suppress(zlib.error):
         while content and not unpacker.eof:
             chunk = unpacker.decompress(content, _CHUNK_BYTES)
@@ -233,10 +234,11 @@ class CleanFile:
 
 
 def clean_file(content: bytes) -> CleanFile:
-    """Return the rewritten file. Raises UnsupportedMediaType for every file of another type.
+    """Return the rewritten file. Raises UnsupportedMediaType for every file that is not of one of
+    ALLOWED_TYPES.
 
     The type's signature must be the first bytes: a file that only contains a PDF somewhere is
-    rejected. Its parser must then read the whole file.
+    rejected. The type's parser must then read the whole file.
     """
     content_type = _find_content_type(content)
     if content_type is None:

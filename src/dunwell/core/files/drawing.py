@@ -1,8 +1,9 @@
 """Draw a page of a file as raw pixels, which users see instead of the file. Runs in the child
 process of `pictures`; only tests call it directly.
 
-Raw pixels have no format that could exploit a reader, so the parent encodes the picture. Fonts that
-a document does not embed are those of PDFium, because no other file can be opened. Pure.
+The result is raw pixels, which the parent encodes, because raw pixels have no format that could
+exploit a reader. Fonts that a document does not embed are replaced by those of PDFium, because the
+process cannot open files. Pure.
 """
 
 import io
@@ -37,8 +38,8 @@ class PictureBox:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """`pages` is the number of pages. `pixels` has three bytes for each, row by row; it is empty if
-    only the pages were counted."""
+    """`pages` is the number of pages of the file. `pixels` has three bytes for each pixel, row by
+    row; it is empty if only the pages were counted."""
 
     pages: int
     width: int = 0
@@ -105,7 +106,7 @@ def _draw_image(name: str) -> Callable[[bytes, int, PictureBox], Drawing]:
 
 
 def _finish(pages: int, image: Image.Image, box: PictureBox) -> Drawing:
-    """Return the drawing on white, and not larger than requested after rounding."""
+    """Return the drawing on white. It is reduced if rounding made it larger than the box."""
     if image.width > box.width or image.height > box.height:
         image.thumbnail((box.width, box.height))
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:

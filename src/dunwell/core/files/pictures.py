@@ -175,7 +175,7 @@ class PagePictures:
         lock, waiting = self._turns.get(source.storage_key, (asyncio.Lock(), 0))
         self._turns[source.storage_key] = (lock, waiting + 1)
         try:
-            # Waiting for another viewer of the file has the same time limit as waiting in the
+            # Waiting for a picture of the same file is limited to the same time as waiting in the
             # queue.
             async with asyncio.timeout(INTERACTIVE.wait_seconds):
                 await lock.acquire()

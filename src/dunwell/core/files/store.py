@@ -320,7 +320,8 @@ class MessageAttachment:
 async def load_attachments(
     tx: Connection, merchant_id: int, claim_ids: Collection[int]
 ) -> dict[int, list[MessageAttachment]]:
-    """Return the attachments of claims that have any, in their order."""
+    """Return the attachments by claim id, in the order of their positions. Claims without
+    attachments are left out."""
     found: dict[int, list[MessageAttachment]] = {}
     for row in await tx.fetch(_LOAD_OF_CLAIMS, merchant_id, list(claim_ids)):
         found.setdefault(row["claim_id"], []).append(_build_message_attachment(row))
@@ -330,7 +331,8 @@ async def load_attachments(
 async def load_attachments_by_id(
     tx: Connection, merchant_id: int, wanted: Mapping[int, Collection[UUID]]
 ) -> dict[UUID, MessageAttachment]:
-    """Return attachments by id, without those that were deleted in the meantime."""
+    """Return the attachments by id. `wanted` has the ids by claim id. Attachments that were deleted
+    in the meantime are left out."""
     ids = [attachment_id for ids_of_claim in wanted.values() for attachment_id in ids_of_claim]
     rows = await tx.fetch(_LOAD_OF_CLAIMS_BY_ID, merchant_id, list(wanted), ids)
     return {row["attachment_id"]: _build_message_attachment(row) for row in rows}

@@ -56,7 +56,7 @@ _EXTENSIONS = {
 }
 # Control characters, surrogates, line and paragraph separators.
 _FORBIDDEN_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
-# The same, and invisible characters.
+# These, and invisible characters.
 _REMOVED_CATEGORIES = (*_FORBIDDEN_CATEGORIES, "Cf", "Cn", "Co")
 _MAX_FILE_NAME_LENGTH = 120
 # These characters change the direction of the following text, so that "exe.fdp" would look like the
@@ -65,8 +65,8 @@ _DIRECTION_MARKS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u
 
 
 def find_name_faults(friendly_name: str, file_name: str) -> list[Fault]:
-    """Return the faults of the upload form's two names, by the names of its parts (spec, Upload
-    ticket)."""
+    """Return the faults of the two names in an upload form. The path of a fault is the name of the
+    form's part (spec, Upload ticket)."""
     return [*_check("friendlyName", friendly_name), *_check("fileName", file_name)]
 
 
@@ -135,7 +135,7 @@ class PreparedUpload:
 
 
 # A merchant is notified when its files take this percentage of the storage limit. At the default
-# limit of 10 GiB, 2 GiB are then left, which is time enough to delete files or to raise the limit.
+# limit of 10 GiB, 2 GiB are then left, which leaves time to delete files or to raise the limit.
 NEAR_PERCENT = 80
 
 

@@ -149,7 +149,8 @@ GRACE = timedelta(hours=1)
 
 async def remove_unused_uploads(resources: Resources, storage: SealedFiles, since: datetime) -> int:
     """Delete at most UPLOADS_AT_ONCE uploads that expired between `since` and GRACE ago, and return
-    their number. If it is UPLOADS_AT_ONCE, call it again with the same `since`."""
+    their number. If the result is UPLOADS_AT_ONCE, more may be left: repeat the call with the same
+    `since`."""
     until = resources.clock.now() - GRACE
     async with resources.database.connection() as connection:
         unused = await list_unused_uploads(connection, since, until, UPLOADS_AT_ONCE)

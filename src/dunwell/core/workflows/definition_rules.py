@@ -73,7 +73,7 @@ def build_timezone_fault(name: str, path: str) -> Fault:
 def _find_hours_faults(hours: WorkflowContactHours) -> Iterator[Fault]:
     path = f"{_ROOT}/contactHours"
     yield from find_repeat_faults(hours.weekdays, f"{path}/weekdays")
-    # HH:MM sorts as text like as time.
+    # Texts in the form HH:MM sort like times.
     if hours.since >= hours.until:
         message = f'The hours end before they begin; make "to" later than {hours.since}.'
         yield Fault(f"{path}/to", message, "EMPTY_HOURS")

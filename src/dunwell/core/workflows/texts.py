@@ -63,8 +63,8 @@ class TextContent:
 
 
 def find_text_place(pointer: str, languages: Collection[str]) -> TextPlace | None:
-    """Return the location of the text, in one of these languages, that a fault's JSON pointer is
-    about. Return None if it is about no text."""
+    """Return the location of the text that a fault's JSON pointer is about, if its language is one
+    of `languages`. Return None if the pointer is not about a text."""
     parts = [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
     language = parts[-1]
     if language not in languages:
@@ -111,7 +111,7 @@ def replace_text(
 
 
 def find_part(definition: Definition, place: TextPlace) -> dict[str, Any] | None:
-    """Return the part that contains the location as JSON, or None if it does not exist."""
+    """Return the template or snippet at the location as JSON, or None if it does not exist."""
     members: Mapping[str, Any] = getattr(definition, place.group)
     value: dict[str, Any] | None = msgspec.to_builtins(members.get(place.name))
     return value

@@ -1,9 +1,9 @@
 """Lists of claims in the orders that an index supports, with filters, and the number of claims that
 match a filter.
 
-If few claims are in a time range, an index on that time finds them. Otherwise the claims are read
-in the order of the list and filtered, up to a limit for each page. If a claim's position changes
-while a user goes through the pages, the claim can appear twice or not at all.
+If few claims are in the filter's time range, they are found by an index on that time. Otherwise
+claims are read in the order of the list and filtered, up to a limit for each page. If a claim's
+position changes while a user goes through the pages, the claim can appear twice or not at all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ from dunwell.platform.database.lists import MAX_COUNTED, count_listed, list_page
 # The largest numbers of claims for which one page sums items and payments, or looks up holds.
 AMOUNT_FILTER_BUDGET, HOLD_FILTER_BUDGET = 2_000, 4_000
 NO_FILTER = ClaimFilter()
-# The following use primary keys, claim by claim.
+# The next three conditions look up primary keys for each claim.
 _HAS_ACTIVE_HOLD = """(
     SELECT true FROM holds h
     WHERE h.merchant_id = l.merchant_id AND h.claim_id = l.claim_id AND h.lifted_at IS NULL
@@ -77,8 +77,8 @@ def _list_hold_tests(hold: HoldKind, scope: ListScope) -> Iterator[Test]:
 
 
 def _match_status(wanted: ClaimFilter) -> Sequence[object] | None:
-    """The `_match_` functions return the values for an index's condition, or None if the filter
-    cannot use the index."""
+    """Return the values for the index's condition, or None if the filter cannot use the index. The
+    other `_match_` functions do the same for their indexes."""
     return None if wanted.status is None else (wanted.status,)
 
 

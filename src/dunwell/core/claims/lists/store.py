@@ -67,7 +67,8 @@ class ClaimFilter:
     reference_number: str | None = None
     customer_number: str | None = None
     status: Status | None = None
-    # `since` is inclusive and `until` exclusive, here and below, in the merchant's time.
+    # In the merchant's time. Like the other time ranges of this filter: the lower limit is
+    # inclusive, the upper limit exclusive.
     updated_since: datetime | None = None
     updated_until: datetime | None = None
     # The claim has one of these statuses.
@@ -125,8 +126,8 @@ async def load_claim_rows(
 async def find_few_claims(
     scope: ListScope, table: Literal["claims", "debtors"], tests: Sequence[Test]
 ) -> Sequence[int] | None:
-    """Return the ids of the merchant's claims that pass the tests, which name the row `c`. Return
-    None if there are MAX_FOUND or more."""
+    """Return the ids of the merchant's claims that pass the tests, or None if there are MAX_FOUND
+    or more. The tests refer to the table's row as `c`."""
     conditions = Conditions(*scope.ids, MAX_FOUND)
     for test, values in tests:
         conditions.add(test, *values)

@@ -21,11 +21,11 @@ from dunwell.platform.database.listed_table import CursorFormat, ListPage
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
 
-# A new claim can be found after at most this time plus the duration of one indexing. Users expect
-# to find it within two seconds.
+# A new claim can be found after at most this time plus the duration of one run of `index_claims`.
+# Users expect to find it within two seconds.
 INDEX_INTERVAL_SECONDS = 0.5
-# Queue rows and claims that one transaction indexes. A change of these debtors waits for about a
-# tenth of a second.
+# The largest numbers of queue rows and of claims that one transaction indexes. While it runs, for
+# about a tenth of a second, changes of the claims' debtors wait.
 _MAX_QUEUED, _MAX_CLAIMS = 50, 1_000
 
 
@@ -46,7 +46,7 @@ async def index_claims(
             terms += [(merchant_id, claim.claim_id, each) for each in list_terms(claim)]
             await turns.yield_if_due()
         if terms:
-            # In the same order everywhere, so that two workers cannot deadlock.
+            # Sorted, so that two workers that insert the same terms cannot deadlock.
             await save_terms(tx, sorted(terms))
         await requeue_rest(tx, queued)
         return len(claims)

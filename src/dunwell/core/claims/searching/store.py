@@ -99,7 +99,8 @@ WHERE c.merchant_id = $1 AND c.claim_id = $2
 
 @dataclass(frozen=True, slots=True)
 class QueuedClaims:
-    """The claims that one transaction created for a merchant."""
+    """The claims that one transaction created for a merchant. `written_by` is the id of the
+    transaction."""
 
     merchant_id: int
     written_by: str
@@ -120,8 +121,8 @@ async def dequeue_claims(tx: Connection, limit: int) -> Sequence[QueuedClaims]:
 async def load_claims_without_terms(
     tx: Connection, queued: Sequence[QueuedClaims], limit: int
 ) -> Sequence[tuple[int, SearchableClaim]]:
-    """Return at most `limit` claims of each transaction with their merchant ids, without those that
-    another transaction is changing."""
+    """Return at most `limit` claims of each transaction with their merchant ids, without claims
+    whose debtors another transaction is changing."""
     found = []
     for row in await tx.fetch(_LOAD, *_as_arrays(queued), limit):
         values = dict(row)
@@ -130,7 +131,7 @@ async def load_claims_without_terms(
 
 
 async def save_terms(tx: Connection, terms: Iterable[tuple[int, int, str]]) -> None:
-    """Insert the terms, each with its merchant and claim."""
+    """Insert the terms, each with its merchant id and claim id."""
     listed = [*terms]
     columns = ([each[column] for each in listed] for column in range(3))
     await tx.execute(_INSERT, *columns)
@@ -190,7 +191,7 @@ _AND = """(
     FROM claim_search w
     WHERE w.merchant_id = $1 AND w.claim_id = l.claim_id AND w.term >= {} AND w.term < {}
     LIMIT 1)"""
-# Uses claim_search_terms, up to a page's budget.
+# Uses claim_search_terms, up to BUDGET rows for each word.
 _COUNT_WORDS = """
 SELECT given.word, (
     SELECT count(*)
@@ -202,10 +203,10 @@ SELECT given.word, (
 FROM unnest($2::text[]) WITH ORDINALITY AS given (word, place)
 ORDER BY number, given.place
 """
-# Greater than every continuation of a word.
+# Appended to a word, it gives a text after every term that begins with the word.
 _HIGHEST = "\U0010ffff"
 
-# The matching word and the claim.
+# A matching term, and the claim's id.
 FoundTerm = tuple[str, int]
 
 

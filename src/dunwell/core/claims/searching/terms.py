@@ -10,7 +10,7 @@ import phonenumbers
 
 from dunwell.core.claims.reference_forms import normalize_reference
 
-# Longer words are cut. Further words of a search are ignored.
+# Longer words are cut. Of the words of a search, those after the first MAX_WORDS are ignored.
 MAX_TERM_LENGTH = 40
 MAX_WORDS = 5
 _NON_DIGITS = re.compile(r"[^0-9]")
@@ -51,7 +51,7 @@ def parse_search(text: str) -> list[str]:
 
 def _list_words(claim: SearchableClaim) -> Iterator[str]:
     yield str(claim.claim_id)
-    # Finds a reference that is damaged on a bank statement.
+    # The normal form, which also finds a reference that was garbled on a bank statement.
     yield normalize_reference(claim.reference_number)
     for text in (
         claim.reference_number, claim.customer_number, claim.contract_number, claim.email,

@@ -1,5 +1,5 @@
-"""Read an endpoint's deliveries: the list, one delivery with all attempts, and which ones are not
-acknowledged."""
+"""List an endpoint's deliveries, get one delivery with all its attempts, and report which
+deliveries are not acknowledged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from dunwell.platform.errors import NotFound
 
 
 async def _find_few(scope: ListScope, wanted: DeliveryFilter) -> FoundKeys[UUID] | None:
-    """Return the deliveries of the claim's events, which are few."""
+    """Return the few events of the claim in the filter, or None if the filter has no claim."""
     if wanted.claim_id is None:
         return None
     merchant_id, _ = scope.ids

@@ -66,8 +66,8 @@ class DeliveryGap:
 @dataclass(frozen=True, slots=True)
 class DeliveryCounts:
     """Counts of the deliveries from the number `first_number` on. `numbered` is how many deliveries
-    have a number, `last_sent` the highest number that was attempted, or 0, and `open` how many up
-    to it are not acknowledged."""
+    have a number, `last_sent` is the highest number that was attempted (0 if there is none), and
+    `open` is how many from `first_number` to `last_sent` are not acknowledged."""
 
     numbered: int
     first_number: int

@@ -61,7 +61,7 @@ class LoggedDelivery:
     reference_number: str
     state: str
     attempts: int
-    # How many attempts were made before the replay.
+    # How many of the attempts were made before the last replay; 0 without a replay.
     attempts_before: int
     due_at: datetime | None
     is_replay: bool

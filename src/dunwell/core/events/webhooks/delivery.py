@@ -193,7 +193,8 @@ def _render_excerpt(start: bytes) -> str | None:
 
 
 _MAX_BATCH = 500
-# How long to wait after a failed commit, and how often to try it while the process is ending.
+# How long to wait after a failed commit, and how often a commit is tried while the process is
+# ending.
 _PAUSE_SECONDS = 1.0
 _ATTEMPTS_WHEN_CLOSING = 5
 _LOG = structlog.get_logger(__name__)

@@ -98,8 +98,8 @@ def find_endpoint_faults(wanted: NewEndpoint) -> Iterator[Fault]:
 
 
 def find_reach_faults(url: str, reach: WebhookReach, *, is_development: bool) -> Iterator[Fault]:
-    """Yield a fault if the merchant's webhooks may not be sent to this address. An invalid address
-    is skipped, because its format is reported elsewhere."""
+    """Yield a fault if the merchant's webhooks may not be sent to this address. An address that
+    cannot be parsed yields none, because `_find_url_faults` reports it."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -120,8 +120,8 @@ def find_reach_faults(url: str, reach: WebhookReach, *, is_development: bool) ->
 
 
 def is_allowed_scheme(url: str, reach: WebhookReach, *, is_development: bool) -> bool:
-    """Return whether the scheme is allowed: http only where the installation file allows it, or in
-    development."""
+    """Return whether the scheme of the address is allowed: https always, http only in development
+    or where the installation file allows it."""
     scheme = url.partition(":")[0].lower()
     return scheme == "https" or (scheme == "http" and (is_development or reach.allows_http))
 

@@ -150,7 +150,7 @@ async def change_endpoint(
     be changed. Raises ValidationError, NotFound."""
     work.require(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
-    # Whether the address is allowed was checked when it was added, and is checked at each delivery.
+    # The address itself was checked when it was added, and is checked again at each delivery.
     faults = list(find_endpoint_faults(NewEndpoint(endpoint.url, types, authorization)))
     if faults:
         raise ValidationError(faults)

@@ -41,7 +41,8 @@ class TestEvent:
 
 
 async def start_test(work: Work, endpoint_id: UUID) -> TestEvent:
-    """Record the test in its own transaction, before `send_test`. Raises NotFound."""
+    """Record the test and return what `send_test` needs. Call this in a transaction that is
+    committed before `send_test`. Raises NotFound."""
     work.require(Right.CONFIGURE)
     endpoint = await load_endpoint(work.tx, work.merchant_id, endpoint_id)
     if endpoint is None:
@@ -55,8 +56,8 @@ async def start_test(work: Work, endpoint_id: UUID) -> TestEvent:
 
 
 async def get_endpoint_by_url(tx: Connection, merchant_id: int, url: str) -> WebhookEndpoint:
-    """Return the merchant's endpoint with this address. Raises NotFound, which lists the existing
-    ones."""
+    """Return the merchant's endpoint with this address. Raises NotFound, which lists the merchant's
+    endpoints."""
     endpoints = await load_endpoints(tx, merchant_id)
     for each in endpoints:
         if each.url == url:
@@ -67,8 +68,8 @@ async def get_endpoint_by_url(tx: Connection, merchant_id: int, url: str) -> Web
 
 async def send_test(sender: WebhookSender, keys: KeyRing, test: TestEvent) -> AttemptResult:
     """Make one attempt, signed and authorised like a real delivery, also to a disabled endpoint.
-    The response does not change the endpoint's health. No transaction is open. Raises
-    DecryptionFailed."""
+    The response does not change the endpoint's health. Call this without an open transaction.
+    Raises DecryptionFailed."""
     head = EventHead(
         event_id=test.event_id,
         merchant_id=test.endpoint.merchant_id,

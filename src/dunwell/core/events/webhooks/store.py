@@ -334,7 +334,7 @@ class AttemptResult:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryOutcome:
-    """The outcome of an attempt that started at `at`, and what follows."""
+    """An attempt that started at `at`, its result, and the decision about what follows."""
 
     endpoint: WebhookEndpoint
     delivery: LeasedDelivery

@@ -207,7 +207,7 @@ async def add_step(
     work: Work, workflow_id: UUID, value: Mapping[str, Any], *, after: int | None
 ) -> int:
     """Add a step and return its id, which no other step has had. `value` is the step as JSON.
-    `after` is the id of the preceding step; None inserts at the beginning, an unknown id at the
+    `after` is the id of the preceding step: None inserts at the beginning, an unknown id at the
     end. Raises what `edit_draft` raises."""
     work.require(Right.CONFIGURE)
     parts = await _lock_and_list_parts(work, workflow_id)

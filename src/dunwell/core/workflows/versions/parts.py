@@ -71,5 +71,5 @@ def list_parts(definition: Definition | None) -> dict[str, Any]:
 def select_changed_parts(
     before: Definition | None, after: Definition | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parts that differ, from both sides."""
+    """Return the parts that differ, as they are before and after."""
     return select_changed_fields(list_parts(before), list_parts(after))

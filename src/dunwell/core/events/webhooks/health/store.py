@@ -176,8 +176,8 @@ FROM marked e
 """,
     last_try=_LAST_TRY,
 )
-# Uses webhook_endpoints_failing. Merchants without a contact address are excluded, because they
-# would use up the limit for ever.
+# Uses webhook_endpoints_failing. Merchants without a contact address are excluded, because their
+# endpoints would use up the limit in every run.
 _MARK_FAILURES_NOTIFIED = compose(
     """
 WITH marked AS (
