@@ -59,7 +59,7 @@ class InsufficientScope(Refusal):
 
 
 class NotFound(Refusal):
-    """It does not exist or belongs to another merchant. The response never tells which."""
+    """The object does not exist or belongs to another merchant. The response never says which."""
 
 
 class MethodNotAllowed(Refusal):
@@ -133,7 +133,7 @@ class WorkflowAssignmentError(Refusal):
 
 
 class RateLimited(Refusal):
-    """The credential sent too many requests. `retry_after` is in seconds."""
+    """The caller sent too many requests. `retry_after` is in seconds."""
 
     def __init__(self, message: str, *, retry_after: int) -> None:
         super().__init__(message)

@@ -1,5 +1,4 @@
-"""Start a lease, and renew it by a heartbeat while its holder renders messages, calls channels and
-records the outcomes. All instants are real time."""
+"""Start a lease, and renew it by a heartbeat while its holder works. All instants are real time."""
 
 import asyncio
 import time
@@ -36,7 +35,7 @@ def start_lease(resources: Resources, duration: timedelta = LEASE) -> Lease:
 
 class LeaseRenewals:
     """When the lease of each message was last renewed. A row that another transaction has locked
-    misses a renewal that the other rows get. A process that was suspended notices here that it may
+    misses a renewal that the other rows get. A process that was suspended learns here that it may
     have lost all of its leases."""
 
     def __init__(self, lease: Lease) -> None:

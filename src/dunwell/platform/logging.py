@@ -2,8 +2,8 @@
 
 Names, addresses, texts and amounts of debtors never reach a log. A field that is not on the list is
 dropped, and only the class and the code locations of an exception are logged. Messages of libraries
-pass the same filter. An event with `once_a_minute` is one that many places repeat while something
-is unavailable; only one line per minute is written for each such event.
+pass the same filter. An event is logged with `once_a_minute` if many places repeat it while
+something is unavailable; only one line per minute is written for each such event.
 """
 
 import logging

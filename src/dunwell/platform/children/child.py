@@ -156,7 +156,8 @@ def _install_filter() -> None:
 
 
 def _build_filter(audit_number: int, column: int) -> bytes:
-    """Build the filter. It also refuses the calls of other architectures and of x32."""
+    """Build the filter. It also refuses the calls of other architectures and of x32. A jump has two
+    distances, in instructions: one if the comparison is true, and one if it is false."""
     numbers = [each[column] for each in _CALLS.values()]
     count = len(numbers)
     program = [

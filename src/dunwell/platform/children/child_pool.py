@@ -78,7 +78,8 @@ PoolRequest: TypeAlias = bytes | Callable[[], bytes | Awaitable[bytes]]
 
 
 class ChildLost(Exception):  # noqa: N818 - the suffix Error would add nothing
-    """The child died while it worked on the request, or took too long."""
+    """The child died while it worked on the request, took too long, or answered with too many
+    bytes."""
 
 
 class ChildPool:

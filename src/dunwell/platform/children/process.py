@@ -15,8 +15,8 @@ from typing import ParamSpec, TypeVar
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
-# Two threads, because they share the processor with the event loop, which waits up to 5 ms for each
-# of them: every step of another request is delayed by about 10 ms.
+# Only two threads: they share the processor with the event loop, which waits up to 5 ms for each
+# running thread. Two of them delay every step of another request by about 10 ms.
 _THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="rendering")
 # After this time a long computation lets other tasks run.
 _SLICE_SECONDS = 0.005

@@ -23,8 +23,8 @@ Process = subprocess.Popen[bytes]
 
 
 class Program:
-    """A child process. `start` returns once it is started; an exception from it counts as a
-    death."""
+    """A child process. `start` starts and returns it. An exception from `start` counts as a death
+    of the process."""
 
     def __init__(
         self, name: str, start: Callable[[], Process], *, stop_signal: int = signal.SIGTERM,
@@ -47,8 +47,8 @@ class Program:
         _log.info("started", program=self.name, pid=self._process.pid)
 
     def check_and_restart(self) -> None:
-        """Notice the process's death, or start it again after its pause. Call this several times a
-        second."""
+        """Notice the process's death, or start the process again after its pause. Call this several
+        times a second."""
         if self._process is not None:
             self._handle_death(self._process)
         elif time.monotonic() >= self._starts_at:

@@ -52,7 +52,7 @@ async def count_attempt(
     tx: Connection, subject: bytes, previous: Attempts | None, now: datetime
 ) -> Attempts:
     """Record one more attempt and return the new total. `previous` is None if earlier attempts no
-    longer count. The caller has locked the subject with load_attempts."""
+    longer count. The subject must be locked by `load_attempts`."""
     attempts = Attempts(1, now, now)
     if previous is not None:
         attempts = Attempts(previous.count + 1, previous.first_at, now)
@@ -66,7 +66,7 @@ async def uncount_attempt(tx: Connection, subject: bytes) -> None:
 
 
 async def remove_attempts(tx: Connection, now: datetime) -> int:
-    """Delete up to _ROWS_AT_ONCE expired rows and return their number. If it equals _ROWS_AT_ONCE,
-    call it again."""
+    """Delete up to _ROWS_AT_ONCE expired rows and return their number. If the number is
+    _ROWS_AT_ONCE, more rows may be left."""
     tag: str = await tx.execute(_REMOVE, now - MAX_LIMIT_PERIOD, _ROWS_AT_ONCE)
     return int(tag.rpartition(" ")[2])

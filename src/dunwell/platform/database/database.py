@@ -33,7 +33,7 @@ OnConnect: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
 _log = structlog.get_logger(__name__)
 _LIMITS = PoolLimits()
 _FIRST_DAY = date(2000, 1, 1).toordinal()
-# A statement that commits, and so waits for the disk and for a synchronous standby.
+# A statement that commits, and therefore waits for the disk and for a synchronous standby.
 _COMMIT = "SELECT pg_current_xact_id()"
 _UNAVAILABLE = (
     OSError,
@@ -56,7 +56,7 @@ _CONFLICTS = (
     asyncpg.SerializationError,
     asyncpg.LockNotAvailableError,
 )
-# These also end a statement that another attempt can complete.
+# With one of these errors, another attempt at the same work can succeed.
 _OUTAGES = (
     *_CONFLICTS,
     *_UNAVAILABLE,
@@ -179,7 +179,8 @@ def _raise_if_unavailable(error: BaseException | None, *, was_sent: bool) -> Non
 
 def raise_if_outage(error: Exception) -> None:
     """Raise the error again, as DatabaseAway or another Unavailable, if it says nothing about the
-    work, and another attempt may succeed: the database is away, or a statement was cancelled."""
+    work itself, so that another attempt may succeed: the database is unavailable, or a statement
+    was cancelled."""
     if isinstance(error, Unavailable):
         raise error
     if isinstance(error, _OUTAGES):

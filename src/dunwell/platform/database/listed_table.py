@@ -156,9 +156,9 @@ class ListedTable(Generic[Filter, Key, Item]):
 
     `name` is the list's name in its cursors. `index` has the scope columns and then the order; it
     is not used if the list `has_few_rows`. `load` is given the connection, the scope's ids and the
-    keys, and returns the items by key, without those that have been deleted. `at` is the instant
-    that the two fields of the filter in `times` are about: `since` (inclusive) and `until`
-    (exclusive). `filters` has one test for every other field of the filter.
+    keys, and returns the items by key, without those that have been deleted. `times` names the two
+    fields of the filter that limit the column `at`: the first one is inclusive, the second one
+    exclusive. `filters` has one test for every other field of the filter.
     """
 
     name: str

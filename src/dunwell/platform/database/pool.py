@@ -269,7 +269,7 @@ class ConnectionPool:
         """Clear the cached schema of all connections, because each of them would fail once."""
         for entry in self._open:
             if not entry.connection.is_closed():
-                # Despite its name this asks nothing of the server.
+                # Despite its name, this sends nothing to the server.
                 await entry.connection.reload_schema_state()
 
     def _drop(self, entry: PoolEntry) -> None:
@@ -282,8 +282,8 @@ class ConnectionPool:
             self._check_timer = loop.call_later(self._limits.check_after_seconds, self._check_uses)
 
     def _check_uses(self) -> None:
-        """Ping the server if a connection has been in use for long. This tells a server that hangs
-        from one that works on a long statement."""
+        """Ping the server if a connection has been in use for long, to distinguish a server that
+        hangs from one that works on a long statement."""
         self._check_timer = None
         long_ago = asyncio.get_running_loop().time() - self._limits.check_after_seconds
         since = [entry.taken_at for entry in self._open if entry.taken_at is not None]
@@ -294,8 +294,8 @@ class ConnectionPool:
         self._schedule_check()
 
     async def _check_server(self) -> None:
-        """Close all connections in use if the server answers no client. Their users get an error,
-        and do not know whether the server executed their statements."""
+        """Close all connections in use if the server answers no client. Callers that use them get
+        an error, and do not know whether the server executed their statements."""
         assert self._ping is not None
         completed_uses, pinging = self._completed_uses, asyncio.ensure_future(self._ping())
         try:

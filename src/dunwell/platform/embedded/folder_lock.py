@@ -1,5 +1,5 @@
-"""The lock on a data folder. A folder has one owner at a time, and the lock ends with its last
-process.
+"""The lock on a data folder, which has one owner at a time. The lock ends with the last process of
+its owner.
 
 The owner passes the lock's descriptor to its children. After a kill -9 the lock is free once the
 last child has ended, and the next owner waits for that.

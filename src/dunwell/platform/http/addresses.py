@@ -100,8 +100,8 @@ def is_within(address: str, networks: Iterable[Network]) -> bool:
 
 
 def is_always_forbidden(network: Network) -> bool:
-    """Return whether the network contains an address that an operator must not open to webhooks of
-    others."""
+    """Return whether the network contains an address that an operator must not open to the webhooks
+    of merchants."""
     return any(
         network.version == each.version and network.overlaps(each) for each in _NEVER_GRANTED
     )

@@ -110,8 +110,7 @@ class HttpClient:
         self, method: str, url: str, headers: Mapping[str, str] = _NO_HEADERS,
         body: bytes | None = None, *, max_bytes: int = _RESPONSE_BYTES,
     ) -> HttpResponse | NoResponse:  # fmt: skip
-        """Send a request once, over a connection that may be an older one. `max_bytes` limits the
-        response."""
+        """Send a request once, over a new or a kept connection. `max_bytes` limits the response."""
         try:
             return await self._send(method, url, body, headers, max_bytes=max_bytes)
         except _FAILURES as error:

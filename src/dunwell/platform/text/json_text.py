@@ -66,7 +66,7 @@ def check_part_counts(text: bytes, *, containers: int, separators: int) -> None:
 
 def count_keys(text: bytes) -> int | None:
     """Return the number of keys of all objects, or None if it cannot be determined without parsing.
-    Strings may increase the number."""
+    Text within strings may increase the number."""
     keys = text.count(b'":')
     # If each colon follows a quote, there is no need for the slower search for white space.
     if text.count(b":") != keys and any(each in text for each in _SPACED):

@@ -13,8 +13,7 @@ _MAX_LINE = 255
 
 
 def find_unprintable(value: object, path: tuple[str | int, ...] = ()) -> Iterator[Fault]:
-    """Yield a fault for each string or key with a control character, a NUL or half a surrogate
-    pair."""
+    """Yield a fault for each string or key with a control character or half a surrogate pair."""
     if isinstance(value, str):
         if not is_printable(value):
             message = "Remove the control characters (line breaks and tabs may stay)."

@@ -68,7 +68,7 @@ class HttpConnection(asyncio.Protocol):
         """All arguments except `bounds` are those that uvicorn passes to a protocol."""
         self._app: ASGIApp = config.loaded_app
         self._app_state = app_state
-        # The type of its set of connections names uvicorn's own classes.
+        # Any, because uvicorn's type permits only its own classes in its set of connections.
         self._shared: Any = server_state
         self._loop = _loop or asyncio.get_running_loop()
         self._bounds = bounds
