@@ -1,8 +1,8 @@
 """Fetch bank statements from the connections of the installation file: a watched folder, or the
 bank's SFTP server with its pinned host key.
 
-Files stay where they are. A file that was fetched is recognised by its name and size, and a file is
-fetched only when its size did not change since the last look, because it may still be written.
+Files stay where they are. A file that was fetched is recognised by its name and size. A file is
+fetched only if its size has not changed since the last run, because it may still be written.
 """
 
 from pathlib import Path
@@ -44,11 +44,11 @@ class StatementFetcher:
     def __init__(self, resources: Resources, installation: CurrentInstallation) -> None:
         self._resources = resources
         self._installation = installation
-        # The sizes of files at the last look, by account and name.
+        # The size of each file at the last run, by merchant, account and name.
         self._seen: dict[tuple[int, str, str], int] = {}
 
     async def run_once(self) -> int:
-        """Fetch new files and return their number. A bank that is away stops no other."""
+        """Fetch new files and return their number. A failure at one bank stops no other."""
         async with self._resources.database.connection() as connection:
             accounts = await list_fetched_accounts(connection)
         done = 0
@@ -103,7 +103,7 @@ class StatementFetcher:
         return done
 
     def _is_stable(self, account: FetchedAccount, name: str, size: int) -> bool:
-        """Return whether the file has content and had this size at the last look."""
+        """Return whether the file has content and had this size at the last run."""
         key = (account.merchant_id, account.account, name)
         before, self._seen[key] = self._seen.get(key), size
         return before == size and 0 < size <= MAX_FILE_BYTES

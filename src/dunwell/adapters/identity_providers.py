@@ -51,7 +51,8 @@ class IdentityProviderAdapters:
         self._installation = installation
         self._revision = -1
         self._known: dict[str, tuple[IdentityProviderSettings, bytes | None, OidcProvider]] = {}
-        # Users may be signing in through a replaced provider. It holds no connections.
+        # Replaced providers are kept, because users may be signing in through them. They hold no
+        # connections.
         self._replaced: list[OidcProvider] = []
 
     @property

@@ -79,7 +79,8 @@ class PaymentProviderAdapters(Mapping[str, PaymentProvider]):
         return len(self._built_in) + len(self._adapters)
 
     def _update(self) -> None:
-        """Follow the installation file. Raises Unavailable as long as it is not known."""
+        """Rebuild the adapters if the installation file has changed. Raises Unavailable as long as
+        the file is not known."""
         installation = self._installation
         if installation.revision < 0:
             raise Unavailable("The installation file was not read yet.")
@@ -93,7 +94,7 @@ class PaymentProviderAdapters(Mapping[str, PaymentProvider]):
                     name, account, installation.secrets, self._resources.clock
                 )
             except PaymentProviderUnusable as error:
-                log.error("payment provider unusable", provider=name, reason=str(error))  # noqa: TRY400 - told whole
+                log.error("payment provider unusable", provider=name, reason=str(error))  # noqa: TRY400 - the reason is enough
         if replaced:
             task = asyncio.create_task(_close_later(replaced))
             self._closing.add(task)

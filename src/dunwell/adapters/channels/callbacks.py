@@ -145,9 +145,10 @@ class _TwilioRequest(GatewayRequest):
 
 
 _MAX_BYTES = 16 * 1024
-# For one message, which has several parts and states, some of them repeated.
+# The largest number of reports that are stored for one message. A message has several parts and
+# states, and some reports are repeated.
 _MAX_REPORTS_PER_MESSAGE = 40
-# Reports that are saved by one statement.
+# The largest number of reports that are saved by one statement.
 _SAVED_AT_ONCE = 200
 _MAX_FORGED_PER_MINUTE = 30
 _MINUTE = 60.0

@@ -1,4 +1,4 @@
-"""What the adapters of SMS gateways share: posting a message, and telling whether a message that
+"""What the adapters of SMS gateways share: posting a message, and deciding whether a message that
 failed may have been sent anyway.
 
 A message must not be sent twice. Each is therefore posted once, over a new connection.
@@ -92,8 +92,9 @@ class Gateway:
     async def probe(
         self, url: str, body: bytes, headers: Mapping[str, str], *, expected_status: int
     ) -> GatewayProblem | None:
-        """Test the gateway with a request that cannot become a message. `expected_status` is the
-        status with which it responds to an authorised client."""
+        """Test the gateway with a request that cannot become a message, and return what is wrong,
+        or None. `expected_status` is the status with which the gateway responds to an authorised
+        client."""
         try:
             answer = await self.post(url, body, headers)
         except UnclearResponse:
@@ -111,8 +112,8 @@ class Gateway:
         return NOT_REACHED
 
     def log_refusal(self, status: int) -> Temporary:
-        """Log and return that the gateway refuses our credentials or configuration, which is not
-        the recipient's fault."""
+        """Log that the gateway refuses our credentials or configuration, which is not the
+        recipient's fault, and return the outcome."""
         log.error("gateway rejected credentials", provider=self._provider, status=status)
         return REFUSED
 

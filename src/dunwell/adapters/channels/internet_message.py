@@ -51,7 +51,8 @@ def build_internet_message(message: Message) -> bytes:
 
 
 def check_address(address: str) -> str:
-    """Return the address with its domain in ASCII. A local part in UTF-8 is kept (RFC 6532)."""
+    """Return the address with its domain in ASCII. A local part in UTF-8 is kept (RFC 6532). Raises
+    AddressUnusable."""
     match = _ADDRESS.fullmatch(address)
     if match is None:
         raise AddressUnusable

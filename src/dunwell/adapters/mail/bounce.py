@@ -10,10 +10,10 @@ from flufl.bounce import all_failures
 
 from dunwell.contact.sending.report import FailureCause, ReportState
 
-# Not a part of an IP address or of a version number.
+# An enhanced status code such as 5.1.1, unless it is part of an IP address or of a version number.
 _ENHANCED = re.compile(r"(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d]|\.\d)")
 _BASIC = re.compile(r"(?<![\d.-])([45]\d\d)(?=[ \-:#]|$)(?!\.\d)")
-# Codes about the sender's address, which is ours.
+# Subject and detail of the codes about the sender's address, which is ours.
 _OUR_ADDRESS = ((1, 7), (1, 8))
 # Patterns for a text without a code; the first that matches is used. Texts that blame the sender
 # come first: "mailbox unavailable (blocked)" says nothing about the recipient.

@@ -26,11 +26,13 @@ from dunwell.platform.resources import Resources
 
 Protocol = Literal["SMTP", "LMTP"]
 MAX_BYTES = 10 * 1024 * 1024
-# In one message, including the commands. This is more than is parsed (`incoming.MAX_LINES`).
+# The largest number of lines in one message, including the commands. This is more than is parsed
+# (`incoming.MAX_LINES`).
 MAX_LINES = 250_000
 # The limit for each protocol.
 MAX_CONNECTIONS = 20
-# From one address. A mail server in front of this one may use all connections.
+# The limit for one client address. A mail server in front of this one, which uses LMTP, may use all
+# connections.
 _MAX_CONNECTIONS_PER_HOST = 5
 # From one command to the next, including the content.
 _COMMAND_SECONDS = 60

@@ -127,8 +127,8 @@ async def receive_mail(
 
 
 async def _is_over_limit(tx: Connection, report: Report, now: datetime) -> bool:
-    """Return whether too many reports were stored for this message or, without a message, for none.
-    Anyone can send them."""
+    """Return whether too many reports were stored: for the message that the report names or, if it
+    names none, within a day. Anyone can send reports."""
     if report.reference is not None:
         known = await count_reports(tx, [report.reference])
         return known[report.reference] >= _MAX_REPORTS_PER_MESSAGE

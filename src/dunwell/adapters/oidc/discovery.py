@@ -73,7 +73,8 @@ def _list_addresses(metadata: Metadata) -> dict[str, str]:
 
 METADATA_LIFETIME = timedelta(hours=1)
 KEYS_LIFETIME = timedelta(minutes=10)
-# How often unknown keys are requested, and how often a provider is tried that does not respond.
+# The shortest time between two requests for unknown keys, and between two attempts at a provider
+# that does not respond.
 RETRY_AFTER = timedelta(seconds=10)
 _SECONDS = 5.0
 # A larger response is refused.

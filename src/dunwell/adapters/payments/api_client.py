@@ -45,8 +45,8 @@ class PaymentProviderUnusable(Exception):  # noqa: N818 - the suffix Error would
 
 @dataclass(frozen=True, slots=True)
 class AccessProbe:
-    """A harmless request for one permission. One that changes something names an object that does
-    not exist."""
+    """A harmless request for one permission. The probe of a permission to change something names an
+    object that does not exist."""
 
     # In the words of the provider's dashboard.
     permission: str
@@ -56,8 +56,8 @@ class AccessProbe:
 
 
 def repeat_after_failure(response: HttpResponse) -> bool:
-    """Return whether to repeat a request: its key is in use at this moment, or the provider
-    failed."""
+    """Return whether to repeat a request: its idempotency key is in use at this moment, or the
+    provider failed."""
     return response.status == 409 or response.status >= 500
 
 
@@ -110,7 +110,8 @@ class ApiClient:
     async def get(
         self, path: str, answer: type[Answer], headers: Mapping[str, str] = _NO_HEADERS
     ) -> Answer:
-        """Read something. Raises PaymentProviderUnavailable, also if it does not exist."""
+        """Send a GET request and return the decoded answer. Raises PaymentProviderUnavailable, also
+        if the object does not exist."""
         response = await self.send("GET", path, headers)
         try:
             return self.parse(response, answer)

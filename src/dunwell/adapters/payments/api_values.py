@@ -14,7 +14,7 @@ from msgspec import Meta
 from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.cases.payments.provider import PaymentProviderRefused, PaymentProviderUnavailable
 
-# Their minor unit is a hundredth, here and at all providers.
+# The minor unit of these currencies is a hundredth, here and at all providers.
 _CURRENCIES = (
     "AUD", "CAD", "CHF", "CZK", "DKK", "EUR", "GBP", "NOK", "NZD", "PLN", "RON", "SEK", "USD",
 )  # fmt: skip
@@ -34,14 +34,15 @@ def is_id(text: str) -> bool:
 
 
 def check_id(provider_id: str) -> str:
-    """Return the id. Raises PaymentProviderUnavailable if it is none."""
+    """Return the id unchanged. Raises PaymentProviderUnavailable if it cannot be an id of a
+    provider."""
     if not is_id(provider_id):
         raise PaymentProviderUnavailable("The payment provider does not know this id.")
     return provider_id
 
 
 def check_currency(currency: str) -> None:
-    """Raises PaymentProviderRefused for a currency in which no payment can be opened here."""
+    """Check that payments can be opened in this currency. Raises PaymentProviderRefused."""
     if currency not in _CURRENCIES:
         raise PaymentProviderRefused(
             f"Payments in {currency} are not supported through this provider. Use another way to "
@@ -67,8 +68,8 @@ def is_authentic(secret: bytes, message: bytes, signatures: Sequence[str]) -> bo
 
 
 def find_refund_key(metadata: object) -> UUID | None:
-    """Return the key with which a refund was ordered here, from the data that it was given. The
-    merchant can change them at the provider."""
+    """Return the key with which a refund was ordered here, from the refund's metadata, or None. The
+    merchant can change the metadata at the provider."""
     key = metadata.get("dunwell_refund") if isinstance(metadata, dict) else None
     try:
         return UUID(key) if isinstance(key, str) else None

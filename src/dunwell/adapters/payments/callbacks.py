@@ -60,8 +60,8 @@ def callback_routes(resources: Resources, providers: PaymentProviders) -> list[R
 async def _count_checks(resources: Resources, found: Sequence[tuple[int, UUID]]) -> bool:
     """Count a check of each request. Return False if one was checked too often in this minute.
 
-    Some providers do not sign their notifications, so whoever knows the id of a checkout could make
-    us ask the provider without end.
+    Some providers do not sign their notifications, so anyone who knows the id of a checkout could
+    make us ask the provider without end.
     """
     now = resources.clock.now()
     for _, request_id in found:

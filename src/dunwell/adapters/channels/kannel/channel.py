@@ -49,7 +49,8 @@ _STATES: dict[str, ReportState] = {"1": "DELIVERED", "2": "FAILED", "16": "FAILE
 _ARRIVED: tuple[str, FailureCause] = ("", "OTHER")
 _REFUSED = re.compile(r"NACK/0x0*([0-9a-fA-F]{1,8})(?:/|$)")
 _RECEIPT = re.compile(r"stat:([A-Za-z]{1,10}).*?err:([0-9A-Za-z]{1,8})", re.DOTALL)
-# SMPP 3.4, 5.1.3: the provider's error codes for a refused message.
+# SMPP 3.4, 5.1.3: the provider's error codes for a refused message that concern the recipient's
+# number, and those that concern our account, sender or content.
 _UNREACHABLE = frozenset({0x0B})
 _ABOUT_US = frozenset({0x0A, 0x0D, 0x0E, 0x0F, 0x15, 0x48, 0x49})
 _CHARSETS = {"UTF-16BE": "utf-16-be", "ISO-8859-1": "latin-1", "WINDOWS-1252": "cp1252"}
@@ -197,8 +198,8 @@ class KannelChannel:
                 raise UnclearResponse(str(status))
 
     async def check(self) -> GatewayProblem | None:
-        """Test the connection by a message without a recipient. An authorised client gets the
-        answer that the recipient is missing."""
+        """Test the connection with a message without a recipient, and return what is wrong, or
+        None. An authorised client gets the answer that the recipient is missing."""
         headers = {
             "Content-Type": "text/plain; charset=UTF-8",
             "X-Kannel-Username": self._provider.credentials.user,

@@ -79,7 +79,7 @@ async def build_letter_files(
             f"It has {total} pages; the maximum of this delivery provider is {max_pages}."
         )
     entries = [
-        # A file that is not a PDF is a page for the printer, but has no pages to count.
+        # A file that is not a PDF counts as one page, but its entry states no number of pages.
         LetterFile(name, sha256(content).hex(), pages if name.endswith(".pdf") else None)
         for (name, content), pages in zip(contents.items(), counts, strict=True)
     ]

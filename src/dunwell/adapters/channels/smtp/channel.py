@@ -256,7 +256,7 @@ class _OutgoingMail:
             if self.has_sent_content and 200 <= refused.code < 300:
                 return Accepted(render_answer(refused.code, refused.message))
             if self.has_sent_content and not 400 <= refused.code < 600:
-                # Not a response of a mail server, so it may have accepted the message.
+                # This is not a response of a mail server, so the message may have been accepted.
                 raise
             self.has_sent_content = False
             return await _handle_refusal(client, refused)

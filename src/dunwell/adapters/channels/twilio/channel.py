@@ -204,8 +204,8 @@ class TwilioChannel:
         return REFUSED
 
     async def check(self) -> GatewayProblem | None:
-        """Test the connection by a message without a recipient. An authorised client gets the
-        answer that the recipient is missing."""
+        """Test the connection with a message without a recipient, and return what is wrong, or
+        None. An authorised client gets the answer that the recipient is missing."""
         headers = {
             "Authorization": self._authorization,
             "Content-Type": "application/x-www-form-urlencoded",

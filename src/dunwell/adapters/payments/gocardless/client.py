@@ -59,5 +59,6 @@ class GoCardlessClient(ApiClient):
 
 
 def _should_repeat(response: HttpResponse) -> bool:
-    """A key that was used before is answered by 409 with the id, which is no failure."""
+    """Return whether to repeat a request. A 409 is not a failure: it names what an earlier request
+    with the same key created."""
     return response.status >= 500

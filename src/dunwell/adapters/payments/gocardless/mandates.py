@@ -77,8 +77,7 @@ class _BankAccountAnswer(msgspec.Struct, frozen=True):
 
 
 class GoCardlessMandates:
-    """The part of `MandateProvider` that concerns mandates. The class of the account adds the
-    rest."""
+    """The part of `MandateProvider` that concerns mandates. `GoCardlessProvider` adds the rest."""
 
     _api: GoCardlessClient
 
@@ -116,7 +115,7 @@ class GoCardlessMandates:
     async def fetch_mandate(self, mandate_id: str) -> ProviderMandate:
         path = f"/mandates/{check_id(mandate_id)}"
         found = (await self._api.get(path, _MandateAnswer)).mandates
-        # A status that is not known yet here ends nothing.
+        # An unknown status does not end the mandate.
         status = _STATUSES.get(found.status, ProviderMandateStatus.OPEN)
         account = found.links.customer_bank_account
         return ProviderMandate(

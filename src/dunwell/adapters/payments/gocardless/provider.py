@@ -50,9 +50,9 @@ from dunwell.cases.payments.provider import (
 )
 
 KIND = "GOCARDLESS"
-# Of the ids of payments.
+# The beginning of the ids of payments.
 _PAYMENT_PREFIX = "PM"
-# Instant bank payments exist in these.
+# The currencies of instant bank payments.
 _CURRENCIES = ("EUR", "GBP")
 # A billing request has no other means of payment, so that no name is sent.
 _MEANS: Mapping[PaymentMeans, str] = {"PAY_BY_BANK": ""}
@@ -161,7 +161,7 @@ class GoCardlessProvider(GoCardlessMandates):
         payment = (await self._api.get(f"/payments/{payment_id}", PaymentAnswer)).payments
         document = {
             "amount": cents,
-            # It prevents two refunds that do not know of each other.
+            # The provider refuses the refund if another one has changed this total in the meantime.
             "total_amount_confirmation": payment.amount_refunded + cents,
             "links": {"payment": payment_id},
             "metadata": {"dunwell_refund": str(key)},
@@ -190,7 +190,7 @@ class GoCardlessProvider(GoCardlessMandates):
         return build_payout(payout, [item for page in pages for item in page.payout_items])
 
     def parse_notification(self, headers: Mapping[str, str], body: bytes) -> Sequence[str]:
-        # It has no time. To repeat one only makes us fetch the same objects again.
+        # A notification has no time stamp. Repeating it only makes us fetch the same objects again.
         signature = headers.get("webhook-signature", "")
         if not is_authentic(self._webhook_secret, body, [signature]):
             raise NotificationRejected("The notification is not signed by the provider.")

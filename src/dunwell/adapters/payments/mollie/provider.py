@@ -106,7 +106,7 @@ class MollieProvider:
         payment = await self._fetch(checkout_id)
         if payment.is_cancelable:
             response = await self._api.send("DELETE", f"{_PAYMENTS}/{payment.id}", {})
-            # It may have been paid in the meantime.
+            # The payment may have been made in the meantime.
             has_changed = response.status in (409, 422)
             payment = (
                 await self._fetch(checkout_id)
@@ -148,7 +148,8 @@ class MollieProvider:
         return (await self._post(path, document, key, MollieRefund)).id
 
     async def list_payouts(self, since: datetime) -> Sequence[Payout]:
-        """Without an organisation access token, no payout can be listed."""
+        """Return no payouts if there is no organisation access token, without which they cannot be
+        listed."""
         if self._organisation_headers is None:
             return []
         payouts = []
@@ -187,7 +188,8 @@ class MollieProvider:
         given = headers.get("x-mollie-signature")
         if given is None:
             return parse_form(body)
-        # These have no time. To repeat one only makes us fetch the same object again.
+        # Signed notifications have no time stamp. Repeating one only makes us fetch the same object
+        # again.
         signatures = _SIGNATURE.findall(given)
         if self._webhook_secret is None or not is_authentic(self._webhook_secret, body, signatures):
             raise NotificationRejected("The notification is not signed by the provider.")
@@ -222,7 +224,7 @@ class MollieProvider:
             following = None if page.links.next is None else page.links.next.href
             if following is None or not entries or not is_wanted(entries[-1]):
                 return None
-            # Only the id is used of the address, which may lead anywhere.
+            # Use only the id in the address, because the address may lead anywhere.
             from_ids = parse_qs(urlsplit(following).query).get("from", [""])
             return f"{start}&from={from_ids[0]}" if is_id(from_ids[0]) else None
 

@@ -164,7 +164,8 @@ def _headers(policy: str) -> dict[str, str]:
 
 
 def _build_page_policy(return_url: str | None) -> str:
-    """Browsers also apply the policy to a form's redirect, so it must permit the return address."""
+    """Return the page's policy. Browsers also apply it to the redirect of a form, so it must permit
+    the return address."""
     targets = "'self'"
     if return_url is not None:
         back = urlsplit(return_url)

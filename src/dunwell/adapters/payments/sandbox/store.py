@@ -184,11 +184,11 @@ async def save_return(
     tx: Connection, checkout: SandboxCheckout, movement: SandboxMovement,
     refund_key: UUID | None = None,
 ) -> UUID | None:  # fmt: skip
-    """Store a refund or a chargeback. Return its id, which for a known key is the first one's, or
-    None if less than its amount is left of the payment.
+    """Store a refund or a chargeback. Return its id, which for a known key is that of the first
+    one, or None if less than the amount is left of the payment.
 
-    It runs in a transaction and locks the checkout first, so that together no more than the payment
-    is returned.
+    Call this in a transaction. The checkout is locked first, so that together no more than the
+    payment is returned.
     """
     await tx.execute(_LOCK_PAID, checkout.merchant_id, checkout.checkout_id)
     saved: UUID | None = await tx.fetchval(

@@ -143,7 +143,7 @@ class StripeProvider:
 
     async def cancel_checkout(self, checkout_id: str) -> CheckoutCancellation:
         response = await self._post(f"{_SESSIONS}/{check_id(checkout_id)}/expire", {}, None)
-        # Only an open session can be closed; another is answered with 400.
+        # Only an open session can be closed; for any other one the answer is 400.
         closed = None if response.status == 400 else self._api.parse(response, StripeSession)
         if closed is not None and closed.status == "expired":
             return CheckoutCancellation.CANCELLED
@@ -249,6 +249,6 @@ class StripeProvider:
 
 
 def _should_repeat(response: HttpResponse) -> bool:
-    """Stripe may say whether to repeat a request."""
+    """Return whether to repeat a request, as Stripe advises in a header, if it does."""
     advice = response.headers.get("Stripe-Should-Retry")
     return advice == "true" if advice in ("true", "false") else repeat_after_failure(response)
