@@ -12,7 +12,7 @@ import msgspec
 
 from bench.environment import Ground
 from bench.http_load import Job, Load
-from dunwell.interfaces.cli.serving import is_ready
+from dunwell.interfaces.cli.listeners import is_ready
 
 _HOST = "127.0.0.1"
 _PATIENCE_SECONDS = 20.0

@@ -70,9 +70,9 @@ def test_config_imports_settings_and_no_database() -> None:
 @pytest.mark.parametrize(
     "word",
     ["audit", "communications", "credential", "migrate", "rules", "suppression", "switch",
-     "verify-ledger"],
+     "up", "verify-ledger"],
 )  # fmt: skip
-def test_claim_commands_import_no_web_application(word: str) -> None:
+def test_a_command_that_serves_nothing_imports_no_web_application(word: str) -> None:
     assert _libraries(_read_by(word, "--help")).isdisjoint(_HEAVY)
 
 

@@ -1,11 +1,9 @@
 """The long-running commands `dunwell web` and `dunwell worker`, alone or as children of `dunwell
-up`, and the parts they share: listening sockets, the operators' listener, and the message that the
-process is ready.
+up`, and the parts they share: the operators' server, and the message that the process is ready.
 """
 
 import asyncio
 import contextlib
-import http.client
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -16,6 +14,12 @@ import uvicorn
 import uvloop
 
 from dunwell.interfaces.api.readiness import Readiness
+from dunwell.interfaces.cli.listeners import (
+    open_listener,
+    open_operators_listener,
+    operators_option,
+    render_address,
+)
 from dunwell.interfaces.cli.options import address_options, data_dir_option, read_settings
 from dunwell.interfaces.wiring import OperatorService, build_operator_service, open_loops, open_web
 from dunwell.interfaces.worker.loops import run_loops
@@ -26,54 +30,6 @@ from dunwell.platform.config.private_folder import restrict_access
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.http.server import DrainingServer, build_server
 from dunwell.platform.resources import Resources, open_resources
-
-_BACKLOG = 2048
-
-
-def open_listener(host: str, port: int, setting: str = "--port") -> socket.socket:
-    """Listen on the address. Raises OSError with a message that names the setting to change."""
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(_BACKLOG)
-    except OSError as error:
-        raise OSError(
-            f"cannot listen on {host} port {port}: {error.strerror}; use another with {setting}."
-        ) from error
-    return listener
-
-
-def open_operators_listener(settings: Settings, inherited: int | None) -> socket.socket | None:
-    """Return the socket for operators: the inherited one of `dunwell up`, or one for the setting,
-    or None. Raises OSError."""
-    if inherited is not None:
-        return socket.socket(fileno=inherited)
-    bind = settings.operator_bind
-    return open_listener(bind.host, bind.port, "DUNWELL_OPERATOR_BIND") if bind else None
-
-
-operators_option = click.option(
-    "--operators-listener", type=int, hidden=True, help="An inherited listening socket."
-)
-
-
-def render_address(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def is_ready(host: str, port: int) -> bool:
-    """Return whether /readyz responds with 200 at the address."""
-    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
-    connection = http.client.HTTPConnection(reached, port, timeout=1)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.HTTPStatus.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
 
 
 class _SecondaryServer(uvicorn.Server):

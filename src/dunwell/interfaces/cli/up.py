@@ -21,14 +21,14 @@ from pathlib import Path
 import asyncpg
 import click
 
-from dunwell.interfaces.cli.main import load_object
-from dunwell.interfaces.cli.options import address_options, data_dir_option, read_settings
-from dunwell.interfaces.cli.serving import (
+from dunwell.interfaces.cli.listeners import (
     is_ready,
     open_listener,
     open_operators_listener,
     render_address,
 )
+from dunwell.interfaces.cli.main import load_object
+from dunwell.interfaces.cli.options import address_options, data_dir_option, read_settings
 from dunwell.operations.recovery.archive import open_embedded
 from dunwell.platform.children.programs import ParentPipe, Process, Program, stop_programs
 from dunwell.platform.config import Settings
