@@ -29,7 +29,11 @@ from tests.support.isolation import (
 from tests.support.positions import Position, positions_of, put_at
 
 _OPERATIONS = [endpoint.operation for endpoint in ENDPOINTS]
-_CREATING = [each for each in _OPERATIONS if each.accepts_key or each.operation_id == "changeClaim"]
+_CREATING = [
+    each
+    for each in _OPERATIONS
+    if each.accepts_idempotency_key or each.operation_id == "changeClaim"
+]
 # Sorted so that no request prevents a later one.
 _NOT_CREATING = sorted(
     (each for each in _OPERATIONS if each not in _CREATING),
@@ -151,7 +155,7 @@ async def test_the_requests_are_valid_with_the_merchants_own_ids(isolation: Isol
 @pytest.mark.parametrize("is_switched", [True])
 async def test_every_operation_with_a_key_has_one_effect(isolation: IsolationData) -> None:
     for operation in _OPERATIONS:
-        if not operation.accepts_key:
+        if not operation.accepts_idempotency_key:
             continue
         given = {**isolation.own.things, "key": operation.operation_id}
         body = valid_body(operation, isolation.own.things)

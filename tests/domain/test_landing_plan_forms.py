@@ -17,10 +17,10 @@ from dunwell.interfaces.landing.payment_plans.modality_requests import (
     ModalityRequestFacts,
     RefusedRequest,
     is_available,
-    parse_deferment,
+    parse_deferral,
     parse_plan,
     parse_plan_address,
-    render_deferment,
+    render_deferral,
 )
 
 TODAY = date(2026, 3, 2)
@@ -122,7 +122,7 @@ def test_the_terms_in_an_address_are_parsed_unchanged() -> None:
 
     assert parse_plan_address(carried) == plan
     assert parse_plan(carried, REQUEST_FACTS, "EUR", "en") == plan
-    assert parse_deferment(_split(render_deferment(day)), REQUEST_FACTS) == day
+    assert parse_deferral(_split(render_deferral(day)), REQUEST_FACTS) == day
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_the_terms_in_an_address_are_parsed_unchanged() -> None:
 def test_a_deferment_ends_on_a_day_within_the_bounds(
     fields: dict[str, str], expected: RefusedRequest | DeferralTerms
 ) -> None:
-    assert parse_deferment(fields, REQUEST_FACTS) == expected
+    assert parse_deferral(fields, REQUEST_FACTS) == expected
 
 
 def test_every_offer_on_the_page_can_be_requested() -> None:

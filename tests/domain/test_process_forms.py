@@ -84,7 +84,7 @@ def test_an_invalid_amount_is_a_fault_and_stays_in_the_form() -> None:
     assert form.typed["value"] == "much"
     document = a_document(steps=[{**build_step("FEE", content), "id": 1}])
     placed = form.locate_faults(find_definition_faults(document), "/steps/0")
-    assert content.add(placed) == content.faults
+    assert content.combine_faults(placed) == content.faults
 
 
 def test_custom_fields_without_a_name_and_with_the_same_name_are_faults() -> None:

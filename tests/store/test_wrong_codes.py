@@ -5,8 +5,8 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from dunwell.interfaces.landing.sign_in.store import (
-    count_wrong_codes,
     delete_visitor_attempts,
+    increment_wrong_codes,
 )
 from dunwell.platform.database.database import Database
 from tests.support.observed_pool import Opener
@@ -17,7 +17,7 @@ _FIRST = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 async def _count(database: Database, minutes: int = 0, *, since: datetime = _FIRST) -> int:
     async with database.transaction() as tx:
-        return await count_wrong_codes(tx, _FIRST + minutes * _MINUTE, since - _MINUTE)
+        return await increment_wrong_codes(tx, _FIRST + minutes * _MINUTE, since - _MINUTE)
 
 
 async def test_no_two_wrong_codes_get_the_same_number(database: Database, open_own: Opener) -> None:
@@ -34,7 +34,7 @@ async def test_a_rolled_back_wrong_code_is_not_counted(database: Database) -> No
     async with database.connection() as connection:
         given_up = connection.transaction()
         await given_up.start()
-        await count_wrong_codes(connection, _FIRST, _FIRST - _MINUTE)
+        await increment_wrong_codes(connection, _FIRST, _FIRST - _MINUTE)
         await given_up.rollback()
 
     assert await _count(database) == 1

@@ -43,84 +43,64 @@ def parse_payment_id(text: str) -> UUID:
     """Parse the id. Raises NotFound with the same message as for a payment that the claim does
     not have.
     """
-    if not _UUID.fullmatch(text):
-        raise NotFound(f"There is no payment {text[:64]}.")
-    return UUID(text)
+    return _parse_uuid(text, "payment")
 
 
 def parse_payment_request_id(text: str) -> UUID:
     """Parse the id. Raises NotFound with the same message as for a request that the claim does
     not have.
     """
-    if not _UUID.fullmatch(text):
-        raise NotFound(f"There is no payment request {text[:64]}.")
-    return UUID(text)
+    return _parse_uuid(text, "payment request")
 
 
 def parse_payout_id(text: str) -> UUID:
     """Parse the id. Raises NotFound with the same message as for a payout that does not exist."""
-    if not _UUID.fullmatch(text):
-        raise NotFound(f"There is no payout {text[:64]}.")
-    return UUID(text)
+    return _parse_uuid(text, "payout")
 
 
 def parse_mandate_id(text: str) -> UUID:
     """Parse the id. Raises NotFound with the same message as for a mandate that the claim does
     not have.
     """
-    if not _UUID.fullmatch(text):
-        raise NotFound(f"There is no mandate {text[:64]}.")
-    return UUID(text)
+    return _parse_uuid(text, "mandate")
 
 
 def parse_event_id(text: str) -> UUID:
     """Parse the id. Raises NotFound with the same message as for an event that does not exist."""
-    if not _UUID.fullmatch(text):
-        raise NotFound(f"There is no event {text[:64]}.")
-    return UUID(text)
+    return _parse_uuid(text, "event")
 
 
 def parse_modality_id(text: str) -> UUID:
     """Parse the id. Raises NotFound with the same message as for a modality that the claim does
     not have.
     """
-    if not _UUID.fullmatch(text):
-        raise NotFound(f"There is no payment modality {text[:64]}.")
-    return UUID(text)
+    return _parse_uuid(text, "payment modality")
 
 
 def parse_dispute_id(text: str) -> UUID:
     """Parse the id. Raises NotFound with the same message as for a dispute that the claim does
     not have.
     """
-    if not _UUID.fullmatch(text):
-        raise NotFound(f"There is no dispute {text[:64]}.")
-    return UUID(text)
+    return _parse_uuid(text, "dispute")
 
 
 def parse_file_id(text: str) -> UUID:
     """Parse the id of a file of a dispute. Raises NotFound with the same message as for a file that
     the dispute does not have."""
-    if not _UUID.fullmatch(text):
-        raise NotFound(f"There is no file {text[:64]}.")
-    return UUID(text)
+    return _parse_uuid(text, "file")
 
 
 def parse_communication_reference(text: str) -> UUID:
     """Parse the reference of a communication. Raises NotFound with the same message as for a
     communication that does not exist."""
-    if not _UUID.fullmatch(text):
-        raise NotFound(f"There is no communication {text[:64]}.")
-    return UUID(text)
+    return _parse_uuid(text, "communication")
 
 
 def parse_attachment_id(text: str) -> UUID:
     """Parse the id. Raises NotFound with the same message as for an attachment that the claim
     does not have.
     """
-    if not _UUID.fullmatch(text):
-        raise NotFound(f"There is no attachment {text[:64]}.")
-    return UUID(text)
+    return _parse_uuid(text, "attachment")
 
 
 def parse_scenario_id(text: str) -> int:
@@ -128,6 +108,12 @@ def parse_scenario_id(text: str) -> int:
     if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_INTEGER:
         raise NotFound(f"There is no scenario {text[:64]}.")
     return int(text)
+
+
+def _parse_uuid(text: str, kind: str) -> UUID:
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no {kind} {text[:64]}.")
+    return UUID(text)
 
 
 def parse_workflow_id(text: str) -> UUID | None:
@@ -144,11 +130,11 @@ class Query:
         self._values_by_name: dict[str, list[str]] = {}
         for name, value in pairs:
             self._values_by_name.setdefault(name, []).append(value)
-        self._read_names: set[str] = set()
+        self._parsed_names: set[str] = set()
         self._faults: list[Fault] = []
 
     def text(self, name: str, limit: int = 255) -> str | None:
-        self._read_names.add(name)
+        self._parsed_names.add(name)
         values = self._values_by_name.get(name)
         if values is None:
             return None
@@ -193,11 +179,11 @@ class Query:
         return instant
 
     def check(self) -> None:
-        """Check the whole query string, after all parameters were read. Raises ValidationError if a
-        value is invalid or a parameter is unknown."""
+        """Check the whole query string, after all parameters were parsed. Raises ValidationError if
+        a value is invalid or a parameter is unknown."""
         for name in self._values_by_name:
-            if name not in self._read_names:
-                hint = suggest_known(name, sorted(self._read_names))
+            if name not in self._parsed_names:
+                hint = suggest_known(name, sorted(self._parsed_names))
                 message = f'"{name[:60]}" is not a parameter. {hint}'
                 self._add_fault(name[:60], message, "UNKNOWN_FIELD")
         if self._faults:

@@ -1,9 +1,9 @@
 """Build the web application from the merchant API, its reference, and the health checks and metrics
 for operators.
 
-It opens no resources; they are passed in, and so are the routes of the other interfaces. The health
-checks are served at every address. In production, metrics are served only at the operators'
-address, which each web process and worker has.
+It opens no resources; they are passed in, and so are the routes of the other interfaces. Each web
+process and worker also has an operators' address. Health checks are served at both addresses, and
+in production, metrics only at the operators' address.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -146,8 +146,8 @@ def _build_route(server: ApiServer, path: str, endpoints: dict[str, ApiEndpoint]
 
 
 class _ApiRoute(Route):
-    """A route that takes its path for every method. Otherwise a path with a parameter that also
-    matches would take a request that this route answers with 405."""
+    """A route that matches its path for every method. Otherwise a request that this route answers
+    with 405 could be passed to another route whose path has a parameter."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, child = super().matches(scope)

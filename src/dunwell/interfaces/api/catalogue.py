@@ -44,7 +44,7 @@ ENDPOINTS = (
     *workflows.ENDPOINTS,
     *workflows.SCENARIO_ENDPOINTS,
     *events.ENDPOINTS,
-    *events.WEBHOOK_OPERATIONS,
+    *events.FIND_ENDPOINTS,
     *sandbox.ENDPOINTS,
 )
 

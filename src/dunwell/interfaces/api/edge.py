@@ -163,7 +163,7 @@ class Edge:
             await answer(scope, receive, send_with_headers)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._find_application(scope)
+        app = self._choose_application(scope)
         with ExitStack() as exit_stack:
             # Health checks are not limited, because they may share an address with other clients.
             if scope["path"] not in self._free_paths:
@@ -182,7 +182,7 @@ class Edge:
             forwarded = Headers(scope=scope).getlist("x-forwarded-for")
             scope["client"] = (self._find_visitor(peer, forwarded), port)
 
-    def _find_application(self, scope: Scope) -> ASGIApp:
+    def _choose_application(self, scope: Scope) -> ASGIApp:
         hosts = Headers(scope=scope).getlist("host")
         # If there are several Host headers, a proxy may have used another one than this service
         # would (RFC 9112, 3.2).

@@ -128,7 +128,7 @@ class Operation:
     is_legacy: bool = False
 
     @property
-    def accepts_key(self) -> bool:
+    def accepts_idempotency_key(self) -> bool:
         """Return whether requests may have an Idempotency-Key."""
         return self.method == "POST" and self.needs_token
 

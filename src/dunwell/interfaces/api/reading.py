@@ -56,7 +56,7 @@ async def read_form_parts(request: Request, merchant_id: int) -> list[FormPart]:
     """
     check_media_type(request, MEDIA_TYPE)
     share = UPLOADS.get_share(merchant_id)
-    reader = FormReader(request.headers["content-type"], _limit_form(share))
+    reader = FormReader(request.headers["content-type"], _build_form_limits(share))
     share.check_room(get_announced_bytes(request))
     parts: list[FormPart] = []
     async for chunk in stream_body(request, _MAX_FORM_BYTES):
@@ -76,7 +76,7 @@ def _refuse_part(part: FormPart, limit: int) -> None:
     raise BodyTooLarge(f"part {part.name}" if part.file_name is None else "file", limit)
 
 
-def _limit_form(share: SpoolShare) -> FormLimits:
+def _build_form_limits(share: SpoolShare) -> FormLimits:
     return FormLimits(
         parts=8,
         text_bytes=4 * 1024,

@@ -249,7 +249,7 @@ class ApiServer:
 
     async def _perform(self, endpoint: ApiEndpoint, request: Request, call: ApiCall) -> Response:
         await self._admit_again(endpoint, request, call)
-        key = parse_idempotency_key(request) if endpoint.operation.accepts_key else None
+        key = parse_idempotency_key(request) if endpoint.operation.accepts_idempotency_key else None
         if key is not None:
             return await self._perform_once(endpoint, request, call, key)
         await self._prepare(endpoint, request, call)

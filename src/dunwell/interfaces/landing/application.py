@@ -132,7 +132,8 @@ def build_site(  # noqa: PLR0913 - what a process opens once
             phone=settings.contact_phone,
             find_operator=find_operator,
         ),
-        # An installation file that is applied later fills it, so an empty one is kept.
+        # Keep the caller's mapping even if it is empty, because applying an installation file fills
+        # it later.
         hand_off_origins={} if hand_off_origins is None else hand_off_origins,
         notices=NoticeWriter(languages, settings.public_url, find_operator),
         storage=SealedFiles.open(resources),
@@ -142,7 +143,7 @@ def build_site(  # noqa: PLR0913 - what a process opens once
 
 
 class _Handle(Convertor[str]):
-    """Matches only handles, so that other texts in their place lead to no page."""
+    """Matches only handles, so that any other text at this position of a path leads to no page."""
 
     regex = HANDLE
 
@@ -169,8 +170,8 @@ def _is_below_root(scope: Scope) -> bool:
 
 
 def _wants_page(scope: Scope) -> bool:
-    """Return whether a browser requests a page at any other address. Programs of merchants do not
-    accept HTML."""
+    """Return whether a browser requests a page. Programs of merchants do not accept HTML, so their
+    requests are left to the other routes."""
     accepts = Headers(scope=scope).get("accept", "")
     return scope["method"] in ("GET", "HEAD") and "text/html" in accepts
 
@@ -202,11 +203,15 @@ def _build_router(site: DebtorSite) -> Router:
     def build_route(path: str, handlers: Mapping[str, PageHandler]) -> Route:
         return application.build_route(path, handlers, path.replace("{handle}", "{handle:handle}"))
 
-    leading = [build_route(path, {"GET": handler}) for path, handler in LATEST_CLAIM_ROUTES.items()]
+    latest_claim_routes = [
+        build_route(path, {"GET": handler}) for path, handler in LATEST_CLAIM_ROUTES.items()
+    ]
     routes = {path: build_route(path, handlers) for path, handlers in ROUTES.items()}
-    plain = {
+    plain_routes = {
         path.removeprefix(_CLAIM_PAGE_PATH): route
         for path, route in routes.items()
         if path.startswith(_CLAIM_PAGE_PATH) and path.count("{") == 1
     }
-    return application.build_router([_PlainPages(plain), *leading, *routes.values()])
+    return application.build_router(
+        [_PlainPages(plain_routes), *latest_claim_routes, *routes.values()]
+    )

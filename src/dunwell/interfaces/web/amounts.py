@@ -1,4 +1,4 @@
-"""Parse an amount as users type it, and write it in that form, with integers only.
+"""Parse an amount that a user typed, and render an amount as users type it, with integers only.
 
 An ambiguous amount is refused: 1.234 is more than a thousand in German, and not an amount in
 English. Pure.
@@ -45,24 +45,26 @@ def render_typed_amount(cents: int, currency: str, language: str) -> str:
     """Return the amount as one types and copies it: "1234,50" in German, without the currency."""
     digits = count_minor_digits(currency)
     whole, minor = divmod(cents, 10**digits)
-    point = _find_symbols(language)[0]
+    point = _get_separators(language)[0]
     return f"{whole}{point}{minor:0{digits}}" if digits else str(whole)
 
 
 def _is_unambiguous(found: re.Match[str], digits: int, language: str) -> bool:
-    """Return whether the amount is unambiguous. Three digits after a separator may be thousands,
-    unless it is the language's decimal separator."""
+    """Return whether the digits after the separator are certainly decimal places. Three digits
+    after a separator may be thousands, unless it is the language's decimal separator."""
     if found["minor"] is None:
         return True
     if digits == 0 or len(found["minor"]) != digits:
         return False
-    return digits != 3 or found["point"] == _find_symbols(language)[0]
+    return digits != 3 or found["point"] == _get_separators(language)[0]
 
 
 def _is_unambiguous_group(found: re.Match[str], digits: int, language: str) -> bool:
     if found["minor"] is not None:
         return digits > 0 and len(found["minor"]) == digits
-    return found["whole"].count(found["group"]) > 1 or found["group"] == _find_symbols(language)[1]
+    return (
+        found["whole"].count(found["group"]) > 1 or found["group"] == _get_separators(language)[1]
+    )
 
 
 def _join(whole: str, minor: str | None, digits: int) -> int | None:
@@ -72,22 +74,22 @@ def _join(whole: str, minor: str | None, digits: int) -> int | None:
 
 def _strip_currency(text: str, currency: str, language: str) -> str:
     """Remove one symbol or code of the currency, on one side."""
-    for sign in (currency, _find_sign(currency, language)):
-        if text.upper().startswith(sign.upper()):
-            return text[len(sign) :].lstrip()
-        if text.upper().endswith(sign.upper()):
-            return text[: -len(sign)].rstrip()
+    for symbol in (currency, _get_currency_symbol(currency, language)):
+        if text.upper().startswith(symbol.upper()):
+            return text[len(symbol) :].lstrip()
+        if text.upper().endswith(symbol.upper()):
+            return text[: -len(symbol)].rstrip()
     return text
 
 
 @lru_cache(maxsize=1024)
-def _find_sign(currency: str, language: str) -> str:
-    sign: str = get_currency_symbol(currency, locale=get_locale(language))
-    return sign
+def _get_currency_symbol(currency: str, language: str) -> str:
+    symbol: str = get_currency_symbol(currency, locale=get_locale(language))
+    return symbol
 
 
 @lru_cache(maxsize=64)
-def _find_symbols(language: str) -> tuple[str, str]:
-    """Return the language's decimal separator and its separator of thousands."""
+def _get_separators(language: str) -> tuple[str, str]:
+    """Return the language's decimal separator and its thousands separator."""
     locale = get_locale(language)
     return get_decimal_symbol(locale), get_group_symbol(locale)

@@ -38,13 +38,13 @@ _R = TypeVar("_R", bound=PageRequest)
 PageHandler: TypeAlias = Callable[[_S, _R], Awaitable[Response]]
 # The handlers of one address, by method.
 PageHandlers: TypeAlias = Mapping[str, PageHandler[_S, _R]]
-_HANDLED = (HTTPException, Exception)
+_HANDLED_EXCEPTIONS = (HTTPException, Exception)
 
 
 @dataclass(frozen=True, slots=True)
 class PageApplication(Generic[_S, _R]):
-    """`answer_failure` responds to an exception. `check` raises if no handler may get the request.
-    `complete` adds what every response needs."""
+    """`answer_failure` responds to an exception. `check` raises for a request that must not reach
+    any handler. `complete` adds what every response needs."""
 
     site: _S
     request_type: Callable[[Scope, Receive, str], _R]
@@ -57,30 +57,34 @@ class PageApplication(Generic[_S, _R]):
         differs from the path."""
 
         async def serve(starlette_request: Request) -> Response:
-            request = self._find_request(starlette_request)
+            request = self._get_page_request(starlette_request)
             request.route = path
             self.check(request)
             method = "GET" if request.method == "HEAD" else request.method
             response = await handlers[method](self.site, request)
             self.complete(request, response)
             # See MIN_COMPRESSED_BYTES for why a page with a query is not compressed.
-            may_compress = request.takes_gzip and not request.kept_query
-            is_whole = not isinstance(response, StreamingResponse)
-            return compress_page(response) if may_compress and is_whole else response
+            may_compress = request.accepts_gzip and not request.kept_query
+            is_streamed = isinstance(response, StreamingResponse)
+            return compress_page(response) if may_compress and not is_streamed else response
 
         return Route(pattern or path, serve, methods=[*handlers])
 
     def build_router(self, routes: Sequence[BaseRoute]) -> Router:
-        async def answer_instead(request: Request, error: Exception) -> Response:
-            return await self.answer_failure(self.site, self._find_request(request), error)
+        async def answer_exception(request: Request, error: Exception) -> Response:
+            return await self.answer_failure(self.site, self._get_page_request(request), error)
 
         return Router(
             routes,
             redirect_slashes=False,
-            middleware=[Middleware(ExceptionMiddleware, dict.fromkeys(_HANDLED, answer_instead))],
+            middleware=[
+                Middleware(
+                    ExceptionMiddleware, dict.fromkeys(_HANDLED_EXCEPTIONS, answer_exception)
+                )
+            ],
         )
 
-    def _find_request(self, request: Request) -> _R:
+    def _get_page_request(self, request: Request) -> _R:
         """Return the request's PageRequest, which is created once."""
         if not hasattr(request.state, "page_request"):
             origin = self.site.resources.settings.public_url
@@ -90,7 +94,7 @@ class PageApplication(Generic[_S, _R]):
 
 
 class ScopeRoute(BaseRoute):
-    """Passes the HTTP requests that `is_ours` accepts to an application.
+    """Passes an HTTP request to an application if `is_ours` returns True for its scope.
 
     Unlike Starlette's Mount it decides by the whole path, which may contain line breaks.
     """

@@ -40,8 +40,8 @@ def count_extra_rows(button: str) -> int:
 
 
 def build_field_values(when: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the condition (JSON) as the fields show it: single values as lists, custom fields as
-    pairs."""
+    """Convert a condition (JSON) to the values of the form's fields: single values become lists,
+    and custom fields become pairs."""
     values = {name: value for name, value in (when or {}).items() if value is not None}
     for each in PROPERTIES:
         value = values.get(each.name)
@@ -66,7 +66,7 @@ def build_condition(
         if each.name == "country":
             value = [code.upper() for code in value]
         if each.kind is ConditionPropertyKind.FIELDS:
-            content.faults.extend(_find_pair_faults(f"{_ROOT}.{each.name}", value))
+            content.faults.extend(_list_pair_faults(f"{_ROOT}.{each.name}", value))
             value = dict(value)
         elif (
             each.kind in (ConditionPropertyKind.CODES, ConditionPropertyKind.ONE_OF)
@@ -77,7 +77,7 @@ def build_condition(
     return when or None
 
 
-def _find_pair_faults(name: str, pairs: list[tuple[str, str]]) -> Iterator[tuple[str, Fault]]:
+def _list_pair_faults(name: str, pairs: list[tuple[str, str]]) -> Iterator[tuple[str, Fault]]:
     names = [left for left, _ in pairs]
     for row, left in enumerate(names):
         if not left:

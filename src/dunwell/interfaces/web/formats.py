@@ -28,8 +28,8 @@ from dunwell.interfaces.web.amounts import render_typed_amount
 _MEGABYTE = 1_000_000
 _GIGABYTE = 1000 * _MEGABYTE
 _NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
-_SHORT = {"de": "dd.MM.yyyy"}
-_OTHER_SHORT = "d MMM yyyy"
+_SHORT_PATTERNS = {"de": "dd.MM.yyyy"}
+_DEFAULT_SHORT_PATTERN = "d MMM yyyy"
 
 
 def build_message_filters(language: str) -> dict[str, Callable[..., Any]]:
@@ -146,7 +146,7 @@ def _render_short_day(language: str, day: date | None) -> str:
 
 def _format_short(language: str, day: date) -> str:
     short: str = format_date(
-        day, _SHORT.get(language, _OTHER_SHORT), locale=get_day_locale(language)
+        day, _SHORT_PATTERNS.get(language, _DEFAULT_SHORT_PATTERN), locale=get_day_locale(language)
     )
     return short.replace(" ", _NO_BREAK_SPACE)
 

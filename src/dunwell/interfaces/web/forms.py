@@ -1,8 +1,7 @@
-"""Forms over a document: show its values as text, and parse the text that a user typed. A field is
-named by the path of its value in the document, with dots: "legal.name" is /legal/name. A fault at
-that path or below it belongs to the field. Text that cannot be parsed becomes a fault of its field
-and is shown again as typed. Pure.
-"""
+"""Forms over a document: render the document's values as text, and parse the text that a user
+typed. A field is named by the path of its value in the document, with dots: "legal.name" is
+/legal/name. A fault at that path or below it belongs to the field. Text that cannot be parsed
+becomes a fault of its field and is shown again as typed. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -99,11 +98,11 @@ class FormContent:
     parts: dict[str, Any] = field(default_factory=dict)
     faults: list[tuple[str, Fault]] = field(default_factory=list)
 
-    def add(self, faults: FieldFaults) -> FieldFaults:
-        """Return all faults. A field that could not be parsed gets no second fault for its missing
-        value."""
-        unreadable = {name for name, _ in self.faults}
-        return [*self.faults, *(each for each in faults if each[0] not in unreadable)]
+    def combine_faults(self, faults: FieldFaults) -> FieldFaults:
+        """Return the parsing faults together with `faults`. A field that could not be parsed gets
+        no second fault for its missing value."""
+        unparsed = {name for name, _ in self.faults}
+        return [*self.faults, *(each for each in faults if each[0] not in unparsed)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,15 +194,15 @@ def parse_fields(fields: Sequence[Field], typed: Typed, amounts: AmountFormat) -
 def find_field(names: Sequence[str], pointer: str) -> str:
     """Return the field for a fault at this path of the document, or the nearest field, or "" if
     there is none."""
-    place = pointer.removeprefix("/").replace("/", ".")
-    above = [each for each in names if place == each or place.startswith(f"{each}.")]
+    path = pointer.removeprefix("/").replace("/", ".")
+    above = [each for each in names if path == each or path.startswith(f"{each}.")]
     if above:
         return max(above, key=len)
-    while place:
-        below = [each for each in names if each.startswith(f"{place}.")]
+    while path:
+        below = [each for each in names if each.startswith(f"{path}.")]
         if below:
             return below[0]
-        place = place.rpartition(".")[0]
+        path = path.rpartition(".")[0]
     return ""
 
 
@@ -268,11 +267,11 @@ def _parse_codes(text: str) -> list[str]:
 
 
 def _parse_numbers(text: str) -> list[int] | Fault:
-    read = [parse_number(part.strip()) for part in text.split(",") if part.strip()]
-    numbers = [each for each in read if isinstance(each, int)]
+    parsed = [parse_number(part.strip()) for part in text.split(",") if part.strip()]
+    numbers = [each for each in parsed if isinstance(each, int)]
     return (
         numbers
-        if len(numbers) == len(read)
+        if len(numbers) == len(parsed)
         else Fault("", "Enter whole numbers, separated by commas.", "NUMBER")
     )
 

@@ -21,8 +21,8 @@ _log = structlog.get_logger("dunwell.interfaces.web")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """`kind` is the name in the template of error pages. `allowed` has the methods of the address
-    if the request has another one."""
+    """`kind` is the name in the template of error pages. `allowed` lists the methods that the
+    address supports, if the request's method is not one of them."""
 
     status: int
     kind: str

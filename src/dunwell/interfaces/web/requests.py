@@ -61,8 +61,8 @@ def _parse_accepted_languages(header: str) -> list[str]:
 
 # The rest of a longer query is ignored. The limit permits a hundred selected items.
 _MAX_QUERY_BYTES = 4 * 1024
-# The bytes that are read of a form whose Content-Length is too large: its fields come before its
-# files.
+# How many bytes are read of a form whose Content-Length is too large. The fields of a form come
+# before its files.
 _MAX_BYTES_BEFORE_FILES = 256 * 1024
 _LANGUAGE_PREFIX = f"{LANGUAGE_PARAMETER}="
 _FORM_TYPE = "application/x-www-form-urlencoded"
@@ -94,7 +94,7 @@ class PageRequest(Request):
         return self.headers.get("accept-language", "")[:500]
 
     @property
-    def takes_gzip(self) -> bool:
+    def accepts_gzip(self) -> bool:
         return accepts_gzip(self.headers.get("accept-encoding", ""))
 
     @property

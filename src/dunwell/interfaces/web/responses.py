@@ -23,9 +23,9 @@ def name_cookie(name: str, *, is_secure: bool) -> str:
 
 
 def render_cookie(name: str, value: str, *, is_secure: bool) -> str:
-    """Render the Set-Cookie header. An empty value removes the cookie. Otherwise it has no
-    maximum age: if it expired with its session, a page could not distinguish an ended session
-    from none."""
+    """Render the Set-Cookie header. An empty value removes the cookie. Any other cookie has no
+    maximum age: if the cookie expired with its session, a page could not distinguish an ended
+    session from none."""
     parts = [f"{name_cookie(name, is_secure=is_secure)}={value}", "Path=/"]
     parts += ["HttpOnly", "SameSite=Lax"]
     if is_secure:
@@ -88,16 +88,15 @@ def build_redirect(location: str) -> Response:
 
 
 def build_asset_response(
-    body: bytes, content_type: str, *, is_named_by_content: bool,
+    body: bytes, content_type: str, *, is_immutable: bool,
     more: Mapping[str, str] | None = None,
 ) -> Response:  # fmt: skip
-    """Respond with a stylesheet, script or picture. An SVG that is opened on its own cannot run
-    scripts."""
+    """Respond with a stylesheet, script or picture. `is_immutable` says that the address changes
+    with the content, so that browsers may cache the response forever. An SVG that is opened on its
+    own cannot run scripts."""
     headers = {
         "Content-Type": content_type,
-        "Cache-Control": "public, max-age=31536000, immutable"
-        if is_named_by_content
-        else "no-store",
+        "Cache-Control": "public, max-age=31536000, immutable" if is_immutable else "no-store",
         "Content-Security-Policy": _NO_SCRIPTS_POLICY,
         **_NO_INDEXING,
         **(more or {}),
@@ -151,9 +150,7 @@ class AssetFolder:
         more = {"Vary": "Accept-Encoding"}
         if accepts_gzip(request.headers.get("accept-encoding", "")):
             content, more = _compress(content), {**more, "Content-Encoding": "gzip"}
-        return build_asset_response(
-            content, _TYPES[suffix], is_named_by_content=is_current, more=more
-        )
+        return build_asset_response(content, _TYPES[suffix], is_immutable=is_current, more=more)
 
 
 @cache

@@ -207,8 +207,8 @@ def _simplify_schema(schema: Any) -> Any:
 
 
 def _merge_null(schema: Schema) -> Schema:
-    """Write a plain value or null as one schema with two types, so that generators make no separate
-    type of it. The limits of a string do not apply to null."""
+    """Merge a plain type and null into one schema with two types, so that generators make no
+    separate type of it. The limits of a string do not apply to null."""
     branches = schema.get("anyOf", ())
     plain = [each for each in branches if "type" in each and not {"enum", "const"} & each.keys()]
     if len(branches) != 2 or branches[1:] != [{"type": "null"}] or len(plain) != 2:

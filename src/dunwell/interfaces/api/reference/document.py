@@ -28,7 +28,7 @@ def list_links(operation: Operation, operations: Sequence[Operation]) -> dict[st
     operation."""
     if not operation.has_envelope or operation.file_types:
         return {}
-    links = dict(_list_reads(operation, operations))
+    links = dict(_list_read_links(operation, operations))
     if _READ_CLAIM not in links and isinstance(_look_up(operation.example, "claimId"), int):
         given = {
             "merchant_id": _refer_to_path("merchant_id"),
@@ -38,7 +38,7 @@ def list_links(operation: Operation, operations: Sequence[Operation]) -> dict[st
     return links
 
 
-def _list_reads(
+def _list_read_links(
     operation: Operation, operations: Sequence[Operation]
 ) -> Iterator[tuple[str, Link]]:
     pointer = _find_id(operation.example)
@@ -55,11 +55,11 @@ def _list_reads(
             yield each.operation_id, _build_link(description, each.operation_id, given)
 
 
-def _find_member_parameter(collection: str, reading: Operation) -> str | None:
-    """Return the name of the path parameter that identifies a member of the collection if `reading`
-    gets such a member, otherwise None."""
-    parent, _, last = reading.path.rpartition("/")
-    is_member = parent == collection and last.startswith("{") and reading.method == "GET"
+def _find_member_parameter(collection: str, operation: Operation) -> str | None:
+    """Return the name of the path parameter that identifies a member of the collection if the
+    operation returns such a member, otherwise None."""
+    parent, _, last = operation.path.rpartition("/")
+    is_member = parent == collection and last.startswith("{") and operation.method == "GET"
     return last.strip("{}") if is_member else None
 
 
@@ -207,7 +207,9 @@ def _describe_operation(operation: Operation, components: Components) -> dict[st
     }
     if operation.is_addition:
         described["x-addition"] = True
-    parameters = list(operation.parameters) + ([IDEMPOTENCY_KEY] if operation.accepts_key else [])
+    parameters = list(operation.parameters) + (
+        [IDEMPOTENCY_KEY] if operation.accepts_idempotency_key else []
+    )
     if parameters:
         described["parameters"] = [_describe_parameter(each) for each in parameters]
     if operation.body is not None:

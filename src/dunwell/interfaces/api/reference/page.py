@@ -26,7 +26,7 @@ _BREAK = " \\\n  "
 
 @dataclass(frozen=True, slots=True)
 class OperationView:
-    """An operation as the page shows it. `response_example` is one of the whole response."""
+    """An operation as the page shows it. `response_example` is an example of the whole response."""
 
     operation: Operation
     parameters: list[ReferenceField]
@@ -132,7 +132,7 @@ def render_curl(operation: Operation) -> str:
     parts = [f'curl {method}"$BASE{_render_path(operation)}"']
     if operation.needs_token:
         parts.append('-H "Authorization: Bearer $TOKEN"')
-    if operation.accepts_key:
+    if operation.accepts_idempotency_key:
         parts.append('-H "Idempotency-Key: hand-over-1"')
     parts += _render_body(operation)
     return _BREAK.join(parts)

@@ -42,7 +42,7 @@ def list_kinds(operation: Operation) -> list[FailureKind]:
     refusals: set[type[Refusal]] = {*_ALWAYS, *operation.refusals}
     if operation.body is not None:
         refusals |= set(_WITH_BODY)
-    if operation.accepts_key:
+    if operation.accepts_idempotency_key:
         refusals |= set(_WITH_KEY)
     kinds = {get_failure_kind(each) for each in refusals} | {INTERNAL_ERROR}
     return sorted(kinds, key=lambda kind: (kind.status, kind.name))
@@ -57,7 +57,7 @@ def list_statuses(operation: Operation) -> dict[int, list[FailureKind]]:
     return statuses
 
 
-# The message and details of each wire type.
+# The message and details of each error type.
 _EXAMPLES: dict[str, tuple[str, dict[str, Any]]] = {
     "InvalidRequest": (
         "The body is not JSON: Input data was truncated. Send a JSON array.",

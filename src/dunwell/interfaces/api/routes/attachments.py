@@ -104,8 +104,8 @@ async def _store_upload(call: ApiCall) -> PreparedUpload:
     now = call.merchant.now(resources.clock)
     merchant_id, ticket_id = call.merchant.merchant_id, resources.ids.new(now)
     limit_bytes = resources.settings.merchant_storage_bytes
-    # Check the room before processing the file. Its final size is not known yet, because processing
-    # rewrites the file.
+    # Check the free storage before processing the file. The final size is not known yet, because
+    # processing rewrites the file.
     await check_storage_room(resources.database, merchant_id, 1, limit_bytes)
     checked = await check_upload(services.inspector, merchant_id, ticket_id, new)
     # The ticket counts as expired until it is accepted.

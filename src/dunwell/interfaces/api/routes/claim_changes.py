@@ -12,7 +12,7 @@ from dunwell.interfaces.api.address import parse_claim_id
 from dunwell.interfaces.api.answer import JSON
 from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, Operation, RequestBody
 from dunwell.interfaces.api.reading import parse_body, parse_json_body
-from dunwell.interfaces.api.routes.claim_reading import CLAIM_EXAMPLE, read_changed_claim
+from dunwell.interfaces.api.routes.claim_reading import CLAIM_EXAMPLE, load_claim_result
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID
 from dunwell.interfaces.api.routes.payments import list_instant_faults, parse_body_instant
 from dunwell.interfaces.api.schemas.claims import Claim, PauseRequest
@@ -166,7 +166,7 @@ async def _change(call: ApiCall) -> Claim:
     call.query.check()
     patch, faults = parse_json_body(call.body)
     await change_contact_data(call.work, claim_id, patch, faults)
-    return await read_changed_claim(call, claim_id)
+    return await load_claim_result(call, claim_id)
 
 
 async def _pause(call: ApiCall) -> Claim:
@@ -175,7 +175,7 @@ async def _pause(call: ApiCall) -> Claim:
     given = parse_body(call.body, PauseRequest, _list_pause_faults)
     until = parse_body_instant(given.until, "/until") if given.until is not None else None
     await pause_claim(call.work, claim_id, until=until, reason=given.reason)
-    return await read_changed_claim(call, claim_id)
+    return await load_claim_result(call, claim_id)
 
 
 def _list_pause_faults(given: PauseRequest) -> Iterator[Fault]:
@@ -191,7 +191,7 @@ def _build_runner(
         claim_id = parse_claim_id(call.path["claim_id"])
         call.query.check()
         await use_case(call.work, claim_id)
-        return await read_changed_claim(call, claim_id)
+        return await load_claim_result(call, claim_id)
 
     return run
 

@@ -238,12 +238,12 @@ def _build_listed_claim(claim: Found) -> ListedClaim:
 async def _read(call: ApiCall) -> claims.Claim:
     claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    return await read_changed_claim(call, claim_id)
+    return await load_claim_result(call, claim_id)
 
 
-async def read_changed_claim(call: ApiCall, claim_id: int) -> claims.Claim:
-    """Return the claim as `readClaim` does, for the response of an operation that has changed it.
-    Raises NotFound if the claim does not exist."""
+async def load_claim_result(call: ApiCall, claim_id: int) -> claims.Claim:
+    """Load the claim and convert it to its wire type. The first time, this activates the claim's
+    link. Raises NotFound if the claim does not exist."""
     view = await get_claim(call.work, claim_id)
     attached = await list_all_attachments(call.work, claim_id)
     resources, work = call.services.resources, call.work

@@ -272,4 +272,4 @@ def _build_endpoint(endpoint: EndpointHealth) -> FoundEndpoint:
     )
 
 
-WEBHOOK_OPERATIONS = (ApiEndpoint(FIND_WEBHOOK_ENDPOINTS, _find, DatabaseScope.CONNECTION),)
+FIND_ENDPOINTS = (ApiEndpoint(FIND_WEBHOOK_ENDPOINTS, _find, DatabaseScope.CONNECTION),)

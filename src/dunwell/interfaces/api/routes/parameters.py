@@ -1,4 +1,4 @@
-"""Parameters that several operations share, and functions that parse those of lists."""
+"""Parameters that several operations share, and functions that parse the parameters of lists."""
 
 from collections.abc import Iterable
 

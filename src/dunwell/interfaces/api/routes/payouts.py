@@ -126,7 +126,9 @@ async def _find(call: ApiCall) -> PayoutList:
 
 
 async def _read(call: ApiCall) -> PayoutDetails:
-    explained = await explain_payout(call.work, parse_payout_id(call.path["payout_id"]))
+    payout_id = parse_payout_id(call.path["payout_id"])
+    call.query.check()
+    explained = await explain_payout(call.work, payout_id)
     return PayoutDetails(
         **_render_payout(explained.payout),
         movements=[_build_part(each) for each in explained.movements],

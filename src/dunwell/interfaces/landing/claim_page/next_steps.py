@@ -9,7 +9,7 @@ import msgspec
 
 from dunwell.accounts.merchants.answer_days import compute_answer_day
 from dunwell.cases.modalities.instalments import Instalment
-from dunwell.cases.modalities.progress import GRACE, compute_response_day
+from dunwell.cases.modalities.progress import GRACE, compute_response_day, local_date
 from dunwell.contact.escalation.forecast.debtor_forecast import ForecastRequest, forecast_for_debtor
 from dunwell.contact.escalation.forecast.forecast import Announcement
 from dunwell.contact.escalation.usable_channels import DebtorAddresses
@@ -22,7 +22,6 @@ from dunwell.interfaces.landing.session.states import (
     Topic,
     decide_state,
     find_next_instalment,
-    get_local_day,
     is_provider_awaited,
     list_active_holds,
     list_topics,
@@ -31,7 +30,8 @@ from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
-# Subtracted from the end of a hold, so that a hold until midnight ends on the day before.
+# Subtracted from the end of a hold, so that the last day of a hold until midnight is the day
+# before.
 _INSTANT = timedelta(microseconds=1)
 
 
@@ -120,7 +120,7 @@ def describe_next(
     """Describe what happens next. `announced` is the forecast of `load_forecast`."""
     kind, configuration = decide_next_kind(opened, now), opened.merchant.configuration
     zone = configuration.timezone
-    today = get_local_day(now, zone)
+    today = local_date(now, zone)
     if kind is NextKind.ANSWER:
         days = configuration.disputes.answer_within_days
         opened_at = [each.opened_at for each in opened.facts.disputes]
@@ -144,7 +144,7 @@ def describe_next(
         )
     if kind is NextKind.COURSE:
         held_until = find_held_until(opened, now)
-        last_day = get_local_day(held_until - _INSTANT, zone) if held_until else None
+        last_day = local_date(held_until - _INSTANT, zone) if held_until else None
         return NextSteps(kind, last_day, announced, today=today)
     return NextSteps(kind)
 
@@ -152,9 +152,9 @@ def describe_next(
 async def load_forecast(
     resources: Resources, opened: OpenedClaim, now: datetime, tx: Connection | None = None
 ) -> Sequence[Announcement]:
-    """Forecast the claim's contacts with one statement, or return () if nothing can be forecast.
-    `now` is the merchant's time. `tx` is the caller's connection if it has one open, because a task
-    must not hold one connection while it waits for another."""
+    """Forecast the claim's contacts with one SQL statement, or return () if nothing can be
+    forecast. `now` is the merchant's time. `tx` is the caller's connection if it has one open,
+    because a task must not hold one connection while it waits for another."""
     facts = opened.facts
     if facts.workflow_key is None or not is_foreseeable(opened, now):
         return ()

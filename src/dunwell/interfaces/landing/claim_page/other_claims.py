@@ -70,7 +70,7 @@ def list_other_claims(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaim
     if not session.level.reaches(Level.CODE) or not session.proven_digests:
         return ()
     found: dict[int, OtherClaimOfDebtor] = {}
-    for channel, claims in OTHER_CLAIMS.read(opened.detail).items():
+    for channel, claims in OTHER_CLAIMS.decode(opened.detail).items():
         address = opened.facts.on_file.find(channel)
         if address is None or not _is_proven(keys, session, channel, address):
             continue

@@ -19,7 +19,6 @@ from dunwell.interfaces.landing.session.states import (
     PageState,
     decide_state,
     find_hold,
-    get_local_day,
 )
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.platform.database.database import Connection
@@ -69,7 +68,7 @@ def find_dispute_news(opened: OpenedClaim, now: datetime) -> DisputeNews | None:
     return DisputeNews(
         answer.dispute_id,
         answer.is_accepted,
-        get_local_day(answer.answered_at, timezone),
+        local_date(answer.answered_at, timezone),
         answer.resolution if shows_details else None,
     )
 
@@ -88,7 +87,7 @@ def find_ended_plan(opened: OpenedClaim, state: PageState, now: datetime) -> End
         return None
     return EndedPlan(
         modality_id=plan.modality_id,
-        ended_on=get_local_day(plan.ended_at, timezone),
+        ended_on=local_date(plan.ended_at, timezone),
         due_on=missed.due_on,
         left_cents=missed.left_cents,
         held_until=hold.until if hold else None,
@@ -110,19 +109,20 @@ def find_modality_refusal(
     return ModalityRefusal(
         modality_id=refused.modality_id,
         is_plan=refused.type is ModalityType.PAYMENT_PLAN,
-        answered_on=get_local_day(refused.answered_at, timezone),
+        answered_on=local_date(refused.answered_at, timezone),
         reason=refused.reason if shows_details else None,
     )
 
 
 def is_recent_refusal(modality: Modality, now: datetime) -> bool:
     answered_at = modality.answered_at
-    is_refused = modality.ended_reason is ModalityEndReason.REJECTED and answered_at is not None
-    return is_refused and answered_at is not None and now < answered_at + _NEWS_PERIOD
+    if modality.ended_reason is not ModalityEndReason.REJECTED or answered_at is None:
+        return False
+    return now < answered_at + _NEWS_PERIOD
 
 
-# A debtor can make three requests in thirty days. More modalities than these were recorded by the
-# merchant, and they do not affect what the debtor can request.
+# How many recent modalities are loaded. A debtor can make three requests in thirty days; all others
+# were recorded by the merchant and do not affect what the debtor can request.
 _MAX_EARLIER_MODALITIES = 50
 
 
@@ -132,9 +132,9 @@ async def find_alternative(
     """Find the offer nearest to the refused requests, if the page shows a refusal and the debtor
     may request again.
 
-    It takes one statement, or none if the page shows no refusal. `now` is the merchant's time. `tx`
-    is the caller's connection if it has one open, because a task must not hold one connection while
-    it waits for another.
+    At most one SQL statement is executed, and none if the page shows no refusal. `now` is the
+    merchant's time. `tx` is the caller's connection if it has one open, because a task must not
+    hold one connection while it waits for another.
     """
     facts, merchant = opened.facts, opened.merchant
     is_shown = find_modality_refusal(opened, decide_state(facts, now), now) is not None

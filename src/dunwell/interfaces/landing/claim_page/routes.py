@@ -175,8 +175,8 @@ async def redirect_to_claim_of_address(site: DebtorSite, request: DebtorRequest)
 async def get_notices_page(site: DebtorSite, request: DebtorRequest) -> Response:
     """Show the legal notice, the privacy notice and the accessibility statement.
 
-    In a session that has timed out they still name the creditor. After the debtor has ended the
-    session they do not, because the next person at the same screen must not learn who sent the
+    After the session has timed out, the page still names the creditor. After the debtor has ended
+    the session, it does not, because the next person at the same screen must not learn who sent the
     claim.
     """
     opened = await site.find_opened(request)
@@ -241,7 +241,7 @@ def _answer_document_list(
 ) -> Response:
     """Render the list of documents. `missing` is a document whose file was not found in the
     storage."""
-    page = describe_documents(DOCUMENTS.read(opened.detail), missing)
+    page = describe_documents(DOCUMENTS.decode(opened.detail), missing)
     return site.render_page(
         site.build_claim_context(request, opened), page, 410 if missing else 200
     )
@@ -271,8 +271,8 @@ async def get_other_claims_page(
 async def redirect_to_other_claim(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
-    """Redirect to the session of another claim, and open one if needed. Raises NotFound if the id
-    does not belong to another claim of this debtor."""
+    """Redirect to another claim of the debtor, and open a session for it if this browser has none.
+    Raises NotFound if the id does not belong to another claim of this debtor."""
     keys, context = site.resources.keys, site.build_claim_context(request, opened)
     claim_ids = {str(each.claim_id): each.claim_id for each in list_other_claims(keys, opened)}
     claim_id = claim_ids.get(request.path_params["other"])

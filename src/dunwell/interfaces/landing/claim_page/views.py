@@ -13,6 +13,7 @@ from dunwell.cases.disputes.dispute import DisputeState, render_case_number
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.offers import ModalityOffer
+from dunwell.cases.modalities.progress import local_date
 from dunwell.contact.escalation.forecast.forecast import Announcement
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.core.files.upload import AttachedFile, render_download_name
@@ -46,7 +47,6 @@ from dunwell.interfaces.landing.session.states import (
     find_announced_transfer,
     find_hold,
     find_next_instalment,
-    get_local_day,
     is_answered,
     is_provider_awaited,
     list_topics,
@@ -137,7 +137,7 @@ class PreviewedClaimPage(ClaimPage, frozen=True):
 
 class WithheldPage(Page, frozen=True):
     """The page of a claim whose details are withheld because the reader may be the wrong person. It
-    asks for nothing (`cases.disputes.wrong_person`)."""
+    asks neither for a payment nor for data (`cases.disputes.wrong_person`)."""
 
     template: ClassVar[str] = "withheld.html"
 
@@ -220,7 +220,7 @@ def describe_claim(
         outstanding_cents=facts.outstanding_cents,
         overpaid_cents=max(0, facts.paid_cents - facts.total_cents + facts.outstanding_cents),
         due_on=due_on,
-        is_due=due_on is not None and due_on < get_local_day(now, timezone),
+        is_due=due_on is not None and due_on < local_date(now, timezone),
         items=facts.items if shows_details else (),
         payments=[each for each in facts.payments if shows_details or each.request_id],
         is_consumer=not facts.company_name,
@@ -252,15 +252,17 @@ def _find_awaited_id(facts: PageClaim) -> UUID | None:
 def describe_withheld(opened: OpenedClaim, withheld: WithheldFacts) -> WithheldPage:
     """Describe the withheld claim. Only the session that reported the wrong recipient may take it
     back, because anyone else with the link may be that recipient."""
-    is_own = withheld.actor_id == str(opened.session.session_id)
-    is_debtors = withheld.actor_kind is ActorKind.DEBTOR
+    is_of_this_session = withheld.actor_id == str(opened.session.session_id)
+    is_by_debtor = withheld.actor_kind is ActorKind.DEBTOR
     return WithheldPage(
         reason=withheld.reason,
         dispute_id=withheld.dispute_id,
         case_number=render_case_number(withheld.dispute_id),
-        opened_on=get_local_day(withheld.opened_at, opened.merchant.configuration.timezone),
+        opened_on=local_date(withheld.opened_at, opened.merchant.configuration.timezone),
         is_address_suppressed=withheld.is_address_suppressed,
-        can_withdraw_report=is_own and is_debtors and withheld.state is DisputeState.OPEN,
+        can_withdraw_report=(
+            is_of_this_session and is_by_debtor and withheld.state is DisputeState.OPEN
+        ),
     )
 
 
@@ -302,7 +304,7 @@ def _describe_dispute(dispute: DisputeFacts, opened: OpenedClaim) -> OpenDispute
     return OpenDispute(
         dispute.dispute_id,
         render_case_number(dispute.dispute_id),
-        get_local_day(dispute.opened_at, configuration.timezone),
+        local_date(dispute.opened_at, configuration.timezone),
         find_undisputed_cents(dispute, opened.facts, configuration),
     )
 

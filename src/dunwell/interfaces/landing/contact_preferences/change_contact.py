@@ -105,8 +105,9 @@ async def list_contact_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[
 def build_contact_ways(
     keys: KeyRing, merchant: Merchant, on_file: OnFile, suppressions: KnownSuppressions | None
 ) -> list[ContactWay] | None:
-    """Build the same list as `list_contact_ways` from what the page has loaded. Return None if an
-    address has changed since, so that its suppression is not among `suppressions`."""
+    """Build the same list as `list_contact_ways` without the database. `suppressions` are those of
+    the addresses that were on file when the session was opened. Return None if an address has
+    changed since then."""
     addresses = list_addresses(on_file, merchant.configuration.channels)
     digests = digest_addresses(keys, merchant.merchant_id, addresses)
     if suppressions is None or not all(map(suppressions.covers, digests.values())):

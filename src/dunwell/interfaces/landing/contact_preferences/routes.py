@@ -109,10 +109,10 @@ async def _answer_preferences(
 
 
 async def _list_ways(site: DebtorSite, opened: OpenedClaim) -> list[ContactWay]:
-    """List the addresses. Suppressions are read again if an address has changed since the session
+    """List the addresses. Load the suppressions again if an address has changed since the session
     was opened."""
     keys, on_file = site.resources.keys, opened.facts.on_file
-    ways = build_contact_ways(keys, opened.merchant, on_file, SUPPRESSIONS.read(opened.detail))
+    ways = build_contact_ways(keys, opened.merchant, on_file, SUPPRESSIONS.decode(opened.detail))
     if ways is not None:
         return ways
     async with site.resources.database.connection() as connection:

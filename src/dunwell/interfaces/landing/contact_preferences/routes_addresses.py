@@ -92,7 +92,7 @@ async def _answer_stale(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, typed: str
 ) -> Response:
     """Save what was entered in the current session, whose form shows it again."""
-    channel = _find_channel(request, opened)
+    channel = _get_channel(request, opened)
     async with site.resources.database.transaction() as tx:
         await lock_claim(tx, opened.merchant.merchant_id, opened.facts.claim_id)
         await save_typed_address(tx, opened.session, channel, typed)
@@ -104,7 +104,7 @@ async def _answer_stale(
 async def _accept_address(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    channel = _find_channel(request, opened)
+    channel = _get_channel(request, opened)
     address, fault = parse_address(
         channel, form.get("address", ""), opened.facts.on_file.find(channel)
     )
@@ -124,7 +124,7 @@ async def get_code_page(site: DebtorSite, request: DebtorRequest, opened: Opened
 async def enter_code(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    _find_channel(request, opened)
+    _get_channel(request, opened)
     context, keys = site.build_claim_context(request, opened), site.resources.keys
     typed = TypedChangeCode(opened.facts.claim_id, form.get("code", ""))
 
@@ -152,7 +152,7 @@ async def resend_code(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """Send another code to the pending address, or show the form if no change is pending."""
-    channel = _find_channel(request, opened)
+    channel = _get_channel(request, opened)
     async with site.resources.database.connection() as connection:
         change = await load_change(connection, opened.merchant.merchant_id, opened.facts.claim_id)
     if change is None or change.channel != channel:
@@ -166,7 +166,7 @@ async def redirect_to_form(
 ) -> Response:
     """Redirect a GET request for an address that accepts only forms, for example after a change of
     language."""
-    _find_channel(request, opened)
+    _get_channel(request, opened)
     return site.redirect(
         site.build_claim_context(request, opened), "address", **_build_path_parameter(request)
     )
@@ -198,7 +198,7 @@ def _answer_form(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim,
     typed: str = "", fault: AddressFault | None = None, *, is_stale: bool = False,
 ) -> Response:  # fmt: skip
-    channel = _find_channel(request, opened)
+    channel = _get_channel(request, opened)
     page = AddressPage(
         what=request.path_params["what"],
         channel=channel,
@@ -220,7 +220,7 @@ def _answer_code(
 
 def _build_code_field(request: DebtorRequest, opened: OpenedClaim) -> CodeField:
     """Describe the field for the code. `opened` must be loaded with NEW_ADDRESSES."""
-    channel, found = _find_channel(request, opened), NEW_ADDRESSES.read(opened.detail)
+    channel, found = _get_channel(request, opened), NEW_ADDRESSES.decode(opened.detail)
     waiting, typed = found.waiting, found.find_typed(channel)
     if waiting is None or waiting.channel != channel:
         return CodeField(channel, "address", _build_path_parameter(request))
@@ -237,14 +237,14 @@ def _build_code_field(request: DebtorRequest, opened: OpenedClaim) -> CodeField:
 def _find_typed(request: DebtorRequest, opened: OpenedClaim) -> str:
     """Find the address that this session has entered, unless it is on file. Empty if there is
     none."""
-    channel = _find_channel(request, opened)
-    typed = NEW_ADDRESSES.read(opened.detail).find_typed(channel)
+    channel = _get_channel(request, opened)
+    typed = NEW_ADDRESSES.decode(opened.detail).find_typed(channel)
     if typed is None or typed == opened.facts.on_file.find(channel):
         return ""
     return render_address(channel, typed)
 
 
-def _find_channel(request: DebtorRequest, opened: OpenedClaim) -> NoticeChannel:
+def _get_channel(request: DebtorRequest, opened: OpenedClaim) -> NoticeChannel:
     """Return the channel in the page's address. Raises NotFound if the merchant does not use the
     channel, so that no code could be sent."""
     check_feature(opened, "PREFERENCES")

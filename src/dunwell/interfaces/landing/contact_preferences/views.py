@@ -187,14 +187,14 @@ def describe_preferences(
 
 
 def mask_address_on_file(opened: OpenedClaim, channel: NoticeChannel) -> str | None:
-    """Mask the address on file."""
+    """Return the masked address on file, or None if there is none."""
     on_file = opened.facts.on_file.find(channel)
     return mask_address(channel, on_file) if on_file else None
 
 
 def _list_addresses(opened: OpenedClaim) -> list[ShownAddress]:
-    """List the changeable addresses whose channel the merchant uses, because only there a code can
-    be sent."""
+    """List the changeable addresses whose channel the merchant uses, because a code can be sent
+    only by these channels."""
     return [
         ShownAddress(name, channel, mask_address_on_file(opened, channel))
         for name, channel in CHANGEABLE.items()

@@ -101,7 +101,6 @@ def _parse_day(typed: list[str]) -> str:
 
 
 def _remove_control_characters(text: str) -> str:
-    """Remove control characters."""
     if is_printable(text):
         return text
     return "".join(letter for letter in text if is_printable(letter))
@@ -118,7 +117,7 @@ async def save_typed_form(
     ticket_id = _parse_ticket_id(removed)
     async with site.resources.database.transaction() as tx:
         work = site.build_work(tx, opened.merchant, opened.session.session_id)
-        kept = await save_form_draft(work, opened.facts.claim_id, typed)
+        saved = await save_form_draft(work, opened.facts.claim_id, typed)
         key = build_claim_draft_key(work.merchant_id, opened.facts.claim_id, typed.subject)
         is_removed = ticket_id is not None and await delete_draft_file(tx, key, ticket_id)
     if ticket_id is not None and is_removed:
@@ -126,18 +125,18 @@ async def save_typed_form(
             await discard_uploads(
                 site.resources.database, site.storage, opened.merchant.merchant_id, [ticket_id]
             )
-    return kept
+    return saved
 
 
 async def load_dispute_draft(
     site: DebtorSite, opened: OpenedClaim, reason: OfferedReason, state: QuestionsState
 ) -> FormDraft:
     """Load the draft for this reason, or an empty one if there is none."""
-    subject, is_new = (
+    subject, may_be_new = (
         _build_subject(reason),
         state.faults or state.refusals or state.has_conflicting_state,
     )
-    if subject not in opened.drafts and not is_new:
+    if subject not in opened.drafts and not may_be_new:
         return FormDraft(subject)
     key = build_claim_draft_key(opened.merchant.merchant_id, opened.facts.claim_id, subject)
     async with site.resources.database.connection() as connection:
@@ -166,8 +165,8 @@ def _parse_revision(given: str) -> int | None:
     return int(given) if is_number else None
 
 
-def list_refusals(received: ReceivedForm, kept: SavedDisputeDraft) -> list[FileRefusal]:
-    return [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.has_omitted_files else [])]
+def list_refusals(received: ReceivedForm, saved: SavedDisputeDraft) -> list[FileRefusal]:
+    return [*received.refusals, *([FileRefusal("TOO_MANY")] if saved.has_omitted_files else [])]
 
 
 def _parse_ticket_id(given: str) -> UUID | None:

@@ -82,10 +82,10 @@ async def _list_overdue(
 async def _notify_merchant(
     resources: Resources, writer: NoticeWriter, merchant_id: int, claim_id: int, dispute_id: UUID
 ) -> bool:
-    """Notify the merchant. Return False if the dispute was answered or reported meanwhile, or has
-    to wait."""
+    """Notify the merchant. Return False if the dispute was answered or reported meanwhile, or its
+    claim or merchant no longer exists."""
     async with resources.database.transaction() as tx:
-        # The claim is locked before everything else.
+        # Lock the claim before all other rows, as everywhere.
         claim = await lock_claim(tx, merchant_id, claim_id)
         merchant = await load_merchant(tx, merchant_id)
         if claim is None or merchant is None:
@@ -100,7 +100,7 @@ async def _notify_merchant(
         notice = writer.write(merchant, addressee, _describe(work, claim, dispute))
         sent = await send_notice(work, resources.keys, notice)
         if isinstance(sent, NoticeLimitReached | RecipientUnreachable):
-            # The list of disputes and the metric still show it.
+            # The list of disputes and the metric still show the dispute.
             log.warning("merchant not notified", merchant_id=merchant_id, claim_id=claim_id)
     _OVERDUE.inc()
     return True

@@ -37,7 +37,7 @@ from dunwell.platform.errors import (
 )
 from dunwell.platform.http.multipart import UPLOADS, FormLimits, FormPart, SpoolShare
 
-# How long a stored file is kept at least if no draft and no dispute refers to it.
+# A stored file to which no draft and no dispute refers is kept for at least this long.
 _MIN_LIFETIME = timedelta(hours=1)
 _MAX_TEXT_BYTES = 64 * 1024
 _MAX_PARTS = 30
@@ -123,7 +123,7 @@ async def _receive(site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
     share = UPLOADS.get_share(opened.debtor_key)
     share.check_room(MAX_FILE_BYTES)
     try:
-        async for part in request.read_parts(_limit_form(share), _MAX_BODY_BYTES):
+        async for part in request.read_parts(_build_form_limits(share), _MAX_BODY_BYTES):
             if part.file_name is None:
                 received.fields[part.name] = _decode(part)
             elif part.file_name or part.file or part.is_too_large:
@@ -193,8 +193,8 @@ async def _check_and_store(
     limit_bytes = site.resources.settings.merchant_storage_bytes
     upload = NewUpload(name, name, part.file)
     try:
-        # Check the room before the costly check. The size may still change when the file is
-        # re-encoded.
+        # Check the free storage before the expensive check of the file. The size may still change
+        # when the file is re-encoded.
         await check_storage_room(database, merchant_id, 1, limit_bytes)
         checked = await check_upload(
             site.inspector, merchant_id, ticket_id, upload, sender=opened.debtor_key
@@ -228,10 +228,10 @@ def _decode(part: FormPart) -> str:
 
 
 def _discard_overflow(_part: FormPart, _limit: int) -> None:
-    """Discard the rest of the part. Its reader sees `is_too_large`."""
+    """Discard the rest of the part, which is marked with `is_too_large`."""
 
 
-def _limit_form(share: SpoolShare) -> FormLimits:
+def _build_form_limits(share: SpoolShare) -> FormLimits:
     return FormLimits(
         parts=_MAX_PARTS,
         text_bytes=_MAX_TEXT_BYTES,

@@ -16,6 +16,7 @@ from dunwell.cases.disputes.dispute import (
 )
 from dunwell.cases.disputes.reasons import OfferedReason
 from dunwell.cases.disputes.store import list_recent_disputes
+from dunwell.cases.modalities.progress import local_date
 from dunwell.interfaces.landing.disputes.dispute_form import (
     ParsedAnswers,
     list_refusals,
@@ -46,7 +47,6 @@ from dunwell.interfaces.landing.disputes.views import (
 )
 from dunwell.interfaces.landing.session.drafts import SubmittedForm
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.states import get_local_day
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.sign_in.browser_sessions import (
     extend_opened,
@@ -178,7 +178,7 @@ async def _extend(
 async def _answer_late(
     site: DebtorSite, request: DebtorRequest, received: ReceivedForm
 ) -> Response:
-    """Save what was entered, if the form belongs to the ended session, and submit nothing."""
+    """Save what was entered if a session of this level may fill in the form. Submit nothing."""
     opened = received.opened
     reason = _find_late_reason(request, opened)
     if opened is None or reason is None:
@@ -195,7 +195,8 @@ async def _answer_late(
 
 
 def _find_late_reason(request: DebtorRequest, opened: OpenedClaim | None) -> OfferedReason | None:
-    """Find the reason if a session of this level could have filled in its form."""
+    """Find the reason in the path. Return None if it does not exist, or a session of this level may
+    not fill in its form."""
     if opened is None:
         return None
     reason = find_reason(opened.merchant.configuration.disputes, request.path_params["reason"])
@@ -210,12 +211,12 @@ async def _answer_extension(
     request: DebtorRequest,
     reason: OfferedReason,
     state: QuestionsState,
-    value: str | None,
+    value: str,
 ) -> Response:
     """Redirect to the form in the extended session, or show it with the files that were refused.
     `value` is the cookie of the extended session."""
-    extended = await find_claim_opened_by(site, value) if value and state.refusals else None
-    if value is None or extended is None:
+    extended = await find_claim_opened_by(site, value) if state.refusals else None
+    if extended is None:
         return site.redirect(
             site.build_context(request), "questions", reason=reason.name, cookie=value
         )
@@ -285,7 +286,7 @@ def _parse_answers(
     typed: SubmittedForm,
 ) -> ParsedAnswers:
     merchant = opened.merchant
-    today = get_local_day(merchant.now(site.resources.clock), merchant.configuration.timezone)
+    today = local_date(merchant.now(site.resources.clock), merchant.configuration.timezone)
     language = site.build_claim_context(request, opened).language
     return parse_answers(
         reason, typed.fields, opened.facts.currency, language=language, today=today

@@ -19,9 +19,9 @@ from dunwell.interfaces.landing.disputes.receive_form import (
 )
 from dunwell.interfaces.landing.disputes.store import DISPUTE, DisputeWithFiles
 from dunwell.interfaces.landing.disputes.submit_dispute import (
+    build_dispute_draft_key,
     delete_draft_files,
     find_undisputed_cents,
-    get_draft_key,
     save_form_draft,
     send_draft_files,
 )
@@ -52,7 +52,7 @@ _SEND_SAVED_BUTTON, _DELETE_SAVED_BUTTON = "send-kept", "drop-kept"
 async def get_dispute_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    return _answer_dispute(site, request, opened, DISPUTE.read(opened.detail))
+    return _answer_dispute(site, request, opened, DISPUTE.decode(opened.detail))
 
 
 async def add_files(site: DebtorSite, request: DebtorRequest) -> Response:
@@ -61,7 +61,7 @@ async def add_files(site: DebtorSite, request: DebtorRequest) -> Response:
     opened = await site.find_opened(request, DISPUTE)
     if opened is None:
         return site.answer_session_ended(request, None)
-    dispute, is_live = DISPUTE.read(opened.detail).dispute, site.is_live(opened)
+    dispute, is_live = DISPUTE.decode(opened.detail).dispute, site.is_live(opened)
     if dispute.withholds_claim and is_live:
         return site.redirect(site.build_claim_context(request, opened), "claim")
     if not may_change(dispute, opened.session):
@@ -82,7 +82,7 @@ async def add_files(site: DebtorSite, request: DebtorRequest) -> Response:
     if refusals:
         opened = await site.find_opened(request, DISPUTE) or opened
         return _answer_dispute(
-            site, request, opened, found=DISPUTE.read(opened.detail), refusals=refusals
+            site, request, opened, found=DISPUTE.decode(opened.detail), refusals=refusals
         )
     return _redirect_to_dispute(site, request, opened, dispute)
 
@@ -93,21 +93,24 @@ async def _save_late_files(
     """Save the files of a form whose session has ended or was replaced, until the claim is opened
     again."""
     opened = received.opened
-    taken: list[PreparedUpload] = []
+    saved: list[PreparedUpload] = []
     if opened is not None and received.uploads and dispute.state is DisputeState.OPEN:
         async with site.resources.database.transaction() as tx:
             work = site.build_work(tx, opened.merchant, opened.session.session_id)
-            subject, form_id = get_draft_key(work, dispute).subject, work.ids.new(work.real_now)
+            subject, form_id = (
+                build_dispute_draft_key(work, dispute).subject,
+                work.ids.new(work.real_now),
+            )
             typed = SubmittedForm(subject, form_id, {}, received.uploads)
-            taken = (await save_form_draft(work, dispute.claim_id, typed)).new_files
+            saved = (await save_form_draft(work, dispute.claim_id, typed)).new_files
     if opened is not None:
         await delete_unused_uploads(
-            site, opened, [each for each in received.uploads if each not in taken]
+            site, opened, [each for each in received.uploads if each not in saved]
         )
     shown = await site.find_opened(request, DISPUTE) if site.is_live(opened) else None
     if shown is None:
-        return site.answer_session_ended(request, opened, is_kept=bool(taken), are_files=True)
-    found = DISPUTE.read(shown.detail)
+        return site.answer_session_ended(request, opened, is_kept=bool(saved), are_files=True)
+    found = DISPUTE.decode(shown.detail)
     cents = _find_undisputed(site, shown, found.dispute)
     page = describe_dispute(shown, found, cents, received.refusals, is_stale=True)
     return site.render_page(site.build_claim_context(request, shown), page, 409)
@@ -119,7 +122,7 @@ async def redirect_to_dispute(
 ) -> Response:
     """Redirect a GET request for an address that accepts only forms, for example after a change of
     language."""
-    dispute = DISPUTE.read(opened.detail).dispute
+    dispute = DISPUTE.decode(opened.detail).dispute
     return _redirect_to_dispute(site, request, opened, dispute)
 
 
@@ -127,7 +130,7 @@ async def redirect_to_dispute(
 async def confirm_withdrawal(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    dispute = DISPUTE.read(opened.detail).dispute
+    dispute = DISPUTE.decode(opened.detail).dispute
     if not can_withdraw(dispute):
         return _redirect_to_dispute(site, request, opened, dispute)
     if not may_change(dispute, opened.session):
@@ -145,16 +148,14 @@ async def submit_withdrawal(
 ) -> Response:
     """Withdraw the dispute. If it was answered meanwhile, nothing changes and its page shows the
     answer."""
-    dispute = DISPUTE.read(opened.detail).dispute
+    dispute = DISPUTE.decode(opened.detail).dispute
     if can_withdraw(dispute):
         if not may_change(dispute, opened.session):
             return site.redirect_to_verification(request, opened, _RETURN_PAGE)
-        try:
+        with suppress(InvalidState):
             async with site.resources.database.transaction() as tx:
                 work = site.build_work(tx, opened.merchant, opened.session.session_id)
                 await withdraw_dispute(work, opened.facts.claim_id, dispute.dispute_id)
-        except InvalidState:
-            return _redirect_to_dispute(site, request, opened, dispute)
     return _redirect_to_dispute(site, request, opened, dispute)
 
 
@@ -162,14 +163,14 @@ async def _add_new_files(
     site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute, uploads: list[PreparedUpload]
 ) -> list[FileRefusal]:
     """Add all of the files or none. Files that the dispute already has are skipped, so that a
-    second click adds nothing. A dispute that was answered meanwhile gets none, and its page says
-    so."""
+    second click adds nothing. If the dispute was answered meanwhile, no file is added, and the
+    dispute's page says so."""
     if not uploads:
         return []
     try:
         async with site.resources.database.transaction() as tx:
             work = site.build_work(tx, opened.merchant, opened.session.session_id)
-            # Serializes concurrent forms.
+            # The lock serializes concurrent forms.
             await lock_claim(tx, work.merchant_id, opened.facts.claim_id)
             known = await list_evidence_digests(tx, work.merchant_id, dispute.dispute_id)
             new_by_digest = {each.sha256: each for each in uploads if each.sha256 not in known}
@@ -194,8 +195,8 @@ async def _add_new_files(
 async def _send_draft_files(
     site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute
 ) -> list[FileRefusal]:
-    """Send all saved files or none. A dispute that was answered meanwhile gets none, and its page
-    says so."""
+    """Add all saved files to the dispute or none. If the dispute was answered meanwhile, no file is
+    added, and the dispute's page says so."""
     try:
         async with site.resources.database.transaction() as tx:
             await send_draft_files(

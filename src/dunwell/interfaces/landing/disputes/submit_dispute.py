@@ -56,7 +56,8 @@ from dunwell.platform.database.database import Connection
 
 # The prefix of a draft's subject; the reason's name follows.
 SUBJECT = "dispute:"
-# Reasons that need no knowledge of what the claim is about (PAGES, personal data).
+# The reasons that are offered at the level LINK, because they need no knowledge of what the claim
+# is about (PAGES, personal data).
 _REASONS_AT_LINK: tuple[str, ...] = (
     WRONG_PERSON,
     DisputeType.NOT_MY_DEBT,
@@ -136,7 +137,7 @@ class SavedDisputeDraft:
 
 
 async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> SavedDisputeDraft:
-    """Save the form as a draft. Two forms of one subject are serialised."""
+    """Save the form as a draft. The draft's lock serializes concurrent forms of one subject."""
     work.require(Right.CHANGE_CLAIMS)
     key = build_claim_draft_key(work.merchant_id, claim_id, typed.subject)
     kept_until = work.real_now + DRAFT_LIFETIME
@@ -144,11 +145,11 @@ async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> Sa
     created_id = before.find_created(typed.form_id)
     if created_id is not None:
         return SavedDisputeDraft(before, [], created_id=created_id)
-    taken, is_full = select_new_files(before, typed.uploads, MAX_FILES_AT_ONCE)
-    if taken:
+    new_files, is_full = select_new_files(before, typed.uploads, MAX_FILES_AT_ONCE)
+    if new_files:
         unsent = await count_unsent_files(work.tx, work.merchant_id, claim_id)
         space = max(0, MAX_UNSENT_FILES - unsent)
-        taken, is_full = taken[:space], is_full or len(taken) > space
+        new_files, is_full = new_files[:space], is_full or len(new_files) > space
     is_conflict = has_conflict(before, typed)
     if is_conflict:
         await save_fields(
@@ -156,8 +157,8 @@ async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> Sa
         )
     else:
         await save_fields(work.tx, key, typed.fields)
-    await save_files(work.tx, key, taken, kept_until)
-    return SavedDisputeDraft(before, taken, is_full, has_conflict=is_conflict)
+    await save_files(work.tx, key, new_files, kept_until)
+    return SavedDisputeDraft(before, new_files, is_full, has_conflict=is_conflict)
 
 
 async def find_reached_address(
@@ -190,7 +191,7 @@ async def submit_dispute(
     work: Work, keys: KeyRing, opened: OpenedClaim, typed: SubmittedForm, new: NewDispute
 ) -> SavedDisputeDraft:
     """Submit the form and open the dispute. A form that was sent before, or that conflicts with a
-    changed draft, opens none. The result has the dispute's id.
+    changed draft, opens none. The result's `created_id` is the dispute, or None after a conflict.
 
     Raises the errors of `open_dispute`.
     """
@@ -198,19 +199,19 @@ async def submit_dispute(
     claim_id = opened.facts.claim_id
     # Lock the claim before the draft, as everywhere.
     await lock_claim(work.tx, work.merchant_id, claim_id)
-    kept = await save_form_draft(work, claim_id, typed)
-    if kept.created_id is not None or kept.has_conflict:
-        return kept
+    saved = await save_form_draft(work, claim_id, typed)
+    if saved.created_id is not None or saved.has_conflict:
+        return saved
     reached = await find_reached_address(work.tx, keys, opened)
     dispute = await open_dispute(work, keys, claim_id, new, reached=reached)
-    if kept.ticket_ids:
-        await add_evidence(work, claim_id, dispute.dispute_id, kept.ticket_ids)
+    if saved.ticket_ids:
+        await add_evidence(work, claim_id, dispute.dispute_id, saved.ticket_ids)
     key = build_claim_draft_key(work.merchant_id, claim_id, typed.subject)
     await save_draft_sent(work.tx, key, form_id=typed.form_id, created_id=dispute.dispute_id)
-    return replace(kept, created_id=dispute.dispute_id)
+    return replace(saved, created_id=dispute.dispute_id)
 
 
-def get_draft_key(work: Work, dispute: ClaimDispute) -> DraftKey:
+def build_dispute_draft_key(work: Work, dispute: ClaimDispute) -> DraftKey:
     """Return the key of the draft for the dispute's reason."""
     subject = SUBJECT + (dispute.reason or dispute.type)
     return build_claim_draft_key(work.merchant_id, dispute.claim_id, subject)
@@ -222,7 +223,7 @@ async def send_draft_files(work: Work, dispute: ClaimDispute) -> None:
     work.require(Right.CHANGE_CLAIMS)
     # Lock the claim before the draft, as everywhere.
     await lock_claim(work.tx, work.merchant_id, dispute.claim_id)
-    key = get_draft_key(work, dispute)
+    key = build_dispute_draft_key(work, dispute)
     draft = await lock_draft(work.tx, key, work.real_now + DRAFT_LIFETIME)
     known = await list_evidence_digests(work.tx, work.merchant_id, dispute.dispute_id)
     new = [each.ticket_id for each in draft.files if each.sha256 not in known]
@@ -234,7 +235,7 @@ async def send_draft_files(work: Work, dispute: ClaimDispute) -> None:
 async def delete_draft_files(work: Work, dispute: ClaimDispute) -> list[UUID]:
     """Remove the draft's files. Return the ids of their uploads, which the caller discards."""
     work.require(Right.CHANGE_CLAIMS)
-    key = get_draft_key(work, dispute)
+    key = build_dispute_draft_key(work, dispute)
     draft = await lock_draft(work.tx, key, work.real_now + DRAFT_LIFETIME)
     ticket_ids = [each.ticket_id for each in draft.files]
     await delete_draft_files_by_id(work.tx, key, ticket_ids)

@@ -24,13 +24,13 @@ from dunwell.cases.disputes.reasons import (
     list_questions,
     needs_message,
 )
+from dunwell.cases.modalities.progress import local_date
 from dunwell.core.claims.states import ACTIVE
 from dunwell.interfaces.landing.disputes.receive_form import FileRefusal
 from dunwell.interfaces.landing.disputes.store import DisputeWithFiles
 from dunwell.interfaces.landing.disputes.submit_dispute import can_dispute
 from dunwell.interfaces.landing.session.drafts import DraftFile, Fields, FormDraft
 from dunwell.interfaces.landing.session.session import Level, Session
-from dunwell.interfaces.landing.session.states import get_local_day
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import Fault
@@ -46,8 +46,8 @@ class ShownReason(msgspec.Struct, frozen=True, gc=False):
 
 
 class QuestionsState(msgspec.Struct, frozen=True, gc=False):
-    """One state of the form, with the faults of the last request. `conflicting_text` is the text
-    of this form if another version was saved meanwhile."""
+    """One rendering of the form, with the faults of the last request. `conflicting_text` is the
+    text of this form if another version was saved meanwhile."""
 
     form_id: UUID
     faults: Sequence[Fault] = ()
@@ -80,7 +80,7 @@ class QuestionsPage(Page, frozen=True):
     questions: Sequence[DisputeQuestion]
     needs_message: bool
     max_files: int
-    # The id of this state of the form.
+    # The id of this rendering of the form.
     form_id: UUID
     # What was entered so far, by field name, and the files of the draft.
     typed: Fields
@@ -189,7 +189,7 @@ def describe_dispute(
         is_on_hold=dispute.state is DisputeState.OPEN and can_dispute(opened.facts),
         stays_on_hold=_stays_on_hold(dispute, opened),
         held_until=_find_hold_end(dispute, opened),
-        opened_on=get_local_day(dispute.opened_at, timezone),
+        opened_on=local_date(dispute.opened_at, timezone),
         answer_on=compute_answer_day(dispute.opened_at, days, timezone),
         reason=reason if shows_content else None,
         message=dispute.message if shows_content else None,
@@ -217,12 +217,12 @@ def _find_hold_end(dispute: ClaimDispute, opened: OpenedClaim) -> date | None:
     ends = [
         hold.until for hold in opened.facts.holds if hold.hold_id == dispute.hold_id and hold.until
     ]
-    return get_local_day(ends[0], opened.merchant.configuration.timezone) if ends else None
+    return local_date(ends[0], opened.merchant.configuration.timezone) if ends else None
 
 
 def can_withdraw(dispute: ClaimDispute) -> bool:
-    """Return whether the debtor can withdraw the dispute. One that the merchant recorded is the
-    merchant's to answer."""
+    """Return whether the debtor can withdraw the dispute. A debtor cannot withdraw a dispute that
+    the merchant recorded."""
     return dispute.state is DisputeState.OPEN and dispute.actor_kind is ActorKind.DEBTOR
 
 
@@ -232,8 +232,8 @@ def _accepts_files(dispute: ClaimDispute, session: Session) -> bool:
 
 def may_change(dispute: ClaimDispute, session: Session) -> bool:
     """Return whether the session may change the dispute. A session opened by a link alone may
-    change only what it has opened itself."""
+    change only a dispute that it has opened itself."""
     if session.level.reaches(Level.FACT):
         return True
-    is_debtors = dispute.actor_kind is ActorKind.DEBTOR
-    return is_debtors and dispute.actor_id == str(session.session_id)
+    is_by_debtor = dispute.actor_kind is ActorKind.DEBTOR
+    return is_by_debtor and dispute.actor_id == str(session.session_id)

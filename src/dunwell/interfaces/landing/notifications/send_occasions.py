@@ -1,10 +1,11 @@
 """Send debtors the notices that are due (`contact.notices.occasions.notify_debtor`), each occasion
 once.
 
-A notice is sent by e-mail, else by SMS, else by letter if the occasion is worth one. The next
-channel is used if there is no address, if it is suppressed, if the channel refuses the notice, or
-if the notice is later reported as undelivered. A notice that may have been sent is not sent by
-another channel. A debtor who cannot be reached finds the information on the claim's page.
+A notice is sent by e-mail, else by SMS, else by letter if the occasion justifies the cost of a
+letter. The next channel is used if there is no address, if the address is suppressed, if the
+channel refuses the notice, or if the notice is later reported as undelivered. A notice that may
+have been sent is not sent by another channel. A debtor who cannot be reached finds the information
+on the claim's page.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -58,7 +59,7 @@ from dunwell.platform.text.codes import find_timezone_country
 
 OCCASION_POLL_SECONDS = 1.0
 _BATCH_SIZE = 100
-# What to do when a notice was sent or is being sent, by the name of the occasion.
+# What to do once a notice was sent or is being sent, by the name of the occasion.
 _FOLLOW_UPS: Mapping[str, Callable[[Work, int, str, OccasionOutcome], Awaitable[None]]] = {
     DisputeAnswerFacts.template: set_hold_after_response,
     PlanBrokenFacts.template: set_hold_after_break,
@@ -89,9 +90,10 @@ async def send_due_occasions(resources: Resources, writer: NoticeWriter) -> int:
 async def _handle_occasion(
     resources: Resources, occasion: NoticeOccasion, writer: NoticeWriter | None
 ) -> None:
-    """Send the notice by the next channel, or end the occasion. Without a writer it is ended."""
+    """Send the notice by the next channel, or end the occasion if there is none. Without a writer
+    the occasion is ended in any case."""
     async with resources.database.transaction() as tx:
-        # The claim is locked before everything else.
+        # Lock the claim before all other rows, as everywhere.
         claim = await lock_claim(tx, occasion.merchant_id, occasion.claim_id)
         merchant = await load_merchant(tx, occasion.merchant_id)
         state = await lock_occasion(tx, occasion, resources.clock.now())

@@ -82,21 +82,24 @@ class NoticeWriter:
         }
         self._entry_address = urlsplit(public_url).netloc + "/q"
         self._address = public_url + build_address("link", token=TOKEN_MASK)
-        self._shown = {
+        self._common_values = {
             "url": _Link(self._address),
             "domain": urlsplit(public_url).netloc,
             "code": NOTICE_CODE_MASK,
         }
 
     def write(self, merchant: Merchant, addressee: Addressee, facts: Facts) -> DebtorNotice:
-        """Write the notice in the addressee's language, or in English if it has no catalogue.
+        """Write the notice in the addressee's language, or in English if there is no catalogue for
+        that language.
 
         Raises MerchantNotConfigured, and LookupError if the facts have no template for an SMS.
         """
         language = self._choose_language(addressee)
         creditor = build_creditor(merchant, self._find_operator())
         check_at = (
-            render_check_address(self._shown["domain"]) if has_check_code(facts.kind) else None
+            render_check_address(self._common_values["domain"])
+            if has_check_code(facts.kind)
+            else None
         )
         is_sms = addressee.channel == "SMS"
         name = f"{facts.template}.{'txt' if is_sms else 'md'}"
@@ -184,7 +187,7 @@ class NoticeWriter:
             "facts": facts, "creditor": creditor, _VALUES: values,
             "timezone": merchant.configuration.timezone, "letter": letter,
         }  # fmt: skip
-        text = self._environments[language].get_template(name).render(self._shown | shown)
+        text = self._environments[language].get_template(name).render(self._common_values | shown)
         return text, NamedTexts(values, language, creditor.color)
 
 
@@ -201,7 +204,7 @@ def _build_environment(language: Language) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(NOTICE_TEMPLATES),
         extensions=[TranslatedTemplates, "jinja2.ext.i18n"],
-        autoescape=False,  # noqa: S701 - values are escaped when they are put in
+        autoescape=False,  # noqa: S701 - values are escaped when they are inserted
         undefined=StrictUndefined,
         finalize=_replace_by_placeholder,
         lstrip_blocks=True,

@@ -62,7 +62,7 @@ class PaymentOptions:
         return PaymentChoice(PaymentChoiceKind.WHOLE, self.outstanding_cents)
 
     @property
-    def has_any(self) -> bool:
+    def has_choice(self) -> bool:
         """Return whether anything but the whole amount can be chosen."""
         return self.bounds is not None or bool(self.groups)
 
@@ -169,15 +169,15 @@ class ShownMethod(msgspec.Struct, frozen=True, gc=False):
     name: str
     # The provider as pages show it.
     label: str
-    # The means of payment. None: the provider's page asks for it.
+    # The means of payment. None if the provider's page asks for it.
     means: PaymentMeans | None = None
     # Whether the provider offers Apple Pay and Google Pay with a card.
     has_wallets: bool = False
 
 
 def parse_means(text: str) -> PaymentMeans | None:
-    """Parse the means of payment in a form. None if it is missing or unknown; what the merchant
-    does not offer is refused later."""
+    """Parse the means of payment in a form. Return None if it is missing or unknown. This does not
+    check whether the merchant offers it."""
     return next((each for each in get_args(PaymentMeans) if each == text), None)
 
 

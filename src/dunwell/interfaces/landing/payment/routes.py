@@ -44,6 +44,8 @@ from dunwell.interfaces.web.responses import build_redirect
 from dunwell.platform.errors import InvalidState, ValidationError
 
 _MAX_TYPED_LENGTH = 40
+_MAX_CENTS_DIGITS = 12
+# The items that each button selects. None selects all.
 _ITEMS_BY_TICK_BUTTON: Mapping[str, Sequence[str] | None] = {"all": None, "none": ()}
 
 
@@ -55,7 +57,7 @@ async def get_amount_page(
     if not can_pay(site, opened):
         return site.redirect(site.build_claim_context(request, opened), "claim")
     options = get_options(opened)
-    if options.has_any:
+    if options.has_choice:
         return _answer_amount(site, request, opened, options)
     return _answer_payment_methods(site, request, opened, options.whole)
 
@@ -111,7 +113,7 @@ def parse_choice_address(
     """Parse the choice in the address. Return None if it is missing although there are options, or
     if it is no longer available."""
     options, query = get_options(opened), request.query
-    if options.has_any and not any(name in query for name in FIELDS):
+    if options.has_choice and not any(name in query for name in FIELDS):
         return None
     choice = parse_choice(query, options, opened.facts.currency, language)
     return None if choice is RefusedChoice.CHANGED else choice
@@ -123,7 +125,7 @@ def _answer_changed(site: DebtorSite, request: DebtorRequest, opened: OpenedClai
     if not can_pay(site, opened):
         return site.redirect(site.build_claim_context(request, opened), "claim")
     options = get_options(opened)
-    if options.has_any:
+    if options.has_choice:
         return _answer_amount(site, request, opened, options=options, refused=RefusedChoice.CHANGED)
     return _answer_payment_methods(site, request, opened, choice=options.whole, notice="CHANGED")
 
@@ -138,7 +140,7 @@ def _answer_amount(
     context = site.build_claim_context(request, opened)
     typed = (request.find_parameter("amount") or "")[:_MAX_TYPED_LENGTH]
     given = request.find_parameter("cents") or ""
-    if not typed and given.isascii() and given.isdecimal() and len(given) <= len("999999999999"):
+    if not typed and given.isascii() and given.isdecimal() and len(given) <= _MAX_CENTS_DIGITS:
         typed = render_typed_amount(int(given), opened.facts.currency, context.language)
     # The buttons that select all items or none take precedence over the selected items.
     given_items = _ITEMS_BY_TICK_BUTTON.get(
@@ -172,6 +174,8 @@ def _answer_payment_methods(
 
 
 class HandOffFailure(StrEnum):
+    """Why the debtor cannot be redirected to the provider's page."""
+
     # The provider cannot be reached.
     UNAVAILABLE = "UNAVAILABLE"
     # The claim was paid or closed since the page was shown, or another payment is pending. The

@@ -61,7 +61,7 @@ def compose_receipt(
     timezone = opened.merchant.configuration.timezone
     body = PaperBody(
         title=translate("Receipt"),
-        lead=_describe_return(translate, payment, money(payment.returned_cents)),
+        lead=_describe_returned_amount(translate, payment, money(payment.returned_cents)),
         rows=[
             (translate("Paid"), money(payment.amount_cents)),
             (translate("To"), creditor.legal_name),
@@ -75,13 +75,15 @@ def compose_receipt(
                 else [(translate("Still to pay"), money(facts.outstanding_cents))]
             ),
         ],
-        notes=[] if is_claim_closed else [_describe_rest(translate, facts.outstanding_cents)],
+        notes=[]
+        if is_claim_closed
+        else [_describe_remaining_amount(translate, facts.outstanding_cents)],
     )
     brand = opened.merchant.configuration.brand
     return build_paper(brand, creditor, language.code, body)
 
 
-def _describe_return(
+def _describe_returned_amount(
     translate: Callable[[str], str], payment: ReceiptPayment, returned: str
 ) -> list[str]:
     if payment.returned_cents == payment.amount_cents:
@@ -91,7 +93,7 @@ def _describe_return(
     return []
 
 
-def _describe_rest(translate: Callable[[str], str], outstanding_cents: int) -> str:
+def _describe_remaining_amount(translate: Callable[[str], str], outstanding_cents: int) -> str:
     if outstanding_cents == 0:
         return translate("Nothing is left to pay. We will not write to you about it again.")
     return translate("We will only write to you about the remaining amount.")
@@ -109,13 +111,13 @@ RECEIPT: Detail[PaymentReceipt] = Detail(
 async def get_payment_return_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    receipt = RECEIPT.read(opened.detail)
+    receipt = RECEIPT.decode(opened.detail)
     if receipt.provider_name == BANK_TRANSFER:
         return site.redirect(site.build_claim_context(request, opened), "transfer_sent")
     if receipt.state is not PaymentRequestState.COMPLETED:
         await _refresh_state(site, opened, receipt.request_id)
         opened = await site.find_opened(request, RECEIPT) or opened
-        receipt = RECEIPT.read(opened.detail)
+        receipt = RECEIPT.decode(opened.detail)
     if receipt.payment is not None and receipt.payment.returned_cents:
         # The receipt says how much of the payment is left.
         context = site.build_claim_context(request, opened)
@@ -176,7 +178,7 @@ async def send_copy(
 
 
 def _get_paid_receipt(opened: OpenedClaim) -> tuple[PaymentReceipt, ReceiptPayment]:
-    receipt = RECEIPT.read(opened.detail)
+    receipt = RECEIPT.decode(opened.detail)
     if receipt.payment is None:
         raise NotFound("This request has no payment.")
     return receipt, receipt.payment

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import BankAccount
+from dunwell.cases.modalities.progress import local_date
 from dunwell.cases.payments.choice import PaymentChoice
 from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
 from dunwell.contact.messages.letters.qr_code import draw_png
@@ -26,7 +27,7 @@ from dunwell.interfaces.landing.payment.views import (
     describe_choice,
 )
 from dunwell.interfaces.landing.render.typed_fields import parse_day, parse_iso_day
-from dunwell.interfaces.landing.session.states import find_announced_transfer, get_local_day
+from dunwell.interfaces.landing.session.states import find_announced_transfer
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.in_session import RoutedPages, accepts_form, in_session
 from dunwell.interfaces.landing.web.site import DebtorRequest, DebtorSite
@@ -59,7 +60,7 @@ async def get_transfer_page(
     page = TransferPage(
         choice=describe_choice(opened, choice),
         iban=_get_account(opened).iban,
-        has_picture=_render_code(opened, choice) is not None,
+        has_picture=_render_qr_text(opened, choice) is not None,
     )
     return site.render_page(context, page)
 
@@ -71,7 +72,7 @@ async def send_qr_code(site: DebtorSite, request: DebtorRequest, opened: OpenedC
     choice = (
         parse_choice_address(request, opened, "") if _can_pay_by_transfer(site, opened) else None
     )
-    text = _render_code(opened, choice) if isinstance(choice, PaymentChoice) else None
+    text = _render_qr_text(opened, choice) if isinstance(choice, PaymentChoice) else None
     if text is None:
         raise NotFound("This payment has no QR code.")
     # Drawing takes milliseconds of CPU time, so it runs in a thread.
@@ -132,8 +133,8 @@ async def _announce(site: DebtorSite, opened: OpenedClaim, sent: AnnouncedTransf
     except ValidationError as refusal:
         return refusal.faults[0].code
     except InvalidState as refusal:
-        is_hold = refusal.details["state"] == HoldKind.PAYMENT_PENDING
-        return "TOO_OFTEN" if is_hold else "NOT_PAYABLE"
+        was_announced_before = refusal.details["state"] == HoldKind.PAYMENT_PENDING
+        return "TOO_OFTEN" if was_announced_before else "NOT_PAYABLE"
     return None
 
 
@@ -147,7 +148,7 @@ def _get_account(opened: OpenedClaim) -> BankAccount:
     return account
 
 
-def _render_code(opened: OpenedClaim, choice: PaymentChoice) -> str | None:
+def _render_qr_text(opened: OpenedClaim, choice: PaymentChoice) -> str | None:
     account = _get_account(opened)
     return render_payment_code(
         holder=account.holder, iban=account.iban, bic=account.bic, cents=choice.cents,
@@ -173,7 +174,7 @@ def _answer_form(
 ) -> Response:
     context = site.build_claim_context(request, opened)
     timezone = opened.merchant.configuration.timezone
-    today = get_local_day(opened.merchant.now(site.resources.clock), timezone)
+    today = local_date(opened.merchant.now(site.resources.clock), timezone)
     page = TransferDatePage(
         choice=describe_choice(opened, choice),
         today=today,

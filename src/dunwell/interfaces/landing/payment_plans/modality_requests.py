@@ -93,8 +93,8 @@ def is_available(terms: Terms, request_facts: ModalityRequestFacts) -> bool:
 def parse_plan(
     fields: Fields, request_facts: ModalityRequestFacts, currency: str, language: str
 ) -> PlanTerms | list[RefusedRequest]:
-    """Parse the form of the plan page, or an address that contains a plan. Return the faults if no
-    plan can be requested."""
+    """Parse the form of the plan page, or an address that contains the terms of a plan. Return the
+    faults if no plan can be requested."""
     if "count" in fields:
         terms_in_address = parse_plan_address(fields)
         return (
@@ -120,26 +120,26 @@ def parse_plan_address(fields: Fields) -> PlanTerms | None:
     return PlanTerms(int(count), first_on) if is_number and first_on else None
 
 
-def parse_deferment(
+def parse_deferral(
     fields: Fields, request_facts: ModalityRequestFacts
 ) -> DeferralTerms | RefusedRequest:
-    """Parse the form, or an address that contains a deferral."""
+    """Parse the form of a deferral, or an address that contains its terms."""
     given = fields.get("until", "")
     if not given:
         return RefusedRequest.NO_CHOICE
-    terms = _parse_own_deferral(fields) if given == OWN else parse_deferment_address(fields)
+    terms = _parse_own_deferral(fields) if given == OWN else parse_deferral_address(fields)
     if terms is None:
         return RefusedRequest.DAY_UNREADABLE
     return terms if is_available(terms, request_facts) else RefusedRequest.DAY_OUT_OF_RANGE
 
 
-def parse_deferment_address(fields: Fields) -> DeferralTerms | None:
+def parse_deferral_address(fields: Fields) -> DeferralTerms | None:
     """Parse the terms without checking whether they are available."""
     until = parse_iso_day(fields.get("until", ""))
     return None if until is None else DeferralTerms(until)
 
 
-def render_deferment(terms: DeferralTerms) -> str:
+def render_deferral(terms: DeferralTerms) -> str:
     """Render the terms for an address."""
     return f"until={terms.until}"
 
@@ -204,7 +204,7 @@ def _parse_own_deferral(fields: Fields) -> DeferralTerms | None:
     return None if until is None else DeferralTerms(until)
 
 
-# A limit above the number of modalities that a debtor can request in the period that counts.
+# How many modalities are loaded: more than a debtor can request in the period that limits requests.
 _MAX_EARLIER_MODALITIES = 200
 _MAX_DIGITS = 12
 
@@ -244,8 +244,8 @@ def redirect_unless_requestable(
     current = find_current_modality(request_facts.earlier)
     if current is not None:
         return site.redirect(context, "modality", modality_id=current.modality_id)
-    is_free = can_request(request_facts.earlier, opened.merchant.now(site.resources.clock))
-    return None if is_free else site.redirect(context, "options")
+    may_request = can_request(request_facts.earlier, opened.merchant.now(site.resources.clock))
+    return None if may_request else site.redirect(context, "options")
 
 
 async def submit_request(

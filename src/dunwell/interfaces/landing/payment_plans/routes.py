@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from dunwell.cases.modalities.limits import DeferralTerms, PlanTerms, compute_deferral_range
 from dunwell.cases.modalities.offers import list_offered_deferrals
-from dunwell.cases.modalities.progress import start_of_day
+from dunwell.cases.modalities.progress import local_date, start_of_day
 from dunwell.contact.notices.occasions.facts import PauseFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.claim_holds import open_hold
@@ -21,8 +21,8 @@ from dunwell.interfaces.landing.payment_plans.modality_requests import (
     get_query_fields,
     is_available,
     load_request_facts,
-    parse_deferment,
-    parse_deferment_address,
+    parse_deferral,
+    parse_deferral_address,
     parse_plan,
     parse_plan_address,
     redirect_unless_requestable,
@@ -37,7 +37,7 @@ from dunwell.interfaces.landing.payment_plans.views import (
     describe_plans,
 )
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.states import get_local_day, list_active_holds
+from dunwell.interfaces.landing.session.states import list_active_holds
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
@@ -132,7 +132,7 @@ def _find_pause_end(site: DebtorSite, opened: OpenedClaim) -> date | None:
     days = configuration.modalities.pause_days
     if is_stopped or days == 0 or not can_pay_later(site, opened):
         return None
-    return get_local_day(now, configuration.timezone) + timedelta(days=days)
+    return local_date(now, configuration.timezone) + timedelta(days=days)
 
 
 def _find_paused_until(site: DebtorSite, opened: OpenedClaim) -> datetime | None:
@@ -271,7 +271,7 @@ async def get_deferral_check_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
     request_facts = await load_request_facts(site, opened)
-    chosen = parse_deferment(get_query_fields(request), request_facts)
+    chosen = parse_deferral(get_query_fields(request), request_facts)
     if isinstance(chosen, DeferralTerms):
         return _answer_later_check(site, request, opened, request_facts=request_facts, terms=chosen)
     return _answer_later_form(site, request, opened, request_facts=request_facts, refused=chosen)
@@ -282,7 +282,7 @@ async def get_deferral_check_page(
 async def request_deferral(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    terms = parse_deferment_address(form)
+    terms = parse_deferral_address(form)
     answer = (
         None
         if terms is None

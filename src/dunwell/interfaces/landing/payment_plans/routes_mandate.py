@@ -1,5 +1,4 @@
-"""The direct debit mandate of a payment plan: giving it, seeing it, its copy on paper, and revoking
-it."""
+"""The direct debit mandate of a payment plan: giving, viewing, printing and revoking it."""
 
 from collections.abc import Mapping
 
@@ -52,13 +51,13 @@ from dunwell.platform.text.translation import Language
 
 # The page in RETURN_PAGES that the debtor returns to after verification.
 _RETURN_PAGE = "options"
-# The kind of provider -> its name, as debtors know it.
+# The names of providers as debtors know them, by the provider's kind.
 _PROVIDER_NAMES = {"GOCARDLESS": "GoCardless"}
 
 
 def render_mandate_text(language: Language, settings: DirectDebitSettings) -> str:
-    """Return what the debtor accepts: the text of the SEPA core scheme, and the period of the
-    pre-notification."""
+    """Return the text that the debtor accepts: the mandate text of the SEPA core scheme, and the
+    period of the pre-notification."""
     translate, name = language.translate, settings.account.holder
     return " ".join((
         translate(
@@ -83,18 +82,18 @@ def render_mandate_text(language: Language, settings: DirectDebitSettings) -> st
 async def get_mandate_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    """Show the mandate, or the way to give it. A debtor who returns from a provider's page sees
-    what the provider says now."""
+    """Show the mandate, or the form or provider with which it can be given. First the mandate's
+    state at the provider is updated, for debtors who return from the provider's page."""
     modality = get_requested_modality(request, opened)
-    await _settle_at_provider(site, opened, modality)
+    await _update_from_provider(site, opened, modality)
     mandate = await _find_mandate(site, opened, modality)
     if mandate is not None:
         page = MandatePage(modality=modality, text=mandate.text, mandate=mandate)
         return site.render_page(site.build_claim_context(request, opened), page)
     provider = _find_provider(site, opened)
     if provider is not None:
-        return await _show_provider(site, request, opened, provider)
-    return await _show_form(site, request, opened, {}, faults={})
+        return await _answer_provider(site, request, opened, provider)
+    return await _answer_form(site, request, opened, {}, faults={})
 
 
 @accepts_form_with(ENDED_MODALITY)
@@ -103,13 +102,14 @@ async def get_mandate_page(
 async def give_mandate(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
-    """Store the mandate, or lead to the provider's page for it. A wrong account is shown again with
-    its faults; if another mandate can no longer be given, the page shows what there is."""
+    """Store the mandate, or redirect to the provider's page on which the debtor gives it. An
+    invalid account is shown again with its faults. If no mandate can be given any more, the
+    mandate's page shows the current state."""
     modality = get_requested_modality(request, opened)
     context = site.build_claim_context(request, opened)
     provider = _find_provider(site, opened)
     if provider is not None:
-        return await _lead_to_provider(site, request, opened, provider)
+        return await _redirect_to_provider(site, request, opened, provider)
     settings = opened.merchant.configuration.payment.direct_debit
     if settings is None:
         return site.redirect(context, "modality", modality_id=modality.modality_id)
@@ -129,7 +129,7 @@ async def give_mandate(
     except ValidationError as refusal:
         faults = {each.path.removeprefix("/"): each.code for each in refusal.faults}
         typed = {"holder": signed.holder, "iban": signed.iban}
-        return await _show_form(site, request, opened, typed, faults=faults)
+        return await _answer_form(site, request, opened, typed, faults=faults)
     except InvalidState:
         pass
     return site.redirect(context, "mandate", modality_id=modality.modality_id)
@@ -202,7 +202,7 @@ def compose_mandate(language: Language, opened: OpenedClaim, mandate: Mandate) -
     return build_paper(opened.merchant.configuration.brand, creditor, language.code, body)
 
 
-async def _show_form(
+async def _answer_form(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, typed: Mapping[str, str],
     faults: Mapping[str, str],
 ) -> Response:  # fmt: skip
@@ -228,9 +228,9 @@ def _find_provider(site: DebtorSite, opened: OpenedClaim) -> MandateProvider | N
     return None if name is None else find_mandate_provider(site.providers, name)
 
 
-async def _settle_at_provider(site: DebtorSite, opened: OpenedClaim, modality: Modality) -> None:
-    """Ask the provider for the mandate that the debtor was asked for. If the provider cannot be
-    reached, the worker asks later."""
+async def _update_from_provider(site: DebtorSite, opened: OpenedClaim, modality: Modality) -> None:
+    """Update the requested mandate from its state at the provider. If the provider cannot be
+    reached, the worker does this later."""
     try:
         await settle_open_mandate(
             site.resources, site.providers, opened.merchant.merchant_id, modality.modality_id
@@ -239,7 +239,7 @@ async def _settle_at_provider(site: DebtorSite, opened: OpenedClaim, modality: M
         return
 
 
-async def _lead_to_provider(
+async def _redirect_to_provider(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, provider: MandateProvider
 ) -> Response:
     """Open the provider's page for the mandate, and redirect to it."""
@@ -255,15 +255,15 @@ async def _lead_to_provider(
             claim_id=opened.facts.claim_id, asked=asked,
         )  # fmt: skip
     except (PaymentProviderUnavailable, PaymentProviderRefused):
-        return await _show_provider(site, request, opened, provider, is_away=True)
+        return await _answer_provider(site, request, opened, provider, is_unavailable=True)
     except InvalidState:
         return site.redirect(context, "mandate", modality_id=modality.modality_id)
     return build_redirect(url)
 
 
-async def _show_provider(
+async def _answer_provider(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim, provider: MandateProvider,
-    *, is_away: bool = False,
+    *, is_unavailable: bool = False,
 ) -> Response:  # fmt: skip
     modality = get_requested_modality(request, opened)
     context = site.build_claim_context(request, opened)
@@ -280,11 +280,11 @@ async def _show_provider(
         modality=modality,
         provider=_PROVIDER_NAMES.get(provider.kind, provider.kind.title()),
         is_waiting=asked is not None and asked.checkout_id is not None,
-        is_away=is_away,
+        is_unavailable=is_unavailable,
     )
     origin = site.hand_off_origins.get(provider.name)
     return site.render_page(
-        context, page, 503 if is_away else 200, form_origins=[origin] if origin else []
+        context, page, 503 if is_unavailable else 200, form_origins=[origin] if origin else []
     )
 
 

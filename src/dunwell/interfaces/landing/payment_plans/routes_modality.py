@@ -235,7 +235,7 @@ def get_requested_modality(request: DebtorRequest, opened: OpenedClaim) -> Modal
     """Return the modality in the path. Raises NotFound if the claim has no such modality."""
     if opened.modality is not None and opened.modality.modality_id == _parse_id(request):
         return opened.modality
-    return build_modality(ENDED_MODALITY.read(opened.detail))
+    return build_modality(ENDED_MODALITY.decode(opened.detail))
 
 
 def _parse_id(request: DebtorRequest) -> UUID:

@@ -161,7 +161,8 @@ class DebtorModalityPage(Page, frozen=True):
     # True if the plan can be paid by direct debit.
     has_direct_debit: bool
     grace_days: int
-    # instead if another request existed already, sent or refused for a copy, or None.
+    # "instead" if another request existed already, "sent" or "refused" after a copy was requested,
+    # or None.
     note: str | None
 
 
@@ -171,7 +172,7 @@ class MandatePage(Page, frozen=True):
     template: ClassVar[str] = "mandate.html"
 
     modality: Modality
-    # What the debtor accepts or has accepted.
+    # The text that the debtor accepts or has accepted.
     text: str
     mandate: Mandate | None = None
     offer: MandateOffer | None = None
@@ -191,7 +192,7 @@ class ProviderMandatePage(Page, frozen=True):
     # True if the debtor was on the provider's page, whose answer is not known yet.
     is_waiting: bool
     # True if the provider cannot be reached.
-    is_away: bool = False
+    is_unavailable: bool = False
 
 
 class ModalityWithdrawPage(Page, frozen=True):

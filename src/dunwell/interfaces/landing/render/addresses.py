@@ -75,7 +75,7 @@ PATHS: Mapping[str, str] = {
     "asset": f"{_CLAIM_ROOT}/assets/{{name}}",
     "brand": f"{_CLAIM_ROOT}/brand/{{merchant_id}}/{{revision}}/{{name}}",
 }
-# Pages that exist both outside of a claim and below one: their paths below a claim.
+# The paths, below a claim, of the pages that also exist outside of one.
 IN_CLAIM: Mapping[str, str] = {
     "notices": f"{_CLAIM}/notices",
     "real": f"{_CLAIM}/real",
@@ -83,8 +83,8 @@ IN_CLAIM: Mapping[str, str] = {
 _PARAMETERS = {
     path: frozenset(_PARAMETER.findall(path)) for path in (*PATHS.values(), *IN_CLAIM.values())
 }
-# Addresses without parameters, of pages outside of a claim and of those that redirect to the latest
-# one.
+# The addresses without parameters: pages outside of a claim, and addresses that redirect to the
+# latest claim.
 _FIXED_ADDRESSES = frozenset(
     address
     for path in PATHS.values()

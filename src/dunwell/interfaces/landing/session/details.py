@@ -63,12 +63,12 @@ class Detail(Generic[_Shape]):
         except ValueError:
             return (None,)
 
-    def read(self, found: msgspec.Raw) -> _Shape:
+    def decode(self, document: msgspec.Raw) -> _Shape:
         """Decode the detail. Raises NotFound if it does not exist or belongs to another claim."""
-        if self._missing and bytes(found) == b"null":
+        if self._missing and bytes(document) == b"null":
             raise NotFound(self._missing)
-        shape: _Shape = self._decoder.decode(found)
-        return shape
+        decoded: _Shape = self._decoder.decode(document)
+        return decoded
 
 
 NOTHING: Detail[None] = Detail("NULL", None)

@@ -2,8 +2,8 @@
 
 A claim has one draft per subject, shared by all sessions. Data that only the person who entered it
 may see again is in a draft of the session. A form states the revision that it was made from: saving
-an older one keeps both versions and reports a conflict. The last form that was sent is remembered
-with what it created, so that a double click creates nothing more. Pure.
+a form of an older revision keeps both versions and reports a conflict. The last form that was sent
+is remembered with what it created, so that a double click creates nothing more. Pure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from uuid import UUID
 
 from dunwell.core.files.upload import PreparedUpload
 
-# Counted from the last change.
+# How long a draft is kept after its last change.
 DRAFT_LIFETIME = timedelta(days=30)
 # The limit of unsent files of one claim, over all of its sessions.
 MAX_UNSENT_FILES = 40
@@ -96,8 +96,8 @@ def put_version_first(draft: FormDraft, typed: Fields) -> FormDraft:
 def select_new_files(
     draft: FormDraft, uploads: Sequence[PreparedUpload], max_files: int
 ) -> tuple[list[PreparedUpload], bool]:
-    """Return the files that the draft takes, and whether there were too many. Files that it already
-    has, by content, are not taken again."""
+    """Return the uploads to add to the draft, and whether there were too many. Files whose content
+    the draft already has are left out."""
     present = {each.sha256 for each in draft.files}
     chosen: dict[bytes, PreparedUpload] = {}
     for upload in uploads:

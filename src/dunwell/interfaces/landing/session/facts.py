@@ -47,7 +47,7 @@ class PageItem(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class PaymentFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     amount_cents: int
     paid_at: datetime
-    # None if it was not paid on these pages, so that there is no receipt.
+    # None if the payment was not made on these pages. Then there is no receipt.
     request_id: UUID | None
 
 

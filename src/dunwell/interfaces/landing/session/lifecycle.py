@@ -42,10 +42,9 @@ CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
 
 @dataclass(frozen=True, slots=True)
 class ClaimSessionOpening:
-    """The claim to open, and the new session. `session_id` is the sessionId of the event. What was
-    proven in `continues`, an earlier session, counts as proven in the new one, which ends when a
-    chain of extensions of `continues` would.
-    """
+    """The claim to open, and the new session. `session_id` is the sessionId of the event.
+    `continues` is an earlier session: what was proven in it counts as proven in the new one, and
+    its maximum lifetime also limits the new one."""
 
     claim_id: int
     communication_id: UUID | None
@@ -92,7 +91,7 @@ async def open_session(
         proven_digests=[*opening.proven_digests, *(before.proven_digests if before else ())],
         previous_hash=opening.previous_hash,
     )
-    # This comes first because it locks the claim.
+    # Publish the event first, because this locks the claim.
     await publish_event(
         work,
         session.claim_id,
@@ -112,7 +111,7 @@ async def reissue_token(
 ) -> OpenedClaimSession | None:
     """Give a session another token if this request opened it within the last ten seconds.
 
-    The browser may have dropped the answer to the first of two clicks, so that both get a valid
+    The browser may have dropped the response to the first of two clicks, so both clicks get a valid
     token. Return None if this request opened no session that is live and reaches `level`.
     """
     work.require(Right.READ_CLAIMS)
@@ -162,9 +161,9 @@ async def end_session(work: Work, session: Session) -> bool:
 async def extend_session(
     work: Work, keys: KeyRing, session: Session, session_id: UUID, *, randomness: bytes
 ) -> str | None:
-    """Return the cookie value of the new session, which takes over the drafts. If the same form has
-    extended the session just before, return another value of that one. Return None if the session
-    has ended otherwise."""
+    """Replace the session by a new one with the id `session_id`, which takes over the drafts, and
+    return the new cookie value. If the same form has extended the session just before, return
+    another value of that one. Return None if the session has ended otherwise."""
     work.require(Right.READ_CLAIMS)
     if not await end_session(work, session):
         repeated = await reissue_token(work, session.session_hash, randomness)

@@ -25,7 +25,8 @@ from dunwell.platform.crypto import KeyRing, sha256
 
 VALUE_BYTES = 32
 SESSION_LIFETIME = timedelta(hours=1)
-# After this time of extensions in a row, the claim has to be opened again.
+# The maximum duration of a session with all its extensions. After that, the claim has to be opened
+# again.
 MAX_TOTAL_LIFETIME = timedelta(hours=8)
 # How long after its expiry a page can still say that the session timed out, and keep what was
 # typed.

@@ -2,7 +2,6 @@
 
 from datetime import date, datetime
 from enum import StrEnum
-from zoneinfo import ZoneInfo
 
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.modality import (
@@ -170,10 +169,3 @@ def render_initials(facts: PageClaim) -> str:
         words = (facts.company_name or "").split()[:_MAX_INITIALS]
     letters = [word[:1].upper() for word in words]
     return "\N{NO-BREAK SPACE}".join(f"{letter}." for letter in letters if letter.isalnum())
-
-
-def get_local_day(instant: date | datetime, timezone: str) -> date:
-    """Return the day of an instant in the merchant's time zone."""
-    if isinstance(instant, datetime):
-        return instant.astimezone(ZoneInfo(timezone)).date()
-    return instant

@@ -351,12 +351,12 @@ class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
     unsuccessful_modality: Modality | None = None
     # The subjects of saved drafts.
     drafts: list[str] = []
-    # The detail of the page, which `details` decodes.
+    # The JSON of the page's detail, which `Detail.decode` decodes.
     detail: msgspec.Raw = msgspec.Raw(b"null")
 
     @property
     def debtor_key(self) -> tuple[int, int]:
-        """The key of this sender in upload and print queues: the debtor of one claim."""
+        """Identifies the debtor of this claim in the queues for uploads and printing."""
         return self.session.merchant_id, self.session.claim_id
 
 
@@ -388,7 +388,7 @@ async def load_opened_claim(
     """Load the session, its claim and the page's detail in one statement. The session may have
     ended. `ids` are the detail's arguments."""
     document: str | None = await tx.fetchval(detail.statement, session_hash, *ids)
-    return None if document is None else await _read_opened(tx, document)
+    return None if document is None else await _decode_opened(tx, document)
 
 
 async def load_previewed_claim(
@@ -396,10 +396,10 @@ async def load_previewed_claim(
 ) -> OpenedClaim | None:
     """Load the claim as a session of this level would see it. `now` is the real time."""
     document: str | None = await tx.fetchval(PREVIEW, merchant_id, claim_id, level, now)
-    return None if document is None else await _read_opened(tx, document)
+    return None if document is None else await _decode_opened(tx, document)
 
 
-async def _read_opened(tx: Connection, document: str) -> OpenedClaim:
+async def _decode_opened(tx: Connection, document: str) -> OpenedClaim:
     opened = _DECODER.decode(document)
     return OpenedClaim(
         session=opened.session,

@@ -1,5 +1,5 @@
-"""The limits of wrong attempts. Five wrong answers or sent codes lock a claim for half an hour, and
-fifteen in a day lock it until a new link is requested.
+"""The limits of wrong attempts. Five wrong answers or six-digit codes lock a claim for half an
+hour, and fifteen in a day lock it until a new link is requested.
 
 Wrong answers are counted over all links of a claim, so that several links do not give more
 attempts. Wrong letter codes delay the visitor's next attempt. Pure.
@@ -41,7 +41,7 @@ class Delayed:
 
 @dataclass(frozen=True, slots=True)
 class ProofAttempts:
-    """Wrong proofs and sent codes of a claim. Real time."""
+    """The wrong proofs and six-digit codes that were entered for a claim. Times are real time."""
 
     failures: int
     first_at: datetime

@@ -146,8 +146,7 @@ def find_handle_of_claim(
 def find_session_with_higher_level(
     site: DebtorSite, sessions: SessionsByHandle, merchant_id: int, claim_id: int, level: Level
 ) -> Session | None:
-    """Find the live session of the claim with the highest level above `level`. A session that
-    replaces it keeps that level."""
+    """Find the live session of the claim with the highest level above `level`."""
     found = None
     for session in filter(None, sessions.values()):
         is_same_claim = (session.merchant_id, session.claim_id) == (merchant_id, claim_id)

@@ -199,7 +199,8 @@ async def send_code(
     work: Work, keys: KeyRing, notice: DebtorNotice
 ) -> UUID | NoticeLimitReached | RecipientUnreachable:
     """Send a code. `notice` is of kind CODE. If none is sent, the previous code stays valid. A
-    second click sends no new code unless the previous one was tried already. Raises NotFound."""
+    second click sends no new code unless the previous one was entered already. Raises NotFound if
+    the claim does not exist."""
     work.require(Right.READ_CLAIMS)
     repeated = await find_repeated_notice(work, notice)
     if repeated is not None and await _is_untried(work, notice, repeated):

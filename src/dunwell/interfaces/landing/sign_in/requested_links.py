@@ -120,7 +120,7 @@ async def _handle_request(
 
 
 async def _list_matching_claims(tx: Connection, request: LinkRequest) -> list[_MatchingClaim]:
-    """Find the first few matching claims of all merchants."""
+    """List at most `_MAX_LINKS` matching claims of all merchants."""
     found: list[_MatchingClaim] = []
     for claim in await list_claims_by_reference(tx, request.reference):
         channel = match_contact(request.contact, claim.addresses)

@@ -73,7 +73,7 @@ _TRAILING_PUNCTUATION = ".,;:!?)]}>\"'*»\u2019\u201d"
 
 
 async def get_home_page(site: DebtorSite, request: DebtorRequest) -> Response:
-    return site.render_page(await site.find_context(request), HomePage())
+    return site.render_page(await site.load_context(request), HomePage())
 
 
 async def get_code_entry_page(site: DebtorSite, request: DebtorRequest) -> Response:

@@ -59,7 +59,7 @@ class TypedMessage:
     def find_token(self) -> str | None:
         """Return the token if `code` is a link to our pages or the last part of one, which is the
         token itself. Return None otherwise: a link within other text does not count, because the
-        whole may lead elsewhere."""
+        complete address may lead elsewhere."""
         scheme, _, host = self.origin.partition("://")
         link = (
             rf"(?:(?:{scheme}://)?{re.escape(host)}/q/)?([A-Za-z0-9_-]{{{TOKEN_LENGTH}}})[.,;:!?]*"
@@ -101,26 +101,26 @@ async def _list_claims_of_link(tx: Connection, token: str) -> Sequence[CheckedCl
 
 
 async def _list_claims_of_code(tx: Connection, keys: KeyRing, typed: str) -> Sequence[CheckedClaim]:
-    """List the claims of a code. A letter's code belongs to one claim, a short code may belong to
-    several."""
+    """List the claims of a code. A letter's code belongs to one claim. The check code of an e-mail
+    or text message may belong to several."""
     code = parse_code(typed)
     if code is not None:
         access = await find_access_by_code(tx, list_code_digests(keys, code))
         return [] if access is None else [CheckedClaim(access.merchant, access.claim_id)]
-    short = parse_check(typed)
+    check_code = parse_check(typed)
     return (
         []
-        if short is None
-        else await list_claims_by_check_code(tx, list_check_digests(keys, short))
+        if check_code is None
+        else await list_claims_by_check_code(tx, list_check_digests(keys, check_code))
     )
 
 
 async def get_authenticity_page(site: DebtorSite, request: DebtorRequest) -> Response:
-    return site.render_page(await site.find_context(request), AuthenticityPage(None))
+    return site.render_page(await site.load_context(request), AuthenticityPage(None))
 
 
 async def submit_authenticity_check(site: DebtorSite, request: DebtorRequest) -> Response:
-    form, context = await request.read_form(), await site.find_context(request)
+    form, context = await request.read_form(), await site.load_context(request)
     keys = site.resources.keys
     typed = TypedMessage(
         form.get("code", ""), form.get("amount", ""), site.resources.settings.public_url

@@ -309,7 +309,7 @@ def _answer_code_field(
 ) -> Response:
     context, is_undelivered = (
         site.build_claim_context(request, opened),
-        UNDELIVERED.read(opened.detail),
+        UNDELIVERED.decode(opened.detail),
     )
     channel = _find_code_channel(opened, build_known_proofs(opened.facts.on_file))
     if channel is None:

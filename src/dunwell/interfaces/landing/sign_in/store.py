@@ -303,7 +303,7 @@ async def save_visitor_request(tx: Connection, visitor: bytes, minute: datetime)
     await tx.execute(_SAVE_VISITOR_REQUEST, visitor, minute)
 
 
-async def count_wrong_codes(tx: Connection, minute: datetime, since: datetime) -> int:
+async def increment_wrong_codes(tx: Connection, minute: datetime, since: datetime) -> int:
     """Count one more wrong code and return the number since `since`. Waits for other transactions
     that count, so that no two see the same number within the period."""
     await tx.execute(_LOCK_WRONG_CODES)

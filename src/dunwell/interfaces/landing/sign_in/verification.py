@@ -35,6 +35,8 @@ def is_known_amount(typed: str, letter: LetterAmounts) -> bool:
 
 
 def _list_digit_forms(letter: LetterAmounts) -> set[str]:
+    """Return the digits of each amount that a letter can have shown: the sum of the first items
+    less the first payments, in minor units and, if it is whole, in units."""
     unit = 10 ** count_minor_digits(letter.currency)
     totals = list(accumulate(letter.items_cents))
     paid = [0, *accumulate(letter.payments_cents)]
@@ -111,8 +113,8 @@ LinkVerification = NoProofNeeded | AskProof | AskCode | NoProofOnFile
 def get_verification_policy(
     configuration: Configuration, channel: Channel | None
 ) -> Sequence[VerificationMethod]:
-    """Return the proofs that links of a channel ask for. A link without a communication counts as
-    an e-mail's."""
+    """Return the proofs that links of a channel ask for. A link without a communication is treated
+    like a link in an e-mail."""
     return configuration.landing_page.list_proofs(channel or "EMAIL")
 
 

@@ -3,7 +3,8 @@ next one, and five links can be requested in fifteen minutes.
 
 A wrong letter code belongs to no merchant, so these counts are for the whole installation. Many
 people may share one address, so a wrong code delays the others by a few seconds at most. A visitor
-is identified by a keyed digest of the address. It is deleted once its attempts no longer count.
+is identified by a keyed digest of the address. The digest is deleted once the visitor's attempts no
+longer count.
 """
 
 from datetime import datetime, timedelta
@@ -19,7 +20,7 @@ from dunwell.interfaces.landing.sign_in.attempt_limits import (
     compute_wait_seconds,
 )
 from dunwell.interfaces.landing.sign_in.store import (
-    count_wrong_codes,
+    increment_wrong_codes,
     load_visitor_requests,
     save_visitor_request,
 )
@@ -30,7 +31,7 @@ from dunwell.platform.http.addresses import get_visitor_network
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.security_events import log_security_event
 
-# Attempts are stored by the minute, so the window is one minute longer.
+# Fifteen minutes, and one more because attempts are counted per minute.
 WINDOW = timedelta(minutes=16)
 # The link requests that a visitor may make in one window.
 MAX_LINK_REQUESTS = 5
@@ -77,7 +78,7 @@ async def record_wrong_code(tx: Connection, now: datetime) -> WrongAttempt:
     """Count a wrong code for the whole installation. This must be the last step of its transaction:
     from here on all visitors' wrong codes are serialised, so that exactly one of them is the
     hundredth."""
-    total = await count_wrong_codes(tx, _truncate_to_minute(now), now - WINDOW)
+    total = await increment_wrong_codes(tx, _truncate_to_minute(now), now - WINDOW)
     _WRONG_CODES.inc()
     if total % ALERT_AT == 0:
         _log.error("possible guessing of letter codes", count=total)

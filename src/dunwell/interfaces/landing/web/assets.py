@@ -29,10 +29,10 @@ async def send_brand(site: DebtorSite, request: DebtorRequest) -> Response:
     is_current = request.path_params["revision"] == str(merchant.revision)
     brand, name = merchant.configuration.brand, request.path_params["name"]
     if name == "brand.css":
-        return build_asset_response(render_brand(brand.color), CSS, is_named_by_content=is_current)
+        return build_asset_response(render_brand(brand.color), CSS, is_immutable=is_current)
     if name == "logo" and brand.logo is not None:
         logo = brand.logo
-        return build_asset_response(logo.content, logo.content_type, is_named_by_content=is_current)
+        return build_asset_response(logo.content, logo.content_type, is_immutable=is_current)
     raise NotFound("There is no such asset.")
 
 

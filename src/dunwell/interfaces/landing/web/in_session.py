@@ -62,8 +62,8 @@ def in_session_with(
 ) -> Callable[[ClaimPageHandler], PageHandler]:
     """Guard a page that shows more than the claim; `detail` is loaded with it. With
     `also_withheld`, the page is shown although the claim is withheld
-    (`cases.disputes.wrong_person`); all other pages redirect to the claim's own page, which
-    explains it."""
+    (`cases.disputes.wrong_person`); all other pages redirect to the claim's own page, which says
+    why the claim is withheld."""
 
     def guard(handle_page: ClaimPageHandler) -> PageHandler:
         @wraps(handle_page)

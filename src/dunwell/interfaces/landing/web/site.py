@@ -146,7 +146,7 @@ class DebtorSite(WebSite):
         """Return the context of a page outside any session, or of a preview in the portal."""
         return self._build_context(request, merchant, claims_language, None)
 
-    async def find_context(self, request: DebtorRequest) -> DebtorPageContext:
+    async def load_context(self, request: DebtorRequest) -> DebtorPageContext:
         """Return the context of a page that is also shown outside a session. In a session it names
         the creditor."""
         opened = await self.find_opened(request)

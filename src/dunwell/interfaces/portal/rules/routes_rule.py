@@ -146,7 +146,7 @@ async def submit_rule(
         content = form.parse_content()
         checked = await check_rule(work, build_rule(content, stored), name or None)
         warnings = await _load_rule_warnings(work, checked)
-    faults = content.add(locate_rule_faults(form, checked.faults))
+    faults = content.combine_faults(locate_rule_faults(form, checked.faults))
     if action in _MORE_ROWS:
         page = _build_page(view, name, form, known_revision=known_revision, action=action)
         return site.render_merchant_page(request, access, page)

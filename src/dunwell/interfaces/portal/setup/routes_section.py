@@ -245,7 +245,7 @@ async def get_logo(_site: PortalSite, _request: PortalRequest, access: MerchantA
     logo = access.merchant.configuration.brand.logo
     if logo is None or logo.png is None:
         raise NotFound("There is no logo.")
-    return build_asset_response(logo.png, "image/png", is_named_by_content=False)
+    return build_asset_response(logo.png, "image/png", is_immutable=False)
 
 
 async def _get_logo(

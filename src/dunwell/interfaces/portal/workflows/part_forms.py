@@ -169,7 +169,7 @@ async def check_part(
     """Check the entered values without saving them."""
     work.require(Right.CONFIGURE)
     draft = await get_draft_overview(work, workflow_id, {edit.part: edit.value})
-    problems = content.add(locate_part_faults(draft, edit.part, form))
+    problems = content.combine_faults(locate_part_faults(draft, edit.part, form))
     return PartOutcome(is_saved=False, problems=problems, revision=edit.expected_revision)
 
 
