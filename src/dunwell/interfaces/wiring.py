@@ -1,4 +1,5 @@
-"""Mount the routes and list the loops. Only this module does so.
+"""Build the web application from the routes of all interfaces, and list the loops of the worker.
+Only this module imports all interfaces.
 
 Each process opens what it needs here: the web process its application, the worker its loops.
 """
@@ -239,7 +240,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         ]
 
 
-def open_mail_loops(
+def list_mail_loops(
     resources: Resources, reader: MailParser, installation: CurrentInstallation
 ) -> Sequence[Loop]:
     """Return the loops of the process that receives e-mails."""

@@ -73,17 +73,17 @@ class RequestGate:
         Raises AuthenticationError; RateLimited; NotFound if the merchant does not exist or the
         credential has no access to it.
         """
-        access = await self._find_access(request)
+        access = await self._get_access(request)
         await self._rate_limiter.spend(self._database, access, self._clock.now())
-        return access, _find_merchant(request, access)
+        return access, _get_merchant(request, access)
 
     async def admit_again(self, request: Request) -> tuple[CredentialAccess, Merchant]:
         """Check again a request that was admitted some time ago, without counting it. Raises
         AuthenticationError and NotFound."""
-        access = await self._find_access(request)
-        return access, _find_merchant(request, access)
+        access = await self._get_access(request)
+        return access, _get_merchant(request, access)
 
-    async def _find_access(self, request: Request) -> CredentialAccess:
+    async def _get_access(self, request: Request) -> CredentialAccess:
         given = request.path_params["merchant_id"]
         presented = PresentedToken(hash_secret(_get_token(request)), parse_merchant_id(given))
         access = await self._lookups.ask(None, presented)
@@ -100,7 +100,7 @@ class RequestGate:
             return await load_accesses(connection, presented, self._clock.now())
 
 
-def _find_merchant(request: Request, access: CredentialAccess) -> Merchant:
+def _get_merchant(request: Request, access: CredentialAccess) -> Merchant:
     """Return the merchant in the path. Raises NotFound if it does not exist, or the credential has
     no access to it."""
     if access.merchant is None:
@@ -187,7 +187,7 @@ class ApiServer:
         self._gate = RequestGate(services)
         self._bodies = LargeBodies()
         self._request_metrics = request_metrics
-        self._retirement = _list_retirement_headers(services.resources.settings)
+        self._retirement_headers = _list_retirement_headers(services.resources.settings)
 
     async def serve(self, endpoint: ApiEndpoint, request: Request) -> Response:
         """Respond to one request. Raises only when the request is cancelled."""
@@ -204,7 +204,7 @@ class ApiServer:
                 answer = build_crash_response(error, request_id, operation.path)
         self._request_metrics.count(operation, answer.status_code, time.perf_counter() - started)
         if operation.is_legacy:
-            answer.headers.update(self._retirement)
+            answer.headers.update(self._retirement_headers)
         return answer
 
     async def _receive(

@@ -1,1 +1,1 @@
-"""The portal: in which the staff of the operator and of the merchants work on claims."""
+"""The portal, in which the staff of the operator and of the merchants work on claims."""

@@ -1,8 +1,7 @@
-"""The portal's routes, its error pages, and the response to all other requests. Every URL
-answers every method with a page. Refusals of use cases that no page shows itself get an error page.
-Any other exception is an internal error: it is logged with the request's id, and the page shows
-only this id. What a user may not do or reach is shown as not found.
-"""
+"""The portal's routes, its error pages, and the response to all other requests. Every URL answers
+every method with a page. Refusals of use cases that no page shows itself get an error page. Any
+other exception is an internal error: it is logged with the request's id, and the page shows only
+this id. A page that the user may not open is shown as not found."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -19,8 +19,8 @@ class Housekeeping:
     def __init__(self, resources: Resources, storage: SealedFiles) -> None:
         self._resources = resources
         self._storage = storage
-        # The start of the uploads to look at. Used uploads are kept, so they are passed over only
-        # once per process, not every minute.
+        # Only uploads since this time are checked. Uploads in use are kept, so older uploads are
+        # checked once per process instead of every minute.
         self._uploads_since = datetime(1970, 1, 1, tzinfo=UTC)
 
     async def run_once(self) -> int:

@@ -88,9 +88,9 @@ async def _run_repeatedly(loop: Loop, stop: asyncio.Event, clock: Clock) -> None
             rounds_failed.inc()
             pause = compute_pause(failures)
             # Something that is unavailable affects all loops at once.
-            is_away = isinstance(error, Unavailable)
+            is_unavailable = isinstance(error, Unavailable)
             log.exception(
-                "round failed", loop=loop.name, pause_seconds=pause, once_a_minute=is_away
+                "round failed", loop=loop.name, pause_seconds=pause, once_a_minute=is_unavailable
             )
         else:
             failures = 0

@@ -224,7 +224,7 @@ Address: Any = msgspec.defstruct(
 # Responses do not repeat the limits that submissions are checked against.
 _RESPONSE_TYPES = {date: Day, AddressSubmission: Address, CustomFields: dict[str, str]}
 
-# The debtor's fields follow those of the head. `build_claim` fills them in from their table.
+# The debtor's fields follow the fields of `_ClaimHead`. `build_claim` fills them in from `FIELDS`.
 if TYPE_CHECKING:
     _Submitted = _ClaimHead
 else:

@@ -51,7 +51,8 @@ class DebitMandate(Wire, frozen=True):
         str,
         Meta(
             description=(
-                "What the debtor read and accepted. Empty if it was given on a provider's page."
+                "The text that the debtor accepted. Empty if the mandate was given on a provider's "
+                "page."
             )
         ),
     ]
@@ -115,7 +116,7 @@ class DebitCollection(Wire, frozen=True):
                 "the bank or the provider has it. COLLECTED: you have the money, and it is a "
                 "payment. RETURNED: it was rejected or returned. CANCELLED: it is not made. What a "
                 "provider collects is never PRENOTIFIED: the provider notifies the debtor, and "
-                "nobody releases it."
+                "no release is needed."
             )
         ),
     ]

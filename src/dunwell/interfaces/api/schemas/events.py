@@ -58,8 +58,8 @@ class FoundEndpoint(Wire, frozen=True):
         list[str],
         Meta(
             description=(
-                "The event types that it is sent; `*` means all except for the additional ones, "
-                "which are named beside it."
+                "The event types that it is sent; `*` means all except for the additional types, "
+                "which are listed by name."
             )
         ),
     ]

@@ -49,7 +49,7 @@ class Refund(Wire, frozen=True):
         Literal["CREATED", "ACCEPTED", "BOOKED", "REFUSED", "FAILED", "NOT_BOOKED"],
         Meta(
             description=(
-                "CREATED: the provider is told at once, and again until it answers. ACCEPTED: the "
+                "CREATED: the order is sent to the provider until it answers. ACCEPTED: the "
                 "provider has accepted it. BOOKED: the provider has moved the money, and the "
                 "balance is changed. REFUSED: the provider has refused it, and nothing changes. "
                 "FAILED: the money came back to you, and the balance is changed back. NOT_BOOKED: "
@@ -133,13 +133,14 @@ class Movement(Wire, frozen=True):
                 "Why your staff has to review it; null if it does not. OTHER_CURRENCY: it is not "
                 "in the claim's currency and was not booked. OTHER_AMOUNT: you recorded the same "
                 "transaction with another amount. NOTHING_TO_RETURN: more was returned than is "
-                "left of the payment. REFUND_FAILED: a refund came back, so the debtor has not got "
-                "it. CLAIM_ENDED: the claim is archived or withdrawn."
+                "left of the payment. REFUND_FAILED: a refund came back, so the debtor has not "
+                "received it. CLAIM_ENDED: the claim is archived or withdrawn."
             )
         ),
     ]
     reviewed_at: Annotated[
-        Instant | None, Meta(description="When somebody has looked at it; null if nobody has.")
+        Instant | None,
+        Meta(description="When your staff reviewed it; null if it was not reviewed."),
     ]
 
 

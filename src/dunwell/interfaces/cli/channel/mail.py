@@ -12,7 +12,7 @@ from dunwell.adapters.mail.listener import MailHandler, Protocol, listen
 from dunwell.adapters.mail.receive_mail import MailParser
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.serving import print_when_ready
-from dunwell.interfaces.wiring import open_mail_loops
+from dunwell.interfaces.wiring import list_mail_loops
 from dunwell.interfaces.worker.loops import run_loops
 from dunwell.operations.recovery.restore_hold import wait_until_resumed
 from dunwell.platform.children.process import tune_garbage_collector
@@ -66,6 +66,6 @@ async def _serve(settings: Settings, listeners: Listeners) -> None:
         for protocol, host, port in listeners:
             opened = await closing.enter_async_context(listen(handler, protocol, host, port))
             sources.append(f"{protocol} at {host}:{opened}")
-        loops = open_mail_loops(resources, parser, installation)
+        loops = list_mail_loops(resources, parser, installation)
         async with print_when_ready(resources, f"ready, mail: {', '.join(sources)}"):
             await run_loops(loops, stop, clock=resources.clock)

@@ -97,8 +97,10 @@ _NO_CLAIM = "claim:0"
 
 
 def parse_audit_filters(given: PortalRequest | FormFields) -> AuditFilters:
-    find = given.get_parameter if isinstance(given, PortalRequest) else given.text
-    return AuditFilters(**{name: find(name)[:_MAX_TEXT] for name in AuditFilters.__struct_fields__})
+    get_text = given.get_parameter if isinstance(given, PortalRequest) else given.text
+    return AuditFilters(
+        **{name: get_text(name)[:_MAX_TEXT] for name in AuditFilters.__struct_fields__}
+    )
 
 
 async def build_audit_filter(
@@ -119,7 +121,7 @@ async def build_audit_filter(
         return datetime.combine(day + timedelta(days=days), time(), zone).astimezone(UTC)
 
     kind, actor_id = await _find_actor(work, filters)
-    subject = await _find_subject(work, filters.claim) if filters.claim else None
+    subject = await _get_audit_subject(work, filters.claim) if filters.claim else None
     if subject == _NO_CLAIM:
         faults.append(("claim", "ABSENT"))
     wanted = AuditFilter(
@@ -145,7 +147,7 @@ async def _find_actor(work: Work, filters: AuditFilters) -> tuple[str | None, st
     return kind, filters.who
 
 
-async def _find_subject(work: Work, given: str) -> str:
+async def _get_audit_subject(work: Work, given: str) -> str:
     """Return the audit subject of the claim with this reference or id. The reference comes
     first, because a reference can be a number."""
     found = await list_claims(work, limit=1, wanted=ClaimFilter(reference_number=given))

@@ -183,8 +183,8 @@ async def _prepare_dispute(work: Work, form: SubmittedClaimForm) -> ApplyAction:
         check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
     except ValidationError as refusal:
         # The form's field for the type is called "reason".
-        placed = [split_fault(each) for each in refusal.faults]
-        form.faults += [("reason" if name == "type" else name, text) for name, text in placed]
+        located = [split_fault(each) for each in refusal.faults]
+        form.faults += [("reason" if name == "type" else name, text) for name, text in located]
     return lambda: open_dispute(work, form.keys, form.claim.claim_id, new)
 
 
@@ -345,7 +345,6 @@ def _render_page(  # noqa: PLR0913 - one parameter for each part of the page
         is_conflict=is_conflict,
         stored={field: text for field, text in stored.items() if text != values.get(field)},
         reasons=[each.name for each in list_reasons(access.merchant.configuration.disputes)],
-        workflows=(),
     )
     return site.render_merchant_page(request, access, page, status)
 

@@ -140,7 +140,6 @@ class ClaimActionPage(Page, frozen=True):
     # After an edit conflict, the stored values by field.
     stored: Mapping[str, str]
     reasons: Sequence[str]
-    workflows: Sequence[tuple[str, str]]
 
 
 def describe_head(view: ClaimView) -> ClaimHead:

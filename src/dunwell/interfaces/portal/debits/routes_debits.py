@@ -35,8 +35,8 @@ _MAX_FILES = 10
 
 
 class DebitsToReleasePage(Page, frozen=True):
-    """The debits that wait for their release, and the files that wait for staff. `last_days` has
-    the last day on which each can be released, by the day of the debit."""
+    """The debits that wait for their release, and the files that wait for staff. `last_days` maps
+    the day of a debit to the last day on which it can be released."""
 
     template: ClassVar[str] = "debits_release.html"
     area: ClassVar[str] = "debits"
@@ -77,7 +77,8 @@ class DebitPage(Page, frozen=True):
 async def get_debits_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Show what waits for a release. If only a provider collects, nothing does: show all debits."""
+    """Show the debits that wait for their release, or all debits if a provider collects them and
+    none waits."""
     if request.get_parameter("show") == "all":
         return await _render_all(site, request, access)
     payment = access.merchant.configuration.payment

@@ -1,4 +1,5 @@
-"""Releasing debits: the preview, the files for the bank, the second user, and the download."""
+"""Releasing debits: the preview, the files for the bank, the release by a second user, and the
+download."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -48,7 +49,7 @@ class DebitDay(msgspec.Struct, frozen=True, gc=False):
 
 
 class DebitReleasePage(Page, frozen=True):
-    """What is released, before it is. `lost` is the number of chosen debits that can no longer be
+    """The preview of a release. `lost` is the number of chosen debits that can no longer be
     released."""
 
     template: ClassVar[str] = "debit_release.html"
@@ -244,7 +245,7 @@ def _compute_revision(details: DebitFileDetails) -> str:
 
 
 async def _load_names(work: Work, file: DebitFile) -> Mapping[str, str]:
-    """Return the names of the users who released the file, by their actor."""
+    """Return the names of the users who proposed and released the file, by their actor."""
     work.require(Right.READ_CLAIMS)
     actors = {each for each in (file.created_by, file.released_by) if each is not None}
     users = {each: each.removeprefix("USER:") for each in actors if each.startswith("USER:")}
@@ -261,7 +262,7 @@ async def _load_names(work: Work, file: DebitFile) -> Mapping[str, str]:
 async def send_debit_file(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
-    """Send the file as a download. From the first one on it counts as delivered."""
+    """Send the file as a download. After the first download, the file counts as delivered."""
     file_id = parse_path_id(request, "file_id")
     try:
         async with site.open_work(access) as work:

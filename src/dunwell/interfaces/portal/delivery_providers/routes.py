@@ -226,8 +226,8 @@ async def _render_doubtful_letters_page(
 
 
 def _parse_letter_key(text: str) -> tuple[int, UUID] | None:
-    """Return the merchant and the message from the value of a checkbox, separated by a dot; None if
-    it is not valid."""
+    """Parse the value of a checkbox: the ids of the merchant and of the message, separated by a
+    dot. Return None if it is not valid."""
     merchant, _, message = text.partition(".")
     if not (merchant.isascii() and merchant.isdecimal() and len(merchant) <= 9):
         return None
@@ -238,8 +238,8 @@ def _parse_letter_key(text: str) -> tuple[int, UUID] | None:
 
 
 class UnmatchedMessagesPage(Page, frozen=True):
-    """The reports or SMS replies that match no message. `result_code` is the result of marking
-    one as read, or ""."""
+    """The reports or SMS replies that match no message. `result_code` is the result of marking one
+    as seen, or ""."""
 
     template: ClassVar[str] = "unmatched_messages.html"
 

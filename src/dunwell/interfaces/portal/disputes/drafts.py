@@ -77,7 +77,7 @@ async def save_draft(
     writer saw. Raises NotFound, ValidationError, DisputeAlreadyAnswered and EditConflict."""
     work.require(Right.ANSWER)
     _check_message(content.message)
-    await _lock_open(work, claim_id, dispute_id)
+    await _lock_open_dispute(work, claim_id, dispute_id)
     draft = await load_draft(work, dispute_id)
     if draft.content == content and draft.revision:
         return draft.revision
@@ -102,7 +102,7 @@ async def send_response(
     """Send the draft as the response. `expected_revision` is the revision that was previewed.
     Raises NotFound, ValidationError (no decision yet), DisputeAlreadyAnswered and EditConflict."""
     work.require(Right.ANSWER)
-    await _lock_open(work, claim_id, dispute_id)
+    await _lock_open_dispute(work, claim_id, dispute_id)
     draft = await load_draft(work, dispute_id)
     if draft.revision != expected_revision:
         raise EditConflict(_CHANGED, current=draft)
@@ -116,7 +116,8 @@ async def send_response(
 
 
 def _list_values(draft: ResponseDraft) -> dict[str, Any]:
-    """Return the draft's values for the audit log. The message is the writer's own text."""
+    """Return the draft's values for the audit log. The message is masked, because it is the
+    writer's own text."""
     content = draft.content
     return {
         "draft": draft.revision, "outcome": content.outcome or None,
@@ -137,7 +138,7 @@ def decide_resolution(content: ResponseContent) -> DisputeResolution:
     return DisputeResolution(outcome, ends_claim, content.message or None)
 
 
-async def _lock_open(work: Work, claim_id: int, dispute_id: UUID) -> None:
+async def _lock_open_dispute(work: Work, claim_id: int, dispute_id: UUID) -> None:
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if dispute.state is not DisputeState.OPEN:
         raise DisputeAlreadyAnswered(dispute)

@@ -123,8 +123,8 @@ async def get_disputes_page(
 async def _load_disputes(
     work: Work, state: DisputeState, after: str, assignee_filter: AssigneeFilter
 ) -> tuple[Sequence[UnresolvedDispute], Sequence[ListedDispute], str | None]:
-    """Return the page of open disputes or of closed ones, the other list empty, and the cursor
-    of the next page."""
+    """Return one page of disputes as two lists, of which one is empty: the open disputes and the
+    closed ones. The third value is the cursor of the next page."""
     if state is DisputeState.OPEN:
         found = await load_page(
             lambda cursor: list_unresolved_disputes(

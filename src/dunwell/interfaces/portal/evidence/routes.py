@@ -113,11 +113,11 @@ async def _load_document(work: Work, request: PortalRequest) -> _LoadedFile:
 
 def _build_viewer_handler(load_file: _LoadFile) -> RouteHandler:
     @at_merchant
-    async def show_page(
+    async def get_viewer_page(
         site: PortalSite, request: PortalRequest, access: MerchantAccess
     ) -> Response:
-        """Show a page. Its thumbnail is drawn first, so that the page can report a file that cannot
-        be shown."""
+        """Show one page of the file. Its thumbnail is drawn first, so that the response can report
+        a file that cannot be shown."""
         page = _parse_number(request.get_parameter("page") or "1")
         async with site.open_work(access) as work:
             found = await load_file(work, request)
@@ -138,7 +138,7 @@ def _build_viewer_handler(load_file: _LoadFile) -> RouteHandler:
             request, access, shown, 404 if problem == "NO_PAGE" else 200
         )
 
-    return show_page
+    return get_viewer_page
 
 
 def _build_picture_handler(load_file: _LoadFile) -> RouteHandler:

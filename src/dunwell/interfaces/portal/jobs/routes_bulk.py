@@ -76,8 +76,8 @@ def parse_selected_claims(fields: FormFields) -> list[int]:
 
 
 async def select_all(work: Work, wanted: ClaimFilter) -> list[int] | None:
-    """Return the ids of the claims that the filters select, or slightly more than a job accepts.
-    Return None if the filters select few claims among too many to search."""
+    """Return the ids of the claims that the filters select. Stop soon after the number that a job
+    accepts. Return None if the filters select few claims among too many to search."""
     work.require(Right.CHANGE_CLAIMS)
     claim_ids: list[int] = []
     cursor = None
@@ -122,7 +122,7 @@ async def submit_bulk(
         bulk_request = parse_bulk_action(fields, work.now, context.timezone)
         found = selected_ids if fields["which"] != "all" else await select_all(work, wanted)
         selected = found or []
-        count_faults = ["TOO_WIDE"] if found is None else _find_faults(fields, len(selected))
+        count_faults = ["TOO_WIDE"] if found is None else _list_count_faults(fields, len(selected))
         faults = [*bulk_request.faults, *count_faults]
         if fields["do"] == "start" and not faults and bulk_request.action is not None:
             job = await start_job(work, bulk_request.action, selected)
@@ -163,7 +163,7 @@ async def redirect_to_claims(
     return site.redirect(request, access, "claims")
 
 
-def _find_faults(fields: FormFields, count: int) -> list[str]:
+def _list_count_faults(fields: FormFields, count: int) -> list[str]:
     if not count:
         return ["NONE"]
     if count > MAX_ROWS:

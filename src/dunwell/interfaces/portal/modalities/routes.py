@@ -77,7 +77,7 @@ class RequestedPlanPage(Page, frozen=True):
     claim: ClaimView
     name: str
     plan: Modality
-    # Its mandates and direct debits.
+    # The plan's mandates and direct debits.
     debits: PlanDebits
     # The day by which the debtor was promised a response, None if the request is closed.
     answer_on: date | None
@@ -93,12 +93,12 @@ class RequestedPlanPage(Page, frozen=True):
     message: str
 
 
-_SHOWN = {
+_FILTERS = {
     "waiting": ModalityFilter(state=ModalityState.REQUESTED, stands=True),
     "running": ModalityFilter(state=ModalityState.APPROVED, stands=True),
     "all": ModalityFilter(),
 }
-_LONGEST_REASON = 2_000
+_MAX_REASON_LENGTH = 2_000
 
 
 @at_merchant
@@ -106,7 +106,7 @@ async def get_plans_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
     show, after = request.get_parameter("show"), request.get_parameter("after")
-    show = show if show in _SHOWN else "waiting"
+    show = show if show in _FILTERS else "waiting"
     # Pending requests are sorted by waiting time, longest first.
     default_sort = "time" if show == "waiting" else "-time"
     sorting = parse_sorting(request.get_parameter("sort"), {"time"}, default_sort)
@@ -114,7 +114,7 @@ async def get_plans_page(
     assignee_choice, whose = parse_assignee_filter(request, access)
     if show != "waiting":
         assignee_choice, whose = "", ANY_ASSIGNEE
-    wanted = replace(_SHOWN[show], whose=whose)
+    wanted = replace(_FILTERS[show], whose=whose)
     async with site.open_work(access) as work:
         found = await load_page(
             lambda cursor: list_modalities(
@@ -152,7 +152,7 @@ async def submit_answer(
     """Send the response. The same response again changes nothing. If another user has responded
     differently, the page says so."""
     claim_id, plan_id = parse_claim_id(request), parse_path_id(request, "plan_id")
-    outcome, reason = fields["outcome"], fields.text("reason")[:_LONGEST_REASON]
+    outcome, reason = fields["outcome"], fields.text("reason")[:_MAX_REASON_LENGTH]
     if outcome not in ("approve", "reject"):
         return await _render_page(site, request, access, reason=reason, fault="REQUIRED")
     try:

@@ -68,8 +68,9 @@ class PaymentsPage(Page, frozen=True):
     """The list of payments.
 
     `kind` is payments, unmatched or requests. `state` is the filter of requests, "" for all.
-    `typed` is the text for which no claim was found when recording a payment. `surplus` has what a
-    provider can refund of each overpaid payment, 0 while a refund of it is pending.
+    `typed` is the text for which no claim was found when recording a payment. `surplus` maps the id
+    of each overpaid payment to the amount that its provider can refund, 0 while a refund is
+    pending.
     """
 
     template: ClassVar[str] = "payments.html"
@@ -161,7 +162,8 @@ async def get_payments_page(
 
 
 async def _find_surplus(work: Work, listed: Sequence[ListedPayment]) -> Mapping[UUID, int]:
-    """Return what a provider can refund of each overpaid payment, 0 while a refund is pending."""
+    """Return the amount that the provider can refund of each overpaid payment, 0 while a refund is
+    pending."""
     paid = [
         each
         for each in listed

@@ -166,7 +166,7 @@ async def _render_refund_page(
             except ValidationError as refusal:
                 faults = [(each.path.removeprefix("/"), each.code) for each in refusal.faults]
     cents = refundable.surplus_cents or refundable.left_cents
-    first = {
+    initial_values = {
         "amount": render_typed_amount(cents, listed.payment.currency, language),
         "reason": "",
         "effect": "SURPLUS" if refundable.surplus_cents else "",
@@ -176,7 +176,7 @@ async def _render_refund_page(
         refundable=refundable,
         revision=revision,
         known_refunds=known_refunds,
-        values=sent.values if sent else first,
+        values=sent.values if sent else initial_values,
         faults=faults if is_preview else [],
         preview=preview,
         is_conflict=is_conflict,

@@ -1,4 +1,4 @@
-"""Movements of money that staff has to look at."""
+"""Movements of money that staff has to review."""
 
 from collections.abc import Sequence
 from typing import ClassVar

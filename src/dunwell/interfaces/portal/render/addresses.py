@@ -191,7 +191,8 @@ def names_merchant(page: str) -> bool:
 
 
 def is_portal_address(address: str) -> bool:
-    """Return whether a user may be redirected there after signing in: only pages of this portal."""
+    """Return whether the address belongs to a page of this portal, to which a user may be
+    redirected after signing in."""
     is_below = address == ROOT or address.startswith((f"{ROOT}/", f"{ROOT}?"))
     is_plain = address.isascii() and address.isprintable()
     return is_below and is_plain and not {" ", "\\"} & set(address)

@@ -54,14 +54,14 @@ def draw_columns(bars: Sequence[Bar], title: str, description: str, name: str) -
     """Draw vertical bars. With many bars, only every second label is shown."""
     highest = max((bar.value for bar in bars), default=0) or 1
     step = _WIDTH / max(1, len(bars))
-    every = 1 if len(bars) <= 7 else 2
+    label_interval = 1 if len(bars) <= 7 else 2
     rows = [
         _draw_column(
             bar,
             index * step,
             step,
             max(_MIN_LENGTH if bar.value else 0, bar.value * _COLUMN_HEIGHT // highest),
-            is_labelled=(len(bars) - 1 - index) % every == 0,
+            is_labelled=(len(bars) - 1 - index) % label_interval == 0,
         )
         for index, bar in enumerate(bars)
     ]

@@ -346,7 +346,7 @@ def _translate(label: LazyText | tuple[LazyText, str], language: Language) -> ob
 
 
 def describe_text_fault(fault: Fault) -> str:
-    """Return the text of a fault in a message text."""
+    """Return the message for a fault in the text of a template."""
     if isinstance(fault.message, LazyText):
         return fault.message
     return TEXT_FAULTS.get(fault.code, fault.message)

@@ -41,7 +41,7 @@ def build_translation_filter(language: Language) -> Callable[[Context, str], Mar
     response, is shown as it is and marked as English."""
     filters = build_page_filters(language.code)
 
-    def show_fact(name: str, fact: Any, timezone: str) -> Any:
+    def render_fact(name: str, fact: Any, timezone: str) -> Any:
         if isinstance(fact, LazyText):
             return translate(fact, timezone)
         shown = _format_fact(filters, fact, timezone)
@@ -55,7 +55,7 @@ def build_translation_filter(language: Language) -> Callable[[Context, str], Mar
         if not text.facts:
             return translated
         return translated % {
-            name: show_fact(name, fact, timezone) for name, fact in text.facts.items()
+            name: render_fact(name, fact, timezone) for name, fact in text.facts.items()
         }
 
     @pass_context
@@ -172,9 +172,9 @@ def describe_masks(text: str, link: str, code: str, check: str) -> Markup:
     """Replace the masks of a message's text with descriptions. In templates: `text |
     described(link, code, check)`."""
     words = dict(zip(_MASKS, (link, code, check), strict=True))
-    parts, place = [Markup()], 0
+    parts, position = [Markup()], 0
     for found in _ANY_MASK.finditer(text):
         description = Markup('<span class="described">[{}]</span>').format(words[found[0]])
-        parts += [escape(text[place : found.start()]), description]
-        place = found.end()
-    return Markup().join([*parts, escape(text[place:])])
+        parts += [escape(text[position : found.start()]), description]
+        position = found.end()
+    return Markup().join([*parts, escape(text[position:])])

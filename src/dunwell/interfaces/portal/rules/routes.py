@@ -253,8 +253,8 @@ async def _locate_faults(
     site: PortalSite, access: MerchantAccess, text: str, faults: Sequence[Fault]
 ) -> list[tuple[str, str]]:
     """Return the faults with their line numbers."""
-    places = [_split_pointer(each.path) for each in faults]
-    lines = await site.services.documents.list_lines(text, places, access.person.user_id)
+    paths = [_split_pointer(each.path) for each in faults]
+    lines = await site.services.documents.list_lines(text, paths, access.person.user_id)
     return [(str(line), each.message) for line, each in zip(lines, faults, strict=True)]
 
 

@@ -85,10 +85,13 @@ def build_rule(content: FormContent, stored: RuleDocument | None) -> dict[str, A
 def locate_rule_faults(form: Form, faults: Sequence[Fault]) -> FieldFaults:
     """Return the faults with the names of their fields; a fault of a share belongs to the field of
     its row."""
-    return [(_find_share(fault.path) or name, fault) for name, fault in form.locate_faults(faults)]
+    return [
+        (_get_share_field(fault.path) or name, fault) for name, fault in form.locate_faults(faults)
+    ]
 
 
-def _find_share(pointer: str) -> str:
+def _get_share_field(pointer: str) -> str:
+    """Return the field for a fault of a share or of the whole rule, or "" for any other fault."""
     _, first, *rest = [*pointer.split("/"), "", ""]
     if first != "target":
         return "" if pointer else "name"

@@ -52,7 +52,7 @@ class PartialOverlap:
 class RuleWarnings:
     """The warnings of one rule. `obstacles` are its workflows that accept no claims now, with the
     reasons. `hidden_by` is the earlier rule that matches all its claims, or "". `hides` are the
-    later rules that it leaves no claims."""
+    later rules for which it leaves no claims."""
 
     obstacles: Sequence[tuple[str, RuleOutcome]] = ()
     hidden_by: str = ""
@@ -93,15 +93,15 @@ def build_rule_warnings(
     rulebook: Rulebook, rule: Rule, overlaps: Sequence[Overlap]
 ) -> RuleWarnings:
     """Return the warnings of one rule. `overlaps` are those of all rules."""
-    all_of = [each for each in overlaps if each.extent is OverlapExtent.ALL]
-    some = [
+    complete = [each for each in overlaps if each.extent is OverlapExtent.ALL]
+    partial = [
         each for each in overlaps if each.extent is OverlapExtent.SOME and each.later == rule.name
     ]
     return RuleWarnings(
         obstacles=list(find_obstacles(rulebook, rule).items()),
-        hidden_by=next((each.earlier for each in all_of if each.later == rule.name), ""),
-        hides=[each.later for each in all_of if each.earlier == rule.name],
-        partial_overlaps=[_build_partial_overlap(rulebook, rule, each.earlier) for each in some],
+        hidden_by=next((each.earlier for each in complete if each.later == rule.name), ""),
+        hides=[each.later for each in complete if each.earlier == rule.name],
+        partial_overlaps=[_build_partial_overlap(rulebook, rule, each.earlier) for each in partial],
     )
 
 
@@ -276,8 +276,6 @@ class TrialPage(Page, frozen=True):
     reference: str = ""
     claim_id: int | None = None
     is_hypothetical: bool = False
-    typed: Mapping[str, str] = {}
-    fees: Sequence[str] = ()
     faults: FieldFaults = ()
 
 

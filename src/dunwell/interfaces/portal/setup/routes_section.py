@@ -98,18 +98,18 @@ class SectionForm(Form):
     def locate_faults(
         self, faults: Sequence[Fault], root: str = "", whole: str = ""
     ) -> FieldFaults:
-        placed = Form.locate_faults(self, faults, root, whole)
+        located = Form.locate_faults(self, faults, root, whole)
         if self.section.name != "disputes":
-            return placed
-        return [(self._find_reason_field(fault.path) or name, fault) for name, fault in placed]
+            return located
+        return [(self._find_reason_field(fault.path) or name, fault) for name, fault in located]
 
     def _find_reason_field(self, pointer: str) -> str:
         """Return the field of the reason to dispute that a fault concerns, or "" for other
         faults."""
-        place = pointer.removeprefix("/").replace("/", ".")
-        if not place.startswith(_REASON_PREFIX):
+        path = pointer.removeprefix("/").replace("/", ".")
+        if not path.startswith(_REASON_PREFIX):
             return ""
-        index, _, key = place.removeprefix(_REASON_PREFIX).partition(".")
+        index, _, key = path.removeprefix(_REASON_PREFIX).partition(".")
         rows = parse_reasons(self.typed, self.document)
         row = rows[int(index)][0] if index.isdecimal() and int(index) < len(rows) else ""
         return find_field(
@@ -176,7 +176,7 @@ async def submit_section(
         stored = {key: form.document.get(key) for key in form.section.keys}
         readable = replace(change, parts={**stored, **content.parts})
         other_faults = await _list_other_faults(site, access, form=form, change=readable)
-        faults = FormContent(faults=[*content.faults, *logo_faults]).add(other_faults)
+        faults = FormContent(faults=[*content.faults, *logo_faults]).combine_faults(other_faults)
         return _render_page(site, request, access, form=form, faults=faults)
     needs_preview = form.section.needs_confirmation and do != "save"
     try:

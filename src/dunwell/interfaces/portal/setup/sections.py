@@ -204,8 +204,8 @@ def _add_options(field: Field, choices: AvailableChoices) -> Field:
 
 
 def _list_method_options(providers: Collection[str]) -> Iterator[str]:
-    """Yield each provider, and each with every means of payment. The sandbox provider asks for
-    none."""
+    """Yield each provider alone, and each provider with every means of payment. The sandbox
+    provider does not ask for a means of payment."""
     for provider in sorted(providers):
         yield provider
         if provider != "sandbox":
@@ -218,8 +218,9 @@ def _split_method(option: str) -> dict[str, str]:
 
 
 def flatten_section(name: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the document with the structure of the section's fields: one value where the file has
-    a list, or one of two keys."""
+    """Convert the document to the structure of the section's fields. For example, a payment method
+    with its provider and means becomes one text, and so does the adapter or provider of a channel.
+    """
     given = document.get(SECTIONS[name].keys[0], {})
     if name == "payment":
         methods = [
@@ -239,8 +240,8 @@ def flatten_section(name: str, document: Mapping[str, Any]) -> Mapping[str, Any]
 
 
 def unflatten_section(name: str, parts: dict[str, Any]) -> dict[str, Any]:
-    """Return the document from the values of the fields. Settings that the file must have in full
-    are complete."""
+    """Convert the values of the fields to the structure of the document. Keys without a filled-in
+    field get an empty value, so that saving clears them."""
     if name == "payment":
         payment = parts["payment"]
         methods = [_split_method(each) for each in payment["methods"]]

@@ -32,8 +32,9 @@ from dunwell.platform.text.colors import is_color, measure_contrast
 
 class BrandView(msgspec.Struct, frozen=True):
     """The preview of the brand. `color` is "" for none. `contrast` with white has one decimal
-    place, rounded down. `logo` is the media type, or "" for none. `is_mailed` is true if e-mails
-    contain the logo."""
+    place, rounded down. `legibility` is READ if text in this color is legible on white, SEEN if
+    only lines are visible, and UNSEEN otherwise. `logo` is the media type, or "" for none.
+    `is_mailed` is true if e-mails contain the logo."""
 
     color: str = ""
     contrast: str = ""

@@ -136,7 +136,7 @@ class StartPage(Page, frozen=True):
     storage: StorageUse | None
 
 
-# The kind of a row -> the kind of its overdue items.
+# The kind of the overdue items that a row also shows, by the kind of the row.
 OVERDUE_KIND: Mapping[AttentionKind, AttentionKind] = {
     AttentionKind.OPEN_DISPUTES: AttentionKind.OVERDUE_DISPUTES,
     AttentionKind.REQUESTED_MODALITIES: AttentionKind.OVERDUE_MODALITIES,

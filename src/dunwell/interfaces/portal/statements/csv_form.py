@@ -1,4 +1,4 @@
-"""The form of an account's CSV mapping, and what a sample file shows with it. Pure."""
+"""The form of an account's CSV mapping, and the rows and columns of a sample file. Pure."""
 
 import csv
 import io
@@ -30,7 +30,7 @@ class CsvSample:
     columns: Sequence[tuple[str, str]]
 
 
-def guess_reading(content: bytes) -> dict[str, str]:
+def guess_format(content: bytes) -> dict[str, str]:
     """Return the encoding and the delimiter that a file probably has."""
     encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
     try:
@@ -51,8 +51,9 @@ def _is_cut_utf8(content: bytes) -> bool:
     return True
 
 
-def read_sample(content: bytes, document: Mapping[str, Any]) -> CsvSample:
-    """Return the rows and columns of a sample as the document says that it is written."""
+def parse_sample(content: bytes, document: Mapping[str, Any]) -> CsvSample:
+    """Parse a sample with the encoding and the delimiter that the document names. Return its first
+    rows and its columns."""
     encoding = document["encoding"] if document["encoding"] in ENCODINGS else "utf-8"
     text = content.decode(encoding, "replace").lstrip("\ufeff").replace("\0", "")
     delimiter = "\t" if document["delimiter"] == TAB else document["delimiter"]
@@ -66,11 +67,11 @@ def read_sample(content: bytes, document: Mapping[str, Any]) -> CsvSample:
     header = [" ".join(each.split()) for each in rows[0]] if rows and document["hasHeader"] else []
     width = min(max((len(each) for each in rows[:_SHOWN_ROWS]), default=0), _SHOWN_COLUMNS)
     columns = []
-    for place in range(width):
-        name = header[place] if place < len(header) else ""
+    for index in range(width):
+        name = header[index] if index < len(header) else ""
         is_name = bool(name) and header.count(name) == 1 and not _NUMBER.fullmatch(name)
-        label = f"{place + 1}: {name}" if name else str(place + 1)
-        columns.append((name if is_name else f"#{place + 1}", label))
+        label = f"{index + 1}: {name}" if name else str(index + 1)
+        columns.append((name if is_name else f"#{index + 1}", label))
     return CsvSample([each[:width] for each in rows[:_SHOWN_ROWS]], columns)
 
 
@@ -85,18 +86,21 @@ def list_mapping_fields(columns: Sequence[tuple[str, str]]) -> list[Field]:
         Field("dateFormat", FieldKind.PICK, _DATE_FORMATS, "values", is_required=True),
         Field("decimals", FieldKind.PICK, ("COMMA", "POINT"), "values", is_required=True),
         Field("currency", group="values"),
-        *(Field(_to_name(each), FieldKind.PICK, options, "columns") for each in _COLUMNS),
+        *(Field(_render_field_name(each), FieldKind.PICK, options, "columns") for each in _COLUMNS),
         Field("bookedWord", group="columns"),
     ]
 
 
 def describe_mapping(mapping: CsvMapping | None) -> dict[str, Any]:
-    """Return the mapping as the document of the form; None: that of a new one."""
+    """Return the document of the form for a mapping, or the default document if there is no
+    mapping."""
     if mapping is None:
         return {"encoding": "utf-8", "delimiter": ";", "hasHeader": True,
                 "dateFormat": "DD.MM.YYYY", "decimals": "COMMA", "currency": "EUR"}  # fmt: skip
-    document = {_to_name(each.name): getattr(mapping, each.name) for each in fields(CsvMapping)}
-    for name in map(_to_name, _COLUMNS):
+    document = {
+        _render_field_name(each.name): getattr(mapping, each.name) for each in fields(CsvMapping)
+    }
+    for name in map(_render_field_name, _COLUMNS):
         if isinstance(document[name], int):
             document[name] = f"#{document[name]}"
     document["decimals"] = "COMMA" if mapping.has_decimal_comma else "POINT"
@@ -108,7 +112,7 @@ def build_mapping(iban: str, document: Mapping[str, Any]) -> CsvMapping:
     """Return the mapping of a document without faults. It is not checked."""
     columns: dict[str, Any] = {}
     for each in _COLUMNS:
-        value = document.get(_to_name(each))
+        value = document.get(_render_field_name(each))
         number = _NUMBER.fullmatch(value or "")
         columns[each] = int(number[1]) if number else value
     return CsvMapping(
@@ -126,6 +130,6 @@ def build_mapping(iban: str, document: Mapping[str, Any]) -> CsvMapping:
     )
 
 
-def _to_name(attribute: str) -> str:
+def _render_field_name(attribute: str) -> str:
     first, *others = attribute.split("_")
     return first + "".join(each.capitalize() for each in others)

@@ -97,7 +97,7 @@ class BankStatementPage(Page, frozen=True):
     result_code: str
 
 
-async def load_account(work: Work, name: str) -> StatementAccount:
+async def get_account(work: Work, name: str) -> StatementAccount:
     """Return the bank account with this name. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     found = [each for each in await list_bank_accounts(work) if each.account == name]
@@ -162,7 +162,7 @@ async def _render_account_page(
     today = site.build_context(request, access).today
     assert today is not None
     async with site.open_work(access) as work:
-        account = await load_account(work, request.path_params["account"])
+        account = await get_account(work, request.path_params["account"])
         row = await _build_row(work, account, today)
         statements = await list_statements(work, account.account)
         files = await list_imported_files(work)
@@ -216,7 +216,7 @@ async def get_statement_page(
 ) -> Response:
     statement_hash, after = _parse_hash(request), _parse_place(request.get_parameter("after"))
     async with site.open_work(access) as work:
-        account = await load_account(work, request.path_params["account"])
+        account = await get_account(work, request.path_params["account"])
         listed = await list_statements(work, account.account)
         found = [each for each in listed if each.statement_hash == statement_hash]
         if not found:
@@ -245,20 +245,20 @@ async def change_statement(
 ) -> Response:
     """Release a held statement, or undo a match of one of its lines."""
     statement_hash, account = _parse_hash(request), request.path_params["account"]
-    address = partial(
+    redirect_to_statement = partial(
         site.redirect, request, access, "bank_statement",
         account=account, statement=statement_hash.hex(),
     )  # fmt: skip
     if fields["do"] == "undo":
-        return address(done=await undo_matches(site, access, fields.all("match")))
+        return redirect_to_statement(done=await undo_matches(site, access, fields.all("match")))
     async with site.open_work(access) as work:
-        await load_account(work, account)
+        await get_account(work, account)
     try:
         async with site.open_work(access) as work:
             await release_statement(work, account, statement_hash)
     except NotFound:
-        return address(done="not_held")
-    return address(done="released")
+        return redirect_to_statement(done="not_held")
+    return redirect_to_statement(done="released")
 
 
 PAGES: RoutedPages = {

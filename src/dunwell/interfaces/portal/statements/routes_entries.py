@@ -1,4 +1,5 @@
-"""The entries of bank statements that need a person: what each may belong to, and the decision."""
+"""The entries of bank statements that a user must assign: the suggestions for each, and the user's
+decision."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -25,7 +26,7 @@ from dunwell.cases.statements.store import StatementAccount
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
 from dunwell.core.claims.searching.search_claims import search_claims
-from dunwell.interfaces.portal.statements.routes_accounts import load_account
+from dunwell.interfaces.portal.statements.routes_accounts import get_account
 from dunwell.interfaces.portal.statements.undo import parse_match_ids, undo_matches
 from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, parse_form_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -117,34 +118,35 @@ async def _assign_typed(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields,
     key: tuple[UUID, int],
 ) -> Response:  # fmt: skip
-    """Assign the entry to the claim with the typed reference or number. A name never decides: the
-    claims that it finds are shown to choose from."""
+    """Assign the entry to the claim with the typed reference or number. A debtor's name selects no
+    claim: the claims with this name are shown to choose from."""
     typed, left = fields.text("typed")[:_MAX_TYPED], fields["left_cents"]
     if not _is_number(left):
         raise NotFound("There is no such entry.")
     async with site.open_work(access) as work:
-        named = await _find_named(work, typed)
-        choices = [] if named else await _search(work, typed)
-    if named:
-        shares = [TransactionShare(*key, named[0], int(left))]
+        named = await _find_named_claim(work, typed)
+        choices = [] if named is not None else await _search_claims(work, typed)
+    if named is not None:
+        shares = [TransactionShare(*key, named, int(left))]
         return await _match_entry(site, request, access, shares)
     error = "" if choices else "NOT_FOUND" if typed else "REQUIRED"
     sent = EntryForm(key, typed, choices, error=error)
     return await _render_entries_page(site, request, access, sent)
 
 
-async def _find_named(work: Work, typed: str) -> list[int]:
-    """Return the only claim with this reference number, or with this number."""
+async def _find_named_claim(work: Work, typed: str) -> int | None:
+    """Find the claim with this reference number, or else with this claim number. Return None if
+    there is none or several."""
     if not typed:
-        return []
+        return None
     wanted = ClaimFilter(reference_number=typed)
     found = [each.claim_id for each in (await list_claims(work, limit=2, wanted=wanted)).items]
     if not found and _is_number(typed):
         found = list(await load_claims_to_match(work, [int(typed)]))
-    return found if len(found) == 1 else []
+    return found[0] if len(found) == 1 else None
 
 
-async def _search(work: Work, typed: str) -> list[int]:
+async def _search_claims(work: Work, typed: str) -> list[int]:
     try:
         found = await search_claims(work, typed, limit=_MAX_CHOICES)
     except ValidationError:
@@ -157,10 +159,10 @@ async def _match_entry(
     shares: Sequence[TransactionShare],
 ) -> Response:  # fmt: skip
     async with site.open_work(access) as work:
-        await load_account(work, request.path_params["account"])
+        await get_account(work, request.path_params["account"])
         matches = await assign_transactions(work, shares)
-    made = ",".join(str(each.match_id) for each in matches)
-    return _redirect(site, request, access, "assigned", undo=made)
+    match_ids = ",".join(str(each.match_id) for each in matches)
+    return _redirect(site, request, access, "assigned", undo=match_ids)
 
 
 async def _record_without_claim(
@@ -198,9 +200,9 @@ def _is_number(text: str) -> bool:
 async def _render_entries_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, sent: EntryForm | None
 ) -> Response:
-    skip, made = _parse_skip(request), request.get_parameter("undo")
+    skip, match_ids = _parse_skip(request), request.get_parameter("undo")
     async with site.open_work(access) as work:
-        account = await load_account(work, request.path_params["account"])
+        account = await get_account(work, request.path_params["account"])
         limit = skip + _ENTRIES_PER_PAGE + 1
         listed = await list_open_transactions(work, account.account, limit=limit)
         shown = listed[skip : skip + _ENTRIES_PER_PAGE]
@@ -217,7 +219,7 @@ async def _render_entries_page(
         skip=skip,
         has_more=len(listed) > skip + _ENTRIES_PER_PAGE,
         sent=sent,
-        new_match_ids=parse_match_ids(made.split(",")) if made else (),
+        new_match_ids=parse_match_ids(match_ids.split(",")) if match_ids else (),
         result_code=request.get_parameter("done"),
     )
     status = 422 if sent and sent.error else 200

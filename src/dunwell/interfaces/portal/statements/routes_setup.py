@@ -1,4 +1,4 @@
-"""Set up a bank account, and how its CSV files are read."""
+"""Set up a bank account, and the mapping with which its CSV files are parsed."""
 
 import base64
 import binascii
@@ -27,11 +27,11 @@ from dunwell.interfaces.portal.statements.csv_form import (
     CsvSample,
     build_mapping,
     describe_mapping,
-    guess_reading,
+    guess_format,
     list_mapping_fields,
-    read_sample,
+    parse_sample,
 )
-from dunwell.interfaces.portal.statements.routes_accounts import load_account
+from dunwell.interfaces.portal.statements.routes_accounts import get_account
 from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.confirm_identity import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -50,7 +50,7 @@ from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
 from dunwell.platform.text.translation import LazyText
 
-# Of a sample file, as much as a form carries.
+# How much of a sample file is kept in the form.
 _MAX_SAMPLE_BYTES = 100_000
 _PREVIEWED_ENTRIES = 10
 
@@ -69,8 +69,9 @@ class BankSetupPage(Page, frozen=True):
 
 
 class CsvMappingPage(Page, frozen=True):
-    """The form of the mapping. `sample` is the sample file, encoded for the form. `entries` is what
-    is read of it, None as long as nothing was read; `problem` is why nothing can be read."""
+    """The form of the mapping. `sample` is the sample file, encoded for the form. `entries` are the
+    first entries that were parsed from it, or None if it was not parsed yet. `problem` says why it
+    cannot be parsed."""
 
     template: ClassVar[str] = "bank_csv.html"
     area: ClassVar[str] = "payments"
@@ -100,7 +101,7 @@ async def _open_form(
     """Return the stored account, None for a new one, and its form. Raises NotFound."""
     name = request.path_params.get("account")
     async with site.open_work(access) as work:
-        stored = None if name is None else await load_account(work, name)
+        stored = None if name is None else await get_account(work, name)
         banks = [] if access.merchant.is_sandbox else await _list_connections(work)
     document: dict[str, Any] = {}
     if stored is not None:
@@ -194,7 +195,7 @@ async def get_csv_page(
 ) -> Response:
     _check_may_set_up(access)
     async with site.open_work(access) as work:
-        account = await load_account(work, request.path_params["account"])
+        account = await get_account(work, request.path_params["account"])
     page = _build_csv_page(account, sent=None)
     return site.render_merchant_page(request, access, page)
 
@@ -202,10 +203,10 @@ async def get_csv_page(
 async def _submit_csv(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, upload: Upload
 ) -> Response:
-    """Show the sample as the form says that it is written, or save the mapping."""
+    """Show the sample parsed with the entered mapping, or save the mapping."""
     _check_may_set_up(access)
     async with site.open_work(access) as work:
-        account = await load_account(work, request.path_params["account"])
+        account = await get_account(work, request.path_params["account"])
     page = _build_csv_page(account, sent=upload)
     is_readable = not page.faults and page.problem is None
     if upload.fields["do"] == "save" and is_readable:
@@ -225,8 +226,9 @@ async def _submit_csv(
 submit_csv = takes_upload_at_merchant(_submit_csv, _MAX_SAMPLE_BYTES * 10)
 
 
-def _read_sample_file(upload: Upload) -> bytes:
-    """Return the first part of the file that was just given, or of the earlier one."""
+def _get_sample(upload: Upload) -> bytes:
+    """Return the beginning of the file that was just uploaded, or of the one that was uploaded
+    before."""
     if "sample_file" in upload.files:
         content = upload.files["sample_file"]
         if len(content) > _MAX_SAMPLE_BYTES:
@@ -245,10 +247,10 @@ def _build_csv_form(
     document = describe_mapping(account.csv_mapping)
     form = build_form(list_mapping_fields(()), document, AmountFormat("EUR", "en"))
     if is_first:
-        form = replace(form, typed={**form.typed, **guess_reading(sample)})
+        form = replace(form, typed={**form.typed, **guess_format(sample)})
     elif sent is not None:
         form = form.with_sent_fields(sent)
-    columns = read_sample(sample, form.typed).columns
+    columns = parse_sample(sample, form.typed).columns
     chosen = {
         str(form.typed[each.name])
         for each in form.fields
@@ -259,7 +261,7 @@ def _build_csv_form(
 
 
 def _build_csv_page(account: StatementAccount, *, sent: Upload | None) -> CsvMappingPage:
-    sample = b"" if sent is None else _read_sample_file(sent)
+    sample = b"" if sent is None else _get_sample(sent)
     fields = None if sent is None else sent.fields
     is_shown = account.csv_mapping is not None or bool(fields and fields["sample"])
     form = _build_csv_form(account, sample, fields, is_first=bool(sample) and not is_shown)
@@ -281,7 +283,7 @@ def _build_csv_page(account: StatementAccount, *, sent: Upload | None) -> CsvMap
         account=account,
         form=form,
         groups=[(name, list(each)) for name, each in groupby(form.fields, attrgetter("group"))],
-        shown=read_sample(sample, form.typed),
+        shown=parse_sample(sample, form.typed),
         sample=base64.b64encode(sample).decode(),
         revision=compute_account_revision(account) if fields is None else fields["revision"],
         faults=faults,

@@ -200,8 +200,8 @@ async def _prepare_sample(
         placeholders = list_placeholders(work, writer, place)
         if place.channel is None or find_text(wanted, place) is None:
             return placeholders, None, ""
-        prepared = WantedMessage(place.name, place.channel, place.language)
-        message = await prepare_message(work, site.resources, wanted, prepared)
+        wanted_message = WantedMessage(place.name, place.channel, place.language)
+        message = await prepare_message(work, site.resources, wanted, wanted_message)
     except MerchantNotConfigured:
         return [], None, "NOT_CONFIGURED"
     except ValidationError as refusal:

@@ -78,8 +78,8 @@ _MAX_CACHED_BYTES = 8 * 1024 * 1024
 
 
 class PreviewPrinter(LetterPrinter):
-    """A printer with one child process for each letter that is printed at once, so that no user
-    waits for another user's letter, and with a small cache."""
+    """A printer with several child processes, so that no user waits for another user's letter, and
+    with a small cache of printed letters."""
 
     def __init__(self, size: int = 2, fonts: Sequence[Path] = ()) -> None:
         super().__init__(size, fonts=fonts)

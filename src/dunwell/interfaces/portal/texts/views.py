@@ -17,7 +17,7 @@ from dunwell.cases.rollout.trials.simulate import Simulation
 from dunwell.cases.rollout.trials.sms_costs import SmsCosts
 from dunwell.cases.rollout.trials.trial_messages import PlaceholderExample
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.texts import Group, TextContent, TextPlace
+from dunwell.core.workflows.texts import TextContent, TextPlace
 from dunwell.interfaces.portal.web.access import (
     MerchantAccess,
     PortalRequest,
@@ -64,10 +64,9 @@ def parse_text_place(request: PortalRequest, definition: Definition) -> TextPlac
     if snippet and not template and not channel:
         return TextPlace("snippets", snippet, language)
     found = next((each for each in CHANNELS if each == channel), None)
-    group: Group = "templates"
     if found is None or snippet:
         raise NotFound("There is no such text.")
-    return TextPlace(group, template, language, found)
+    return TextPlace("templates", template, language, found)
 
 
 def parse_wanted_message(
