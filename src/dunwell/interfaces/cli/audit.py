@@ -50,7 +50,7 @@ def audit(
     """
     wanted_rows = _parse_filter(**wanted)
 
-    async def read(work: Work, _: Resources) -> ListPage[AuditEntry]:
+    async def query(work: Work, _: Resources) -> ListPage[AuditEntry]:
         return await list_audit(work, limit=limit, cursor=cursor, wanted=wanted_rows)
 
     async def read_installation(resources: Resources) -> ListPage[AuditEntry]:
@@ -62,7 +62,7 @@ def audit(
     if merchant is None:
         page = run_query(data_dir, _COMMAND, read_installation)
     else:
-        page = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
+        page = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
     if is_json:
         echo_json({"items": page.items, "nextCursor": page.next_cursor})
         return
@@ -145,7 +145,7 @@ def verify_ledger_command(
     if expect is not None and merchant is None and not is_installation:
         raise click.UsageError("--expect needs MERCHANT: every merchant has its own chain.")
 
-    async def read(resources: Resources) -> list[LedgerVerdict]:
+    async def query(resources: Resources) -> list[LedgerVerdict]:
         if is_installation:
             return [await verify_installation_seals(resources, expect)]
         merchant_ids = await _list_merchants_to_verify(resources, merchant)
@@ -162,7 +162,7 @@ def verify_ledger_command(
             )
         return found
 
-    verdicts = run_query(data_dir, _VERIFY, read)
+    verdicts = run_query(data_dir, _VERIFY, query)
     if is_json:
         echo_json([_build_json_view(each) for each in verdicts])
     else:

@@ -43,11 +43,11 @@ def unknown(data_dir: str | None, merchant: str | None, is_json: bool) -> None:
     """List the communications of MERCHANT (its key), or of all merchants, whose delivery status is
     unknown."""
 
-    async def read(resources: Resources) -> list[Found]:
+    async def query(resources: Resources) -> list[Found]:
         async with resources.database.connection() as tx:
-            return await _find_unknown(tx, merchant)
+            return await _list_unknown(tx, merchant)
 
-    found = run_query(data_dir, _COMMAND, read)
+    found = run_query(data_dir, _COMMAND, query)
     if is_json:
         echo_json([_build_json_view(key, view) for key, view in found])
     elif found:
@@ -64,11 +64,11 @@ def unknown(data_dir: str | None, merchant: str | None, is_json: bool) -> None:
 def show(data_dir: str | None, merchant: str, reference: UUID, is_json: bool) -> None:
     """Show the communication REFERENCE of MERCHANT (its key)."""
 
-    async def read(work: Work, _: Resources) -> ContactView:
+    async def query(work: Work, _: Resources) -> ContactView:
         return await get_contact(work.tx, work.merchant_id, reference)
 
     values = _build_json_view(
-        merchant, run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
+        merchant, run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
     )
     if is_json:
         echo_json(values)
@@ -101,21 +101,21 @@ def resolve(data_dir: str | None, merchant: str, reference: UUID, outcome: str) 
     click.echo(f"{reference}  {state}: {words[state]}")
 
 
-async def _find_unknown(tx: Connection, key: str | None) -> list[Found]:
+async def _list_unknown(tx: Connection, key: str | None) -> list[Found]:
     if key is not None:
         merchant = await load_merchant(tx, await find_merchant_by_key(key)(tx))
         assert merchant is not None, "its id was found in this transaction"
-        return await _find_unknown_of(tx, merchant)
+        return await _list_unknown_of_merchant(tx, merchant)
     found: list[Found] = []
     after = 0
     while page := await load_merchants_page(tx, after, _ROWS_AT_ONCE):
         after = page[-1].merchant_id
         for merchant in page:
-            found += await _find_unknown_of(tx, merchant)
+            found += await _list_unknown_of_merchant(tx, merchant)
     return found
 
 
-async def _find_unknown_of(tx: Connection, merchant: Merchant) -> list[Found]:
+async def _list_unknown_of_merchant(tx: Connection, merchant: Merchant) -> list[Found]:
     found: list[Found] = []
     after = BEFORE_ALL_IDS
     while page := await list_unknown(tx, merchant.merchant_id, after, _ROWS_AT_ONCE):

@@ -74,10 +74,10 @@ def create(
 def list_all(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
     """List the credentials of MERCHANT (its key) with their scopes."""
 
-    async def read(work: Work, _: Resources) -> Sequence[Credential]:
+    async def query(work: Work, _: Resources) -> Sequence[Credential]:
         return await list_credentials(work)
 
-    found = run_use_case(data_dir, "credential", find_merchant_by_key(merchant), read)
+    found = run_use_case(data_dir, "credential", find_merchant_by_key(merchant), query)
     if is_json:
         echo_json([_build_json_view(each) for each in found])
         return

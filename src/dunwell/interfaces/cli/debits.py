@@ -35,10 +35,10 @@ def command() -> None:
 def show(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
     """List the debits of MERCHANT (its key) that wait for their release, earliest first."""
 
-    async def read(work: Work, _: Resources) -> list[Collection]:
+    async def query(work: Work, _: Resources) -> list[Collection]:
         return await list_releasable_debits(work)
 
-    found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
+    found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
     if is_json:
         echo_json([_build_json_view(each) for each in found])
         return

@@ -75,7 +75,7 @@ def command(data_dir: str | None) -> None:
 def _check_database(settings: Settings) -> list[DoctorFinding]:
     try:
         with provide_database(settings, "doctor") as url:
-            version, skew, known = asyncio.run(_ask_database(url))
+            version, skew, known = asyncio.run(_load_database_facts(url))
             revision, newest = load_revisions(url)
             server = [
                 check_version(version),
@@ -118,7 +118,7 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
     ]
 
 
-async def _ask_database(url: str) -> tuple[int, float, Sequence[KnownKeyVersion]]:
+async def _load_database_facts(url: str) -> tuple[int, float, Sequence[KnownKeyVersion]]:
     """Return the server's version number, by how many seconds its clock is ahead of this host's,
     and the known versions of the secret key."""
     connection = await _connect(url)
@@ -279,10 +279,10 @@ def check_revision(revision: str | None, newest: str) -> DoctorFinding:
 
 def _check_storage(settings: Settings) -> DoctorFinding:
     try:
-        is_kept = asyncio.run(_probe_storage(settings))
+        is_same_content = asyncio.run(_probe_storage(settings))
     except (OSError, Refusal, ValueError) as error:
         return DoctorFinding("storage", f"does not respond: {error}", "Correct DUNWELL_FILES_URL.")
-    if not is_kept:
+    if not is_same_content:
         return DoctorFinding(
             "storage", "returns other content than was written", "Use another DUNWELL_FILES_URL."
         )

@@ -11,7 +11,7 @@ from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.platform.crypto import DecryptionFailed, KeyRing
 from dunwell.platform.errors import InvalidRequest, NotFound
 
-_SHOWN = (".eml", ".json")
+_PRINTED_SUFFIXES = (".eml", ".json")
 
 
 @click.group("outbox", no_args_is_help=False)
@@ -25,12 +25,12 @@ def command() -> None:
 @click.option(
     "--into",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write all its files to this folder, decrypted.",
+    help="Write all files of the message to this folder, decrypted.",
 )
 def show(data_dir: str | None, reference: UUID, into: Path | None) -> None:
     """Print the message REFERENCE as it was written, and list its other files.
 
-    It contains personal data and working links: anyone who reads it can open the claim.
+    The message contains personal data and working links: anyone who reads it can open the claim.
     """
     settings = read_settings("outbox", data_dir=data_dir)
     try:
@@ -48,7 +48,7 @@ def show(data_dir: str | None, reference: UUID, into: Path | None) -> None:
             click.echo(into / name)
         return
     for name, content in files.items():
-        if name.endswith(_SHOWN):
+        if name.endswith(_PRINTED_SUFFIXES):
             sys.stdout.buffer.write(content.rstrip(b"\n") + b"\n")
         else:
             click.echo(f"{name}: {len(content):,} bytes; --into FOLDER writes it", err=True)

@@ -143,10 +143,10 @@ def command() -> None:
 def show(data_dir: str | None, is_json: bool, merchant: str) -> None:
     """Print the published rules of MERCHANT (its key), and the draft if there is one."""
 
-    async def read(work: Work, _: Resources) -> RulesView:
+    async def query(work: Work, _: Resources) -> RulesView:
         return await get_rules(work)
 
-    view = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), read)
+    view = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), query)
     if is_json:
         echo_json(build_rules_view(view))
     else:
@@ -236,11 +236,11 @@ def try_(
     """Show which workflow MERCHANT's rules assign to a claim, and the result of each rule."""
     claim = _read_claim(claim_id, facts)
 
-    async def read(work: Work, _: Resources) -> tuple[Rulebook, tuple[PossibleMatch, ...]]:
+    async def query(work: Work, _: Resources) -> tuple[Rulebook, tuple[PossibleMatch, ...]]:
         rulebook = await _load_rulebook(work, is_draft=is_draft)
         return rulebook, await try_claim(work, rulebook, claim)
 
-    rulebook, found = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), read)
+    rulebook, found = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), query)
     if is_json:
         echo_json(build_possibilities(rulebook, found))
     else:

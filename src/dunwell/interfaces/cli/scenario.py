@@ -36,10 +36,10 @@ def command() -> None:
 def list_command(data_dir: str | None, is_json: bool, merchant: str) -> None:
     """List the scenarios of MERCHANT (its key)."""
 
-    async def read(work: Work, _: Resources) -> list[ScenarioView]:
+    async def query(work: Work, _: Resources) -> list[ScenarioView]:
         return await list_scenarios(work)
 
-    scenarios = run_use_case(data_dir, "scenario", find_merchant_by_key(merchant), read)
+    scenarios = run_use_case(data_dir, "scenario", find_merchant_by_key(merchant), query)
     if is_json:
         echo_json(scenarios)
     elif not scenarios:
@@ -76,10 +76,10 @@ def _describe_use(scenario: ScenarioView) -> str:
 def show(data_dir: str | None, is_json: bool, merchant: str, name: str) -> None:
     """Print the scenario NAME in the format that `dunwell scenario save` reads."""
 
-    async def read(work: Work, _: Resources) -> ScenarioView:
+    async def query(work: Work, _: Resources) -> ScenarioView:
         return await get_scenario(work, name)
 
-    view = run_use_case(data_dir, "scenario", find_merchant_by_key(merchant), read)
+    view = run_use_case(data_dir, "scenario", find_merchant_by_key(merchant), query)
     if is_json:
         echo_json(view)
         return

@@ -58,7 +58,7 @@ def command() -> None:
 @click.option(
     "--csv-mapping",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A JSON file that says how the account's CSV files are written.",
+    help="A JSON file that describes the format of the account's CSV files.",
 )
 @click.option(
     "--max-age", type=int, help="Do not dun while the newest statement is older (banking days)."
@@ -105,12 +105,12 @@ def accounts(data_dir: str | None, merchant: str) -> None:
     """List the bank accounts of MERCHANT, with the day up to which the bank has reported, and the
     statements that are held."""
 
-    async def read(work: Work, _: Resources) -> tuple[list[StatementAccount], list[Any]]:
+    async def query(work: Work, _: Resources) -> tuple[list[StatementAccount], list[Any]]:
         found = await list_bank_accounts(work)
         held = [one for each in found for one in await list_held_statements(work, each.account)]
         return found, held
 
-    found, held = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
+    found, held = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
     rows = [
         (each.account, each.iban, each.holder, str(each.reported_until or "no statement yet"))
         for each in found
@@ -166,10 +166,10 @@ def import_file(
 def show(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
     """List the files of MERCHANT that were imported last."""
 
-    async def read(work: Work, _: Resources) -> list[ImportedFile]:
+    async def query(work: Work, _: Resources) -> list[ImportedFile]:
         return await list_imported_files(work)
 
-    found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
+    found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
     if is_json:
         echo_json([_build_json_view(each) for each in found])
         return
@@ -188,12 +188,12 @@ def show(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
 @click.argument("merchant")
 @click.argument("account")
 def show_open(data_dir: str | None, merchant: str, account: str) -> None:
-    """List the payments of ACCOUNT that need a person, with suggestions."""
+    """List the payments of ACCOUNT that a user must assign, with suggestions."""
 
-    async def read(work: Work, _: Resources) -> list[OpenTransaction]:
+    async def query(work: Work, _: Resources) -> list[OpenTransaction]:
         return await list_open_transactions(work, account)
 
-    for each in run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read):
+    for each in run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query):
         transaction = each.transaction
         amount = render_plain_amount(transaction.amount_cents, transaction.currency)
         text = " ".join(transaction.remittance_text.split())
@@ -231,7 +231,7 @@ def undo(data_dir: str | None, merchant: str, match: UUID, reason: str | None) -
 @click.argument("account")
 @click.argument("statement")
 def release(data_dir: str | None, merchant: str, account: str, statement: str) -> None:
-    """Let a held STATEMENT be booked; `accounts` shows its number in brackets."""
+    """Release a held STATEMENT for booking; `accounts` shows its number in brackets."""
 
     async def change(work: Work, _: Resources) -> None:
         for each in await list_held_statements(work, account):

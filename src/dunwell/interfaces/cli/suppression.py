@@ -34,10 +34,10 @@ def command() -> None:
 def show(data_dir: str | None, merchant: str, is_json: bool) -> None:
     """List the suppressed addresses of MERCHANT (its key). Addresses are masked."""
 
-    async def read(work: Work, _: Resources) -> list[SuppressionEntry]:
+    async def query(work: Work, _: Resources) -> list[SuppressionEntry]:
         return await load_suppressions(work.tx, work.merchant_id)
 
-    found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), read)
+    found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
     if is_json:
         echo_json([_build_json_view(each) for each in found])
     elif found:

@@ -37,10 +37,10 @@ def command() -> None:
 def list_endpoints(data_dir: str | None, merchant: str, is_json: bool) -> None:
     """List the endpoints of MERCHANT (its key), and which of them fail or are disabled."""
 
-    async def read(work: Work, _: Resources) -> list[WebhookEndpoint]:
+    async def query(work: Work, _: Resources) -> list[WebhookEndpoint]:
         return await load_endpoints(work.tx, work.merchant_id)
 
-    endpoints = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), read)
+    endpoints = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), query)
     if is_json:
         echo_json([_build_json_view(each) for each in endpoints])
     elif endpoints:
@@ -111,11 +111,11 @@ def proof(
     Exits with 1 if events are missing.
     """
 
-    async def read(work: Work, _: Resources) -> DeliveryGapReport:
+    async def query(work: Work, _: Resources) -> DeliveryGapReport:
         found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
         return await get_delivery_gap_report(work, found.endpoint_id, first_number)
 
-    report = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), read)
+    report = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), query)
     if is_json:
         echo_json(_convert_report(report))
     else:

@@ -20,7 +20,7 @@ Answer = TypeVar("Answer")
 # Returns the id of the merchant for which a command runs.
 FindMerchant = Callable[[Connection], Awaitable[int]]
 Change = Callable[[Work, Resources], Awaitable[Answer]]
-Read = Callable[[Resources], Awaitable[Answer]]
+Query = Callable[[Resources], Awaitable[Answer]]
 
 
 def find_merchant_by_key(key: str) -> FindMerchant:
@@ -35,16 +35,16 @@ def find_merchant_by_key(key: str) -> FindMerchant:
     return find
 
 
-def run_query(data_dir: str | None, command: str, read: Read[Answer]) -> Answer:
+def run_query(data_dir: str | None, command: str, query: Query[Answer]) -> Answer:
     """Run a function that only reads, or that opens its own transactions."""
     settings = read_settings(command, data_dir=data_dir)
     with provide_database(settings, command):
-        return asyncio.run(_read(settings, command, read))
+        return asyncio.run(_run_query(settings, command, query))
 
 
-async def _read(settings: Settings, command: str, read: Read[Answer]) -> Answer:
+async def _run_query(settings: Settings, command: str, query: Query[Answer]) -> Answer:
     async with open_resources(settings, command) as resources:
-        return await read(resources)
+        return await query(resources)
 
 
 def run_use_case(
@@ -53,10 +53,10 @@ def run_use_case(
     """Run one use case in one transaction. `find` returns the merchant's id."""
     settings = read_settings(command, data_dir=data_dir)
     with provide_database(settings, command):
-        return asyncio.run(_change(settings, command, find, change))
+        return asyncio.run(_run_change(settings, command, find, change))
 
 
-async def _change(
+async def _run_change(
     settings: Settings, command: str, find: FindMerchant, change: Change[Answer]
 ) -> Answer:
     async with (

@@ -1,5 +1,6 @@
 """`dunwell workflow check` and `schema`: list the faults and print the JSON Schema of a definition.
-Both need no database. Also reads definition files for other commands and renders their faults."""
+Both need no database. Other commands use this module to parse definition files and to render
+their faults."""
 
 from collections.abc import Sequence
 from typing import Any, TextIO
@@ -100,8 +101,8 @@ def _parse_texts(document: object) -> Definition:
 def _parse_template(document: object) -> Template:
     """Return the channels of the template that can be read."""
     channels = _parse_object(document).items()
-    fitting = {name: each for name, each in channels if convert_if_valid({name: each}, Template)}
-    return convert_if_valid(fitting, Template) or Template()
+    valid = {name: each for name, each in channels if convert_if_valid({name: each}, Template)}
+    return convert_if_valid(valid, Template) or Template()
 
 
 def _parse_object(document: object) -> dict[str, Any]:

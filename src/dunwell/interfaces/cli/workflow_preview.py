@@ -246,7 +246,7 @@ def _render_cost_cells(spent: MessageCost, currency: str) -> tuple[str, str]:
     return messages, _money(spent.whole_cents, currency)
 
 
-_LISTED = 10
+_MAX_LISTED = 10
 _CONTACT_HEADS = ("at", "channel", "step", "stepName")
 _HEADS = (
     "claimId", "referenceNumber", "kind", "aspects",
@@ -278,11 +278,11 @@ def command(
     pays.
     """
 
-    async def read(resources: Resources) -> tuple[DraftPreview, PreviewCosts | None]:
+    async def query(resources: Resources) -> tuple[DraftPreview, PreviewCosts | None]:
         async with open_read_only_work(resources, find_merchant_by_key(merchant)) as work:
             check_uses_workflows(work.merchant)
             workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
-            scope = PreviewScope(days, _LISTED, progress, sink, costs=True)
+            scope = PreviewScope(days, _MAX_LISTED, progress, sink, costs=True)
             preview = await preview_draft(work, resources.keys, workflow.workflow_id, scope)
             prepared = await prepare_costs(work, resources, preview)
         if prepared is None:
@@ -292,7 +292,7 @@ def command(
         )
 
     with _open_list(list_to) as sink, show_progress() as progress:
-        preview, costs = run_query(data_dir, "workflow", read)
+        preview, costs = run_query(data_dir, "workflow", query)
     if is_json:
         echo_json(build_preview_view(name, preview, costs))
     else:

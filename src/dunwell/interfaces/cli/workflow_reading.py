@@ -44,10 +44,10 @@ from dunwell.platform.text.yaml_document import render_yaml
 def list_workflows_command(data_dir: str | None, merchant: str, is_json: bool) -> None:
     """List the workflows of MERCHANT (its key)."""
 
-    async def change(work: Work, _: Resources) -> list[WorkflowView]:
+    async def query(work: Work, _: Resources) -> list[WorkflowView]:
         return await list_workflows(work)
 
-    workflows = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
+    workflows = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), query)
     if is_json:
         echo_json(workflows)
     elif not workflows:
@@ -85,10 +85,10 @@ def show(
     Without VERSION, print the latest published one, or the draft if none is published yet.
     """
 
-    async def change(work: Work, _: Resources) -> DefinitionView:
+    async def query(work: Work, _: Resources) -> DefinitionView:
         return await get_definition_view(work, name, version)
 
-    view = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
+    view = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), query)
     if is_json:
         echo_json(view)
     else:
@@ -131,10 +131,10 @@ def diff(
 ) -> None:
     """Show the differences between BEFORE (the latest) and AFTER (the draft) in workflow NAME."""
 
-    async def change(work: Work, _: Resources) -> VersionComparisonView:
+    async def query(work: Work, _: Resources) -> VersionComparisonView:
         return await compare_versions(work, name, before, after)
 
-    comparison = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
+    comparison = run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), query)
     if is_json:
         echo_json(comparison)
         return
@@ -154,8 +154,8 @@ def render_differences(
     """Return one line for each difference, followed by the changes inside a changed text."""
     for line in differences:
         yield line
-        place = line.removesuffix(" changed")
-        yield from (f"    {changed}".rstrip() for changed in text_changes.get(place, []))
+        text_name = line.removesuffix(" changed")
+        yield from (f"    {changed}".rstrip() for changed in text_changes.get(text_name, []))
 
 
 @click.command("message")
@@ -180,7 +180,7 @@ def message(  # noqa: PLR0913 - one parameter for each option
     """Show TEMPLATE of workflow NAME in CHANNEL as a debtor would receive it. Nothing is sent."""
     wanted = WantedMessage(template, channel, language, claim)
 
-    async def read(resources: Resources) -> MessagePreview:
+    async def query(resources: Resources) -> MessagePreview:
         async with open_work(resources, find_merchant_by_key(merchant)) as work:
             view = await get_definition_view(work, name, version)
             definition = msgspec.convert(view.definition, Definition)
@@ -191,7 +191,7 @@ def message(  # noqa: PLR0913 - one parameter for each option
         finally:
             await printer.close()
 
-    preview = run_query(data_dir, "workflow", read)
+    preview = run_query(data_dir, "workflow", query)
     click.echo(_render_message(preview))
     if out is not None:
         click.echo(_write_message(preview, out))

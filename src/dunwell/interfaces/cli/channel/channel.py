@@ -64,11 +64,11 @@ def deliveries(data_dir: str | None, *, is_json: bool) -> None:
     """Show the delivery figures of the last seven days by delivery provider, receiving domain and
     country."""
 
-    async def read(resources: Resources) -> ProviderOverview:
+    async def query(resources: Resources) -> ProviderOverview:
         async with resources.database.transaction() as tx:
             return await load_provider_overview(tx, COMMAND_LINE, resources.clock.now())
 
-    view = run_query(data_dir, _COMMAND, read)
+    view = run_query(data_dir, _COMMAND, query)
     if is_json:
         echo_json([_build_view(each) for each in view.destinations])
         return
@@ -215,7 +215,8 @@ def test(
 ) -> None:
     """Send one test message through PROVIDER to your own address.
 
-    A letter is printed as a specimen, and handed over with its own manifest, which marks it as one.
+    A letter is printed as a specimen, and handed over with a separate manifest, which marks it as a
+    specimen.
     """
 
     async def run(resources: Resources) -> Outcome:

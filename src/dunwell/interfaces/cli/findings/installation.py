@@ -84,8 +84,8 @@ def describe_alert_recipients(installation: Installation) -> DoctorFinding:
 
 
 def list_active_alerts(view: AlertOverview) -> Sequence[DoctorFinding]:
-    """Return a note for each active alert. They are no faults, because the recipients of alerts
-    deal with them."""
+    """Return a note for each active alert. An active alert is not a fault of the installation:
+    the recipients of alerts deal with it."""
     return [
         DoctorFinding(
             _ALERTS,

@@ -24,7 +24,7 @@ from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
 
 _AT_ONCE = 500
-# The output is limited. Once these are fixed, the next ones are shown.
+# The maximum number of reported merchants. Once their faults are fixed, the next ones are reported.
 _MAX_REPORTED = 20
 _APPLY = "See docs/operator/legal.md, and run: dunwell apply FILE"
 
@@ -81,8 +81,7 @@ def check_merchant(merchant: Merchant, operator: Operator | None) -> DoctorFindi
 
 
 _STORAGE = "uploads"
-# Only the merchants that use most are reported: an operator who sees this many raises the limit
-# for all.
+# The maximum number of reported entries. For storage, these are the merchants that use the most.
 _MAX_NAMED = 20
 
 
@@ -108,7 +107,7 @@ def describe_merchant_storage(
     bytes that its uploads use."""
     if not near:
         return [DoctorFinding(_STORAGE, f"no merchant is near its limit of {limit_mib:,} MiB")]
-    remedy = "Raise DUNWELL_MERCHANT_STORAGE_MIB, or ask them to delete attachments."
+    remedy = "Raise DUNWELL_MERCHANT_STORAGE_MIB, or ask the merchant to delete attachments."
     uses = [(key, StorageUse(used_bytes, limit_mib * 1024 * 1024)) for key, used_bytes in near]
     return [
         DoctorFinding(

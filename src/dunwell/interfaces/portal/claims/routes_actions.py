@@ -329,11 +329,11 @@ async def _render_conflict_page(
 
 def _render_page(  # noqa: PLR0913 - one parameter for each part of the page
     site: PortalSite, request: PortalRequest, access: MerchantAccess,
-    shown: tuple[ClaimView, str], *,
+    view_and_revision: tuple[ClaimView, str], *,
     values: dict[str, str], faults: Sequence[tuple[str, str]] = (),
     changed: Sequence[TimelineEvent] = (), is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
-    name, (view, revision) = request.path_params["act"], shown
+    name, (view, revision) = request.path_params["act"], view_and_revision
     stored = fill_contact(view) if name == "contact" and is_conflict else {}
     page = ClaimActionPage(
         action=name,

@@ -296,8 +296,8 @@ async def _prepare_preview(
     *,
     with_costs: bool,
 ) -> _PreparedPreview:
-    """Load the preview in one transaction. `with_costs` includes the cost of an SMS for real
-    names."""
+    """Load the preview in one transaction. `with_costs` includes what the SMS would cost
+    for recent claims."""
     opened = await get_requested_texts(work, request)
     subject = await load_subject(work, request, access)
     wanted = parse_wanted_message(request, opened.definition, subject)

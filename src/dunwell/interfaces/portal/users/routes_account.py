@@ -41,12 +41,12 @@ from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.sign_in_cookies import (
     AppSetup,
     build_app_setup,
+    build_visitor,
     count_minutes,
-    find_visitor,
     generate_randomness,
+    get_session_secret,
     get_sign_in_services,
     has_passkeys,
-    read_session_secret,
     start_browser_session,
 )
 from dunwell.interfaces.portal.users.views import (
@@ -156,7 +156,7 @@ async def submit_new_codes(
             site, request, person=person, faults=faults, minutes=minutes
         )
     async with get_sign_in_services(site).work(person.actor) as work:
-        await create_recovery_codes(work, person.user_id, read_session_secret(site, request))
+        await create_recovery_codes(work, person.user_id, get_session_secret(site, request))
     return site.redirect(request, None, "account_codes")
 
 
@@ -165,14 +165,14 @@ async def submit_codes_seen(
     site: PortalSite, request: PortalRequest, person: SignedInUser, _fields: FormFields
 ) -> Response:
     async with get_sign_in_services(site).work(person.actor) as work:
-        await hide_shown_codes(work, read_session_secret(site, request))
+        await hide_shown_codes(work, get_session_secret(site, request))
     return site.redirect(request, None, "portal")
 
 
 def build_password_confirmation(
     site: PortalSite, request: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> PasswordConfirmation:
-    return PasswordConfirmation(person, fields["password"], find_visitor(site, request))
+    return PasswordConfirmation(person, fields["password"], build_visitor(site, request))
 
 
 def describe_password_fault(
@@ -234,7 +234,7 @@ async def _render_codes_page(
     site: PortalSite, request: PortalRequest, person: SignedInUser, faults: Faults, minutes: int = 0
 ) -> Response:
     async with get_sign_in_services(site).work(person.actor) as work:
-        codes = await list_shown_codes(work, person.user_id, read_session_secret(site, request))
+        codes = await list_shown_codes(work, person.user_id, get_session_secret(site, request))
         account = await load_account(work, person)
     page = CodesPage(
         codes,

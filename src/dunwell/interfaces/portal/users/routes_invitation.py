@@ -22,7 +22,7 @@ from dunwell.accounts.users.sessions.sessions import OpenedSession
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.sign_in_cookies import (
     build_app_setup,
-    find_visitor,
+    build_visitor,
     generate_randomness,
     get_opener_secret,
     get_sign_in_services,
@@ -47,7 +47,7 @@ async def submit_invitation_form(site: PortalSite, request: PortalRequest) -> Re
     form_data = InvitationForm(
         link=request.path_params["link"],
         opener=get_opener_secret(site, request),
-        visitor=find_visitor(site, request),
+        visitor=build_visitor(site, request),
         randomness=generate_randomness(),
         password=password,
         code=form.get("code", "")[:100],
@@ -86,7 +86,7 @@ async def submit_invitation_passkey(site: PortalSite, request: PortalRequest) ->
     form_data = InvitationForm(
         link=request.path_params["link"],
         opener=get_opener_secret(site, request),
-        visitor=find_visitor(site, request),
+        visitor=build_visitor(site, request),
         randomness=generate_randomness(),
         passkey=form.get("answer", "").encode(),
     )

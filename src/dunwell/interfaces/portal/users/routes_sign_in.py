@@ -29,10 +29,10 @@ from dunwell.accounts.users.user import SignedInUser
 from dunwell.accounts.users.user_work import UserWork, save_user_audit
 from dunwell.interfaces.portal.users.sign_in_cookies import (
     build_sign_in_page,
+    build_visitor,
     choose_next_page,
     count_minutes,
     end_previous_session,
-    find_visitor,
     generate_randomness,
     get_pending_sign_in_secret,
     get_sign_in_services,
@@ -75,7 +75,7 @@ async def submit_password(site: PortalSite, request: PortalRequest) -> Response:
         get_sign_in_services(site),
         email,
         password=form.get("password", ""),
-        visitor=find_visitor(site, request),
+        visitor=build_visitor(site, request),
         randomness=generate_randomness(),
     )
     if isinstance(outcome, PendingSignIn):
@@ -112,7 +112,7 @@ async def send_passkey_options(site: PortalSite, request: PortalRequest) -> Resp
     await request.read_form()
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
     options = await start_passkey_sign_in(
-        get_sign_in_services(site), find_visitor(site, request), challenge
+        get_sign_in_services(site), build_visitor(site, request), challenge
     )
     if isinstance(options, TooManyAttempts):
         return Response(None, 429, {"Retry-After": str(options.retry_after)})
@@ -125,7 +125,7 @@ async def submit_passkey(site: PortalSite, request: PortalRequest) -> Response:
     outcome = await sign_in_with_passkey(
         get_sign_in_services(site),
         form.get("answer", "").encode(),
-        find_visitor(site, request),
+        build_visitor(site, request),
         generate_randomness(),
     )
     if isinstance(outcome, OpenedSession):
@@ -174,7 +174,7 @@ async def _get_submitted_code(
     submitted = SubmittedCode(
         pending_sign_in_secret=get_pending_sign_in_secret(site, request),
         code=form.get("code", "")[:100],
-        visitor=find_visitor(site, request),
+        visitor=build_visitor(site, request),
         randomness=generate_randomness(),
     )
     return submitted, choose_next_page(form.get("next", ""))

@@ -33,14 +33,14 @@ from dunwell.accounts.users.user import SignedInUser
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.sign_in_cookies import (
     build_sign_in_page,
+    build_visitor,
     choose_next_page,
     count_minutes,
     end_previous_session,
-    find_visitor,
     generate_randomness,
     get_attempt_secret,
+    get_session_secret,
     get_sign_in_services,
-    read_session_secret,
     render_attempt_cookie,
     start_browser_session,
 )
@@ -77,7 +77,7 @@ async def redirect_to_confirmation(
         raise NotFound("There is no such provider.")
     outcome = await start_attempt(
         get_sign_in_services(site), provider, build_address("account"),
-        visitor=find_visitor(site, request),
+        visitor=build_visitor(site, request),
         randomness=generate_randomness(), confirms_session=person.session_id,
     )  # fmt: skip
     if isinstance(outcome, ProviderUnavailable):
@@ -114,7 +114,7 @@ async def redirect_to_provider(site: PortalSite, request: PortalRequest) -> Resp
     next_page = choose_next_page(request.get_parameter("next"))
     outcome = await start_attempt(
         get_sign_in_services(site), provider, next_page,
-        visitor=find_visitor(site, request), randomness=generate_randomness(),
+        visitor=build_visitor(site, request), randomness=generate_randomness(),
     )  # fmt: skip
     if isinstance(outcome, ProviderUnavailable):
         page = build_sign_in_page(site, next_page, provider.settings.name)
@@ -143,9 +143,9 @@ async def finish_sign_on(site: PortalSite, request: PortalRequest) -> Response:
         code=request.get_parameter("code")[: _MAX_PARAMETER_LENGTH + 1],
         error=request.get_parameter("error")[:_MAX_PARAMETER_LENGTH],
         issuer=request.find_parameter("iss"),
-        visitor=find_visitor(site, request),
+        visitor=build_visitor(site, request),
         randomness=generate_randomness(),
-        session=read_session_secret(site, request),
+        session=get_session_secret(site, request),
     )
     outcome = await finish_attempt(get_sign_in_services(site), provider, returned)
     match outcome:

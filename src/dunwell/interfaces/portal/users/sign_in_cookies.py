@@ -50,7 +50,7 @@ def get_sign_in_services(site: PortalSite) -> SignInServices:
     return SignInServices(site.resources, site.passwords)
 
 
-def find_visitor(site: PortalSite, request: PortalRequest) -> Visitor:
+def build_visitor(site: PortalSite, request: PortalRequest) -> Visitor:
     browser_cookie = request.cookies.get(_name_cookie(_DEVICE_COOKIE, is_secure=site.is_secure), "")
     return Visitor(request.client_host, request.headers.get("user-agent", ""), browser_cookie)
 
@@ -63,8 +63,8 @@ def has_passkeys(site: PortalSite) -> bool:
     return find_relying_party(site.resources.settings.public_url) is not None
 
 
-def read_session_secret(site: PortalSite, request: PortalRequest) -> str:
-    """Return the secret of the session of a user who is signed in."""
+def get_session_secret(site: PortalSite, request: PortalRequest) -> str:
+    """Return the secret in the session cookie, or "" if there is none."""
     return site.get_session_secret(request) or ""
 
 
@@ -136,7 +136,7 @@ def render_attempt_cookie(secret: str, *, is_secure: bool) -> str:
 async def end_previous_session(site: PortalSite, request: PortalRequest) -> None:
     """End the session that this browser had before, so that another user's session does not remain
     open."""
-    before = hash_secret(read_session_secret(site, request))
+    before = hash_secret(get_session_secret(site, request))
     if before is not None:
         async with site.resources.database.transaction() as tx:
             await save_session_end_by_hash(tx, before, site.now())

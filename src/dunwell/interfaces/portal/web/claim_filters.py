@@ -51,10 +51,10 @@ class ClaimListFilters(msgspec.Struct, frozen=True, gc=False):
         return {name: text for name, text in self.query.items() if name in _VIEW_PARAMETERS}
 
 
-def get_filters(find: Callable[[str], str]) -> ClaimListFilters:
-    """Return the filters. `find` returns the value of a parameter."""
+def get_filters(get_text: Callable[[str], str]) -> ClaimListFilters:
+    """Return the filters. `get_text` returns the value of a parameter."""
     return ClaimListFilters(
-        **{name: find(name)[:_MAX_TEXT_LENGTH] for name in ClaimListFilters.__struct_fields__}
+        **{name: get_text(name)[:_MAX_TEXT_LENGTH] for name in ClaimListFilters.__struct_fields__}
     )
 
 
@@ -83,8 +83,8 @@ def parse_claim_filters(
         return datetime.combine(day + timedelta(days=days), time(), zone).astimezone(UTC)
 
     wanted = ClaimFilter(
-        status=_find_member(Status, filters.status),
-        hold=_find_member(HoldKind, filters.hold),
+        status=_parse_member(Status, filters.status),
+        hold=_parse_member(HoldKind, filters.hold),
         workflow_id=_parse_uuid(filters.workflow),
         min_cents=parse_cents("least", filters.least),
         max_cents=parse_cents("most", filters.most),
@@ -94,7 +94,7 @@ def parse_claim_filters(
     return wanted, faults
 
 
-def _find_member(kind: type[_Value], text: str) -> _Value | None:
+def _parse_member(kind: type[_Value], text: str) -> _Value | None:
     return next((each for each in kind if each == text), None)
 
 

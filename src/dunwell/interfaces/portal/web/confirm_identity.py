@@ -1,4 +1,4 @@
-"""The guard of sensitive actions: their user must have confirmed their identity.
+"""A guard for sensitive actions: users must confirm their identity before the action.
 
     @takes_form
     @confirmed(SensitiveAction.RESET_USER)
@@ -88,7 +88,8 @@ class SensitiveAction(StrEnum):
     NEW_MERCHANT = "NEW_MERCHANT"
 
 
-# Users without the permission get a missing page before they are asked for a password.
+# The permission for each action. It is checked first, so that users who lack it are not asked for
+# a password.
 _RIGHTS: Mapping[SensitiveAction, Right] = {
     **dict.fromkeys(SensitiveAction, Right.CONFIGURE),
     SensitiveAction.INVITE_USER: Right.PEOPLE,

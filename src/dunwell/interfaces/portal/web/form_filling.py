@@ -47,7 +47,7 @@ def fill_form(
     `is_filled` returns whether a field of this name is filled. `notice` returns the HTML to insert
     before the form; its argument are the values whose fields are no longer in the form.
     """
-    pieces = _Reader.read(html)
+    pieces = _PageParser.parse_page(html)
     form = _choose_form(pieces, path, frozenset(values))
     if form is None:
         return None
@@ -58,7 +58,7 @@ def fill_form(
     return "".join(filled)
 
 
-class _Reader(HTMLParser):
+class _PageParser(HTMLParser):
     """Splits a page into pieces. Joined in order, the pieces are the page."""
 
     def __init__(self) -> None:
@@ -68,11 +68,11 @@ class _Reader(HTMLParser):
         self._form: int | None = None
 
     @classmethod
-    def read(cls, html: str) -> list[_Piece]:
-        reader = cls()
-        reader.feed(html)
-        reader.close()
-        return reader.pieces
+    def parse_page(cls, html: str) -> list[_Piece]:
+        parser = cls()
+        parser.feed(html)
+        parser.close()
+        return parser.pieces
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "form":

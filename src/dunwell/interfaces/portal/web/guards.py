@@ -6,7 +6,7 @@ the merchant in the URL, to its handler, or does not run it.
     signed_in(handler)            signed-in users
     at_merchant(handler)          users with access to the merchant; for others it is not found
     takes_form, takes_form_at...  the same, for a form with the token of the session
-    in_preview_turn(handler)      below `at_merchant`: one page at a time for each user
+    in_preview_turn(handler)      inside `at_merchant`: one page at a time for each user
 
 Anyone may send a small form, such as the one for signing in. A large form is read only with the
 cookie of a session. The session may have ended; then the form is read so that its user can see it

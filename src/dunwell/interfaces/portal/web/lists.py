@@ -21,12 +21,12 @@ PAGE_SIZE = 50
 _Found = TypeVar("_Found")
 
 
-async def load_page(find: Callable[[str | None], Awaitable[_Found]], after: str) -> _Found:
+async def load_page(load: Callable[[str | None], Awaitable[_Found]], after: str) -> _Found:
     """Return the page of the cursor, or the first page if the cursor is not valid."""
     try:
-        return await find(after or None)
+        return await load(after or None)
     except ValidationError:
-        return await find(None)
+        return await load(None)
 
 
 def parse_day(text: str) -> date | None:
@@ -66,8 +66,8 @@ class Sorting(msgspec.Struct, frozen=True, gc=False):
     def reverse(self, column: str) -> str:
         """Return the sorting to which the heading of a column links. A second click reverses the
         order."""
-        goes_down = column == self.column and not self.is_descending
-        return f"{'-' if goes_down else ''}{column}"
+        is_descending = column == self.column and not self.is_descending
+        return f"{'-' if is_descending else ''}{column}"
 
     def aria(self, column: str) -> str:
         """Return the column's `aria-sort`, "" if the list is not sorted by it."""
@@ -89,7 +89,7 @@ _ASSIGNEE_CHOICES: tuple[AssigneeChoice, ...] = ("mine", "nobodys")
 def parse_assignee_filter(
     request: PortalRequest, access: MerchantAccess
 ) -> tuple[AssigneeChoice, AssigneeFilter]:
-    """Return the assignee filter as the URL has it, and what it means."""
+    """Return the assignee choice in the URL, and the filter for it."""
     given = request.get_parameter("whose")
     asked: AssigneeChoice = next((each for each in _ASSIGNEE_CHOICES if each == given), "")
     if asked == "mine":

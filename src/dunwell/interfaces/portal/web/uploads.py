@@ -18,6 +18,7 @@ from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormPart
 # The limit of each text and of each file.
 MAX_PART_BYTES = 1024 * 1024
 _MAX_PARTS = 40
+# The allowance for boundaries, part headers and short fields.
 _MAX_REST_BYTES = 64 * 1024
 
 

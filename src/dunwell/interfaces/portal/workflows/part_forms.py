@@ -77,7 +77,7 @@ def open_step_form(kind: str, step: Mapping[str, Any] | None, amounts: AmountFor
     opens the form of a new step."""
     values = {**_DEFAULT_VALUES[kind], "offset": None, **(step or {})}
     values["fallbacks"] = {
-        str(place): each for place, each in enumerate(values.get("fallbacks", ()))
+        str(index): each for index, each in enumerate(values.get("fallbacks", ()))
     }
     is_business = values.get("businessDays") is not None
     values["days"] = values.get("businessDays" if is_business else "days")

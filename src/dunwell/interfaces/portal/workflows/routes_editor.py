@@ -175,8 +175,8 @@ async def submit_step(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Save the form of a step, or only check it. If another user changed the step in the meantime,
-    their version is shown next to it. A step that they removed is restored when the user saves
-    again."""
+    the other user's version is shown next to the entered one. A step that the other user removed is
+    restored when this user saves again."""
     step_id, kind = parse_step_id(request.path_params["step_id"]), _get_step_kind(fields)
     workflow_id, part = parse_path_id(request, "workflow_id"), name_step(step_id)
     is_save = fields["do"] not in _REDISPLAY_BUTTONS

@@ -194,7 +194,7 @@ async def _render_version_page(
         version=version,
         authors=group_changes(version.changes, access.actor),
         currency=get_currency(access, version),
-        newest=find_newest_revision(workflow),
+        newest=find_newest_id(workflow),
         is_conflict=is_conflict,
     )
     return site.render_merchant_page(request, access, page, 409 if is_conflict else 200)
@@ -241,7 +241,7 @@ async def send_version_file(
     return render_file(workflow, version, file_format, _CONTENT_TYPES[file_format])
 
 
-def find_newest_revision(workflow: WorkflowOverview) -> UUID | None:
+def find_newest_id(workflow: WorkflowOverview) -> UUID | None:
     """Return the id of the draft, or of the current version if there is no draft."""
     return workflow.draft_id or workflow.version_id
 
@@ -300,7 +300,7 @@ async def _render_page(
     page = WorkflowFilePage(
         workflow=workflow,
         text=parsed.text if parsed else render_text(draft.definition),
-        newest=find_newest_revision(workflow),
+        newest=find_newest_id(workflow),
         is_checked=given is not None,
         is_conflict=is_conflict,
         unreadable=parsed.unreadable if parsed else "",

@@ -282,7 +282,7 @@ def compute_step_days(steps: Sequence[Step], postal_days: int) -> Iterator[tuple
     """Yield for each step the earliest day on which it is due, counted from 0 at the start of the
     workflow, and whether this day is approximate.
 
-    It is approximate after a wait in business days, of which five count as a week, and after a
+    The day is approximate after a wait in business days, of which five count as a week, and after a
     letter: the wait after it begins when the letter should have arrived.
     """
     day, is_approximate, arrives_on = 0, False, 0
