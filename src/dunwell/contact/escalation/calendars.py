@@ -114,7 +114,7 @@ def load_post_holidays(region: WorkflowHolidays | None, country: str | None) -> 
     """Return the days without mail delivery: the holidays of the workflow's region, or those of the
     creditor's country if the workflow names no region.
 
-    A country that the holidays library does not know has none.
+    The result is empty for a country that the holidays library does not know.
     """
     if region is not None:
         return _load_holidays(region)

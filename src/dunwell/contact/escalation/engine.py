@@ -217,8 +217,9 @@ class Engine:
         return steps
 
     async def run_set(self, merchant_id: int) -> int:
-        """Run at most SET_SIZE due claims of one merchant in one transaction. If that fails, run
-        each claim in its own transaction, so that one faulty claim blocks no other."""
+        """Run at most SET_SIZE due claims of one merchant in one transaction and return the number
+        of decided steps. If the transaction fails, run each claim in its own transaction, so that
+        one faulty claim blocks no other."""
         try:
             return await self._run(merchant_id, None)
         except Unavailable:
@@ -278,8 +279,8 @@ def _decide_all(
     versions: dict[tuple[UUID, int], Version],
     now: datetime,
 ) -> tuple[list[DecidedClaim], list[int]]:
-    """Return the decisions, and the claims for which the decision failed. These do not stop the
-    others."""
+    """Return the decisions, and the ids of the claims for which the decision failed. A failure does
+    not stop the other claims."""
     decided, undecidable = [], []
     for claim in claims:
         try:

@@ -1,8 +1,8 @@
 """A workflow version prepared for execution: its steps with the calendar and the postal days that
 decide when they run.
 
-Each is built once per operating-system process: versions never change, and the merchant's settings
-are part of the cache key.
+Each version is prepared once per operating-system process: versions never change, and the
+merchant's settings are part of the cache key.
 """
 
 from collections.abc import Container
@@ -43,8 +43,8 @@ class PreparedWorkflow:
         return next(i for i, step in enumerate(self.steps) if step.id == step_id)
 
     def find_contact_step(self, step_id: int) -> ContactStep | None:
-        """Return the contact step with this id, or None if the scenario was edited in place and
-        lost it."""
+        """Return the contact step with this id, or None if the scenario was edited in place and no
+        longer has the step."""
         found = next((step for step in self.steps if step.id == step_id), None)
         return found if isinstance(found, ContactStep) else None
 

@@ -1,5 +1,5 @@
-"""The SQL of due claims: find them, load their facts, write decisions, and read what their steps
-have tried."""
+"""The SQL of due claims: find and load them, write decisions, and load the channels that steps have
+tried."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
@@ -28,7 +28,7 @@ JOIN communications o USING (merchant_id, claim_id, run, step_id)
 WHERE m.merchant_id = $1 AND m.communication_id = ANY($2::uuid[]) AND o.state <> 'CANCELLED'
 GROUP BY m.communication_id
 """
-# Uses the same unique key, as does the next statement.
+# Uses the same unique key. `_RETRY_WAITING` does so, too.
 _CANCEL = """
 UPDATE communications
 SET state = 'CANCELLED', settled_at = $3, lease_id = NULL, lease_until = NULL,
@@ -48,7 +48,8 @@ WHERE merchant_id = $1 AND claim_id = $2 AND state = 'ATTACHMENT_MISSING'
 async def load_tried(
     tx: Connection, merchant_id: int, communication_ids: Collection[UUID]
 ) -> dict[UUID, TriedChannels]:
-    """Load what the step of each contact has tried in its run, including the contact itself."""
+    """Load the channels that the step of each contact has tried in its run, including the contact's
+    own."""
     rows = await tx.fetch(_LOAD_TRIED, merchant_id, list(communication_ids))
     return {
         row["communication_id"]: TriedChannels(frozenset(row["channels"]), row["next_place"])
@@ -81,7 +82,7 @@ async def retry_waiting_contacts(
 _SAVE_DECISIONS = load_statement(__file__, "engine_outcomes.sql", written_by=WRITTEN_BY)
 LOAD_FACTS = load_statement(__file__, "engine_facts.sql")
 
-# Rotates: merchants after the given one come first. Uses claims_due_anywhere, then claims_due.
+# Starts after the given merchant and wraps around. Uses claims_due_anywhere, then claims_due.
 _FIND_MERCHANTS = compose(
     """
 SELECT merchant_id
@@ -199,8 +200,8 @@ async def _load_usable(
 async def postpone_claims(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int], real_now: datetime
 ) -> None:
-    """Postpone claims that failed by an hour, so that they block nothing and are retried. The fault
-    of each has been logged."""
+    """Postpone failed claims by an hour, so that they block nothing and are retried. The fault of
+    each has been logged."""
     await tx.execute(_POSTPONE, merchant_id, claim_ids, real_now)
 
 

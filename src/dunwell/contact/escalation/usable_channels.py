@@ -1,6 +1,6 @@
 """The channels by which debtors can be contacted now: those with an address that is not suppressed.
 
-Used when a contact or a fallback is planned. The final check looks up suppressions again before
+The suppression list may change afterwards, so the final check looks up suppressions again before
 sending.
 """
 
@@ -20,7 +20,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class HasAddresses(Protocol):
-    """Anyone with addresses: a contact or a debtor."""
+    """A contact or a debtor, with the addresses by which a message can be sent."""
 
     @property
     def email(self) -> str | None: ...

@@ -1,1 +1,1 @@
-"""Contacts being sent: prepared, checked, handed over, and their outcomes."""
+"""Send contacts: prepare, check and hand over messages, and record their outcomes."""

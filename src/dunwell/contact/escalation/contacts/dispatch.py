@@ -1,5 +1,7 @@
-"""Send planned contacts in sets, one merchant's channel at a time: interrupted contacts first, then
-due ones. Each merchant channel has one delivery provider, so providers do not delay each other.
+"""Send planned contacts in sets.
+
+A set holds contacts of one channel of one merchant: first the interrupted ones, then those that are
+due. Each merchant's channel has one delivery provider, so a slow provider delays only its own sets.
 
 `contact.sending.sender` runs the sets. This module adds what is special about contacts: they are
 rendered between lease and hand-over from the facts of that moment, and an interrupted contact is
@@ -52,7 +54,8 @@ from dunwell.platform.heartbeat import HEARTBEAT_SECONDS, start_lease
 from dunwell.platform.resources import Resources
 
 SET_SIZE = 200
-# Sets that one worker prepares or sends at the same time. Lingering sets use no slot.
+# Sets that one worker prepares or sends at the same time. A set that only waits for answers uses no
+# slot.
 _SLOTS = 8
 # How long one merchant channel may send small sets one after the other before others get a turn.
 _MAX_TURN_SECONDS = 1.0
@@ -62,11 +65,11 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _ContactSet:
-    """The key of a set of contacts."""
+    """The merchant and the channel of a set of contacts."""
 
     merchant_id: int
     channel: Channel
-    # Messages of earlier sets that the channel has not answered yet.
+    # The number of messages of earlier sets that the channel has not answered yet.
     unanswered: int = 0
 
     @property

@@ -1,7 +1,7 @@
 """The last check before a contact is sent. Every contact of a workflow passes it.
 
-A contact that is held back gets the earliest time of its next attempt and the reason. A contact
-that passes is marked as handed over and counted by the guards of its debtor, in one transaction.
+A contact that is held back gets the reason and the earliest time of the next check. A contact that
+passes is marked as handed over and counted by the guards of its debtor, in one transaction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -180,7 +180,8 @@ def _digest_identities(source: MessageSource, contact: LeasedContact) -> tuple[b
 
 
 def _build_hold(source: MessageSource, each: ContactToRender, hold: GuardHold) -> ContactHold:
-    """Hold the contact until the first moment on the guard's day at which its step may be sent."""
+    """Return the hold of a contact until it may be sent: at the first allowed moment on the day
+    that the guard names, or later."""
     assert each.step is not None
     configuration = source.merchant.configuration
     workflow = get_prepared_workflow(each.version, configuration)

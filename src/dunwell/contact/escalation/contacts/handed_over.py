@@ -124,7 +124,8 @@ class LeasedCalls:
 
 
 class HandedOverContacts:
-    """Implements `contact.sending.sender.HandedOverPart` for contacts."""
+    """Contacts of one merchant that were handed over under one lease. Implements
+    `contact.sending.sender.HandedOverPart`."""
 
     def __init__(
         self, resources: Resources, letters: LetterFiles, source: MessageSource,

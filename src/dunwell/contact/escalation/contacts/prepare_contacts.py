@@ -220,8 +220,8 @@ async def _record(
     rendering: tuple[Sequence[ContactToRender], Sequence[Outcome]],
     now: datetime,
 ) -> PreparedContacts:
-    """Hand over the contacts that may be sent; release the others until the time at which they may
-    be."""
+    """Hand over the contacts that may be sent. Release the others until the time of their next
+    check."""
     refused: list[tuple[LeasedContact, ContactAnswer]] = []
     rendered: list[tuple[ContactToRender, RenderedContact]] = []
     kept_back: dict[UUID, ContactHold] = {}

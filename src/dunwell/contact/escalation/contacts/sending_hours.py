@@ -32,7 +32,7 @@ class SendingHours:
     calendar: Calendar
 
     def find_hold(self, now: datetime) -> ContactHold | None:
-        """Return the reason that holds the contact back now, or None if it may be sent."""
+        """Return the hold that applies at `now`, or None if the contact may be sent."""
         if self._next_opening(now) > now:
             return ContactHold(self.first_moment(now), HoldReason.CONTACT_HOURS)
         if self._end_of_quiet(now) > now:

@@ -44,8 +44,8 @@ _IS_PLANNED = compose(
 _IS_INTERRUPTED = compose(
     "d.state = 'HANDED_OVER' AND {has_ended}", has_ended=CONTACTS.has_ended("$1", "d.")
 )
-# Rotates: channels after the given one come first. Uses communications_planned and
-# communications_handed_over, after a check over all merchants that anything is due.
+# Starts after the given channel and wraps around. Uses communications_planned and
+# communications_handed_over, after a check over all merchants whether anything is due.
 _FIND_CHANNELS = compose(
     """
 SELECT due.merchant_id, channel
@@ -347,7 +347,7 @@ def _encode_digests(digests: Sequence[bytes]) -> str:
 
 
 # True if an interrupted contact may still be sent as it was rendered: the claim is active, not on
-# hold, in the same run and unchanged since.
+# hold, in the same run and unchanged since the hand-over.
 _IS_UNCHANGED = """
 c.status IN ('CREATED', 'IN_PROCESS') AND NOT c.held AND c.run = m.run
 AND c.updated_at <= m.handed_over_at

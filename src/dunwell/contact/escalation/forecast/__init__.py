@@ -1,1 +1,1 @@
-"""What a claim's workflow will do if nothing is paid."""
+"""Forecast what a claim's workflow does if nothing is paid."""

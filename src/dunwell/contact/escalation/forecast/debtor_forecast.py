@@ -26,7 +26,7 @@ from dunwell.platform.database.database import Connection
 
 @dataclass(frozen=True, slots=True)
 class ForecastRequest:
-    """What a debtor's page has loaded of an active claim with a workflow, for its forecast."""
+    """The facts of an active claim that the debtor's page has already loaded."""
 
     person: DebtorPerson
     addresses: HasAddresses

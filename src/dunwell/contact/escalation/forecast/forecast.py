@@ -44,7 +44,8 @@ class ForecastStep:
 
 @dataclass(frozen=True, slots=True)
 class PendingContact:
-    """The position of a claim that waits for a contact, which is not made before an instant."""
+    """The position of a claim that waits for a contact, which is made at `not_before` at the
+    earliest."""
 
     planned: ContactPlanned
     not_before: datetime
@@ -162,7 +163,10 @@ def _add_fees(facts: StepFacts, outcomes: tuple[Outcome, ...]) -> StepFacts:
 
 
 def _leave_step(facts: StepFacts, *, has_reached: bool = False) -> StepFacts:
-    """Clear the channels tried, which belong to the step that the claim leaves."""
+    """Clear the tried channels, because they belong to the step that the claim leaves.
+
+    `has_reached` is true if the step has contacted the debtor.
+    """
     has_reached = has_reached or facts.has_reached
     if facts.tried is NOTHING_TRIED and facts.has_reached == has_reached:
         return facts

@@ -35,7 +35,7 @@ class AwaitedContact:
 
 @dataclass(frozen=True, slots=True)
 class RunningClaim:
-    """A running claim. Without a due time and an open contact it stays where it is."""
+    """A running claim. If it has neither a due time nor an open contact, nothing is forecast."""
 
     facts: DueClaim
     # Equal for all claims of a person; empty if only one claim is forecast.

@@ -61,8 +61,11 @@ async def load_forecast_facts(
     tx: Connection, merchant_id: int, claim_id: int, *, known_id: UUID | None,
     identities: Sequence[bytes], addresses: Sequence[bytes],
 ) -> ForecastFacts | None:  # fmt: skip
-    """Load the facts of the claim. `known_id` is the version whose definition is not needed.
-    `addresses` are digests."""
+    """Load the facts of the claim, or return None if it does not exist.
+
+    `known_id` is the id of the cached version, whose definition is not loaded. `addresses` are
+    digests.
+    """
     row = await tx.fetchrow(_LOAD, merchant_id, claim_id, known_id, identities, addresses)
     if row is None:
         return None

@@ -135,7 +135,8 @@ async def process_reports(resources: Resources) -> int:
 async def _process_simple_reports(
     tx: Connection, waiting: Sequence[WaitingReport], now: datetime
 ) -> list[WaitingReport]:
-    """Record the reports that change no claim. Return the others, which stay due."""
+    """Record the reports that change neither a claim nor a notice. Return the others, which stay
+    due."""
     named = {each.reference for each in waiting if each.reference is not None}
     messages = await load_reported(tx, named)
     settled: list[tuple[WaitingReport, str]] = []
@@ -236,8 +237,8 @@ async def _apply_report(
 async def _is_address_unreachable(
     work: Work, waiting: WaitingReport, message: ReportedMessage
 ) -> bool:
-    """Return whether the address is unreachable. A report that could be forged is believed when a
-    second message has failed as well."""
+    """Return whether the address is unreachable. A report that could be forged counts only if
+    another message to the debtor has failed as well."""
     if waiting.cause != "ADDRESS":
         return False
     return waiting.is_authenticated or await has_failed_before(work.tx, message.reference)

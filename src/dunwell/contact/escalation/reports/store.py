@@ -77,7 +77,7 @@ class ReportedMessage(msgspec.Struct, frozen=True, gc=False):
     is_notice: bool
     # The provider that sent the message; None if it is not known.
     provider: str | None
-    # The address as the suppression list takes it. None if it was erased, or if the debtor of a
+    # The address in the form of the suppression list. None if it was erased, or if the debtor of a
     # letter has moved since.
     address: str | None
 
@@ -110,8 +110,8 @@ async def load_reported(
 def _find_address(
     channel: Channel, recipient: str | None, address: Mapping[str, Any] | None
 ) -> str | None:
-    """Return the address for the suppression list. That of a letter has no name, and is used only
-    if it is still the debtor's address."""
+    """Return the address for the suppression list. The address of a letter has no name, and is used
+    only if it is still the debtor's address."""
     if channel != "LETTER" or recipient is None:
         return recipient
     if address is None:

@@ -45,7 +45,8 @@ from dunwell.platform.text.translation import LazyText
 
 # The reason stored with a retry that is cancelled.
 _CANCELLED = "The claim was paid, ended or reassigned while this was being sent."
-# States in which the debtor was not contacted, so that the days counted by the guards are freed.
+# States in which the debtor was not contacted. The guards no longer count the day of such a
+# contact.
 _STATES_WITHOUT_CONTACT = ("PLANNED", "CANCELLED", "FAILED")
 # Temporary failures and repeated calls add no ledger entry.
 _LEDGER_OUTCOMES = {"ACCEPTED": "ACCEPTED", "FAILED": "REFUSED", "UNKNOWN": "UNKNOWN"}
@@ -155,7 +156,7 @@ def _compute_state(
 
 
 def _find_ledger_outcome(each: AnsweredContact, state: str) -> str | None:
-    """Return the outcome for the ledger, or None while the outcome of the hand-over is open."""
+    """Return the outcome for the ledger, or None if the new state adds no ledger entry."""
     if each.is_by_operator:
         return (
             "SETTLED_SENT" if isinstance(each.settlement, ContactAccepted) else "SETTLED_NOT_SENT"
@@ -208,7 +209,8 @@ def _build_history_rows(each: AnsweredContact, claim: ContactClaim) -> list[tupl
 def _build_fallback_rows(
     work: Work, each: AnsweredContact, claim: ContactClaim
 ) -> list[tuple[Any, ...]]:
-    """Return the contact of the fallback channel, unless the claim no longer waits for it."""
+    """Return the row of the fallback contact, if the claim still waits for the contact that failed.
+    """
     if not isinstance(each.settlement, UseFallback) or not _still_waits_for(each, claim):
         return []
     contact, fallback = each.contact, each.settlement.following

@@ -43,7 +43,10 @@ class RetryContact:
 
 @dataclass(frozen=True, slots=True)
 class UndoHandOver:
-    """The channel was not called. The contact returns to its state before the hand-over."""
+    """The channel was not called. The contact returns to its state before the hand-over.
+
+    The attributes are those of RetryContact, so that one pattern matches both.
+    """
 
     at: None = None
     reason: str = ""
@@ -182,8 +185,8 @@ def decide_late_failure(
 def _find_resume_step(
     workflow: PreparedWorkflow, position: WorkflowPosition, failed: ContactStep
 ) -> int | None:
-    """Return the id of the WAIT step that the claim is in, which is restarted after the fallback,
-    or its current step."""
+    """Return the id of the step with which the claim continues after the fallback: the WAIT step
+    that it is in, which starts again, or the next step if it is in none."""
     index = workflow.index_of(position.next_step_id)
     before = workflow.steps[index - 1] if index > workflow.index_of(failed.id) + 1 else None
     return before.id if isinstance(before, WaitStep) else position.next_step_id
