@@ -12,7 +12,7 @@ from dunwell.contact.escalation.reports.delivery_reports import (
     process_reports,
     query_unknown_outcomes,
 )
-from dunwell.contact.escalation.reports.store import load_unknown, lock_report
+from dunwell.contact.escalation.reports.store import list_unknown_messages, lock_report
 from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.channel import Accepted
 from dunwell.contact.sending.report import Reference
@@ -289,6 +289,6 @@ async def test_a_provider_is_queried_only_about_its_own_messages(
     later = clock.now() + timedelta(hours=1)
     merchant_id = harness.merchant.merchant_id
     async with resources.database.connection() as connection:
-        of_email = await load_unknown(connection, merchant_id, "EMAIL", later, 10)
-        of_letters = await load_unknown(connection, merchant_id, "LETTER", later, 10)
+        of_email = await list_unknown_messages(connection, merchant_id, "EMAIL", later, 10)
+        of_letters = await list_unknown_messages(connection, merchant_id, "LETTER", later, 10)
     assert (of_email, of_letters) == ([provider.sent[0].communication_id], [])

@@ -161,7 +161,7 @@ def _load_region_holidays(country: str, subdivision: str | None) -> Container[da
 
 @lru_cache(maxsize=256)
 def _load_holiday_names(country: str, subdivision: str | None, language: str) -> Mapping[date, str]:
-    plain = public_holidays.country_holidays(country, subdiv=subdivision)
-    offered = [each for each in plain.supported_languages if each.partition("_")[0] == language]
-    chosen = offered[0] if offered else plain.default_language
-    return public_holidays.country_holidays(country, subdiv=subdivision, language=chosen)
+    holidays = public_holidays.country_holidays(country, subdiv=subdivision)
+    matching = [each for each in holidays.supported_languages if each.partition("_")[0] == language]
+    name_language = matching[0] if matching else holidays.default_language
+    return public_holidays.country_holidays(country, subdiv=subdivision, language=name_language)

@@ -39,12 +39,12 @@ async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFil
     key = (work.merchant_id, claim_id)
     claim = await lock_claim_of_merchant(work, claim_id)
     check_attachable(claim.status)
-    present = await load_all_attached(work.tx, *key)
-    for each in present:
+    existing = await load_all_attached(work.tx, *key)
+    for each in existing:
         if each.ticket_id == ticket_id:
             return each
     await check_ticket(work, ticket_id)
-    check_attachment_count(len(present))
+    check_attachment_count(len(existing))
     attachment_id = work.ids.new(work.now)
     await save_attachment(
         work.tx, key, attachment_id=attachment_id, ticket_id=ticket_id, now=work.now
@@ -76,12 +76,12 @@ async def replace_attachment(
     work.require(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
     claim = await lock_claim_of_merchant(work, claim_id)
-    present = await load_attached(work.tx, *key, attachment_id)
-    if present is None:
+    former = await load_attached(work.tx, *key, attachment_id)
+    if former is None:
         raise build_attachment_not_found(attachment_id)
     check_attachable(claim.status)
-    if present.ticket_id == ticket_id:
-        return present
+    if former.ticket_id == ticket_id:
+        return former
     await check_ticket(work, ticket_id)
     await save_replacement(
         work.tx, key, attachment_id, ticket_id, now=work.now, real_now=work.real_now
@@ -90,8 +90,8 @@ async def replace_attachment(
     assert attached is not None
     await save_audit(
         work, "attachment.replace", f"claim:{claim_id}",
-        before=present.audit_values, after=attached.audit_values, attachmentId=str(attachment_id),
-        ticketId=str(ticket_id), formerTicketId=str(present.ticket_id),
+        before=former.audit_values, after=attached.audit_values, attachmentId=str(attachment_id),
+        ticketId=str(ticket_id), formerTicketId=str(former.ticket_id),
     )  # fmt: skip
     return attached
 

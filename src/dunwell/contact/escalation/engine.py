@@ -77,8 +77,8 @@ async def record_decisions(work: Work, decided: Sequence[DecidedClaim]) -> None:
         for each in decided
     }
     await _save(work, decided, events)
-    raised = [event for events_of_claim in events.values() for event in events_of_claim]
-    await save_events(work.tx, work.merchant_id, raised, work.real_now)
+    new_events = [event for events_of_claim in events.values() for event in events_of_claim]
+    await save_events(work.tx, work.merchant_id, new_events, work.real_now)
 
 
 async def _add_fees(work: Work, decided: Sequence[DecidedClaim]) -> FeeIds:
@@ -89,7 +89,7 @@ async def _add_fees(work: Work, decided: Sequence[DecidedClaim]) -> FeeIds:
 
 
 def _build_fee_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
-    fees = [o.step for o in each.decision.outcomes if isinstance(o, FeeAdded)]
+    fees = [outcome.step for outcome in each.decision.outcomes if isinstance(outcome, FeeAdded)]
     for offset, step in enumerate(fees):
         position = each.claim.next_item_position + offset
         yield (

@@ -83,7 +83,7 @@ _SAVE_DECISIONS = load_statement(__file__, "engine_outcomes.sql", written_by=WRI
 LOAD_FACTS = load_statement(__file__, "engine_facts.sql")
 
 # Starts after the given merchant and wraps around. Uses claims_due_anywhere, then claims_due.
-_FIND_MERCHANTS = compose(
+_LIST_MERCHANTS = compose(
     """
 SELECT merchant_id
 FROM {due} due
@@ -102,7 +102,7 @@ ORDER BY due_at
 LIMIT $3
 FOR NO KEY UPDATE SKIP LOCKED
 """
-_FIND_DUE = """
+_LIST_DUE = """
 SELECT c.claim_id
 FROM claims c
 JOIN merchants m USING (merchant_id)
@@ -139,7 +139,7 @@ async def list_merchants_with_due_claims(
     tx: Connection, now: datetime, after_merchant_id: int, limit: int
 ) -> list[int]:
     """List merchants with due claims, starting after `after_merchant_id`."""
-    rows = await tx.fetch(_FIND_MERCHANTS, now, after_merchant_id, limit)
+    rows = await tx.fetch(_LIST_MERCHANTS, now, after_merchant_id, limit)
     return [row["merchant_id"] for row in rows]
 
 
@@ -147,7 +147,7 @@ async def list_due_claim_ids(
     tx: Connection, merchant_id: int, now: datetime, limit: int
 ) -> list[int]:
     """List the ids of due claims, the longest due first. Locks nothing."""
-    return [row["claim_id"] for row in await tx.fetch(_FIND_DUE, merchant_id, now, limit)]
+    return [row["claim_id"] for row in await tx.fetch(_LIST_DUE, merchant_id, now, limit)]
 
 
 async def load_due_claims(

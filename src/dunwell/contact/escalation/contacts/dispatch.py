@@ -64,7 +64,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _ContactSet:
+class _ContactSetKey:
     """The merchant and the channel of a set of contacts."""
 
     merchant_id: int
@@ -77,7 +77,7 @@ class _ContactSet:
         return self.merchant_id, self.channel
 
 
-class MessageDispatcher(Sender[_ContactSet]):
+class MessageDispatcher(Sender[_ContactSetKey]):
     """Send planned contacts. Starts its own letter printer unless `printer` is given."""
 
     def __init__(
@@ -99,7 +99,7 @@ class MessageDispatcher(Sender[_ContactSet]):
     async def run_merchant(self, merchant_id: int) -> int:
         """Send one set of each of the merchant's channels and return the number of recorded
         contacts."""
-        sets = (_ContactSet(merchant_id, channel) for channel in CHANNELS)
+        sets = (_ContactSetKey(merchant_id, channel) for channel in CHANNELS)
         return sum(await asyncio.gather(*map(self.run_set, sets)))
 
 
@@ -115,32 +115,32 @@ class _ContactQueue:
         self._adapters = adapters
         self._heartbeat_seconds = heartbeat_seconds
         self._memory = FileMemory()
-        self._last: MerchantChannel = (0, CHANNELS[0])
+        self._last_served: MerchantChannel = (0, CHANNELS[0])
         # The maximum number of unanswered messages, for each channel that has running sets.
         self._max_unanswered: dict[MerchantChannel, int] = {}
 
     async def start_sets(
-        self, running: Sequence[RunningSet[_ContactSet]], free_slots: int
-    ) -> StartedSets[_ContactSet]:
+        self, running: Sequence[RunningSet[_ContactSetKey]], free_slots: int
+    ) -> StartedSets[_ContactSetKey]:
         """Start sets for merchant channels in rotation. A channel whose sets all linger gets
         another set if its provider accepts more messages."""
         unanswered = Counter[MerchantChannel]()
         for each in running:
             unanswered[each.key.merchant_channel] += each.unanswered
         self._max_unanswered = {
-            key: most for key, most in self._max_unanswered.items() if key in unanswered
+            key: limit for key, limit in self._max_unanswered.items() if key in unanswered
         }
         busy = {each.key.merchant_channel for each in running if not each.lingers}
-        busy |= {key for key, most in self._max_unanswered.items() if unanswered[key] >= most}
+        busy |= {key for key, limit in self._max_unanswered.items() if unanswered[key] >= limit}
         async with self._resources.database.connection() as connection:
             found = await list_channels_with_contacts(
-                connection, self._now(), after=self._last, busy=busy, limit=free_slots
+                connection, self._now(), after=self._last_served, busy=busy, limit=free_slots
             )
         if found:
-            self._last = found[-1]
-        return StartedSets([_ContactSet(*key, unanswered[key]) for key in found])
+            self._last_served = found[-1]
+        return StartedSets([_ContactSetKey(*key, unanswered[key]) for key in found])
 
-    async def hand_over(self, key: _ContactSet) -> AsyncIterator[HandedOverContacts]:
+    async def hand_over(self, key: _ContactSetKey) -> AsyncIterator[HandedOverContacts]:
         async with self._resources.database.connection() as connection:
             merchant = await load_merchant(connection, key.merchant_id)
         if merchant is None:
@@ -158,16 +158,16 @@ class _ContactQueue:
             if not is_full or limits.limit == SET_SIZE or monotonic() > until:
                 break
 
-    def _compute_limits(self, merchant: Merchant, key: _ContactSet) -> SetLimits:
+    def _compute_limits(self, merchant: Merchant, key: _ContactSetKey) -> SetLimits:
         """Return the limits of the next set: as many messages as the provider may have unanswered,
         minus those that are unanswered now."""
         provider = self._adapters.find_paced(merchant, key.channel)
-        most = SET_SIZE if provider is None else min(SET_SIZE, provider.pace.at_once)
-        self._max_unanswered[key.merchant_channel] = most
+        max_unanswered = SET_SIZE if provider is None else min(SET_SIZE, provider.pace.at_once)
+        self._max_unanswered[key.merchant_channel] = max_unanswered
         send_rate = None
         if provider is not None and provider.pace.per_second is not None:
             send_rate = SendRate(provider.name, provider.pace.per_second)
-        return SetLimits(key.channel, max(0, most - key.unanswered), send_rate)
+        return SetLimits(key.channel, max(0, max_unanswered - key.unanswered), send_rate)
 
     async def _prepare_planned(self, merchant: Merchant, limits: SetLimits) -> HandedOverContacts:
         lease = start_lease(self._resources)

@@ -69,7 +69,7 @@ async def check_and_hand_over(
     """
     if not rendered:
         return FinalCheckResult((), (), {})
-    if await _is_statement_missing(tx, source, now):
+    if await _is_statement_too_old(tx, source, now):
         waiting = ContactHold(now + _RECHECK_STATEMENTS_AFTER)
         keys = [each.planned.contact.communication_id for each, _ in rendered]
         return FinalCheckResult((), (), dict.fromkeys(keys, waiting))
@@ -115,7 +115,7 @@ async def _check_contacts(
     return FinalCheckResult(passed, suppressed, kept_back)
 
 
-async def _is_statement_missing(tx: Connection, source: MessageSource, now: datetime) -> bool:
+async def _is_statement_too_old(tx: Connection, source: MessageSource, now: datetime) -> bool:
     """Return whether the newest statement of the account to which debtors transfer is too old."""
     merchant = source.merchant
     account = merchant.configuration.payment.bank_account

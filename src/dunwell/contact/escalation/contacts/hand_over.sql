@@ -11,7 +11,7 @@ WITH passed AS (
         AS r (communication_id, version_id, recipient, language, subject, body_text, body_html,
               link_hash, code_digest, document_key, attachment_ids, recipient_digest,
               content_digest, guarded_by, check_digest)
-), raised AS MATERIALIZED (
+), guards AS MATERIALIZED (
     SELECT identity_digest, contacted_on::date[] AS contacted_on, per_day, per_week, is_new
     FROM unnest($19::bytea[], $20::text[], $21::integer[], $22::integer[], $23::boolean[])
         AS g (identity_digest, contacted_on, per_day, per_week, is_new)
@@ -19,12 +19,12 @@ WITH passed AS (
     UPDATE communications m
     SET state = 'HANDED_OVER', handed_over_at = $2, version_id = r.version_id, lease_until = $4,
         attempts = attempts + 1, recipient_digest = r.recipient_digest,
-        content_digest = r.content_digest, held_by = NULL, failure = NULL, guarded_by = r.guarded_by::bytea[],
-        guarded_on = $3
+        content_digest = r.content_digest, held_by = NULL, failure = NULL,
+        guarded_by = r.guarded_by::bytea[], guarded_on = $3
     FROM passed r
     WHERE m.merchant_id = $1 AND m.communication_id = r.communication_id
     RETURNING m.communication_id, m.claim_id
-), kept AS (
+), contents AS (
     INSERT INTO communication_contents
         (merchant_id, communication_id, recipient, language, subject, body_text, body_html,
          document_key, attachment_ids, key_version, document_key_version)
@@ -37,14 +37,14 @@ WITH passed AS (
         document_key = excluded.document_key, attachment_ids = excluded.attachment_ids,
         key_version = excluded.key_version,
         document_key_version = excluded.document_key_version
-), linked AS (
+), links AS (
     INSERT INTO debtor_links (merchant_id, token_hash, claim_id, communication_id, created_at)
     SELECT $1, link_hash, claim_id, communication_id, $2
     FROM marked
     JOIN passed USING (communication_id)
     WHERE link_hash IS NOT NULL
     ON CONFLICT DO NOTHING
-), coded AS (
+), codes AS (
     INSERT INTO letter_codes
         (merchant_id, code_digest, claim_id, communication_id, created_at, key_version)
     SELECT $1, code_digest, claim_id, communication_id, $2, $24
@@ -52,7 +52,7 @@ WITH passed AS (
     JOIN passed USING (communication_id)
     WHERE code_digest IS NOT NULL
     ON CONFLICT DO NOTHING
-), checked AS (
+), message_check_codes AS (
     INSERT INTO check_codes
         (merchant_id, message_id, code_digest, claim_id, created_at, key_version)
     SELECT $1, communication_id, check_digest, claim_id, $2, $24
@@ -61,17 +61,17 @@ WITH passed AS (
     WHERE check_digest IS NOT NULL
     ON CONFLICT (merchant_id, message_id) DO UPDATE
     SET code_digest = excluded.code_digest, key_version = excluded.key_version
-), raised_again AS (
+), updated_guards AS (
     UPDATE contact_guards g
     SET contacted_on = r.contacted_on, per_day = r.per_day, per_week = r.per_week
-    FROM raised r
+    FROM guards r
     WHERE NOT r.is_new AND g.merchant_id = $1 AND g.identity_digest = r.identity_digest
-), begun AS (
+), inserted_guards AS (
     INSERT INTO contact_guards (merchant_id, identity_digest, contacted_on, per_day, per_week)
     SELECT $1, identity_digest, contacted_on, per_day, per_week
-    FROM raised
+    FROM guards
     WHERE is_new
     ON CONFLICT (merchant_id, identity_digest) DO NOTHING
     RETURNING identity_digest
 )
-SELECT count(*) FROM begun
+SELECT count(*) FROM inserted_guards

@@ -192,7 +192,9 @@ class HandedOverContacts:
         keys = {contact.workflow_key for contact, _ in answered}
         if not merchant.switched_to_workflows:
             # A scenario is edited in place. Lock it until its claims have continued.
-            await lock_workflows_for_reference(tx, merchant.merchant_id, {key for key, _ in keys})
+            await lock_workflows_for_reference(
+                tx, merchant.merchant_id, {workflow_id for workflow_id, _ in keys}
+            )
         versions = await load_newest(tx, merchant.merchant_id, keys)
         refused = [contact for contact, answer in answered if not isinstance(answer, Accepted)]
         attempts = await self._load_attempts(tx, refused)

@@ -28,7 +28,7 @@ from dunwell.contact.escalation.contacts.handed_over import (
 from dunwell.contact.escalation.contacts.outcomes.settlement import ContactAnswer, ContactTooLate
 from dunwell.contact.escalation.contacts.render_leased import (
     ContactToRender,
-    Outcome,
+    RenderingOutcome,
     add_pay_by,
     render_leased,
 )
@@ -87,6 +87,7 @@ async def undo_hand_over_on_failure(
         raise
 
 
+# How long a contact waits for its required attachment before it fails.
 ATTACHMENT_WAIT = timedelta(days=7)
 
 
@@ -145,14 +146,16 @@ async def prepare_contacts(
         )
 
     async with keep_lease(resources, renew_lease, heartbeat_seconds=heartbeat_seconds):
-        outcomes = await render_leased(letters, source, leased, now)
+        rendering_outcomes = await render_leased(letters, source, leased, now)
     renewed = Lease(lease.lease_id, resources.clock.now() + LEASE)
     contacts = [each.planned.contact for each in leased]
     async with (
         undo_hand_over_on_failure(resources, letters, source, lease=renewed, contacts=contacts),
         resources.database.transaction() as tx,
     ):
-        return await _record(tx, source, lease=renewed, rendering=(leased, outcomes), now=now)
+        return await _record(
+            tx, source, lease=renewed, rendering=(leased, rendering_outcomes), now=now
+        )
 
 
 async def _lease(
@@ -217,7 +220,7 @@ async def _record(
     tx: Connection,
     source: MessageSource,
     lease: Lease,
-    rendering: tuple[Sequence[ContactToRender], Sequence[Outcome]],
+    rendering: tuple[Sequence[ContactToRender], Sequence[RenderingOutcome]],
     now: datetime,
 ) -> PreparedContacts:
     """Hand over the contacts that may be sent. Release the others until the time of their next

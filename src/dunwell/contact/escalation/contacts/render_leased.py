@@ -34,7 +34,7 @@ from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow, get_p
 from dunwell.contact.escalation.schedule import ContactPlanned, StepFacts
 from dunwell.contact.escalation.store import load_claims
 from dunwell.contact.messages.contact import PlannedContact, RenderedContact
-from dunwell.contact.messages.guards.guards import ContactHold, Days
+from dunwell.contact.messages.guards.guards import ContactHold
 from dunwell.contact.messages.guards.store import load_contact_days
 from dunwell.contact.messages.identities import list_identities
 from dunwell.contact.messages.letters.letter_files import LetterFiles
@@ -55,9 +55,9 @@ _RETRY_AFTER_OUTAGE = timedelta(minutes=1)
 
 log = structlog.get_logger(__name__)
 
-# The outcome of rendering: a message, a delay, a missing attachment, a contact that is too late, or
+# A message, a delay, a missing attachment, a contact that is too late, or
 # a permanent refusal.
-Outcome = RenderedContact | ContactHold | AttachmentMissing | ContactTooLate | Permanent
+RenderingOutcome = RenderedContact | ContactHold | AttachmentMissing | ContactTooLate | Permanent
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class ContactToRender:
 
 async def render_leased(
     letters: LetterFiles, source: MessageSource, leased: Sequence[ContactToRender], now: datetime
-) -> list[Outcome]:
+) -> list[RenderingOutcome]:
     """Return one outcome for each contact, in order. Letters are printed concurrently."""
     printed = [
         asyncio.create_task(_print(letters, source, each, now))
@@ -90,7 +90,7 @@ async def render_leased(
     return [each.result() if isinstance(each, asyncio.Task) else each for each in outcomes]
 
 
-def _render(source: MessageSource, each: ContactToRender, now: datetime) -> Outcome:
+def _render(source: MessageSource, each: ContactToRender, now: datetime) -> RenderingOutcome:
     try:
         execution = _decide_execution(source, each, now)
         if not isinstance(execution, StepExecution):
@@ -102,7 +102,7 @@ def _render(source: MessageSource, each: ContactToRender, now: datetime) -> Outc
 
 async def _print(
     letters: LetterFiles, source: MessageSource, each: ContactToRender, now: datetime
-) -> Outcome:
+) -> RenderingOutcome:
     try:
         execution = _decide_execution(source, each, now)
         if not isinstance(execution, StepExecution):
@@ -135,7 +135,7 @@ def _decide_execution(
     hold = build_sending_hours(workflow, each.step, channel, configuration).find_hold(now)
     if hold is not None:
         return hold
-    refusal = _find_lost_channel(
+    refusal = _find_refusal(
         source, each.planned, each.version.definition.templates[each.step.template]
     )
     if refusal is not None:
@@ -151,7 +151,7 @@ def _decide_execution(
     )
 
 
-def _find_lost_channel(
+def _find_refusal(
     source: MessageSource, planned: PlannedContact, template: Template
 ) -> Permanent | None:
     """Return a refusal if the address or the text for the channel has been removed since the
@@ -191,8 +191,10 @@ async def add_pay_by(
 
     `now` is the merchant's time.
     """
-    known: dict[tuple[UUID, int, Channel], bool] = {}
-    claim_ids = {each.planned.contact.claim_id for each in leased if _uses_pay_by(each, known)}
+    uses_pay_by: dict[tuple[UUID, int, Channel], bool] = {}
+    claim_ids = {
+        each.planned.contact.claim_id for each in leased if _uses_pay_by(each, uses_pay_by)
+    }
     if not claim_ids:
         return list(leased)
     claims = {
@@ -207,12 +209,10 @@ async def add_pay_by(
 
     def add(each: ContactToRender) -> ContactToRender:
         claim = claims.get(each.planned.contact.claim_id)
-        if claim is None or not _uses_pay_by(each, known):
+        if claim is None or not _uses_pay_by(each, uses_pay_by):
             return each
-        contact_days = (identities[claim.claim_id], contacted_on)
-        return replace(
-            each, pay_by=_compute_pay_by(merchant, each, claim=claim, known=contact_days, now=now)
-        )
+        guard = build_person_guard(merchant.configuration, identities[claim.claim_id], contacted_on)
+        return replace(each, pay_by=_compute_pay_by(merchant, each, claim, guard, now))
 
     return [add(each) for each in leased]
 
@@ -235,9 +235,8 @@ def compute_pay_by(
 
 
 def _compute_pay_by(
-    merchant: Merchant, each: ContactToRender, claim: DueClaim,
-    known: tuple[tuple[bytes, ...], dict[bytes, Days]], now: datetime,
-) -> date | None:  # fmt: skip
+    merchant: Merchant, each: ContactToRender, claim: DueClaim, guard: Guard, now: datetime
+) -> date | None:
     assert each.step is not None
     workflow = get_prepared_workflow(each.version, merchant.configuration)
     contact = each.planned.contact
@@ -247,20 +246,20 @@ def _compute_pay_by(
         claim.step_facts(workflow.calendar.local_date(now)),
         now,
         next_step_id=claim.position.next_step_id,
-        guard=build_person_guard(merchant.configuration, *known),
+        guard=guard,
     )
 
 
-def _uses_pay_by(each: ContactToRender, known: dict[tuple[UUID, int, Channel], bool]) -> bool:
-    """Return whether a text of the step names the pay-by date. `known` caches the answer for each
-    step."""
+def _uses_pay_by(each: ContactToRender, cache: dict[tuple[UUID, int, Channel], bool]) -> bool:
+    """Return whether a text of the step names the pay-by date. `cache` holds the answer for
+    each step."""
     if each.step is None:
         return False
     channel = each.planned.contact.channel
     key = (each.version.version_id, each.step.id, channel)
-    if key not in known:
-        known[key] = _names_pay_by(each.version.definition, each.step, channel)
-    return known[key]
+    if key not in cache:
+        cache[key] = _names_pay_by(each.version.definition, each.step, channel)
+    return cache[key]
 
 
 def _names_pay_by(definition: Definition, step: ContactStep, channel: Channel) -> bool:

@@ -67,13 +67,14 @@ class SendingHours:
         )
         local = instant.astimezone(self.calendar.zone)
         minute = local.hour * 60 + local.minute
-        is_past_since, is_before_until = since <= minute, minute < until
-        # Quiet hours that span midnight apply before and after it.
-        joined = all if since < until else any
-        if not joined((is_past_since, is_before_until)):
+        if since < until:
+            is_quiet = since <= minute < until
+        else:  # The quiet hours span midnight.
+            is_quiet = since <= minute or minute < until
+        if not is_quiet:
             return instant
         days, minutes = divmod(until, _MINUTES_PER_DAY)
-        if not is_before_until:
+        if minute >= until:
             days += 1
         day = local.date() + timedelta(days=days)
         return self._find_end(datetime.combine(day, time(*divmod(minutes, 60))), instant)

@@ -46,7 +46,7 @@ _IS_INTERRUPTED = compose(
 )
 # Starts after the given channel and wraps around. Uses communications_planned and
 # communications_handed_over, after a check over all merchants whether anything is due.
-_FIND_CHANNELS = compose(
+_LIST_CHANNELS = compose(
     """
 SELECT due.merchant_id, channel
 FROM {due} due
@@ -120,7 +120,7 @@ async def list_channels_with_contacts(
     """List the merchant channels with contacts to send or to resume, except the busy ones, starting
     after the channel `after`."""
     rows = await tx.fetch(
-        _FIND_CHANNELS, now, *after, CHANNELS,
+        _LIST_CHANNELS, now, *after, CHANNELS,
         [merchant_id for merchant_id, _ in busy], [channel for _, channel in busy], limit,
     )  # fmt: skip
     return [(row["merchant_id"], row["channel"]) for row in rows]
@@ -286,7 +286,7 @@ async def lock_contacts(
     """
     rows = await tx.fetch(
         _LOCK, merchant_id, lease.lease_id, list(rendered),
-        [one.planned.claim_version for one, _, _ in rendered.values()],
+        [message.planned.claim_version for message, _, _ in rendered.values()],
         [_encode_digests(address) for _, address, _ in rendered.values()],
         [_encode_digests(identities) for _, _, identities in rendered.values()],
     )  # fmt: skip
@@ -303,7 +303,7 @@ async def save_hand_over(
 ) -> None:
     """Mark the contacts as handed over and update the guards. Contacts and existing guards must be
     locked. Raises GuardRowConflict; the transaction must then be rolled back to its savepoint."""
-    rendered = [one for one, _ in hand_over.messages]
+    rendered = [message for message, _ in hand_over.messages]
     inserted = await tx.fetchval(
         _HAND_OVER, merchant_id, hand_over.now, hand_over.today, lease.until,
         [each.planned.contact.communication_id for each in rendered],

@@ -48,15 +48,15 @@ async def forecast_for_debtor(
         for channel in get_args(Channel)
         if (address := find_address(claim.addresses, channel))
     }
-    known = find_cached_version(merchant_id, claim.workflow_key)
+    cached = find_cached_version(merchant_id, claim.workflow_key)
     all_digests = [digest for each in digests.values() for digest in each]
-    known_id = known.version_id if known else None
+    known_id = cached.version_id if cached else None
     found = await load_forecast_facts(
         tx, merchant_id, claim_id, known_id=known_id, identities=identities, addresses=all_digests
     )
     if found is None:
         return []
-    version = build_newest_version(found.row, merchant_id, known)
+    version = build_newest_version(found.row, merchant_id, cached)
     workflow = get_prepared_workflow(version, merchant.configuration)
     channels = list_usable_channels(
         merchant.configuration.channels,

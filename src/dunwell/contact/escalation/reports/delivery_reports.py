@@ -30,8 +30,8 @@ from dunwell.contact.escalation.reports.store import (
     ReportedMessage,
     has_failed_before,
     list_merchants_with_unknown,
+    list_unknown_messages,
     load_reported,
-    load_unknown,
     lock_report,
     save_deliveries,
 )
@@ -104,6 +104,7 @@ async def _decide_fallback(
     )
 
 
+# How often the worker processes reports.
 REPORTS_SECONDS = 1.0
 REPORTS_KEPT_FOR = timedelta(days=90)
 _SET_SIZE = 500
@@ -137,8 +138,8 @@ async def _process_simple_reports(
 ) -> list[WaitingReport]:
     """Record the reports that change neither a claim nor a notice. Return the others, which stay
     due."""
-    named = {each.reference for each in waiting if each.reference is not None}
-    messages = await load_reported(tx, named)
+    references = {each.reference for each in waiting if each.reference is not None}
+    messages = await load_reported(tx, references)
     settled: list[tuple[WaitingReport, str]] = []
     postponed: list[WaitingReport] = []
     delivered: set[ReportedMessage] = set()
@@ -251,6 +252,7 @@ async def sweep_old_reports(resources: Resources) -> int:
         return await sweep_reports(tx, now - REPORTS_KEPT_FOR, _SET_SIZE)
 
 
+# How often the worker asks channels about messages of unknown outcome.
 QUERY_SECONDS = 30.0
 # A worker that called the channel may still receive its answer.
 _MIN_AGE = timedelta(minutes=2)
@@ -299,6 +301,6 @@ async def _list_unknown(
     """Return a page of the channel's unknown messages, the oldest first."""
     before = merchant.now(resources.clock) - _MIN_AGE
     async with resources.database.connection() as connection:
-        return await load_unknown(
+        return await list_unknown_messages(
             connection, merchant.merchant_id, channel=channel, before=before, limit=_PAGE_SIZE
         )

@@ -54,14 +54,14 @@ WHERE report_id = $1 AND due_at IS NOT NULL
 FOR UPDATE SKIP LOCKED
 """
 # Uses communications_unknown for each merchant.
-_FIND_MERCHANTS = """
+_LIST_MERCHANTS = """
 SELECT merchant_id FROM merchants m
 WHERE EXISTS (SELECT FROM communications c
               WHERE c.merchant_id = m.merchant_id AND c.state = 'UNKNOWN')
 ORDER BY merchant_id
 """
 # Uses communications_unknown.
-_LOAD_UNKNOWN = """
+_LIST_UNKNOWN = """
 SELECT communication_id FROM communications
 WHERE merchant_id = $1 AND state = 'UNKNOWN' AND channel = $2 AND handed_over_at < $3
 ORDER BY communication_id
@@ -144,13 +144,13 @@ async def lock_report(tx: Connection, report_id: UUID) -> bool:
 
 
 async def list_merchants_with_unknown(connection: Connection) -> list[int]:
-    return [row["merchant_id"] for row in await connection.fetch(_FIND_MERCHANTS)]
+    return [row["merchant_id"] for row in await connection.fetch(_LIST_MERCHANTS)]
 
 
-async def load_unknown(
+async def list_unknown_messages(
     connection: Connection, merchant_id: int, channel: Channel, before: datetime, limit: int
 ) -> list[UUID]:
-    """List messages of unknown outcome on a channel, handed over before an instant (the merchant's
+    """List the ids of messages of unknown outcome on a channel, handed over before an instant (the merchant's
     time), the oldest first."""
-    rows = await connection.fetch(_LOAD_UNKNOWN, merchant_id, channel, before, limit)
+    rows = await connection.fetch(_LIST_UNKNOWN, merchant_id, channel, before, limit)
     return [row["communication_id"] for row in rows]

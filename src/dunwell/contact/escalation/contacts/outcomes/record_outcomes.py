@@ -112,10 +112,10 @@ async def record_answers(work: Work, pairs: Sequence[AnsweredPair]) -> None:
         fallbacks=[row for pair in pairs for row in _build_fallback_rows(work, *pair)],
     )
     await save_outcomes(work.tx, work.merchant_id, work.now, rows)
-    not_made = [
+    without_contact = [
         contact_id for contact_id, state, *_ in contacts if state in _STATES_WITHOUT_CONTACT
     ]
-    await free_contact_days(work.tx, work.merchant_id, not_made)
+    await free_contact_days(work.tx, work.merchant_id, without_contact)
     events = [event for pair in pairs for event in _compose_events(work, *pair)]
     await save_events(work.tx, work.merchant_id, events, work.real_now)
 
@@ -209,8 +209,7 @@ def _build_history_rows(each: AnsweredContact, claim: ContactClaim) -> list[tupl
 def _build_fallback_rows(
     work: Work, each: AnsweredContact, claim: ContactClaim
 ) -> list[tuple[Any, ...]]:
-    """Return the row of the fallback contact, if the claim still waits for the contact that failed.
-    """
+    """Return the row of the fallback contact, if the claim still waits for the contact that failed."""
     if not isinstance(each.settlement, UseFallback) or not _still_waits_for(each, claim):
         return []
     contact, fallback = each.contact, each.settlement.following

@@ -11,7 +11,8 @@ WITH given AS MATERIALIZED (
               outcome, provider, response, destination, was_called)
 ), answered AS (
     UPDATE communications m
-    SET -- One that was taken back before it was marked may wait for its attachment, as before.
+    SET -- A contact whose hand-over was undone before it was marked may still wait for its
+        -- attachment.
         state = CASE WHEN n.state = 'PLANNED' AND NOT n.was_called AND m.handed_over_at IS NULL
                      THEN m.state ELSE n.state END,
         failure = n.failure, not_before = coalesce(n.not_before, m.not_before),
@@ -26,7 +27,8 @@ WITH given AS MATERIALIZED (
                      WHEN NOT n.was_called AND m.handed_over_at IS NOT NULL THEN m.attempts - 1
                      ELSE m.attempts END,
         settled_at = CASE WHEN n.is_settled THEN $2::timestamptz END,
-        provider = n.provider, provider_response = coalesce(n.response, m.provider_response), destination = n.destination
+        provider = n.provider, destination = n.destination,
+        provider_response = coalesce(n.response, m.provider_response)
     FROM given n
     WHERE m.merchant_id = $1 AND m.communication_id = n.communication_id
 ), recorded AS (

@@ -38,8 +38,7 @@ FOR NO KEY UPDATE OF c, m
 # meantime.
 _LOCK_ONE = """
 SELECT m.communication_id, m.claim_id, m.run AS contact_run, m.step_id, m.place, m.channel,
-    m.attempts,
-       m.state, m.version_id AS sent_version_id, c.reference_number, c.status,
+       m.attempts, m.state, m.version_id AS sent_version_id, c.reference_number, c.status,
        -- The workflow of the contact's own run, if the claim was reassigned in the meantime.
        CASE WHEN c.run = m.run THEN c.workflow_id ELSE coalesce(v.workflow_id, c.workflow_id) END
            AS workflow_id,
@@ -65,8 +64,7 @@ INSERT INTO contact_ledger
     (merchant_id, entry_id, communication_id, claim_id, run, step_id, place, channel, outcome,
      attempts, at, recipient_digest, content_digest)
 SELECT $1, $5, communication_id, claim_id, run, step_id, place, channel, 'FAILED_LATER',
-    attempts, $4,
-       recipient_digest, content_digest
+       attempts, $4, recipient_digest, content_digest
 FROM failed
 """
 _SAVE_FALLBACK = """
