@@ -2,7 +2,7 @@
 module.
 
 Whatever an adapter does, such as raising an exception, becomes an answer; the callers decide what
-it means. No transaction is open during a call.
+the answer means. No transaction is open during a call.
 """
 
 import asyncio

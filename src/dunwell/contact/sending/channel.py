@@ -94,8 +94,8 @@ class Permanent:
     cause: FailureCause = "OTHER"
 
 
-# A call without a clear answer (a lost connection, a crash) raises an exception. The message may
-# have been sent, so its outcome is unknown.
+# The answers of an adapter. A call without a clear answer (a lost connection, a crash) raises an
+# exception instead: the message may have been sent, so its outcome is unknown.
 Outcome = Accepted | Temporary | Permanent
 
 
@@ -112,7 +112,7 @@ class Uncalled:
     this for messages that it returns to their queue; adapters never do."""
 
 
-# The input for deciding the outcome of a message.
+# Everything that may decide the outcome of a message.
 ChannelAnswer = Outcome | Unanswered | Uncalled
 
 

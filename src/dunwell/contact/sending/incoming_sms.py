@@ -33,7 +33,8 @@ _STOP_WORDS = {
     "uk": "стоп",
 }
 _ALL_STOP_WORDS = frozenset(word for words in _STOP_WORDS.values() for word in words.split())
-# As in "STOP bitte" or "stop sms now". A longer text is a sentence, for an operator to read.
+# The most words of a request to stop, such as "STOP bitte" or "stop sms now". A longer text is a
+# sentence, for an operator to read.
 _MAX_WORDS = 3
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMBER = re.compile(r"^(?:00|\+)?([1-9][0-9]{6,14})$")

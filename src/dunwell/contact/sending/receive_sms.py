@@ -35,8 +35,8 @@ _MERCHANTS_AT_ONCE = 50
 async def receive_sms(
     resources: Resources, incoming: ReceivedSms, *, set_size: int = _MERCHANTS_AT_ONCE
 ) -> bool:
-    """Save the message and return whether it newly suppressed a number. It is saved when this
-    returns."""
+    """Save the message and return whether it newly suppressed a number. The transaction has been
+    committed when this function returns."""
     number = parse_number(incoming.sender)
     if not incoming.provider_message_id:
         # The gateway is not configured to send ids. A duplicate is better than losing all messages
@@ -59,8 +59,8 @@ async def _suppress_number(
     resources: Resources, incoming: ReceivedSms, number: str, set_size: int
 ) -> bool:
     """Suppress the number for merchants in sets, each in its own transaction. The message is saved
-    with the last set: after an interruption it is delivered again, and the remaining merchants are
-    handled."""
+    with the last set: after an interruption the provider delivers the message again, and the
+    remaining merchants are handled."""
     is_new, after = False, 0
     while True:
         async with resources.database.transaction() as tx:

@@ -82,7 +82,8 @@ class Report:
     # The destination for metrics: the domain of an e-mail address or the country of a number.
     destination: str | None = None
     # True if only the channel or our own mail server can have written the report. Anyone who has
-    # received a message can forge other reports; one of these alone suppresses no address.
+    # received a message can forge other reports; a single report of that kind suppresses no
+    # address.
     is_authenticated: bool = True
 
 

@@ -138,7 +138,7 @@ _BATCH_SECONDS = 0.02
 # answer sooner, so most sets end before the next one of their channel starts.
 _LINGER_SECONDS = 0.5
 # The limit of unanswered messages in lingering sets, for one worker. One hanging provider stays far
-# below it; it limits the memory if all providers hang.
+# below this limit, which bounds the memory if all providers hang.
 _MAX_LINGERING = 2_000
 # How long cancelled calls may take to end. An adapter that ignores its cancellation must not
 # prevent known answers from being recorded.

@@ -215,7 +215,7 @@ LIMIT $3
     was_sent_sms=_WAS_SENT_SMS,
     is_notice_to_number=_IS_NOTICE_TO_NUMBER,
 )
-# Uses the same indexes; one claim of a merchant is enough.
+# Uses the same indexes. Looks for only one claim of each merchant.
 _FIND_MERCHANTS = compose(
     """
 SELECT m.merchant_id

@@ -1,5 +1,5 @@
-"""SMS and delivery reports that match no message. They are listed for operators until one of them
-marks them as seen. They belong to no merchant, so the installation's audit log records this."""
+"""SMS and delivery reports that match no message. They are listed for operators until an operator
+marks them as seen. They belong to no merchant, so the installation's audit log records the mark."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -150,7 +150,7 @@ async def list_merchants_with_unknown(connection: Connection) -> list[int]:
 async def list_unknown_messages(
     connection: Connection, merchant_id: int, channel: Channel, before: datetime, limit: int
 ) -> list[UUID]:
-    """List the ids of messages of unknown outcome on a channel, handed over before an instant (the merchant's
-    time), the oldest first."""
+    """List the ids of messages of unknown outcome on a channel that were handed over before an
+    instant (the merchant's time), the oldest first."""
     rows = await connection.fetch(_LIST_UNKNOWN, merchant_id, channel, before, limit)
     return [row["communication_id"] for row in rows]

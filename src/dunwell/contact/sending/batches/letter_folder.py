@@ -13,7 +13,7 @@ STATUS = "status"
 # The folder with a copy of each released manifest, written before the release. Only Dunwell uses
 # it.
 RELEASED = "released"
-# Status files that were read, and those that were refused.
+# The folders of status files that were read and of those that were refused.
 DONE, REFUSED = "status/done", "status/refused"
 PART_SUFFIX = ".part"
 

@@ -202,5 +202,5 @@ def _make_name_unique(name: str, digest: bytes) -> str:
 
 
 def _escape_name(name: str) -> str:
-    """Return the name in valid Unicode; the bytes of a file name need not be valid text."""
+    """Return the name in valid Unicode, because the bytes of a file name need not be valid text."""
     return name[:_MAX_NAME_BYTES].encode(errors="backslashreplace").decode()

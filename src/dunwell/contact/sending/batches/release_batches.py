@@ -117,8 +117,8 @@ class BatchReleaser:
         return removed + count
 
     async def _decide(self, provider: PrintProvider) -> tuple[tuple[PrintBatch, Lease] | None, int]:
-        """Decide on a batch if one is due. Return it and the number of letters that were
-        handled."""
+        """Decide on a batch if one is due. Return the batch with its lease, or None, and the number
+        of letters that were put in the batch or withdrawn."""
         resources, real_now = self._resources, self._resources.clock.now()
         async with resources.database.transaction() as tx:
             waiting = await lock_waiting(tx, provider.name, provider.batch.most)
@@ -195,7 +195,7 @@ class BatchReleaser:
             await mark_released(tx, batch.batch_id, self._resources.clock.now())
 
     async def _finish_abandoned(self, provider: PrintProvider) -> None:
-        """Finish the batches of workers that died or lost their server."""
+        """Finish the batches of workers that died or lost the connection to the print server."""
         resources, real_now = self._resources, self._resources.clock.now()
         lease = start_lease(resources, _LEASE)
         async with resources.database.transaction() as tx:

@@ -283,9 +283,9 @@ async def begin_items(
     tx: Connection, provider: str, letters: Sequence[tuple[ItemKey, BatchLetter]], *,
     location: Mapping[str, str], real_now: datetime,
 ) -> Mapping[ItemKey, ItemState]:  # fmt: skip
-    """Register letters before any of their files are written; each key once. Return their states:
-    files of UPLOADING letters are to be written (again). Letters are missing from the result if the
-    provider's location has changed.
+    """Register letters before any of their files are written. `letters` must not contain a key
+    twice. Return the states of the letters: files of UPLOADING letters are to be written (again).
+    Letters are missing from the result if the provider's location has changed.
 
     `location` is the location of the provider's files (`describe_letter_location`).
     """

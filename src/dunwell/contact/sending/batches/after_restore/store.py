@@ -104,15 +104,16 @@ Key = tuple[int, UUID]
 
 @dataclass(frozen=True, slots=True)
 class LostTime:
-    """A loss of data by a restore. Messages may have been sent until `until` without a record; they
-    are searched for since `resumed_at`."""
+    """The time whose records were lost by a restore. Messages may have been sent until `until`
+    without a record. Dunwell resumed sending at `resumed_at`; a letter that was searched for since
+    then is not searched for again."""
 
     until: datetime
     resumed_at: datetime
 
     @property
     def last_id(self) -> UUID:
-        """Return the greatest id of a message that was planned by then."""
+        """Return the greatest id that a message planned before `until` can have."""
         return uuid7(self.until, b"\xff" * 10)
 
 
@@ -211,7 +212,8 @@ async def mark_decided_as_released(tx: Connection, provider: str, keys: Sequence
 async def mark_files_missing(
     tx: Connection, provider: str, keys: Sequence[Key]
 ) -> Sequence[tuple[int, UUID, str]]:
-    """Mark letters whose files are missing as not printed and return their references."""
+    """Mark the letters whose files are missing as not printed. Return the merchant's id, the
+    communication's id and the reference of each."""
     rows = await tx.fetch(_MARK_MISSING, *_list_keys(keys), provider)
     return [(row["merchant_id"], row["communication_id"], row["reference"]) for row in rows]
 
