@@ -88,11 +88,11 @@ MOVES_OF_CLAIMS = [
         answers="claim_id", passes_by="claims",
     ),
     MovingStatement(
-        escalation_store._FIND_DUE, (FIRST, NOW, 10), DUE, "claims", "claim_id", _NOT_DUE,
+        escalation_store._LIST_DUE, (FIRST, NOW, 10), DUE, "claims", "claim_id", _NOT_DUE,
         answers="claim_id",
     ),
     MovingStatement(
-        escalation_store._FIND_MERCHANTS, (NOW, 0, 10), DUE, "claims", "claim_id",
+        escalation_store._LIST_MERCHANTS, (NOW, 0, 10), DUE, "claims", "claim_id",
         {**_NOT_DUE, "its clock stands before": _ITS_CLOCK},
         answers="merchant_id", whose="MERCHANTS",
     ),
@@ -115,13 +115,13 @@ MOVES_OF_CONTACTS = [
         case="without its attachment",
     ),
     MovingStatement(
-        contacts_store._FIND_CHANNELS, (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), PLANNED,
+        contacts_store._LIST_CHANNELS, (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), PLANNED,
         "communications", "claim_id",
         {**_UNLEASED, "its clock stands before": _ITS_CLOCK},
         answers="merchant_id", whose="MERCHANTS",
     ),
     MovingStatement(
-        contacts_store._FIND_CHANNELS, (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), _HANDED_OVER,
+        contacts_store._LIST_CHANNELS, (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), _HANDED_OVER,
         "communications",
         "claim_id", {**_STILL_LEASED, **_SETTLED},
         answers="merchant_id", whose="MERCHANTS", case="broken off",

@@ -325,7 +325,7 @@ _WHY_NOT_TWO = {
     replay._COUNT: "tried by tests.engine.test_replay_events",
     replay._REPLAY: "tried by tests.engine.test_replay_events",
     events_store._FIND: _READS,
-    reports_store._LOAD_UNKNOWN: _READS,
+    reports_store._LIST_UNKNOWN: _READS,
     deliveries_store._COUNT_BACKLOG: _READS,
     overview._LOAD: _READS,
     debtor_sign_in_store._LIST_CLAIMS_BY_CHECK_CODE: _READS,

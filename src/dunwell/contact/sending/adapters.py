@@ -67,7 +67,7 @@ class Adapters:
             return self._find_provider(setup.provider)
         return self._adapters.get((channel, setup.adapter or ""))
 
-    def find_paced(self, merchant: Merchant, channel: Channel) -> PacedProvider | None:
+    def find_paced_provider(self, merchant: Merchant, channel: Channel) -> PacedProvider | None:
         """Return the delivery provider of the merchant's channel with its pace. Return None for an
         adapter without limits, and for a provider that was removed, which accepts nothing."""
         setup = merchant.configuration.channels.get(channel)

@@ -130,6 +130,7 @@ class MessageCall(Generic[Item]):
         return Temporary(reason="The message could not be composed; the log says why.")
 
 
+# How long one round waits for a set to end.
 _MAX_ROUND_SECONDS = 0.2
 # Answers that arrive within this time of the first are recorded in one transaction. The set of a
 # fast channel then needs one or two commits instead of one per message, without a noticeable delay.

@@ -216,7 +216,7 @@ LIMIT $3
     is_notice_to_number=_IS_NOTICE_TO_NUMBER,
 )
 # Uses the same indexes. Looks for only one claim of each merchant.
-_FIND_MERCHANTS = compose(
+_LIST_MERCHANTS = compose(
     """
 SELECT m.merchant_id
 FROM merchants m
@@ -269,7 +269,7 @@ async def list_merchants_of_number(
 ) -> Sequence[int]:
     """List merchants that sent an SMS to this number through this provider, in order of id, after
     the merchant `after`."""
-    rows = await tx.fetch(_FIND_MERCHANTS, provider, number, after, limit)
+    rows = await tx.fetch(_LIST_MERCHANTS, provider, number, after, limit)
     return [row["merchant_id"] for row in rows]
 
 

@@ -161,7 +161,7 @@ class _ContactQueue:
     def _compute_limits(self, merchant: Merchant, key: _ContactSetKey) -> SetLimits:
         """Return the limits of the next set: as many messages as the provider may have unanswered,
         minus those that are unanswered now."""
-        provider = self._adapters.find_paced(merchant, key.channel)
+        provider = self._adapters.find_paced_provider(merchant, key.channel)
         max_unanswered = SET_SIZE if provider is None else min(SET_SIZE, provider.pace.at_once)
         self._max_unanswered[key.merchant_channel] = max_unanswered
         send_rate = None

@@ -146,16 +146,14 @@ async def prepare_contacts(
         )
 
     async with keep_lease(resources, renew_lease, heartbeat_seconds=heartbeat_seconds):
-        rendering_outcomes = await render_leased(letters, source, leased, now)
+        rendered = await render_leased(letters, source, leased, now)
     renewed = Lease(lease.lease_id, resources.clock.now() + LEASE)
     contacts = [each.planned.contact for each in leased]
     async with (
         undo_hand_over_on_failure(resources, letters, source, lease=renewed, contacts=contacts),
         resources.database.transaction() as tx,
     ):
-        return await _record(
-            tx, source, lease=renewed, rendering=(leased, rendering_outcomes), now=now
-        )
+        return await _record(tx, source, lease=renewed, rendering=(leased, rendered), now=now)
 
 
 async def _lease(

@@ -191,10 +191,8 @@ async def add_pay_by(
 
     `now` is the merchant's time.
     """
-    uses_pay_by: dict[tuple[UUID, int, Channel], bool] = {}
-    claim_ids = {
-        each.planned.contact.claim_id for each in leased if _uses_pay_by(each, uses_pay_by)
-    }
+    cache: dict[tuple[UUID, int, Channel], bool] = {}
+    claim_ids = {each.planned.contact.claim_id for each in leased if _uses_pay_by(each, cache)}
     if not claim_ids:
         return list(leased)
     claims = {
@@ -209,7 +207,7 @@ async def add_pay_by(
 
     def add(each: ContactToRender) -> ContactToRender:
         claim = claims.get(each.planned.contact.claim_id)
-        if claim is None or not _uses_pay_by(each, uses_pay_by):
+        if claim is None or not _uses_pay_by(each, cache):
             return each
         guard = build_person_guard(merchant.configuration, identities[claim.claim_id], contacted_on)
         return replace(each, pay_by=_compute_pay_by(merchant, each, claim, guard, now))

@@ -67,14 +67,16 @@ class SendingHours:
         )
         local = instant.astimezone(self.calendar.zone)
         minute = local.hour * 60 + local.minute
-        if since < until:
-            is_quiet = since <= minute < until
-        else:  # The quiet hours span midnight.
-            is_quiet = since <= minute or minute < until
+        spans_midnight = since >= until
+        is_past_since, is_before_until = since <= minute, minute < until
+        if spans_midnight:
+            is_quiet = is_past_since or is_before_until
+        else:
+            is_quiet = is_past_since and is_before_until
         if not is_quiet:
             return instant
         days, minutes = divmod(until, _MINUTES_PER_DAY)
-        if minute >= until:
+        if not is_before_until:
             days += 1
         day = local.date() + timedelta(days=days)
         return self._find_end(datetime.combine(day, time(*divmod(minutes, 60))), instant)

@@ -32,8 +32,8 @@ from dunwell.contact.sending.batches.store import (
     lease_status_files,
     release_status_files,
     renew_status_lease,
-    save_read,
-    save_refused,
+    save_read_file,
+    save_refused_file,
     save_statuses,
     sweep_status_files,
 )
@@ -45,6 +45,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.heartbeat import keep_lease, start_lease
 from dunwell.platform.resources import Resources
 
+# How often a worker looks for new status files.
 STATUS_SECONDS = 60.0
 # The meaning of each status for the message. POSTED is the last status of a letter that is not
 # returned.
@@ -144,7 +145,7 @@ class StatusFileReader:
             return
         async with self._resources.database.transaction() as tx:
             await self._save(tx, provider, lines)
-            await save_read(
+            await save_read_file(
                 tx, provider.name, _escape_name(name), digest,
                 reports=len(lines), real_now=self._resources.clock.now(),
             )  # fmt: skip
@@ -171,7 +172,7 @@ class StatusFileReader:
     async def _refuse(self, provider: PrintProvider, name: str, digest: bytes, reason: str) -> None:
         log.error("status file refused", provider=provider.name, reason=reason)
         async with self._resources.database.transaction() as tx:
-            await save_refused(
+            await save_refused_file(
                 tx, provider.name, _escape_name(name), digest,
                 reason=reason, real_now=self._resources.clock.now(),
             )  # fmt: skip

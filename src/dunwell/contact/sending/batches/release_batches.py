@@ -53,6 +53,7 @@ from dunwell.platform.heartbeat import start_lease
 from dunwell.platform.ids import uuid7
 from dunwell.platform.resources import Resources
 
+# How often a worker looks for batches that are due.
 BATCH_SECONDS = 5.0
 # The time limit for writing a manifest, however slow the server is.
 _LEASE = timedelta(minutes=3)

@@ -74,28 +74,35 @@ def check_status_file(name: str, size: int) -> None:
         raise StatusFileBroken(f"its name must end in one of {', '.join(_ENDINGS)}")
 
 
-def parse_status_file(name: str, content: bytes, form: StatusFormat) -> Sequence[StatusLine]:
+def parse_status_file(
+    name: str, content: bytes, status_format: StatusFormat
+) -> Sequence[StatusLine]:
     """Parse the lines of a status file. Raises StatusFileBroken."""
     check_status_file(name, len(content))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise StatusFileBroken("it is not UTF-8") from error
-    rows = _list_json(text) if name.endswith(".json") else _list_csv(text, form)
+    rows = (
+        _parse_json_rows(text) if name.endswith(".json") else _parse_csv_rows(text, status_format)
+    )
     lines = []
     for number, row in rows:
         if number > MAX_STATUS_LINES:
             raise StatusFileBroken(f"it has more than {MAX_STATUS_LINES} lines")
-        lines.append(_parse_line(number, row, form))
+        lines.append(_parse_line(number, row, status_format))
     return lines
 
 
-def _list_csv(text: str, form: StatusFormat) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    reader = csv.DictReader(io.StringIO(text), delimiter=form.delimiter, strict=True)
-    wanted = {form.columns.reference, form.columns.state, form.columns.time}
+def _parse_csv_rows(
+    text: str, status_format: StatusFormat
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(text), delimiter=status_format.delimiter, strict=True)
+    columns = status_format.columns
+    required = {columns.reference, columns.state, columns.time}
     try:
-        if not wanted <= set(reader.fieldnames or ()):
-            raise StatusFileBroken(f"its header lacks one of {', '.join(sorted(wanted))}")
+        if not required <= set(reader.fieldnames or ()):
+            raise StatusFileBroken(f"its header lacks one of {', '.join(sorted(required))}")
         for number, row in enumerate(reader, start=1):
             if None in row:
                 raise StatusFileBroken(f"line {number} has more columns than the header")
@@ -104,7 +111,7 @@ def _list_csv(text: str, form: StatusFormat) -> Iterator[tuple[int, Mapping[str,
         raise StatusFileBroken("it is not valid CSV") from error
 
 
-def _list_json(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _parse_json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         rows = msgspec.json.decode(text, type=list[dict[str, Any]])
     except (msgspec.MsgspecError, RecursionError) as error:
@@ -112,16 +119,16 @@ def _list_json(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     yield from enumerate(rows, start=1)
 
 
-def _parse_line(number: int, row: Mapping[str, Any], form: StatusFormat) -> StatusLine:
-    columns = form.columns
+def _parse_line(number: int, row: Mapping[str, Any], status_format: StatusFormat) -> StatusLine:
+    columns = status_format.columns
     reference = _parse_text(number, row, columns.reference)
-    status = form.states.get(_parse_text(number, row, columns.state))
+    status = status_format.states.get(_parse_text(number, row, columns.state))
     if status is None:
         raise StatusFileBroken(f"line {number} has an unknown {columns.state}")
     return StatusLine(
         reference=reference,
         status=status,
-        at=_parse_time(number, _parse_text(number, row, columns.time), form.time_format),
+        at=_parse_time(number, _parse_text(number, row, columns.time), status_format.time_format),
         raw=msgspec.json.encode(row)[:4_000],
     )
 
@@ -135,9 +142,13 @@ def _parse_text(number: int, row: Mapping[str, Any], column: str) -> str:
     return value.strip()
 
 
-def _parse_time(number: int, text: str, form: str | None) -> datetime:
+def _parse_time(number: int, text: str, time_format: str | None) -> datetime:
     try:
-        at = datetime.strptime(text, form) if form else datetime.fromisoformat(text)  # noqa: DTZ007
+        at = (
+            datetime.strptime(text, time_format)  # noqa: DTZ007
+            if time_format
+            else datetime.fromisoformat(text)
+        )
         # A date near the limits of datetime cannot be converted to UTC.
         return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError) as error:

@@ -125,11 +125,11 @@ async def save_batch(
         _SAVE_BATCH, batch.batch_id, provider, len(chosen), pages, batch.manifest, at,
         lease.lease_id, lease.until,
     )  # fmt: skip
-    await tx.execute(_ADD_TO_BATCH, *_list_keys(chosen), batch.batch_id)
+    await tx.execute(_ADD_TO_BATCH, *_split_keys(chosen), batch.batch_id)
 
 
 async def request_withdrawal(tx: Connection, chosen: Sequence[WaitingLetter]) -> None:
-    await tx.execute(_REQUEST_WITHDRAWAL, *_list_keys(chosen))
+    await tx.execute(_REQUEST_WITHDRAWAL, *_split_keys(chosen))
 
 
 async def lease_abandoned_batches(
@@ -159,7 +159,7 @@ async def dissolve_batch(tx: Connection, batch_id: UUID, lease_id: UUID) -> bool
     return True
 
 
-def _list_keys(chosen: Sequence[WaitingLetter]) -> tuple[list[int], list[UUID]]:
+def _split_keys(chosen: Sequence[WaitingLetter]) -> tuple[list[int], list[UUID]]:
     return [each.merchant_id for each in chosen], [each.communication_id for each in chosen]
 
 
@@ -227,7 +227,7 @@ DELETE FROM letter_batch_items
 WHERE merchant_id = $1 AND communication_id = $2 AND state = 'UPLOADING'
 """
 # Over all merchants; ids of communications are unique.
-_FIND = """
+_LOAD_ITEMS = """
 SELECT merchant_id, communication_id, state, files
 FROM letter_batch_items
 WHERE provider = $1 AND communication_id = ANY($2::uuid[])
@@ -325,7 +325,7 @@ async def give_up_item(tx: Connection, key: ItemKey) -> bool:
 async def load_items(
     tx: Connection, provider: str, communication_ids: Collection[UUID]
 ) -> Mapping[UUID, BatchItem]:
-    rows = await tx.fetch(_FIND, provider, list(communication_ids))
+    rows = await tx.fetch(_LOAD_ITEMS, provider, list(communication_ids))
     return {row["communication_id"]: _build_item(row) for row in rows}
 
 
@@ -413,13 +413,13 @@ async def release_status_files(tx: Connection, provider: str, lease: Lease) -> N
     await tx.execute(_RELEASE, provider, lease.lease_id)
 
 
-async def save_read(
+async def save_read_file(
     tx: Connection, provider: str, name: str, digest: bytes, *, reports: int, real_now: datetime
 ) -> None:
     await tx.execute(_SAVE, provider, name, digest, real_now, "READ", reports, None)
 
 
-async def save_refused(
+async def save_refused_file(
     tx: Connection, provider: str, name: str, digest: bytes, *, reason: str, real_now: datetime
 ) -> None:
     await tx.execute(_SAVE, provider, name, digest, real_now, "REFUSED", 0, reason)

@@ -209,7 +209,7 @@ def _build_history_rows(each: AnsweredContact, claim: ContactClaim) -> list[tupl
 def _build_fallback_rows(
     work: Work, each: AnsweredContact, claim: ContactClaim
 ) -> list[tuple[Any, ...]]:
-    """Return the row of the fallback contact, if the claim still waits for the contact that failed."""
+    """Return the row of the fallback contact, if the claim still waits for the failed contact."""
     if not isinstance(each.settlement, UseFallback) or not _still_waits_for(each, claim):
         return []
     contact, fallback = each.contact, each.settlement.following

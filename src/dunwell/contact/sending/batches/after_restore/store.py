@@ -22,7 +22,7 @@ WHERE i.provider = $1 AND i.state = 'WAITING' AND i.doubt IS NULL
 ORDER BY i.handed_at, i.communication_id
 LIMIT $5
 """
-_FIND_KNOWN = "SELECT batch_id FROM letter_batches WHERE batch_id = ANY($1::uuid[])"
+_LIST_KNOWN = "SELECT batch_id FROM letter_batches WHERE batch_id = ANY($1::uuid[])"
 # Uses letter_batches_of_provider.
 _FIND_NEWEST = """
 SELECT batch_id
@@ -99,7 +99,8 @@ WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communica
   AND i.provider = $3 AND i.doubt = 'UNCONFIRMED'
 """
 
-Key = tuple[int, UUID]
+# The merchant's id and the communication's id.
+LetterKey = tuple[int, UUID]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,9 @@ class LostTime:
 
 @dataclass(frozen=True, slots=True)
 class UncertainLetter:
-    key: Key
+    """A letter that may have been released in the lost time, with the names of its files."""
+
+    key: LetterKey
     files: Sequence[str]
 
 
@@ -148,7 +151,7 @@ async def list_uncertain_letters(
 
 async def list_letters_to_decide(
     connection: Connection, provider: str, limit: int
-) -> Sequence[Key]:
+) -> Sequence[LetterKey]:
     """List the letters that await an operator's decision."""
     rows = await connection.fetch(_LIST_UNDECIDED, provider, limit)
     return [(row["merchant_id"], row["communication_id"]) for row in rows]
@@ -156,7 +159,7 @@ async def list_letters_to_decide(
 
 async def list_known_batches(connection: Connection, batch_ids: Collection[UUID]) -> set[UUID]:
     """Return the batches that exist in the database."""
-    return {row["batch_id"] for row in await connection.fetch(_FIND_KNOWN, list(batch_ids))}
+    return {row["batch_id"] for row in await connection.fetch(_LIST_KNOWN, list(batch_ids))}
 
 
 async def find_newest_batch(connection: Connection, provider: str, before: datetime) -> UUID | None:
@@ -170,7 +173,7 @@ async def save_found_batch(
     tx: Connection,
     manifest: PrintManifest,
     content: bytes,
-    letters: Sequence[Key],
+    letters: Sequence[LetterKey],
     real_now: datetime,
 ) -> None:
     """Save a batch that was released in the lost time.
@@ -182,49 +185,50 @@ async def save_found_batch(
         _SAVE_FOUND, head.batch, head.line, len(manifest.letters), head.pages, content,
         head.created_at, real_now,
     )  # fmt: skip
-    await tx.execute(_SAVE_LETTERS, *_list_keys(letters), head.batch)
+    await tx.execute(_SAVE_LETTERS, *_split_keys(letters), head.batch)
 
 
-async def save_found_letters(tx: Connection, keys: Sequence[Key]) -> None:
+async def save_found_letters(tx: Connection, keys: Sequence[LetterKey]) -> None:
     """Assign letters to the batch whose manifest names them, and mark letters as released that the
     print service has reported on."""
-    await tx.execute(_SETTLE_FOUND, *_list_keys(keys))
-    await tx.execute(_SETTLE_REPORTED, *_list_keys(keys))
+    await tx.execute(_SETTLE_FOUND, *_split_keys(keys))
+    await tx.execute(_SETTLE_REPORTED, *_split_keys(keys))
 
 
-async def clear_letters(tx: Connection, keys: Sequence[Key], real_now: datetime) -> None:
-    await tx.execute(_CLEAR, *_list_keys(keys), real_now)
+async def clear_letters(tx: Connection, keys: Sequence[LetterKey], real_now: datetime) -> None:
+    """Record that no manifest of the lost time names the letters, so that they can be batched."""
+    await tx.execute(_CLEAR, *_split_keys(keys), real_now)
 
 
-async def request_decision(tx: Connection, keys: Sequence[Key], doubt: str) -> None:
+async def request_decision(tx: Connection, keys: Sequence[LetterKey], doubt: str) -> None:
     """Mark letters for an operator's decision.
 
     `doubt` is UNCONFIRMED or MISSING.
     """
-    await tx.execute(_REQUEST_DECISION, *_list_keys(keys), doubt)
+    await tx.execute(_REQUEST_DECISION, *_split_keys(keys), doubt)
 
 
-async def mark_decided_as_released(tx: Connection, provider: str, keys: Sequence[Key]) -> int:
+async def mark_decided_as_released(tx: Connection, provider: str, keys: Sequence[LetterKey]) -> int:
     """Mark letters that await a decision as released and return their number."""
-    return int((await tx.execute(_MARK_RELEASED_BEFORE, *_list_keys(keys), provider)).split()[-1])
+    return int((await tx.execute(_MARK_RELEASED_BEFORE, *_split_keys(keys), provider)).split()[-1])
 
 
 async def mark_files_missing(
-    tx: Connection, provider: str, keys: Sequence[Key]
+    tx: Connection, provider: str, keys: Sequence[LetterKey]
 ) -> Sequence[tuple[int, UUID, str]]:
     """Mark the letters whose files are missing as not printed. Return the merchant's id, the
     communication's id and the reference of each."""
-    rows = await tx.fetch(_MARK_MISSING, *_list_keys(keys), provider)
+    rows = await tx.fetch(_MARK_MISSING, *_split_keys(keys), provider)
     return [(row["merchant_id"], row["communication_id"], row["reference"]) for row in rows]
 
 
 async def clear_decided_letters(
-    tx: Connection, provider: str, keys: Sequence[Key], real_now: datetime
+    tx: Connection, provider: str, keys: Sequence[LetterKey], real_now: datetime
 ) -> int:
     """Allow letters whose files exist to be part of the next batch, and return their number."""
-    done = await tx.execute(_CLEAR_DECIDED, *_list_keys(keys), provider, real_now)
+    done = await tx.execute(_CLEAR_DECIDED, *_split_keys(keys), provider, real_now)
     return int(done.split()[-1])
 
 
-def _list_keys(keys: Sequence[Key]) -> tuple[list[int], list[UUID]]:
+def _split_keys(keys: Sequence[LetterKey]) -> tuple[list[int], list[UUID]]:
     return [key[0] for key in keys], [key[1] for key in keys]

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.sending.batches.after_restore.store import (
-    Key,
+    LetterKey,
     LostTime,
     clear_decided_letters,
     clear_letters,
@@ -99,14 +99,14 @@ async def _save_unknown_batch(
     except ManifestBroken:
         log.error("copy of manifest damaged", provider=provider.name, batch=str(batch_id))  # noqa: TRY400 - the message is complete
         return False
-    named = [parse_reference(resources.keys, each.reference) for each in manifest.letters]
-    letters = [(each.merchant_id, each.communication_id) for each in named if each is not None]
+    references = [parse_reference(resources.keys, each.reference) for each in manifest.letters]
+    letters = [(each.merchant_id, each.communication_id) for each in references if each is not None]
     async with resources.database.transaction() as tx:
         await save_found_batch(
             tx, manifest, content=content, letters=letters, real_now=resources.clock.now()
         )
     log.info("batch found after restore", provider=provider.name, batch=str(batch_id))
-    return len(letters) == len(named)
+    return len(letters) == len(references)
 
 
 FILES_MISSING_REASON = "not printed: its files were missing after a restore"
@@ -114,7 +114,7 @@ FILES_MISSING_REASON = "not printed: its files were missing after a restore"
 
 async def resolve_uncertain_letters(
     tx: Connection, actor: Actor, resources: Resources, *,
-    provider: str, keys: Sequence[Key], was_released: bool,
+    provider: str, keys: Sequence[LetterKey], was_released: bool,
 ) -> int:  # fmt: skip
     """Record an operator's decision and return the number of letters. Letters that were resolved in
     the meantime stay unchanged."""
