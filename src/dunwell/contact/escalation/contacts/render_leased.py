@@ -210,7 +210,8 @@ async def add_pay_by(
         if claim is None or not _uses_pay_by(each, cache):
             return each
         guard = build_person_guard(merchant.configuration, identities[claim.claim_id], contacted_on)
-        return replace(each, pay_by=_compute_pay_by(merchant, each, claim, guard, now))
+        pay_by = _compute_pay_by(merchant, each, claim, guard=guard, now=now)
+        return replace(each, pay_by=pay_by)
 
     return [add(each) for each in leased]
 
