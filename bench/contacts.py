@@ -13,7 +13,7 @@ from bench.procrastinate_queue import (
     install_procrastinate,
 )
 from bench.rounds import Scale, alternate
-from dunwell.adapters.installed import choose_channels
+from dunwell.adapters.installed import build_channel_adapters
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 
@@ -51,7 +51,7 @@ async def _send(ground: Ground, bench: BenchMerchant, count: int) -> float:
     while await engine.run_once():
         pass
     await ground.settle()
-    dispatcher = MessageDispatcher(bench.resources, choose_channels(ground.settings))
+    dispatcher = MessageDispatcher(bench.resources, build_channel_adapters(ground.settings))
     done = 0
     started = time.perf_counter()
     while done < count:

@@ -23,7 +23,7 @@ from dunwell.accounts.merchants.credentials.tokens import (
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import SCOPE_RIGHTS, Scope
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.adapters.installed import list_adapters, list_providers
+from dunwell.adapters.installed import list_adapters, list_payment_provider_names
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.intake.submission import MAX_CLAIMS
 from dunwell.operations.merchant_file.apply_file import apply_file
@@ -64,7 +64,7 @@ async def make_merchant(
     path = await asyncio.to_thread(_write_file, ground, workflow, webhook)
     report = await apply_file(
         resources, path, publish=True, available_adapters=list_adapters(ground.settings),
-        available_providers=list_providers(Installation()),
+        available_providers=list_payment_provider_names(Installation()),
     )  # fmt: skip
     assert report.merchant_id is not None
     async with ground.database.connection() as connection:

@@ -7,7 +7,7 @@ import pytest
 from obstore.store import LocalStore, MemoryStore, ObjectStore
 
 from dunwell.adapters.channels.outbox.folder import OutboxFolder, list_marks
-from dunwell.adapters.installed import choose_channels
+from dunwell.adapters.installed import build_channel_adapters
 from dunwell.contact.sending.channel import Accepted
 from dunwell.core.files.storage import SEALED_HEAD, SealedFiles, Storage
 from dunwell.core.files.upload import ALLOWED_TYPES
@@ -60,19 +60,19 @@ async def test_the_outbox_is_encrypted_only_in_production(development: Settings)
     production = dataclasses.replace(development, profile="production")
     for settings, is_sealed in ((production, True), (development, False)):
         message = a_message()
-        email = choose_channels(settings)[0]
+        email = build_channel_adapters(settings)[0]
         assert await email.send(message) == Accepted()
         kept = [path for path in (settings.data_dir / "outbox").rglob("*") if path.is_file()]
         path = max(kept, key=lambda each: each.stat().st_mtime_ns)
         assert (path.suffix == ".sealed") is is_sealed
         assert (b"Subject:" not in path.read_bytes()) is is_sealed
     folder = OutboxFolder(production.data_dir, KeyRing(production.secret_key))
-    assert b"Subject:" in folder.read(folder.find("EMAIL", message, ".eml"))
+    assert b"Subject:" in folder.read(folder.build_path("EMAIL", message, ".eml"))
 
 
 async def test_the_encrypted_marker_of_a_late_failure_is_found(tmp_path: Path) -> None:
     folder, message = OutboxFolder(tmp_path, _KEYS), a_message()
-    mark = folder.find_mark(message)
+    mark = folder.build_mark_path(message)
     folder.write(mark, b"")
     [(path, merchant_id, communication_id)] = list_marks(tmp_path)
     assert path.exists()

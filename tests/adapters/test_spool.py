@@ -29,9 +29,9 @@ def _a_reader(spool: Spool, sender: int = 1) -> FormReader:
 def _held(spool: Spool, megabytes: int, sender: int = 1) -> FormReader:
     """Return a form whose file was received up to this size."""
     reader = _a_reader(spool, sender)
-    assert list(reader.take(_HEAD)) == []
+    assert list(reader.feed(_HEAD)) == []
     for _ in range(megabytes * 16):
-        assert list(reader.take(b"\0" * 65536)) == []
+        assert list(reader.feed(b"\0" * 65536)) == []
     return reader
 
 
@@ -53,7 +53,7 @@ def test_a_hundred_unfinished_uploads_use_little_memory(folder: Path) -> None:
 
 def test_a_file_is_read_as_it_was_written(folder: Path) -> None:
     spool, content = Spool(4 * _MEGABYTE), bytes(range(256)) * 1024
-    [part] = _a_reader(spool).take(_HEAD + content + b"\r\n--x--\r\n")
+    [part] = _a_reader(spool).feed(_HEAD + content + b"\r\n--x--\r\n")
     assert part.file is not None
     assert (len(part.file), part.file.read()) == (len(content), content)
     part.file.close()

@@ -9,7 +9,8 @@ import pytest
 
 from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.contact.messages.suppression import suppress
-from dunwell.core.events.webhooks.endpoints import NewEndpoint, add_endpoint
+from dunwell.core.events.webhooks.endpoint import NewEndpoint
+from dunwell.core.events.webhooks.endpoints import add_endpoint
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api
 from tests.support.disputes import dispute

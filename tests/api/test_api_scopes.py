@@ -10,7 +10,8 @@ import pytest
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials.credentials import allow_credential
 from dunwell.accounts.merchants.rights import SCOPE_RIGHTS, Right, Scope
-from dunwell.core.events.webhooks.endpoints import NewEndpoint, add_endpoint
+from dunwell.core.events.webhooks.endpoint import NewEndpoint
+from dunwell.core.events.webhooks.endpoints import add_endpoint
 from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.interfaces.api.operation import Operation
 from tests.support.api import Api

@@ -38,5 +38,5 @@ def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
 
 def test_a_data_folder_that_cannot_be_made_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InvalidSettings, match=r"DUNWELL_DATA_DIR: .*cannot be kept there"):
+    with pytest.raises(InvalidSettings, match=r"DUNWELL_DATA_DIR: .*cannot be created or read"):
         load_settings({"DUNWELL_DATA_DIR": str(tmp_path / "file")})

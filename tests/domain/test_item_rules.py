@@ -7,7 +7,7 @@ from dunwell.core.claims.balance import (
     OwedItem,
     check_changeable,
     check_fee_target,
-    check_room,
+    check_item_count,
     select_items_to_delete,
 )
 from dunwell.core.claims.states import ACTIVE, Status
@@ -84,7 +84,7 @@ def test_a_fee_is_added_for_a_primary_item_of_the_claim(item_id: int) -> None:
 
 def test_a_claim_has_at_most_a_hundred_items() -> None:
     items = [OwedItem(n, n, "PRIMARY", 1) for n in range(MAX_ITEMS)]
-    check_room(items[:-1])
+    check_item_count(items[:-1])
     with pytest.raises(ValidationError) as refused:
-        check_room(items)
+        check_item_count(items)
     assert [(each.path, each.code) for each in refused.value.faults] == [("", "TOO_MANY")]

@@ -11,7 +11,7 @@ from dunwell.core.workflows.checking import parse_definition
 from dunwell.core.workflows.definition import CheckpointStep, Definition, WaitStep
 from dunwell.core.workflows.document import render_document
 from dunwell.core.workflows.versions.differences import compare_texts
-from dunwell.core.workflows.versions.versions import KnownStep, find_reused_ids
+from dunwell.core.workflows.versions.versions import KnownStep, find_reused_id_faults
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.yaml_document import list_lines, parse_yaml, render_yaml
 from tests.domain.test_verdict_fields import FULL
@@ -93,10 +93,10 @@ def test_changes_inside_a_text_are_listed_line_by_line() -> None:
 
 def test_a_step_id_belongs_to_one_kind_for_ever() -> None:
     known = {2: KnownStep("WAIT", "Old wait", "v1.0"), 3: KnownStep("WAIT", "Gone", "v1.0")}
-    faults = find_reused_ids(known, a_definition())
+    faults = find_reused_id_faults(known, a_definition())
     assert [(fault.path, fault.code) for fault in faults] == [("/steps/2/id", "ID_REUSED")]
     assert faults[0].message == (
         'The id 3 was that of "Gone" (WAIT, v1.0) and stays with it; '
         "give this FEE step a new one, such as 6."
     )
-    assert find_reused_ids({}, a_definition()) == []
+    assert find_reused_id_faults({}, a_definition()) == []

@@ -11,7 +11,7 @@ from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome, Temporary
-from dunwell.core.claims.claim_holds import expire_holds, lift_hold, open_hold
+from dunwell.core.claims.claim_holds import expire_holds, lift_holds, open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
@@ -47,7 +47,7 @@ async def hold(harness: Harness, claim_id: int, kind: HoldKind, days: int | None
 
 async def lift(harness: Harness, claim_id: int, kind: HoldKind) -> None:
     async with harness.work() as work:
-        await lift_hold(work, claim_id, kind)
+        await lift_holds(work, claim_id, kind)
 
 
 async def due_at(harness: Harness) -> list[Any]:

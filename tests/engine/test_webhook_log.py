@@ -19,8 +19,9 @@ from dunwell.core.events.deliveries.store import DeliveryFilter, LoggedDelivery
 from dunwell.core.events.event_log import save_events
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
 from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
-from dunwell.core.events.webhooks.endpoints import load_endpoints, rotate_secret, switch_on_endpoint
+from dunwell.core.events.webhooks.endpoints import rotate_secret, switch_on_endpoint
 from dunwell.core.events.webhooks.send_test import send_test, start_test
+from dunwell.core.events.webhooks.store import load_endpoints
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError

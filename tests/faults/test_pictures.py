@@ -116,7 +116,7 @@ async def test_an_undrawable_file_is_refused_and_others_are_drawn(
     _, picture = await asyncio.gather(fail(), page_pictures.render_png(honest, 1, THUMBNAIL))
 
     assert open_image(picture).height == 320
-    assert page_pictures.find_pages(hostile.storage_key) == 0
+    assert page_pictures.find_cached_page_count(hostile.storage_key) == 0
     # It is not tried again.
     with pytest.raises(FileNotShowable):
         await asyncio.wait_for(page_pictures.render_png(hostile, 1, THUMBNAIL), 0.2)

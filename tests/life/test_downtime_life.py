@@ -5,7 +5,7 @@ from collections import Counter
 from datetime import timedelta
 
 from dunwell.contact.escalation.engine import Engine
-from dunwell.core.claims.claim_holds import lift_hold, open_hold
+from dunwell.core.claims.claim_holds import lift_holds, open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -31,7 +31,7 @@ async def hold(harness: Harness, claim_id: int, days: int | None = None) -> None
 
 async def lift(harness: Harness, claim_id: int) -> None:
     async with harness.work() as work:
-        await lift_hold(work, claim_id, HoldKind.DISPUTE)
+        await lift_holds(work, claim_id, HoldKind.DISPUTE)
 
 
 async def test_each_due_step_runs_once_after_forty_days_of_downtime(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.core.claims.claim_holds import lift_hold, open_hold
+from dunwell.core.claims.claim_holds import lift_holds, open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -90,7 +90,7 @@ async def dispute(both_merchants: tuple[ObservedMerchant, ObservedMerchant]) -> 
 async def lift_dispute(both_merchants: tuple[ObservedMerchant, ObservedMerchant]) -> None:
     for each in both_merchants:
         async with each.harness.work() as work:
-            await lift_hold(work, each.disputed, HoldKind.DISPUTE)
+            await lift_holds(work, each.disputed, HoldKind.DISPUTE)
 
 
 @pytest.mark.parametrize("day", [0, 3, 7], ids=["day 0", "day 3", "day 7"])

@@ -7,16 +7,15 @@ from uuid import uuid4
 
 import pytest
 
-from dunwell.core.events.webhooks.endpoint_secrets import open_secret
+from dunwell.core.events.webhooks.endpoint import NewEndpoint
+from dunwell.core.events.webhooks.endpoint_secrets import open_authorization, open_secret
 from dunwell.core.events.webhooks.endpoints import (
-    NewEndpoint,
     add_endpoint,
     change_endpoint,
-    load_endpoints,
-    open_authorization,
     remove_endpoint,
     rotate_secret,
 )
+from dunwell.core.events.webhooks.store import load_endpoints
 from dunwell.platform.crypto import DecryptionFailed
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

@@ -23,7 +23,7 @@ from dunwell.cases.modalities.limits import PlanTerms
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
 from dunwell.contact.messages.suppression import suppress
-from dunwell.core.events.webhooks.endpoints import NewEndpoint
+from dunwell.core.events.webhooks.endpoint import NewEndpoint
 from dunwell.core.events.webhooks.endpoints import add_endpoint as save_endpoint
 from dunwell.interfaces.api.operation import Operation, RequestBody
 from dunwell.interfaces.api.routes import parameters

@@ -16,7 +16,8 @@ from starlette.applications import Starlette
 from dunwell.accounts.merchants.configuration import Guards
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.claims.fields import FIELDS
-from dunwell.core.events.webhooks.endpoints import NewEndpoint, add_endpoint
+from dunwell.core.events.webhooks.endpoint import NewEndpoint
+from dunwell.core.events.webhooks.endpoints import add_endpoint
 from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.interfaces.api.operation import Operation
 from dunwell.platform.clock import MovableClock

@@ -8,7 +8,8 @@ from uuid import UUID
 from dunwell.core.events.body import EventActionStep
 from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import EventHead, checkpoint_reached
-from dunwell.core.events.webhooks.endpoints import NewEndpoint, NewEndpointSecret, add_endpoint
+from dunwell.core.events.webhooks.endpoint import NewEndpoint, NewEndpointSecret
+from dunwell.core.events.webhooks.endpoints import add_endpoint
 from tests.support.harness import Harness
 
 NO_ONE = "http://127.0.0.1:1/hooks"

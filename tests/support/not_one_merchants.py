@@ -108,7 +108,7 @@ NOT_ONE_MERCHANTS = _name({
         escalation_store._LIST_MERCHANTS,
         webhooks_store._FIND_DUE,
         webhooks_store._RECORD, events_store._SAVE,
-        health_store._COUNT_FAILING, health_store._COUNT_UNDELIVERED,
+        health_store._COUNT_FAILING, health_store._LIST_UNDELIVERED,
         health_store._MARK_FAILURES_NOTIFIED, health_store._MARK_LOGGED,
         health_store._MARK_RECOVERIES_NOTIFIED, files_store._FIND_UNUSED,
         disputes_store._LIST_MERCHANTS,

@@ -17,7 +17,7 @@ from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.contacts.outcomes.record_outcomes import resolve_unknown_contact
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.reports.delivery_reports import report_failure
-from dunwell.core.claims.claim_holds import expire_holds, lift_hold, open_hold
+from dunwell.core.claims.claim_holds import expire_holds, lift_holds, open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.core.workflows.change_workflow import activate_workflow, deactivate_workflow
 from dunwell.core.workflows.drafts.edit_draft import discard_draft, save_draft
@@ -145,7 +145,7 @@ class ProcessSimulation:
 
     async def lift(self, claim_id: int) -> None:
         async with self.harness.work() as work:
-            await lift_hold(work, claim_id, HoldKind.DISPUTE)
+            await lift_holds(work, claim_id, HoldKind.DISPUTE)
 
     async def fail_late(self, index: int) -> None:
         """Report a bounce of an accepted message."""

@@ -149,7 +149,7 @@ ASK_NOTHING = name_reasons({
     "it runs within a use case that has asked": (
         assign_claims.start_runs,
         access.lock_claim_of_merchant, access.check_claim_exists,
-        claim_holds.lift_hold, claim_holds.open_hold,
+        claim_holds.lift_holds, claim_holds.open_hold,
         publish_event.publish_event, publish_event.publish_additional_event,
         search_claims.replace_search_terms,
         answer_dispute.lock_dispute, disputes_store.insert_evidence_files,

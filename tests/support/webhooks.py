@@ -17,7 +17,8 @@ from dunwell.core.events.payloads import (
     checkpoint_reached,
     payment_refunded,
 )
-from dunwell.core.events.webhooks.endpoints import NewEndpoint, NewEndpointSecret, add_endpoint
+from dunwell.core.events.webhooks.endpoint import NewEndpoint, NewEndpointSecret
+from dunwell.core.events.webhooks.endpoints import add_endpoint
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.resources import Resources
 from tests.support.merchants import a_merchant

@@ -15,7 +15,7 @@ from dunwell.accounts.installation.current_installation import CurrentInstallati
 from dunwell.accounts.installation.installation_file import check_installation, is_installation
 from dunwell.accounts.installation.payment_providers import StripeAccount
 from dunwell.accounts.merchants.configuration import PaymentMethod
-from dunwell.adapters.installed import list_providers
+from dunwell.adapters.installed import list_payment_provider_names
 from dunwell.adapters.payment_providers import open_payment_providers
 from dunwell.adapters.payments.stripe.provider import StripeProvider
 from dunwell.interfaces.cli.findings.payments import check_payment_providers
@@ -256,7 +256,7 @@ async def test_a_running_process_follows_the_installation_file(resources: Resour
 
 def test_the_names_of_providers_are_known_without_their_secrets() -> None:
     installation = check_installation({"paymentProviders": {"cards": STRIPE, "shop": MOLLIE}})
-    assert list_providers(installation) == {"sandbox", "cards", "shop"}
+    assert list_payment_provider_names(installation) == {"sandbox", "cards", "shop"}
 
 
 def test_the_command_line_checks_the_providers_of_a_merchant_file(

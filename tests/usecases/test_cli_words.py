@@ -28,7 +28,7 @@ def test_faulty_settings_are_reported_line_by_line(dunwell: CommandLine) -> None
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
         "dunwell: DUNWELL_PORT: 'x' is not a port; use 1 to 65535.",
-        "dunwell: DUNWELL_LOG_LEVEL: 'loud' is none of debug, info, warning, error.",
+        "dunwell: DUNWELL_LOG_LEVEL: 'loud' is not one of debug, info, warning, error.",
     ]
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.claims.claim_holds import lift_hold, open_hold
+from dunwell.core.claims.claim_holds import lift_holds, open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
@@ -23,7 +23,7 @@ async def hold(harness: Harness, claim_id: int, kind: HoldKind, days: int | None
 
 async def lift(harness: Harness, claim_id: int, kind: HoldKind) -> None:
     async with harness.work() as work:
-        await lift_hold(work, claim_id, kind)
+        await lift_holds(work, claim_id, kind)
 
 
 async def test_a_planned_contact_is_not_sent_under_a_hold_but_after_it(

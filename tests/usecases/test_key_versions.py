@@ -8,7 +8,7 @@ import pytest
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.audit_log import list_installation_audit
 from dunwell.core.events.webhooks.endpoint_secrets import open_authorization, open_secret
-from dunwell.core.events.webhooks.endpoints import load_endpoints
+from dunwell.core.events.webhooks.store import load_endpoints
 from dunwell.core.files.storage import Storage
 from dunwell.operations.keys.reseal import Resealer
 from dunwell.operations.keys.sealed_columns import SealedValues

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.events.webhooks.endpoints import NewEndpoint, add_endpoint
+from dunwell.core.events.webhooks.endpoint import NewEndpoint
+from dunwell.core.events.webhooks.endpoints import add_endpoint
 from dunwell.operations.dashboards import overview
 from dunwell.operations.dashboards.overview import (
     AttentionItem,

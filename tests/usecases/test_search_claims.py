@@ -177,5 +177,5 @@ async def test_claims_of_another_merchant_are_not_found(
     await filled(harness)
     assert await search(hansen, "erika") == []
     async with hansen.work() as work:
-        theirs = await store.find_claims(work.tx, work.merchant_id, ["erika"], limit=5, behind=None)
+        theirs = await store.list_matches(work.tx, work.merchant_id, ["erika"], limit=5, after=None)
         assert theirs == ([], None)

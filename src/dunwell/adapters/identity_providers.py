@@ -12,10 +12,10 @@ from dunwell.accounts.installation.current_installation import CurrentInstallati
 from dunwell.accounts.installation.single_sign_on_settings import IdentityProviderSettings
 from dunwell.accounts.users.single_sign_on.provider import IdentityProvider
 
-if TYPE_CHECKING:
+# Whether the extra "oidc" is installed, without which the adapter cannot be imported.
+_HAS_OIDC = all(find_spec(name) is not None for name in ("authlib", "joserfc"))
+if TYPE_CHECKING or _HAS_OIDC:
     from dunwell.adapters.oidc.provider import OidcProvider
-
-_REQUIRED_MODULES = ("authlib", "joserfc")
 
 log = structlog.get_logger(__name__)
 
@@ -29,10 +29,8 @@ def build_identity_provider(
 ) -> "OidcProvider":
     """Build the provider without connecting. `secrets` are those of the installation file, by name.
     Raises IdentityProviderUnusable."""
-    if any(find_spec(each) is None for each in _REQUIRED_MODULES):
+    if not _HAS_OIDC:
         raise IdentityProviderUnusable('Single sign-on needs the extra: install "dunwell[oidc]".')
-    from dunwell.adapters.oidc.provider import OidcProvider  # noqa: PLC0415 - an extra
-
     secret = secrets.get(provider.secret_name)
     if secret is None:
         raise IdentityProviderUnusable(

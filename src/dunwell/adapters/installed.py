@@ -11,23 +11,23 @@ from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 
 
-def choose_channels(settings: Settings) -> Sequence[ChannelAdapter]:
+def build_channel_adapters(settings: Settings) -> Sequence[ChannelAdapter]:
     """Return the channel adapters that a merchant's configuration can name."""
     kinds = (OutboxEmail, OutboxSms, OutboxLetter)
     # During development, files are not encrypted so that they can be viewed.
-    is_open = settings.is_development
-    keys = None if is_open else KeyRing(settings.secret_key)
-    return [kind(settings.data_dir, keys=keys, is_development=is_open) for kind in kinds]
+    is_development = settings.is_development
+    keys = None if is_development else KeyRing(settings.secret_key)
+    return [kind(settings.data_dir, keys=keys, is_development=is_development) for kind in kinds]
 
 
 def list_adapters(settings: Settings) -> Mapping[str, Collection[str]]:
     """Return the names of the adapters for each channel."""
     names: dict[str, set[str]] = {}
-    for adapter in choose_channels(settings):
+    for adapter in build_channel_adapters(settings):
         names.setdefault(adapter.channel, set()).add(adapter.name)
     return names
 
 
-def list_providers(installation: Installation) -> Collection[str]:
+def list_payment_provider_names(installation: Installation) -> Collection[str]:
     """Return the names of the payment providers without creating them."""
     return {SANDBOX_PROVIDER, *(installation.payment_providers or {})}

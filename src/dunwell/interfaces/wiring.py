@@ -23,7 +23,7 @@ from dunwell.adapters.channels.outbox.channel import report_late_failures
 from dunwell.adapters.channels.outbox.pages import outbox_routes
 from dunwell.adapters.delivery_providers import DeliveryProviderAdapters, open_delivery_providers
 from dunwell.adapters.identity_providers import open_identity_providers
-from dunwell.adapters.installed import choose_channels
+from dunwell.adapters.installed import build_channel_adapters
 from dunwell.adapters.mail.mailboxes import MAILBOX_SECONDS, Mailboxes
 from dunwell.adapters.mail.receive_mail import MailParser
 from dunwell.adapters.payment_providers import open_payment_providers
@@ -150,7 +150,7 @@ def build_operator_service(
 @asynccontextmanager
 async def open_web(resources: Resources) -> AsyncIterator[WebService]:
     """Open the application with its child processes for files."""
-    channels = choose_channels(resources.settings)
+    channels = build_channel_adapters(resources.settings)
     inspector, painter, documents = Inspector(), PagePictures(), DocumentReader()
     printer = LetterPrinter(1, fonts=resources.settings.fonts, limits=INTERACTIVE)
     preview_printer = PreviewPrinter(fonts=resources.settings.fonts)
@@ -209,7 +209,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         installation = await enter(open_current_installation(resources))
         providers = await enter(open_payment_providers(resources, installation))
         delivery_providers = await enter(open_delivery_providers(resources, installation))
-        channels = choose_channels(settings)
+        channels = build_channel_adapters(settings)
         banks = await enter(open_bank_connections(installation))
         messages = MessageDispatcher(resources, channels, find_provider=delivery_providers.find)
         notices = NoticeSender(resources, channels, find_provider=delivery_providers.find)

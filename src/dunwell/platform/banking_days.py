@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import holidays as public_holidays
 
+# Two for a transfer on paper, and one for recording it.
 _BANKING_DAYS = 3
 _WEEKDAYS = frozenset(range(5))
 _ONE_DAY = timedelta(days=1)

@@ -47,12 +47,12 @@ async def register_keys(tx: Connection, keys: KeyRing) -> None:
     """Record versions that the database does not know. Raises SecretKeyMismatch, and then records
     nothing."""
     known = await load_versions(tx)
-    _check(keys, known)
+    _check_keys(keys, known)
     recorded = {each.version for each in known}
     new = [each for each in keys.versions if each not in recorded]
     if new:
         await tx.execute(_RECORD, new, [keys.fingerprint(each) for each in new])
-        _check(keys, await load_versions(tx))
+        _check_keys(keys, await load_versions(tx))
 
 
 async def register_keys_at(url: str, keys: KeyRing) -> None:
@@ -116,7 +116,7 @@ def find_key_mismatch(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> str | 
     return None
 
 
-def _check(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> None:
+def _check_keys(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> None:
     misfit = find_key_mismatch(keys, known)
     if misfit is not None:
         raise SecretKeyMismatch(f"{misfit} See docs/operator/keys.md.")

@@ -73,7 +73,7 @@ def build_gateway_request(
     """Return the request in the format of its delivery provider. Raises ForgedRequest."""
     if isinstance(provider, TwilioProvider):
         token = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
-        pairs = _split(raw_request.body, "utf-8")
+        pairs = _parse_pairs(raw_request.body, "utf-8")
         if raw_request.query:
             raise ForgedRequest("The callback address must not have a query.")
         twilio.check_signature(token, raw_request.address, pairs, raw_request.signature)
@@ -81,11 +81,11 @@ def build_gateway_request(
     secret = secrets.get(f"deliveryProviders/{name}/incomingSecretFile")
     raw = raw_request.query or raw_request.body
     return _KannelRequest(
-        name, provider, values=dict(_split(raw, "latin-1")), raw=raw, secret=secret
+        name, provider, values=dict(_parse_pairs(raw, "latin-1")), raw=raw, secret=secret
     )
 
 
-def _split(content: bytes, encoding: str) -> list[tuple[str, str]]:
+def _parse_pairs(content: bytes, encoding: str) -> list[tuple[str, str]]:
     try:
         return parse_qsl(
             content.decode("latin-1"), keep_blank_values=True, encoding=encoding,

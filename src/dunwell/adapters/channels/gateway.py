@@ -76,7 +76,7 @@ class Gateway:
         """Post a request. Return Temporary if the gateway was not reached. Raises
         UnclearResponse.
         """
-        client = await self._find_client()
+        client = await self._get_client()
         try:
             await asyncio.wait_for(self._slots.acquire(), self._wait_seconds)
         except TimeoutError:
@@ -117,7 +117,7 @@ class Gateway:
         log.error("gateway rejected credentials", provider=self._provider, status=status)
         return REFUSED
 
-    async def _find_client(self) -> HttpClient:
+    async def _get_client(self) -> HttpClient:
         async with self._open_lock:
             if self._client is None:
                 self._client = await self._exit_stack.enter_async_context(

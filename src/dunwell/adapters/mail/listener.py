@@ -66,10 +66,12 @@ class MailHandler:
         protocols: tuple[Protocol, ...] = get_args(Protocol)
         self._slots = {each: asyncio.Semaphore(_PARSED_AT_ONCE) for each in protocols}
         self._max_connections = max_connections
-        self.open: Mapping[Protocol, Counter[str]] = {each: Counter() for each in protocols}
+        self.open_connections: Mapping[Protocol, Counter[str]] = {
+            each: Counter() for each in protocols
+        }
 
     def accepts_connection(self, host: str, protocol: Protocol) -> bool:
-        open_now = self.open[protocol]
+        open_now = self.open_connections[protocol]
         is_full = open_now.total() >= self._max_connections
         return not is_full and (protocol == "LMTP" or open_now[host] < _MAX_CONNECTIONS_PER_HOST)
 
@@ -158,7 +160,7 @@ class _LimitedConnection(SMTP):
             transport.close()
             return
         self._client_host = host
-        handler.open[self.protocol][host] += 1
+        handler.open_connections[self.protocol][host] += 1
         loop = asyncio.get_running_loop()
         self._end = loop.call_later(_CONNECTION_SECONDS, transport.close)
         super().connection_made(transport)
@@ -192,7 +194,7 @@ class _LimitedConnection(SMTP):
             return
         self._end.cancel()
         self._end = None
-        open_now = self.event_handler.open[self.protocol]
+        open_now = self.event_handler.open_connections[self.protocol]
         open_now[self._client_host] -= 1
         if not open_now[self._client_host]:
             del open_now[self._client_host]

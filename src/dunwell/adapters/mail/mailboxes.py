@@ -146,9 +146,9 @@ class Mailboxes:
             f"deliveryProviders/{provider}/mailbox/credentials/passwordFile", b""
         )
         try:
-            found = password.decode().strip("\r\n")
+            password_text = password.decode().strip("\r\n")
             return await fetch_new_mail(
-                self._resources, self._parser, provider, mailbox=mailbox, password=found
+                self._resources, self._parser, provider, mailbox=mailbox, password=password_text
             )
         except (MailboxUnavailable, UnicodeDecodeError) as error:
             log.warning("mailbox unavailable", provider=provider, error=str(error))

@@ -40,7 +40,7 @@ from dunwell.contact.escalation.end_claim import end_claim
 from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts, OccasionOutcome
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import lock_claim_of_merchant
-from dunwell.core.claims.claim_holds import ensure_hold, lift_hold
+from dunwell.core.claims.claim_holds import ensure_hold, lift_holds
 from dunwell.core.claims.states import ACTIVE, ClaimTransition, HoldKind
 from dunwell.core.claims.store import LockedClaim, save_hold_end
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
@@ -175,7 +175,7 @@ async def _end_sandbox_hold(work: Work, answered: ClaimDispute) -> None:
 
 
 async def _lift_dispute_hold(work: Work, ended: ClaimDispute) -> None:
-    await lift_hold(work, ended.claim_id, HoldKind.DISPUTE, hold_id=ended.hold_id)
+    await lift_holds(work, ended.claim_id, HoldKind.DISPUTE, hold_id=ended.hold_id)
 
 
 async def _notify_debtor(
@@ -301,7 +301,7 @@ async def set_hold_after_response(
         )
     else:
         # The debtor cannot be reached, and the quiet days after the response are over.
-        await lift_hold(work, claim_id, HoldKind.DISPUTE, hold_id=dispute.hold_id)
+        await lift_holds(work, claim_id, HoldKind.DISPUTE, hold_id=dispute.hold_id)
 
 
 async def _keep_on_hold(work: Work, dispute: ClaimDispute) -> None:

@@ -25,7 +25,7 @@ from dunwell.core.claims.searching.search_claims import replace_search_terms
 from dunwell.core.claims.store import lock_claim
 from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import Fault, NotFound, ValidationError
-from dunwell.platform.text.json_text import read_valid_parts
+from dunwell.platform.text.json_text import convert_valid_fields
 from dunwell.platform.text.shape import find_faults, limit_faults
 
 # Wire names of changeable fields -> their names.
@@ -65,7 +65,7 @@ def apply_patch(
 
 def _replace_fields(present: ContactData, changed: Mapping[str, Any]) -> ContactData:
     """Return the data with the changed fields. Unreadable values are UNSET."""
-    read = read_valid_parts(dict(changed), ContactData)
+    read = convert_valid_fields(dict(changed), ContactData)
     names = {_CHANGEABLE[name] for name in changed}
     return msgspec.structs.replace(present, **{name: getattr(read, name) for name in names})
 

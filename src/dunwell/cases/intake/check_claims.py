@@ -37,11 +37,11 @@ from dunwell.core.claims.fields import (
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
 from dunwell.platform.text.json_text import (
     check_part_counts,
+    convert_valid_fields,
     count_keys,
     find_repeated_keys,
     has_no_repeated_keys,
     parse_json,
-    read_valid_parts,
 )
 from dunwell.platform.text.shape import MAX_FAULTS, MORE_FAULTS, find_faults, limit_faults
 
@@ -294,7 +294,7 @@ def _find_all_faults(value: object, text: bytes) -> Iterator[Fault]:
     yield from find_faults(value, ClaimSubmission)
     if not has_no_repeated_keys(value, text):
         yield from _find_repeated_keys(text)
-    claim = read_valid_parts(value, ClaimSubmission)
+    claim = convert_valid_fields(value, ClaimSubmission)
     if claim is not None:
         yield from _find_content_faults(_normalize(claim) if claim.reference_number else claim)
 

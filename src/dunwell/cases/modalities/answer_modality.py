@@ -51,7 +51,7 @@ from dunwell.cases.modalities.store import (
 from dunwell.contact.notices.occasions.facts import DeferralFacts, PlanFacts, RejectionFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import lock_claim_of_merchant
-from dunwell.core.claims.claim_holds import lift_hold, open_hold
+from dunwell.core.claims.claim_holds import lift_holds, open_hold
 from dunwell.core.claims.publish_event import publish_event
 from dunwell.core.claims.states import ACTIVE, HoldKind, Status
 from dunwell.core.claims.store import LockedClaim, lift_holds_of_claims
@@ -227,7 +227,7 @@ async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Moda
     await save_approval(work.tx, work.merchant_id, modality_id, work.now)
     # The new hold is opened first, so that the claim is never without a hold.
     await open_modality_hold(work, approved)
-    await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
+    await lift_holds(work, claim_id, HoldKind.MODALITY_REQUESTED)
     await publish_state_change(work, approved)
     await notify_of_modality(work, claim, approved)
     await _save_answer(work, "modality.approve", requested, approved)
@@ -260,7 +260,7 @@ async def reject_modality(
     await save_rejection(
         work.tx, work.merchant_id, modality_id=modality_id, now=work.now, reason=reason
     )
-    await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
+    await lift_holds(work, claim_id, HoldKind.MODALITY_REQUESTED)
     await publish_state_change(work, rejected)
     await notify_of_modality(work, claim, rejected)
     await _save_answer(work, "modality.reject", requested, rejected)

@@ -20,7 +20,7 @@ from dunwell.core.claims.balance import (
     OwedItem,
     check_changeable,
     check_fee_target,
-    check_room,
+    check_item_count,
     select_items_to_delete,
 )
 from dunwell.core.claims.states import Status
@@ -81,7 +81,7 @@ async def _insert_item(
     work: Work, claim: LockedClaim, items: Sequence[OwedItem], new: NewItem
 ) -> ItemAddition:
     """Insert the item, then allocate surplus payments to it. Raises ValidationError."""
-    check_room(items)
+    check_item_count(items)
     claim_id = claim.claim_id
     item = OwedItem(
         item_id=0,

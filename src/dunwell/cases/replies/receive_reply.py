@@ -25,7 +25,7 @@ from dunwell.cases.replies.store import (
     save_reply_hold,
 )
 from dunwell.core.claims.access import lock_claim_of_merchant
-from dunwell.core.claims.claim_holds import lift_hold, open_hold
+from dunwell.core.claims.claim_holds import lift_holds, open_hold
 from dunwell.core.claims.states import ACTIVE, HoldKind
 from dunwell.core.claims.store import lock_claim
 from dunwell.platform.crypto import KeyRing
@@ -97,4 +97,4 @@ async def mark_replies_read(work: Work, claim_id: int) -> None:
     await save_audit(work, "reply.see", f"claim:{claim_id}", count=len(holds))
     for hold_id in holds:
         if hold_id is not None:
-            await lift_hold(work, claim_id, HoldKind.PAUSE, hold_id=hold_id)
+            await lift_holds(work, claim_id, HoldKind.PAUSE, hold_id=hold_id)

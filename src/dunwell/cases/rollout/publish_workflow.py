@@ -31,7 +31,7 @@ from dunwell.core.workflows.versions.versions import (
     VersionVerdict,
     compute_next_number,
     compute_verdict,
-    find_reused_ids,
+    find_reused_id_faults,
     render_version_name,
 )
 from dunwell.platform.children.process import run_in_thread
@@ -65,7 +65,7 @@ async def find_publishing_faults(
     """Return the faults that prevent publication, with pointers from the definition's root."""
     known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
     faults = await run_in_thread(find_content_faults, definition, work.merchant.configuration)
-    faults += find_reused_ids(known, definition)
+    faults += find_reused_id_faults(known, definition)
     return list(dict.fromkeys(faults))
 
 

@@ -46,7 +46,7 @@ def _build_not_found(claim_id: int) -> NotFound:
 
 
 # Uses the primary key.
-_LOAD = """
+_LOAD_REVISION = """
 SELECT xmin::text AS written_by, updated_at
 FROM claims
 WHERE merchant_id = $1 AND claim_id = $2
@@ -73,7 +73,7 @@ async def load_claim_revision(work: Work, claim_id: int) -> str:
 
 
 async def _load_revision(tx: Connection, merchant_id: int, claim_id: int) -> str:
-    row = await tx.fetchrow(_LOAD, merchant_id, claim_id)
+    row = await tx.fetchrow(_LOAD_REVISION, merchant_id, claim_id)
     return f"{row['written_by']}-{(row['updated_at'] - _EPOCH) // _MICROSECOND}"
 
 
@@ -118,7 +118,7 @@ async def get_claim(work: Work, claim_id: int) -> ClaimView:
     async with snapshot(work.tx):
         claim = await load_claim(work.tx, work.merchant_id, claim_id)
         if claim is None:
-            raise NotFound(f"There is no claim {claim_id}.")
+            raise _build_not_found(claim_id)
         items = await load_items(work.tx, work.merchant_id, claim_id)
         holds = await load_holds(work.tx, work.merchant_id, claim_id)
         paid_cents = await load_paid_cents(work.tx, work.merchant_id, claim_id)

@@ -48,14 +48,17 @@ def sum_balance(items: Sequence[OwedItem], paid_cents: int) -> Balance:
 
 
 def allocate(
-    items: Sequence[OwedItem], amount_cents: int, order: Allocation, first: Collection[int] = ()
+    items: Sequence[OwedItem],
+    amount_cents: int,
+    order: Allocation,
+    first_ids: Collection[int] = (),
 ) -> dict[int, int]:
-    """Allocate an amount to items. Return item id -> cents, without items that get nothing. `first`
-    has the ids of the items that the payment was made for."""
+    """Allocate an amount to items. Return item id -> cents, without items that get nothing.
+    `first_ids` names the items that the payment was made for, which are paid first."""
     shares: dict[int, int] = {}
     left = amount_cents
     for item in sorted(
-        items, key=lambda each: (each.item_id not in first, *_payment_order(each, order))
+        items, key=lambda each: (each.item_id not in first_ids, *_get_payment_sort_key(each, order))
     ):
         share = min(left, item.outstanding_cents)
         if share > 0:
@@ -66,10 +69,10 @@ def allocate(
 
 def order_for_payment(items: Sequence[OwedItem], order: Allocation) -> list[OwedItem]:
     """Return the items in the order in which a payment pays them."""
-    return sorted(items, key=lambda each: _payment_order(each, order))
+    return sorted(items, key=lambda each: _get_payment_sort_key(each, order))
 
 
-def _payment_order(item: OwedItem, order: Allocation) -> tuple[bool, date, int]:
+def _get_payment_sort_key(item: OwedItem, order: Allocation) -> tuple[bool, date, int]:
     """Return the sort key: costs and fees first or last, then by due date, then by position."""
     is_primary = item.type == PRIMARY
     comes_last = is_primary if order == "COSTS_FIRST" else not is_primary
@@ -90,7 +93,7 @@ def check_changeable(status: Status) -> None:
         )
 
 
-def check_room(items: Sequence[OwedItem]) -> None:
+def check_item_count(items: Sequence[OwedItem]) -> None:
     """Check that the claim may get another item. Raises ValidationError."""
     if len(items) >= MAX_ITEMS:
         message = f"The claim has {len(items)} items; the maximum is {MAX_ITEMS}."

@@ -56,7 +56,7 @@ async def open_hold(
     return hold_id
 
 
-async def lift_hold(
+async def lift_holds(
     work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID | None = None
 ) -> None:
     """Lift the claim's holds of this kind, or only `hold_id`. If there is none, only an audit entry
@@ -113,7 +113,7 @@ async def resume_claim(work: Work, claim_id: int) -> None:
     """Lift all pauses, no matter who opened them. Other holds stay. Without a pause, only an
     audit entry is written. Raises NotFound."""
     work.require(Right.CHANGE_CLAIMS)
-    await lift_hold(work, claim_id, HoldKind.PAUSE)
+    await lift_holds(work, claim_id, HoldKind.PAUSE)
 
 
 def _is_pause_of_merchant(hold: Hold) -> bool:
@@ -140,7 +140,7 @@ async def expire_holds(resources: Resources, merchant_id: int | None = None) -> 
             raise
         except Exception as error:
             # An error of one merchant must not keep the holds of other merchants from ending.
-            log.exception("cannot expire", merchant_id=owner_id, error=type(error).__name__)
+            log.exception("holds.not_expired", merchant_id=owner_id, error=type(error).__name__)
     return claim_count
 
 

@@ -164,7 +164,7 @@ def matches_text(test: TextTest, value: str | None) -> bool:
     )
 
 
-def _has_all(wanted: list[str], facts: ConditionInput) -> bool:
+def _has_contact_data(wanted: list[str], facts: ConditionInput) -> bool:
     present = {
         "email": facts.email is not None,
         "mobileNumber": facts.mobile_number is not None,
@@ -250,7 +250,7 @@ PROPERTIES = (
         "has",
         "has",
         ConditionPropertyKind.ALL_OF,
-        is_met=_has_all,
+        is_met=_has_contact_data,
         accepted_values="a list of email, mobileNumber, address",
         meaning="the claim has all of these; an address needs street and city",
         options=("email", "mobileNumber", "address"),

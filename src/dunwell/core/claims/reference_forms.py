@@ -14,13 +14,13 @@ _DIGIT = re.compile(r"\d")
 _PUNCTUATION = ".,;:!?()[]{}\"'*#"
 # A reference that was broken into words is recognised if it has at most this many words.
 _MAX_WORDS = 5
-_MAX_PREFIX = 7
+_MAX_LENGTH_WITHOUT_DIGIT = 7
 _MAX_LENGTH = 40
 _MAX_CANDIDATES = 80
 # A reference with fewer digits (if it has only digits) or fewer characters could as well be a
 # customer number, a date or an amount.
 _MIN_DIGITS, _MIN_CHARACTERS = 8, 5
-_CHECKED = re.compile(r"RF\d{2}[A-Z0-9]{1,21}")
+_CREDITOR_REFERENCE = re.compile(r"RF\d{2}[A-Z0-9]{1,21}")
 _GROUP_LENGTH = 4
 _MAX_GROUPS = 7
 
@@ -51,7 +51,7 @@ def is_short(normal_form: str) -> bool:
 
 def has_valid_check_digits(reference: str) -> bool:
     """Return whether this is a creditor reference (ISO 11649), in upper case without spaces."""
-    if _CHECKED.fullmatch(reference) is None:
+    if _CREDITOR_REFERENCE.fullmatch(reference) is None:
         return False
     digits = "".join(str(int(each, 36)) for each in reference[4:] + reference[:4])
     return int(digits) % 97 == 1
@@ -93,7 +93,10 @@ def _list_runs(words: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
                 parts = (each.strip(_PUNCTUATION) for each in (before, after))
                 yield from ((each, normalize_reference(each)) for each in parts)
     # A long word without a digit is never part of a broken reference.
-    breaks = [len(form) > _MAX_PREFIX and _DIGIT.search(word) is None for word, form in words]
+    breaks = [
+        len(form) > _MAX_LENGTH_WITHOUT_DIGIT and _DIGIT.search(word) is None
+        for word, form in words
+    ]
     for length in range(2, _MAX_WORDS + 1):
         for start in range(len(words) - length + 1):
             if any(breaks[start : start + length]):

@@ -141,7 +141,7 @@ def _walk(pdf: pikepdf.Pdf) -> Iterator[Any]:
         part = waiting.pop()
         if isinstance(part, pikepdf.Dictionary | pikepdf.Stream):
             yield part
-            values = [part[key] for key in part.keys()]  # noqa: SIM118 - no mapping of Python's
+            values = [part[key] for key in part.keys()]  # noqa: SIM118 - pikepdf objects are not mappings
         elif isinstance(part, pikepdf.Array):
             values = list(part)
         else:

@@ -86,7 +86,7 @@ def _draw_pdf(content: bytes, page: int, box: PictureBox) -> Drawing:
         return _finish(pages, drawn.to_pil(), box)
 
 
-def _draw_image(name: str) -> Callable[[bytes, int, PictureBox], Drawing]:
+def _build_image_drawer(name: str) -> Callable[[bytes, int, PictureBox], Drawing]:
     def draw(content: bytes, page: int, box: PictureBox) -> Drawing:
         with Image.open(io.BytesIO(content), formats=(name,)) as image:
             width, height = image.size
@@ -119,7 +119,7 @@ def _finish(pages: int, image: Image.Image, box: PictureBox) -> Drawing:
 
 _DRAWERS: Mapping[str, Callable[[bytes, int, PictureBox], Drawing]] = {
     PDF: _draw_pdf,
-    JPEG: _draw_image("JPEG"),
-    PNG: _draw_image("PNG"),
-    WEBP: _draw_image("WEBP"),
+    JPEG: _build_image_drawer("JPEG"),
+    PNG: _build_image_drawer("PNG"),
+    WEBP: _build_image_drawer("WEBP"),
 }

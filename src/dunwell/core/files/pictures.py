@@ -94,9 +94,10 @@ class PagePictures:
         )
         # The number of pages by storage key, or 0 for a file that cannot be shown.
         self._page_counts: OrderedDict[str, int] = OrderedDict()
+        # By storage key: the lock of the file, and how many pictures hold it or wait for it.
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
-    def find_pages(self, storage_key: str) -> int | None:
+    def find_cached_page_count(self, storage_key: str) -> int | None:
         """Return the cached number of pages, 0 for a file that cannot be shown, or None if it is
         not cached."""
         return self._page_counts.get(storage_key)
@@ -157,7 +158,7 @@ class PagePictures:
         return drawn
 
     def _find_cached_count(self, source: PictureSource) -> int | None:
-        # Return the cached number of pages. Raises FileNotShowable.
+        """Return the cached number of pages, or None. Raises FileNotShowable for a cached 0."""
         known = self._page_counts.get(source.storage_key)
         if known == 0:
             raise FileNotShowable("The file cannot be shown.")

@@ -111,7 +111,7 @@ class SealedFiles:
 
     @classmethod
     def open(cls, resources: Resources) -> Self:
-        # Open the storage that the settings name.
+        """Open the storage that the settings name."""
         return cls(Storage.open(resources.settings.files_url), resources.keys)
 
     async def save(self, key: str, content: bytes) -> None:

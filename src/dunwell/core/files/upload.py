@@ -67,7 +67,10 @@ _DIRECTION_MARKS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u
 def find_name_faults(friendly_name: str, file_name: str) -> list[Fault]:
     """Return the faults of the two names in an upload form. The path of a fault is the name of the
     form's part (spec, Upload ticket)."""
-    return [*_check("friendlyName", friendly_name), *_check("fileName", file_name)]
+    return [
+        *_find_faults_of_name("friendlyName", friendly_name),
+        *_find_faults_of_name("fileName", file_name),
+    ]
 
 
 def clean_file_name(name: str) -> str:
@@ -97,7 +100,7 @@ def render_disposition(name: str) -> str:
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
-def _check(part: str, name: str) -> Iterator[Fault]:
+def _find_faults_of_name(part: str, name: str) -> Iterator[Fault]:
     path = f"/{part}"
     if not name.strip():
         yield Fault(path, f"{part} needs a name; give the file one.", "REQUIRED")
@@ -218,8 +221,8 @@ def build_attachment_not_found(attachment_id: UUID) -> NotFound:
     return NotFound(f"There is no attachment {attachment_id}.")
 
 
-def build_unknown_ticket(source: str) -> UnknownTicket:
+def build_unknown_ticket(ticket_id: str) -> UnknownTicket:
     return UnknownTicket(
         "No usable upload has this ticket; upload the file again and use the new ticketId.",
-        ticketIds=[source],
+        ticketIds=[ticket_id],
     )

@@ -20,10 +20,10 @@ from dunwell.platform.http.multipart import (
 from dunwell.platform.http.requests import BodyTooLarge, stream_body
 from dunwell.platform.text.json_text import (
     check_part_counts,
+    convert_valid_fields,
     find_repeated_keys,
     has_no_repeated_keys,
     parse_json,
-    read_valid_parts,
 )
 from dunwell.platform.text.shape import MAX_FAULTS, convert_if_valid, find_faults, limit_faults
 
@@ -60,7 +60,7 @@ async def read_form_parts(request: Request, merchant_id: int) -> list[FormPart]:
     share.check_room(get_announced_bytes(request))
     parts: list[FormPart] = []
     async for chunk in stream_body(request, _MAX_FORM_BYTES):
-        parts += reader.take(chunk)
+        parts += reader.feed(chunk)
     reader.close()
     return parts
 
@@ -136,7 +136,7 @@ def parse_body(
     value, repeated = parse_json_body(body)
     given = convert_if_valid(value, shape)
     wrong = find_faults(value, shape) if given is None else []
-    readable = read_valid_parts(value, shape) if rules and given is None else given
+    readable = convert_valid_fields(value, shape) if rules and given is None else given
     broken = rules(readable) if rules and readable is not None else ()
     faults = limit_faults(chain(wrong, repeated, broken))
     if faults or given is None:

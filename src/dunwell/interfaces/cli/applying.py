@@ -21,7 +21,7 @@ from dunwell.accounts.installation.installation_file import (
     is_installation,
 )
 from dunwell.accounts.installation.store import load_installation
-from dunwell.adapters.installed import list_adapters, list_providers
+from dunwell.adapters.installed import list_adapters, list_payment_provider_names
 from dunwell.interfaces.cli.database import provide_database
 from dunwell.interfaces.cli.options import read_settings
 from dunwell.interfaces.cli.output import show_progress
@@ -73,7 +73,9 @@ async def _apply(settings: Settings, file: Path, *, plan: bool, publish: bool) -
     adapters = list_adapters(settings)
     async with open_resources(settings, "apply") as resources:
         async with resources.database.connection() as connection:
-            providers = list_providers((await load_installation(connection)).installation)
+            providers = list_payment_provider_names(
+                (await load_installation(connection)).installation
+            )
         if not plan:
             return await apply_file(
                 resources, file, publish=publish,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import click
 
-from dunwell.adapters.channels.outbox.folder import read_message
+from dunwell.adapters.channels.outbox.folder import load_message_files
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.platform.crypto import DecryptionFailed, KeyRing
 from dunwell.platform.errors import InvalidRequest, NotFound
@@ -34,7 +34,7 @@ def show(data_dir: str | None, reference: UUID, into: Path | None) -> None:
     """
     settings = read_settings("outbox", data_dir=data_dir)
     try:
-        files = read_message(settings.data_dir, KeyRing(settings.secret_key), reference)
+        files = load_message_files(settings.data_dir, KeyRing(settings.secret_key), reference)
     except DecryptionFailed:
         raise InvalidRequest(
             f"The message {reference} is sealed with a key that DUNWELL_SECRET_KEY does not have."

@@ -12,10 +12,10 @@ from dunwell.core.events.deliveries.proof import DeliveryGapReport, render_gap_r
 from dunwell.core.events.deliveries.replay import ReplayFilter, replay_events
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
 from dunwell.core.events.webhooks.endpoint import NewEndpointSecret, WebhookEndpoint
-from dunwell.core.events.webhooks.endpoints import load_endpoints, rotate_secret, switch_on_endpoint
+from dunwell.core.events.webhooks.endpoints import rotate_secret, switch_on_endpoint
 from dunwell.core.events.webhooks.retry import is_success
 from dunwell.core.events.webhooks.send_test import get_endpoint_by_url, send_test, start_test
-from dunwell.core.events.webhooks.store import AttemptResult
+from dunwell.core.events.webhooks.store import AttemptResult, load_endpoints
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import find_merchant_by_key, open_work, run_query, run_use_case

@@ -192,7 +192,7 @@ class PageRequest(Request):
         try:
             async for chunk in self.stream():
                 received_bytes += len(chunk)
-                for part in reader.take(chunk):
+                for part in reader.feed(chunk):
                     yield part
                 # The fields before the files are read in any case, so that typed text is kept.
                 if received_bytes > (_MAX_BYTES_BEFORE_FILES if is_too_large else max_bytes):

@@ -17,7 +17,7 @@ from dunwell.core.events.webhooks.endpoint import NOTIFY_AFTER, ReportedEndpoint
 from dunwell.core.events.webhooks.health.metrics import UndeliveredMetrics, set_failing_endpoints
 from dunwell.core.events.webhooks.health.store import (
     count_failing,
-    count_undelivered,
+    list_undelivered,
     mark_failures_notified,
     mark_logged,
     mark_recoveries_notified,
@@ -102,9 +102,9 @@ class EndpointAlerts:
     async def _update_metrics(self) -> None:
         async with self._resources.database.connection() as connection:
             failing, switched_off = await count_failing(connection)
-            waiting = await count_undelivered(connection, MAX_UNDELIVERED)
+            waiting = await list_undelivered(connection, MAX_UNDELIVERED)
         set_failing_endpoints(failing=failing, switched_off=switched_off)
-        self._undelivered_metrics.show(waiting, self._resources.clock.now())
+        self._undelivered_metrics.update(waiting, self._resources.clock.now())
 
 
 def _group_by_merchant(

@@ -12,7 +12,7 @@ from dunwell.contact.messages.templates.merchant_rules import (
     list_quiet_hour_faults,
 )
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.versions.versions import find_reused_ids
+from dunwell.core.workflows.versions.versions import find_reused_id_faults
 from dunwell.operations.merchant_file.check_file import CheckedFile
 from dunwell.operations.merchant_file.decide_changes import decide_scenario_edit
 from dunwell.operations.merchant_file.file import MerchantFile, list_workflow_parts
@@ -188,4 +188,4 @@ def _find_id_faults(name: str, definition: Definition, state: MerchantState) -> 
     if name in state.scenarios:
         return decide_scenario_edit(definition, state.scenarios[name]).faults
     workflow = state.workflows.get(name)
-    return find_reused_ids({} if workflow is None else workflow.known_steps, definition)
+    return find_reused_id_faults({} if workflow is None else workflow.known_steps, definition)

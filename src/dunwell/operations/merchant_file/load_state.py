@@ -12,11 +12,9 @@ from dunwell.cases.assignment.rules import build_document
 from dunwell.cases.assignment.store import find_published_rules, find_rules_draft, load_targets
 from dunwell.cases.rollout.scenarios.store import count_claims_by_step
 from dunwell.cases.rollout.store import count_active_claims
-from dunwell.core.events.webhooks.endpoints import (
-    WebhookEndpoint,
-    load_endpoints,
-    open_authorization,
-)
+from dunwell.core.events.webhooks.endpoint import WebhookEndpoint
+from dunwell.core.events.webhooks.endpoint_secrets import open_authorization
+from dunwell.core.events.webhooks.store import load_endpoints
 from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.core.workflows.store import Workflow, load_current, load_draft, load_workflows
 from dunwell.core.workflows.versions.store import load_known_steps

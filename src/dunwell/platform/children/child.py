@@ -161,9 +161,9 @@ def _build_filter(audit_number: int, column: int) -> bytes:
     numbers = [each[column] for each in _CALLS.values()]
     count = len(numbers)
     program = [
-        (_LOAD, 0, 0, 4),
+        (_LOAD, 0, 0, 4),  # the audit number of the architecture
         (_JUMP_EQUAL, 0, count + 9, audit_number),
-        (_LOAD, 0, 0, 0),
+        (_LOAD, 0, 0, 0),  # the number of the system call
         (_JUMP_AT_LEAST, count + 7, 0, _X32_BIT),
         *((_JUMP_EQUAL, count + 7 - place, 0, number) for place, number in enumerate(numbers)),
         (_JUMP_EQUAL, 0, 6, _LIMITS_CALL[column]),

@@ -147,7 +147,7 @@ class ChildPool:
             await _end_child(self._idle.pop())
 
     async def _ask_free_child(self, request: bytes) -> bytes:
-        child = self._find_idle()
+        child = self._pop_idle_child()
         if child is not None:
             answer = await self._ask_with_timeout(child, request)
             if answer is not None:
@@ -159,7 +159,7 @@ class ChildPool:
             raise ChildLost
         return answer
 
-    def _find_idle(self) -> ChildProcess | None:
+    def _pop_idle_child(self) -> ChildProcess | None:
         while self._idle:
             child = self._idle.pop()
             if child.is_running:

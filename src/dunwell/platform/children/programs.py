@@ -54,7 +54,7 @@ class Program:
         elif time.monotonic() >= self._starts_at:
             try:
                 self.start()
-            except Exception as error:  # noqa: BLE001 - whatever it is, the next try may work
+            except Exception as error:  # noqa: BLE001 - after any error, the next attempt may succeed
                 _log.error("cannot be started", program=self.name, exc_info=error)
                 self._plan_next_start()
 

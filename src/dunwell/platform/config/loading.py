@@ -23,7 +23,7 @@ from dunwell.platform.config.secret_key import (
 )
 from dunwell.platform.config.settings import (
     PREFIX,
-    TRANSACTION,
+    TRANSACTION_POOLER,
     Bind,
     InvalidSettings,
     Settings,
@@ -88,7 +88,7 @@ def _find_unusable_addresses(settings: Settings) -> list[str]:
     database = _split(settings.database_url or "postgresql:")
     if database.scheme not in ("postgresql", "postgres"):
         faults.append("DUNWELL_DATABASE_URL: needs postgresql://user:password@host:port/database.")
-    elif set(parse_database_address(settings.database_url or "").poolers) - {TRANSACTION}:
+    elif set(parse_database_address(settings.database_url or "").poolers) - {TRANSACTION_POOLER}:
         faults.append(
             "DUNWELL_DATABASE_URL: the only pooler to name is pooler=transaction; leave the "
             "parameter out for one that keeps sessions."
@@ -185,7 +185,7 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
         secret_key=reader.secret_key(profile, data_dir),
         host=host,
         port=port,
-        public_url=reader.text("PUBLIC_URL", f"http://{_url_host(host)}:{port}").rstrip("/"),
+        public_url=reader.text("PUBLIC_URL", f"http://{_render_host(host)}:{port}").rstrip("/"),
         files_url=reader.text("FILES_URL", (data_dir / "files").as_uri()),
         pg_bin=reader.optional("PG_BIN"),
         log_level=reader.choice("LOG_LEVEL", ("debug", "info", "warning", "error"), "info"),
@@ -255,7 +255,7 @@ class _Reader:
     def choice(self, name: str, allowed: tuple[str, ...], default: str) -> str:
         value = self.text(name, default)
         if value not in allowed:
-            self.faults.append(f"{PREFIX}{name}: {value!r} is none of {', '.join(allowed)}.")
+            self.faults.append(f"{PREFIX}{name}: {value!r} is not one of {', '.join(allowed)}.")
             return default
         return value
 
@@ -354,7 +354,9 @@ class _Reader:
         except InvalidSecretKey as fault:
             self.faults.append(f"DUNWELL_SECRET_KEY: {fault}")
         except OSError as error:
-            self.faults.append(f"DUNWELL_DATA_DIR: {path} cannot be kept there ({error.strerror}).")
+            self.faults.append(
+                f"DUNWELL_DATA_DIR: {path} cannot be created or read ({error.strerror})."
+            )
         return {}
 
 
@@ -367,5 +369,5 @@ def _is_international(number: str) -> bool:
         return False
 
 
-def _url_host(host: str) -> str:
+def _render_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host

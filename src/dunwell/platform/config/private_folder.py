@@ -55,7 +55,7 @@ def is_own_folder(folder: Path) -> bool:
 def restrict_access(settings: Settings) -> int:
     """Remove the access of other users to everything that Dunwell created, and return how many
     modes were changed. Files that belong to another user keep their mode."""
-    closed, is_own = 0, is_own_folder(settings.data_dir)
+    changed, is_own = 0, is_own_folder(settings.data_dir)
     single = [settings.data_dir / name for name in _FILES]
     for path, mode in list_accessible(settings):
         if not (is_own or path in single) or not path.is_relative_to(settings.data_dir):
@@ -65,8 +65,8 @@ def restrict_access(settings: Settings) -> int:
         # The file has been deleted, or belongs to another user; `dunwell doctor` reports it then.
         except OSError:
             continue
-        closed += 1
-    return closed
+        changed += 1
+    return changed
 
 
 def list_accessible(settings: Settings) -> Iterator[tuple[Path, int]]:
@@ -79,9 +79,9 @@ def list_accessible(settings: Settings) -> Iterator[tuple[Path, int]]:
             continue
         # A folder with the sticky bit, like /tmp, is shared on purpose. A symbolic link has no
         # mode.
-        is_ours = not stat.S_ISLNK(found.st_mode) and not found.st_mode & stat.S_ISVTX
+        is_checked = not stat.S_ISLNK(found.st_mode) and not found.st_mode & stat.S_ISVTX
         mode = stat.S_IMODE(found.st_mode)
-        if is_ours and mode & _OTHERS:
+        if is_checked and mode & _OTHERS:
             yield path, mode
 
 

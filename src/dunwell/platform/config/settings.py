@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 _POOLER = "pooler"
 # The only pooler mode that matters here: in transaction mode, each transaction may use another
 # server connection.
-TRANSACTION = "transaction"
+TRANSACTION_POOLER = "transaction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class DatabaseAddress:
 
     @property
     def is_pooled(self) -> bool:
-        return TRANSACTION in self.poolers
+        return TRANSACTION_POOLER in self.poolers
 
 
 def parse_database_address(url: str) -> DatabaseAddress:

@@ -119,6 +119,7 @@ class Order:
 
     @property
     def hides_unfinished(self) -> bool:
+        """True if rows of transactions that have not ended are hidden."""
         return self.type == "xid8"
 
 
@@ -181,7 +182,7 @@ class ListedTable(Generic[Filter, Key, Item]):
     # a page then reads.
     budgets: Mapping[str, int] = field(default_factory=dict)
     # Returns None if no other index finds only a few rows for the filter.
-    find_few_keys: Callable[[ListScope, Any], Awaitable[FoundKeys[Key] | None]] | None = None
+    list_keys_if_few: Callable[[ListScope, Any], Awaitable[FoundKeys[Key] | None]] | None = None
     # Read and sort all rows of the scope instead of walking the index.
     has_few_rows: bool = False
 

@@ -283,7 +283,9 @@ async def _build_query(
     scope: ListScope, listed: ListedTable[Filter, Key, Item], wanted: Filter, *,
     place: tuple[Any, ...] | None = None, oldest_first: bool = False,
 ) -> _ListQuery:  # fmt: skip
-    few_keys = None if listed.find_few_keys is None else await listed.find_few_keys(scope, wanted)
+    few_keys = (
+        None if listed.list_keys_if_few is None else await listed.list_keys_if_few(scope, wanted)
+    )
     source = _ROWS_OF_SCOPE if listed.has_few_rows else _ROWS_IN_ORDER
     query = _ListQuery(
         listed,

@@ -31,11 +31,11 @@ _IN_USE = Gauge(
 )  # fmt: skip
 _WAITING = Gauge(
     "dunwell_database_connections_waiting",
-    "How many wait for a connection to the database, to come free or to be made.",
+    "Requests that wait for a connection to the database, to become free or to be opened.",
     registry=REGISTRY, multiprocess_mode="livesum",
 )  # fmt: skip
 _LIMIT = Gauge(
-    "dunwell_database_connections_limit", "The most connections to the database there can be.",
+    "dunwell_database_connections_limit", "The largest number of connections to the database.",
     registry=REGISTRY, multiprocess_mode="livesum",
 )  # fmt: skip
 

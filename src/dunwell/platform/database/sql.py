@@ -21,7 +21,9 @@ def compose(statement: str, **slots: str) -> str:
     value has no slot."""
     wanted = set(_SLOT.findall(statement))
     if wanted != slots.keys():
-        raise ValueError(f"These slots and fillings do not match: {sorted(wanted ^ slots.keys())}")
+        raise ValueError(
+            f"These slots have no value, or these values no slot: {sorted(wanted ^ slots.keys())}"
+        )
     return _SLOT.sub(lambda slot: slots[slot[1]], statement)
 
 

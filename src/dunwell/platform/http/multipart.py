@@ -195,7 +195,7 @@ class FormReader:
         except MultipartError as error:
             raise _build_form_error(error) from None
 
-    def take(self, chunk: bytes) -> Iterator[FormPart]:
+    def feed(self, chunk: bytes) -> Iterator[FormPart]:
         """Yield the parts that this chunk completes. Data after the end of the form is ignored."""
         if self._parser.closed or not chunk:
             return

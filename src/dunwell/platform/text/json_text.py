@@ -146,7 +146,7 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 Part = TypeVar("Part")
 
 
-def read_valid_parts(value: object, shape: type[Part]) -> Part | None:
+def convert_valid_fields(value: object, shape: type[Part]) -> Part | None:
     """Return the value as the struct `shape`, with every field that is missing or faulty set to
     UNSET. Objects and lists of objects are read field by field. Return None if the value is not an
     object.
@@ -176,11 +176,11 @@ def _convert_field(value: object, shape: Any) -> object:
 def _convert_parts(value: object, kind: inspect.Type) -> object:
     for branch in map(strip_metadata, _list_branches(kind)):
         if isinstance(branch, inspect.StructType) and isinstance(value, dict):
-            return read_valid_parts(value, branch.cls)
+            return convert_valid_fields(value, branch.cls)
         if isinstance(branch, inspect.ListType) and isinstance(value, list):
             item = strip_metadata(branch.item_type)
             if isinstance(item, inspect.StructType) and len(value) <= (branch.max_length or 0):
-                return [read_valid_parts(_as_object(each), item.cls) for each in value]
+                return [convert_valid_fields(_as_object(each), item.cls) for each in value]
     return UNSET
 
 

@@ -159,7 +159,7 @@ class KannelChannel:
         return answer if isinstance(answer, Temporary) else self._interpret(answer)
 
     def _build_headers(self, message: Message) -> dict[str, str]:
-        is_narrow = count_parts(message.body_text).alphabet == "GSM-7"
+        is_gsm_7 = count_parts(message.body_text).alphabet == "GSM-7"
         reference = build_reference(self._keys, message.merchant_id, message.communication_id)
         country = find_country(message.recipient)
         headers = {
@@ -168,7 +168,7 @@ class KannelChannel:
             "X-Kannel-Password": self._password,
             "X-Kannel-From": message.sender,
             "X-Kannel-To": message.recipient,
-            "X-Kannel-Coding": _GSM_7 if is_narrow else _UCS2,
+            "X-Kannel-Coding": _GSM_7 if is_gsm_7 else _UCS2,
             "X-Kannel-DLR-Mask": str(_REPORTS_WANTED),
             "X-Kannel-DLR-URL": (
                 f"{self._callbacks}/{reference}?country={country}&{_REPORT_VALUES}"

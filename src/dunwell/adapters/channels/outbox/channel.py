@@ -129,11 +129,11 @@ class _Outbox(ABC):
         return Accepted()
 
     def _write_with_behaviour(self, message: Message, behaviour: Behaviour | None) -> None:
-        path = self._folder.find(self.channel, message, self.ending)
+        path = self._folder.build_path(self.channel, message, self.ending)
         is_first = behaviour is Behaviour.DIE and not path.exists()
         self._write(message, path)
         if behaviour is Behaviour.FAIL_LATER:
-            self._folder.write(self._folder.find_mark(message), b"")
+            self._folder.write(self._folder.build_mark_path(message), b"")
         if is_first:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -193,7 +193,7 @@ class OutboxLetter(_Outbox):
             raise _Unusable("There is no document to print.")
         for number, file in enumerate(message.attachments, start=1):
             ending = f".{number}{_TYPES.guess_extension(file.content_type) or '.bin'}"
-            self._folder.write(self._folder.find("LETTER", message, ending), file.content)
+            self._folder.write(self._folder.build_path("LETTER", message, ending), file.content)
         self._folder.write(path.with_suffix(".pdf"), message.document.content)
         record = LetterRecord(
             sender=message.sender_name,
@@ -207,7 +207,7 @@ class OutboxLetter(_Outbox):
 
 
 _REASON = "The outbox simulated a late failure."
-_STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND communication_id = $2"
+_LOAD_STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND communication_id = $2"
 
 
 async def report_late_failures(resources: Resources) -> int:
@@ -230,7 +230,7 @@ async def _report_one(resources: Resources, merchant_id: int, communication_id: 
         if merchant is None:
             return True
         work = Work.open(resources, tx, merchant, SYSTEM)
-        state = await tx.fetchval(_STATE, merchant_id, communication_id)
+        state = await tx.fetchval(_LOAD_STATE, merchant_id, communication_id)
         if state is None:
             return await _report_notice(work, communication_id)
         if state in ("PLANNED", "HANDED_OVER"):

@@ -46,11 +46,11 @@ _PURPOSE = "outbox"
 class OutboxFolder:
     def __init__(self, data_dir: Path, keys: KeyRing | None = None) -> None:
         """`keys` encrypt the files. Without them, files are not encrypted."""
-        self.path = outbox_folder(data_dir)
+        self.path = get_outbox_folder(data_dir)
         self._keys = keys
         self._drafts = itertools.count()
 
-    def find(self, channel: Channel, message: Message, ending: str) -> Path:
+    def build_path(self, channel: Channel, message: Message, ending: str) -> Path:
         """Return the path of a message's file. It consists of numbers and a UUID; no part of it
         comes from a debtor or merchant."""
         name = f"{message.communication_id}{ending}"
@@ -60,7 +60,7 @@ class OutboxFolder:
         """Write a file under a temporary name and rename it, so that no reader sees half a message.
         Raises OSError."""
         if self._keys is not None:
-            content = self._keys.seal(_PURPOSE, content, bound_to=self._name(path))
+            content = self._keys.seal(_PURPOSE, content, bound_to=self._render_binding(path))
             path = path.with_name(path.name + SEALED)
         draft = path.with_name(f".{path.name}.{os.getpid()}-{next(self._drafts)}.part")
         try:
@@ -80,16 +80,19 @@ class OutboxFolder:
         if self._keys is None:
             return path.read_bytes()
         sealed = path.with_name(path.name + SEALED).read_bytes()
-        return self._keys.open(_PURPOSE, sealed, bound_to=self._name(path))
+        return self._keys.open(_PURPOSE, sealed, bound_to=self._render_binding(path))
 
-    def _name(self, path: Path) -> str:
+    def _render_binding(self, path: Path) -> str:
+        """Return the text that the encrypted file is bound to."""
         return path.relative_to(self.path).as_posix()
 
-    def find_mark(self, message: Message) -> Path:
+    def build_mark_path(self, message: Message) -> Path:
         return self.path / _FAILS_LATER / f"{message.merchant_id}.{message.communication_id}"
 
 
-def read_message(data_dir: Path, keys: KeyRing, communication_id: UUID) -> Mapping[str, bytes]:
+def load_message_files(
+    data_dir: Path, keys: KeyRing, communication_id: UUID
+) -> Mapping[str, bytes]:
     """Return the files of a message of any merchant, by their names without the suffix for
     encryption. The result is empty if there is no such message. Raises OSError, and
     DecryptionFailed if one cannot be decrypted."""
@@ -105,11 +108,11 @@ def list_marks(data_dir: Path) -> list[tuple[Path, int, UUID]]:
     """Return the marked messages: the path of the mark, the merchant's id and the communication's
     id."""
     marks = []
-    for path in sorted((outbox_folder(data_dir) / _FAILS_LATER).glob("[0-9]*")):
+    for path in sorted((get_outbox_folder(data_dir) / _FAILS_LATER).glob("[0-9]*")):
         merchant_id, _, communication_id = path.name.removesuffix(SEALED).partition(".")
         marks.append((path, int(merchant_id), UUID(communication_id)))
     return marks
 
 
-def outbox_folder(data_dir: Path) -> Path:
+def get_outbox_folder(data_dir: Path) -> Path:
     return data_dir / "outbox"

@@ -26,7 +26,7 @@ from starlette.routing import Route
 from starlette.templating import Jinja2Templates
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.adapters.channels.outbox.folder import LetterRecord, SmsRecord, outbox_folder
+from dunwell.adapters.channels.outbox.folder import LetterRecord, SmsRecord, get_outbox_folder
 from dunwell.contact.messages.templates.mail_blocks import render_frame_policy
 from dunwell.platform.errors import InvalidRequest
 from dunwell.platform.resources import Resources
@@ -52,6 +52,7 @@ class OutboxEntry:
 @dataclass(frozen=True, slots=True)
 class OutboxPage:
     entries: list[OutboxEntry]
+    # The number of messages on all pages.
     count: int
 
 
@@ -145,7 +146,7 @@ def open_email(path: Path) -> OpenedEmail:
         subject=str(message["Subject"]),
         headers=[(name, str(value)) for name, value in message.items()],
         text=_read_text(plain) if plain else "",
-        html=_show_images(_read_text(html), message) if html else None,
+        html=_embed_images(_read_text(html), message) if html else None,
         file_names=[part.get_filename("") for part in message.iter_attachments()],
     )
 
@@ -163,7 +164,7 @@ def find_enclosure(path: Path, number: int) -> Path | None:
     return next(iter(sorted(path.parent.glob(f"{path.stem}.{number}.*"))), None)
 
 
-def _show_images(html: str, message: EmailMessage) -> str:
+def _embed_images(html: str, message: EmailMessage) -> str:
     """Return the HTML with the message's own pictures inserted."""
     for part in message.walk():  # type: EmailMessage
         name = part.get("Content-ID", "").strip("<>")
@@ -210,7 +211,7 @@ def outbox_routes(resources: Resources) -> list[Route]:
     """Return the routes to mount. There are none in the production profile."""
     if not resources.settings.is_development:
         return []
-    pages = _Pages(outbox_folder(resources.settings.data_dir))
+    pages = _Pages(get_outbox_folder(resources.settings.data_dir))
     return [
         Route("/outbox", pages.list_messages),
         Route("/outbox/outbox.css", send_style(), methods=["GET"]),

@@ -157,6 +157,8 @@ class PrintServiceChannel:
         return [key in finished for key in keys]
 
     async def _resolve_upload(self, item: BatchItem, listed: Mapping[str, int]) -> bool:
+        """Register the letter as uploaded if all its files are in the folder, otherwise give it up.
+        Return whether it counts as sent."""
         key = (item.merchant_id, item.communication_id)
         async with self._resources.database.connection() as connection:
             if all(name in listed for name in item.files):

@@ -186,7 +186,7 @@ async def build_specimen_files(
     )
 
 
-def name_document(pdf: bytes) -> MessageFile:
+def build_document(pdf: bytes) -> MessageFile:
     return MessageFile("letter.pdf", "application/pdf", pdf)
 
 

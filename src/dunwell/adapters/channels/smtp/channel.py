@@ -41,6 +41,12 @@ from dunwell.contact.sending.channel import (
 )
 from dunwell.platform.crypto import KeyRing
 
+try:
+    import dkim
+    from dkim.crypto import UnparsableKeyError, parse_pem_private_key
+except ImportError:  # The extra "dkim" is not installed.
+    dkim = None
+
 # The headers that a recipient sees, and those that programs act upon.
 _SIGNED_HEADERS = (
     b"from", b"reply-to", b"to", b"subject", b"date", b"message-id", b"mime-version",
@@ -62,8 +68,6 @@ class _Dkim:
     key: bytes
 
     def sign(self, content: bytes) -> bytes:
-        import dkim  # noqa: PLC0415 - an extra
-
         signature: bytes = dkim.sign(
             content, self.selector, self.domain, self.key,
             canonicalize=(b"relaxed", b"relaxed"), include_headers=list(_SIGNED_HEADERS),
@@ -77,13 +81,8 @@ def open_signer(name: str, provider: SmtpProvider, secrets: Mapping[str, bytes])
     """
     if provider.dkim is None:
         return None
-    try:
-        from dkim.crypto import (  # noqa: PLC0415 - an extra
-            UnparsableKeyError,
-            parse_pem_private_key,
-        )
-    except ImportError as error:
-        raise DeliveryProviderUnusable(_MISSING) from error
+    if dkim is None:
+        raise DeliveryProviderUnusable(_MISSING)
     key = secrets.get(f"deliveryProviders/{name}/dkim/keyFile", b"")
     try:
         parse_pem_private_key(key)
@@ -105,7 +104,7 @@ def interpret_refusal(code: int, text: str, *, of_sender: bool = False) -> Outco
     """Interpret a response that refuses a message. With `of_sender`, it was refused before the
     recipient was named."""
     if code in _ABOUT_US:
-        return refuse_login(code, text)
+        return build_login_refusal(code, text)
     if 500 <= code < 600:
         reason = f"The mail server refused it: {render_code(code, text)}."
         enhanced = _ENHANCED.match(text)
@@ -116,7 +115,7 @@ def interpret_refusal(code: int, text: str, *, of_sender: bool = False) -> Outco
     return Temporary(reason=f"The mail server deferred it: {render_code(code, text)}.")
 
 
-def refuse_login(code: int, text: str) -> Temporary:
+def build_login_refusal(code: int, text: str) -> Temporary:
     reason = f"The mail server refuses the sign-in: {render_code(code, text)}."
     return Temporary(LOGIN_RETRY_SECONDS, reason)
 
@@ -228,7 +227,7 @@ class SmtpChannel:
         if code is None:
             return Temporary(reason="The mail server did not answer.")
         if is_about_us(code):
-            return refuse_login(code, "")
+            return build_login_refusal(code, "")
         return Temporary(reason=f"The mail server deferred it: {code}.")
 
 

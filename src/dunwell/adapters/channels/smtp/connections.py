@@ -83,7 +83,7 @@ class Connections:
         """Lend a connection for one message. After an exception in the block it is closed. Raises
         the exceptions of connecting: OSError, TimeoutError, aiosmtplib.SMTPException."""
         async with self._slots:
-            connection = None if is_new else self._take_idle()
+            connection = None if is_new else self._pop_idle()
             if connection is None:
                 connection = Connection(await self.connect())
             try:
@@ -95,7 +95,7 @@ class Connections:
             if connection.client.is_connected:
                 self._idle.append(connection)
 
-    def _take_idle(self) -> Connection | None:
+    def _pop_idle(self) -> Connection | None:
         while self._idle:
             connection = self._idle.pop()
             if connection.is_usable:

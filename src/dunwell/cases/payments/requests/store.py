@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
-from dunwell.core.claims.claim_holds import lift_hold, open_hold
+from dunwell.core.claims.claim_holds import lift_holds, open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.core.claims.store import load_holds
 from dunwell.platform.database.database import Connection, Row
@@ -354,7 +354,7 @@ async def lift_request_hold(work: Work, request: StoredPaymentRequest) -> None:
     for hold in await load_holds(work.tx, work.merchant_id, request.claim_id):
         is_its_own = hold.actor_id == str(request.request_id) and hold.lifted_at is None
         if is_its_own and hold.kind is HoldKind.PAYMENT_PENDING:
-            await lift_hold(work, request.claim_id, hold.kind, hold_id=hold.hold_id)
+            await lift_holds(work, request.claim_id, hold.kind, hold_id=hold.hold_id)
 
 
 async def find_collected_debit(tx: Connection, merchant_id: int, request_id: UUID) -> Row | None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from dunwell.cases.rollout.uses import render_claim_count
 from dunwell.core.workflows.definition import Definition, Step
-from dunwell.core.workflows.versions.versions import KnownStep, find_reused_ids, get_kind
+from dunwell.core.workflows.versions.versions import KnownStep, find_reused_id_faults, get_kind
 from dunwell.platform.errors import Fault
 
 # A claim's position: the id of its next step, or None after the last step.
@@ -89,7 +89,7 @@ def find_id_faults(
         step.id: KnownStep(get_kind(step), step.name, "the scenario so far") for step in old.steps
     }
     known = {**present, **retired}
-    faults = find_reused_ids(known, new)
+    faults = find_reused_id_faults(known, new)
     free_id = max([*known, *(step.id for step in new.steps)]) + 1
     for index, step in enumerate(new.steps):
         before = retired.get(step.id)

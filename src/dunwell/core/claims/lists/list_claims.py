@@ -15,7 +15,12 @@ from msgspec import structs
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow, find_few_claims, load_claim_rows
+from dunwell.core.claims.lists.store import (
+    ClaimFilter,
+    ClaimRow,
+    list_claims_if_few,
+    load_claim_rows,
+)
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.database.listed_table import (
     Count,
@@ -96,29 +101,29 @@ def _match_change(wanted: ClaimFilter) -> Sequence[object] | None:
     return (wanted.updated_since,) if is_served else None
 
 
-async def _find_few(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
+async def _list_if_few(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
     """Return the claims of the filter's customer or time range. Return None if there are too many,
     or if the filter is plain: then the database chooses an index itself."""
-    found = await _find_few_of_customer(scope, wanted)
+    found = await _list_if_few_of_customer(scope, wanted)
     if found is None and not wanted.is_plain:
-        found = await _find_few_in_times(scope, wanted)
+        found = await _list_if_few_in_times(scope, wanted)
     return found
 
 
-async def _find_few_for_sorting(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
-    found = await _find_few_of_customer(scope, wanted)
-    return await _find_few_in_times(scope, wanted) if found is None else found
+async def _list_if_few_for_sorting(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
+    found = await _list_if_few_of_customer(scope, wanted)
+    return await _list_if_few_in_times(scope, wanted) if found is None else found
 
 
-async def _find_few_of_customer(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
+async def _list_if_few_of_customer(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
     if wanted.customer_number is None:
         return None
     test: Test = ("c.customer_number = {}", (wanted.customer_number,))
-    found = await find_few_claims(scope, "debtors", [test])
+    found = await list_claims_if_few(scope, "debtors", [test])
     return None if found is None else FoundKeys(found, covers=("customer_number",))
 
 
-async def _find_few_in_times(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
+async def _list_if_few_in_times(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
     ranges = (
         ("updated_at", wanted.updated_since, wanted.updated_until),
         ("due_at", wanted.next_step_since, wanted.next_step_until),
@@ -130,7 +135,7 @@ async def _find_few_in_times(scope: ListScope, wanted: ClaimFilter) -> FoundKeys
         tests: list[Test] = [(f"c.{column} {sign} {{}}", (at,)) for sign, at in pairs if at]
         if column == "due_at":
             tests.append(("c.due_at IS NOT NULL AND NOT c.held", ()))
-        found = await find_few_claims(scope, "claims", tests)
+        found = await list_claims_if_few(scope, "claims", tests)
         if found is not None:
             return FoundKeys(found)
     return None
@@ -188,10 +193,10 @@ CLAIMS: ListedTable[ClaimFilter, int, ClaimRow] = ListedTable(
         "max_cents": AMOUNT_FILTER_BUDGET,
         "hold": HOLD_FILTER_BUDGET,
     },
-    find_few_keys=_find_few,
+    list_keys_if_few=_list_if_few,
     load=load_claim_rows,
 )
-_SORTED = replace(CLAIMS, narrow_indexes=(), find_few_keys=_find_few_for_sorting)
+_SORTED = replace(CLAIMS, narrow_indexes=(), list_keys_if_few=_list_if_few_for_sorting)
 _LISTS = {
     SortKey.CREATED: CLAIMS,
     SortKey.REFERENCE: replace(

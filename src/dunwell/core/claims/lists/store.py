@@ -123,7 +123,7 @@ async def load_claim_rows(
     return {row["claim_id"]: _build_claim_row(row, holds.get(row["claim_id"], ())) for row in rows}
 
 
-async def find_few_claims(
+async def list_claims_if_few(
     scope: ListScope, table: Literal["claims", "debtors"], tests: Sequence[Test]
 ) -> Sequence[int] | None:
     """Return the ids of the merchant's claims that pass the tests, or None if there are MAX_FOUND

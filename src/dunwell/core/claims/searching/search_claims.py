@@ -8,8 +8,8 @@ from dunwell.core.claims.lists.store import ClaimRow, load_claim_rows
 from dunwell.core.claims.searching.store import (
     delete_terms,
     dequeue_claims,
-    find_claims,
     has_queued,
+    list_matches,
     load_claims_without_terms,
     requeue_rest,
     save_terms,
@@ -79,7 +79,7 @@ async def search_claims(
     owner = (work.merchant_id,)
     place = None if cursor is None else _CURSORS.parse(owner, cursor)
     async with snapshot(work.tx):
-        found, last = await find_claims(work.tx, work.merchant_id, words, limit=limit, behind=place)
+        found, last = await list_matches(work.tx, work.merchant_id, words, limit=limit, after=place)
         claim_ids = [claim_id for _, claim_id in found]
         loaded = await load_claim_rows(work.tx, work.merchant_id, claim_ids)
     claims = [hide_ended_holds(loaded[each], work.now) for each in claim_ids if each in loaded]

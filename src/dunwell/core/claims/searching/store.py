@@ -163,7 +163,7 @@ FROM (
     SELECT s.term, s.claim_id, -s.claim_id AS newest
     FROM claim_search s
     WHERE s.merchant_id = $1 AND s.term >= $2 AND s.term < $3
-    {behind}
+    {after}
     ORDER BY s.term, newest
     LIMIT {budget}
 ) l
@@ -180,12 +180,12 @@ _FIND_END = """
 SELECT s.term, s.claim_id
 FROM claim_search s
 WHERE s.merchant_id = $1 AND s.term >= $2 AND s.term < $3
-{behind}
+{after}
 ORDER BY s.term, -s.claim_id
 OFFSET $4
 LIMIT 1
 """
-_BEHIND = "(s.term, -s.claim_id) > ({}, {}::bigint)"
+_AFTER = "(s.term, -s.claim_id) > ({}, {}::bigint)"
 _AND = """(
     SELECT true
     FROM claim_search w
@@ -210,39 +210,40 @@ _HIGHEST = "\U0010ffff"
 FoundTerm = tuple[str, int]
 
 
-async def find_claims(
-    tx: Connection, merchant_id: int, words: Sequence[str], *, limit: int, behind: FoundTerm | None
+async def list_matches(
+    tx: Connection, merchant_id: int, words: Sequence[str], *, limit: int, after: FoundTerm | None
 ) -> tuple[Sequence[FoundTerm], FoundTerm | None]:
-    """Return at most `limit` matches, and the last position that was read if there are more."""
-    first, *further = await _sort_rarest_first(tx, merchant_id, words, behind)
+    """Return at most `limit` matches that follow `after`, and the position after which the next
+    page continues, or None if there are no more matches."""
+    first, *further = await _sort_rarest_first(tx, merchant_id, words, after)
     conditions = Conditions(merchant_id, first, first + _HIGHEST, limit + 1)
-    if behind is not None:
-        conditions.add(_BEHIND, behind[0], -behind[1])
-    behind_sql = conditions.render()
+    if after is not None:
+        conditions.add(_AFTER, after[0], -after[1])
+    after_sql = conditions.render()
     all_conditions = Conditions(*conditions.values)
     for word in further:
         all_conditions.add(_AND, word, word + _HIGHEST)
-    statement = compose(_FIND, behind=behind_sql, words=all_conditions.render(), budget=str(BUDGET))
+    statement = compose(_FIND, after=after_sql, words=all_conditions.render(), budget=str(BUDGET))
     found = [
         (row["term"], row["claim_id"]) for row in await tx.fetch(statement, *all_conditions.values)
     ]
     if len(found) > limit:
         return found[:limit], found[limit - 1]
-    end = compose(_FIND_END, behind=behind_sql)
+    end = compose(_FIND_END, after=after_sql)
     values = [*conditions.values[:3], BUDGET - 1, *conditions.values[4:]]
     last = await tx.fetchrow(end, *values)
     return found, None if last is None else (last["term"], last["claim_id"])
 
 
 async def _sort_rarest_first(
-    tx: Connection, merchant_id: int, words: Sequence[str], behind: FoundTerm | None
+    tx: Connection, merchant_id: int, words: Sequence[str], after: FoundTerm | None
 ) -> Sequence[str]:
     """Return the words with the rarest first. On a later page, the first word is the one of the
     cursor's position."""
     if len(words) == 1:
         return words
-    if behind is not None:
-        return sorted(words, key=lambda each: not behind[0].startswith(each))
+    if after is not None:
+        return sorted(words, key=lambda each: not after[0].startswith(each))
     counted = compose(_COUNT_WORDS, budget=str(BUDGET))
     rows = await tx.fetch(counted, merchant_id, list(words), _HIGHEST)
     return [row["word"] for row in rows]

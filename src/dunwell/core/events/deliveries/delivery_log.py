@@ -33,7 +33,7 @@ from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
 
 
-async def _find_few(scope: ListScope, wanted: DeliveryFilter) -> FoundKeys[UUID] | None:
+async def _list_if_few(scope: ListScope, wanted: DeliveryFilter) -> FoundKeys[UUID] | None:
     """Return the few events of the claim in the filter, or None if the filter has no claim."""
     if wanted.claim_id is None:
         return None
@@ -68,7 +68,7 @@ _DELIVERIES: ListedTable[DeliveryFilter, UUID, LoggedDelivery] = ListedTable(
         "claim_id": "(SELECT e.claim_id FROM events e WHERE e.merchant_id = l.merchant_id"
         " AND e.event_id = l.event_id) = {}",
     },
-    find_few_keys=_find_few,
+    list_keys_if_few=_list_if_few,
     load=load_deliveries,
 )
 NO_FILTER = DeliveryFilter()

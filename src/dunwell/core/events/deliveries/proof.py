@@ -27,7 +27,7 @@ class GapKind(StrEnum):
     UNTRIED = "UNTRIED"
 
 
-_WORDS = {
+_GAP_DESCRIPTIONS = {
     GapKind.RETRYING: "failed, will be retried",
     GapKind.GIVEN_UP: "given up",
     GapKind.UNTRIED: "not tried yet",
@@ -125,7 +125,7 @@ def render_gap_report(report: DeliveryGapReport) -> Iterator[str]:
         missing = f"all but {report.open:,}" if report.open else "all"
         yield f"Sent {report.first:,} to {report.last:,}, acknowledged {missing}."
     for gap in report.gaps:
-        words = _WORDS[gap.kind]
+        words = _GAP_DESCRIPTIONS[gap.kind]
         yield f"  {gap.number:,}  {gap.title} of claim {gap.claim_id}: {words}"
     if report.open > len(report.gaps):
         yield f"  and {report.open - len(report.gaps):,} more"

@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.core.events.deliveries.proof import render_event_title
-from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 
 _COLUMNS = """d.event_id, e.type, e.claim_id, e.sequence, e.occurred_at, c.reference_number,
@@ -21,7 +21,7 @@ LEFT JOIN delivery_attempts t
         AND t.attempt = d.attempts
 """
 # Uses the unique key of the claim's sequence.
-_FIND_OF_CLAIM = "SELECT event_id FROM events WHERE merchant_id = $1 AND claim_id = $2"
+_LIST_EVENT_IDS_OF_CLAIM = "SELECT event_id FROM events WHERE merchant_id = $1 AND claim_id = $2"
 # Uses primary keys.
 _LOAD = compose(
     """
@@ -39,7 +39,7 @@ SELECT body
 FROM events
 WHERE merchant_id = $1 AND event_id = $2
 """
-_LOAD_TRIES = """
+_LOAD_ATTEMPTS = """
 SELECT attempt AS number, at, duration_ms, status, error, response
 FROM delivery_attempts
 WHERE merchant_id = $1 AND endpoint_id = $2 AND event_id = $3
@@ -106,7 +106,9 @@ class DeliveryFilter:
 async def list_event_ids_of_claim(
     tx: Connection, merchant_id: int, claim_id: int
 ) -> Sequence[UUID]:
-    return [row["event_id"] for row in await tx.fetch(_FIND_OF_CLAIM, merchant_id, claim_id)]
+    return [
+        row["event_id"] for row in await tx.fetch(_LIST_EVENT_IDS_OF_CLAIM, merchant_id, claim_id)
+    ]
 
 
 async def load_deliveries(
@@ -114,7 +116,7 @@ async def load_deliveries(
 ) -> Mapping[UUID, LoggedDelivery]:
     """Return the deliveries by event id."""
     rows = await tx.fetch(_LOAD, merchant_id, endpoint_id, list(event_ids))
-    return {row["event_id"]: _build_delivery(row) for row in rows}
+    return {row["event_id"]: LoggedDelivery(**row) for row in rows}
 
 
 async def load_body(tx: Connection, merchant_id: int, event_id: UUID) -> str:
@@ -125,9 +127,5 @@ async def load_body(tx: Connection, merchant_id: int, event_id: UUID) -> str:
 async def load_attempts(
     tx: Connection, merchant_id: int, endpoint_id: UUID, event_id: UUID
 ) -> Sequence[DeliveryAttempt]:
-    rows = await tx.fetch(_LOAD_TRIES, merchant_id, endpoint_id, event_id)
+    rows = await tx.fetch(_LOAD_ATTEMPTS, merchant_id, endpoint_id, event_id)
     return [DeliveryAttempt(**row) for row in rows]
-
-
-def _build_delivery(row: Row) -> LoggedDelivery:
-    return LoggedDelivery(**row)

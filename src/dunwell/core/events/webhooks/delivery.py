@@ -61,10 +61,10 @@ class WebhookRequestSigner:
         self._previous_until = endpoint.previous_secret_until
         if endpoint.previous_secret_sealed is not None:
             self._previous = Webhook(open_secret(keys, *owner, endpoint.previous_secret_sealed))
-        self._fixed = {"Content-Type": "application/json"}
+        self._fixed_headers = {"Content-Type": "application/json"}
         if endpoint.authorization_sealed is not None:
             value = open_authorization(keys, *owner, endpoint.authorization_sealed)
-            self._fixed["Authorization"] = value
+            self._fixed_headers["Authorization"] = value
 
     def render_headers(self, delivery: LeasedDelivery, now: datetime) -> dict[str, str]:
         """Return the headers of an attempt at this time, with two signatures during a secret
@@ -75,7 +75,7 @@ class WebhookRequestSigner:
         if self._previous is not None and until is not None and now < until:
             signature += " " + self._previous.sign(event_id, now, delivery.body)
         headers = {
-            **self._fixed,
+            **self._fixed_headers,
             "webhook-id": event_id,
             "webhook-timestamp": str(int(now.timestamp())),
             "webhook-signature": signature,
@@ -135,10 +135,10 @@ class WebhookSender:
     ) -> HttpResponse | NoResponse:
         if not is_allowed_scheme(url, reach, is_development=self._allow_loopback):
             return NoResponse("https is required", may_have_arrived=False)
-        client = await self._find_client(reach.networks) if reach.networks else self._public
+        client = await self._get_private_client(reach.networks) if reach.networks else self._public
         return await client.post(url, body, headers)
 
-    async def _find_client(self, networks: tuple[Network, ...]) -> HttpClient:
+    async def _get_private_client(self, networks: tuple[Network, ...]) -> HttpClient:
         """Return the client for these networks. It reuses no connections, because each address is
         checked when a connection is made."""
         async with self._open_lock:
@@ -248,12 +248,13 @@ class OutcomeRecorder:
         while attempts_left > 0:
             try:
                 await _save(self._resources, outcomes)
-            except Exception as error:  # noqa: BLE001 - an outcome is not lost for any reason
+            except Exception as error:  # noqa: BLE001 - no error may lose an outcome
                 _LOG.warning(
                     "deliveries.not_recorded", count=len(batch), error=type(error).__name__,
                     once_a_minute=True,
                 )  # fmt: skip
-                attempts_left -= self._is_closing
+                if self._is_closing:
+                    attempts_left -= 1
                 await asyncio.sleep(_PAUSE_SECONDS)
             else:
                 return
@@ -315,9 +316,9 @@ async def _record_switch(
     assert merchant is not None
     now = resources.clock.now()
     work = Work(tx=tx, merchant=merchant, actor=SYSTEM, now=now, real_now=now, ids=resources.ids)
-    action = "endpoint.switch_on" if health.disabled_at is None else "endpoint.switch_off"
-    reason = health.disabled_reason
     is_on = health.disabled_at is None
+    action = "endpoint.switch_on" if is_on else "endpoint.switch_off"
+    reason = health.disabled_reason
     await save_audit(
         work, action, f"endpoint:{endpoint.endpoint_id}",
         before={"isOn": not is_on}, after={"isOn": is_on}, reason=reason,

@@ -351,9 +351,9 @@ class WebhookDispatcher:
                 pause = _POLL_SECONDS
                 try:
                     await self._start_queues(group)
-                except Exception as error:  # noqa: BLE001 - the database is away: look again later
+                except Exception as error:  # noqa: BLE001 - the database is unavailable: search again later
                     _LOG.warning(
-                        "endpoints.not_found", error=type(error).__name__, once_a_minute=True
+                        "endpoints.not_searched", error=type(error).__name__, once_a_minute=True
                     )
                     pause = _PAUSE_SECONDS
                 else:
@@ -396,19 +396,20 @@ class WebhookDispatcher:
     def _build_queue(self, key: _EndpointKey, endpoint: WebhookEndpoint) -> EndpointQueue | None:
         """Return None if the endpoint's secrets cannot be decrypted, or could not a moment ago.
         Its deliveries wait until the right secret key is configured."""
-        if self._skipped_until.get(key, self._resources.clock.now()) > self._resources.clock.now():
+        now = self._resources.clock.now()
+        if self._skipped_until.get(key, now) > now:
             return None
         try:
             return EndpointQueue(self._pool, endpoint)
         except DecryptionFailed:
             _LOG.exception("endpoint.secret_not_opened", endpoint_id=str(endpoint.endpoint_id))
-            self._skipped_until[key] = self._resources.clock.now() + _KEY_RETRY_DELAY
+            self._skipped_until[key] = now + _KEY_RETRY_DELAY
             return None
 
     async def _run_queue(self, key: _EndpointKey, queue: EndpointQueue) -> None:
         try:
             await queue.run()
-        except Exception as error:  # noqa: BLE001 - one queue's fault is not the others'
+        except Exception as error:  # noqa: BLE001 - a failing queue must not stop the others
             _LOG.warning("deliveries.queue_failed", error=type(error).__name__)
         finally:
             del self._queues[key]

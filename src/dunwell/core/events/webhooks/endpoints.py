@@ -9,7 +9,6 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit, select_changed_fields
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.webhooks.endpoint import (
-    ALL_TYPES,
     EndpointHealth,
     EndpointState,
     NewEndpoint,
@@ -21,7 +20,6 @@ from dunwell.core.events.webhooks.endpoint import (
 )
 from dunwell.core.events.webhooks.endpoint_secrets import (
     create_secret,
-    open_authorization,
     seal_authorization,
     seal_secret,
 )
@@ -29,7 +27,6 @@ from dunwell.core.events.webhooks.health.store import load_health
 from dunwell.core.events.webhooks.retry import HEALTHY
 from dunwell.core.events.webhooks.store import (
     insert_endpoint,
-    load_endpoints,
     load_reach,
     lock_endpoint,
     remove_endpoint_row,
@@ -89,21 +86,6 @@ async def list_endpoints(
     return page if Right.CONFIGURE in work.actor.rights else page.map(EndpointHealth.without_path)
 
 
-__all__ = [
-    "ALL_TYPES",
-    "NewEndpoint",
-    "NewEndpointSecret",
-    "WebhookEndpoint",
-    "add_endpoint",
-    "change_endpoint",
-    "check_endpoint",
-    "load_endpoints",
-    "open_authorization",
-    "remove_endpoint",
-    "rotate_secret",
-    "sort_types",
-]
-
 # How long the previous secret is used in addition to the new one after a rotation.
 OVERLAP = timedelta(hours=24)
 
@@ -138,7 +120,7 @@ async def add_endpoint(
         raise InvalidState(message, state="EXISTS")
     await save_audit(
         work, "endpoint.add", f"endpoint:{endpoint_id}",
-        after=_list_values(endpoint), types=list(endpoint.types),
+        after=_list_audit_values(endpoint), types=list(endpoint.types),
     )  # fmt: skip
     return NewEndpointSecret(endpoint_id, wanted.url, secret)
 
@@ -159,7 +141,7 @@ async def change_endpoint(
         sealed = seal_authorization(keys, work.merchant_id, endpoint_id, authorization)
     changed = replace(endpoint, types=sort_types(types), authorization_sealed=sealed)
     await save_endpoint(work.tx, changed)
-    before, after = select_changed_fields(_list_values(endpoint), _list_values(changed))
+    before, after = select_changed_fields(_list_audit_values(endpoint), _list_audit_values(changed))
     await save_audit(
         work,
         "endpoint.change",
@@ -208,7 +190,7 @@ async def remove_endpoint(work: Work, endpoint_id: UUID) -> None:
     given_up = await remove_endpoint_row(work.tx, work.merchant_id, endpoint_id, work.now)
     await save_audit(
         work, "endpoint.remove", f"endpoint:{endpoint_id}",
-        before=_list_values(endpoint), deliveriesGivenUp=given_up,
+        before=_list_audit_values(endpoint), deliveriesGivenUp=given_up,
     )  # fmt: skip
 
 
@@ -220,7 +202,7 @@ async def _lock(work: Work, endpoint_id: UUID) -> WebhookEndpoint:
     return endpoint
 
 
-def _list_values(endpoint: WebhookEndpoint) -> dict[str, object]:
+def _list_audit_values(endpoint: WebhookEndpoint) -> dict[str, object]:
     """Return the values for the audit log, without secrets and without the query, which can hold
     one."""
     return {
@@ -233,10 +215,7 @@ def _list_values(endpoint: WebhookEndpoint) -> dict[str, object]:
 async def switch_on_endpoint(work: Work, endpoint_id: UUID) -> None:
     """Enable a disabled endpoint. Raises NotFound, and InvalidState if it is enabled."""
     work.require(Right.CONFIGURE)
-    endpoint = await lock_endpoint(work.tx, work.merchant_id, endpoint_id)
-    if endpoint is None:
-        raise NotFound("There is no such endpoint.")
-    health = endpoint.health
+    health = (await _lock(work, endpoint_id)).health
     if health.disabled_at is None:
         raise InvalidState("This endpoint is already enabled.", state="ON")
     await save_health(work.tx, work.merchant_id, endpoint_id, HEALTHY)

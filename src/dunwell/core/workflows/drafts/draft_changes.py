@@ -24,7 +24,7 @@ class DraftChange:
     before: Any
     after: Any
 
-    def is_of(self, kind: str, actor_id: str | None) -> bool:
+    def is_by(self, kind: str, actor_id: str | None) -> bool:
         return (self.actor_kind, self.actor_id) == (kind, actor_id)
 
 
@@ -59,7 +59,7 @@ def merge_changes(
     merged = MergedChanges(kind, actor_id, [], [])
     for part in {**before, **after}:
         last_change, earlier, later = last_by_part.get(part), before.get(part), after.get(part)
-        if last_change is not None and last_change.is_of(kind, actor_id):
+        if last_change is not None and last_change.is_by(kind, actor_id):
             merged.deleted.append(last_change.change_id)
             earlier = last_change.before
         if earlier != later:
@@ -90,5 +90,5 @@ class ReviewedChanges:
         return [
             each
             for each in changes
-            if each.change_id not in self.approved and not each.is_of(kind, actor_id)
+            if each.change_id not in self.approved and not each.is_by(kind, actor_id)
         ]

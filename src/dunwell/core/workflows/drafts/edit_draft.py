@@ -255,6 +255,7 @@ async def shift_step(
     """Move the step one position, "up" or "down". Raises what `move_step` raises."""
     work.require(Right.CONFIGURE)
     order: list[int] = (await _lock_and_list_parts(work, workflow_id)).get(STEP_ORDER, [])
+    # The index of the step that will precede it, or a negative number for the beginning.
     index = order.index(step_id) + (-2 if direction == "up" else 1) if step_id in order else -1
     after = order[min(index, len(order) - 1)] if index >= 0 else None
     return await move_step(

@@ -21,7 +21,7 @@ from dunwell.core.workflows.versions.versions import (
     WorkflowDraft,
     compute_next_number,
     compute_verdict,
-    find_reused_ids,
+    find_reused_id_faults,
 )
 from dunwell.platform.errors import EditConflict, InvalidState, ValidationError
 from dunwell.platform.text.texts import check_printable
@@ -102,7 +102,7 @@ async def _check_publishable(work: Work, workflow_id: UUID, draft: WorkflowDraft
     """Check the definition. A draft can be stored with faults, a version cannot."""
     known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
     faults = find_definition_faults(msgspec.to_builtins(draft.definition))
-    faults += find_reused_ids(known, draft.definition)
+    faults += find_reused_id_faults(known, draft.definition)
     if faults:
         raise ValidationError(faults)
 

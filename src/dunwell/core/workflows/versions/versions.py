@@ -35,7 +35,7 @@ def get_kind(step: Step) -> str:
     return str(step.__struct_config__.tag)
 
 
-def find_reused_ids(known: Mapping[int, KnownStep], definition: Definition) -> list[Fault]:
+def find_reused_id_faults(known: Mapping[int, KnownStep], definition: Definition) -> list[Fault]:
     """Return a fault for each step whose id belonged to a step of another kind in a published
     version."""
     taken = {*known, *(step.id for step in definition.steps)}

@@ -17,8 +17,8 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.adapters.channels.print_service.letter_files import (
     NO_MERCHANT,
     LetterRejected,
+    build_document,
     build_specimen_files,
-    name_document,
     print_specimen,
     upload_specimen,
 )
@@ -181,7 +181,7 @@ def _build_specimen_message(
         body_text="",
         body_html=None,
         created_at=now,
-        document=name_document(pdf),
+        document=build_document(pdf),
     )
 
 

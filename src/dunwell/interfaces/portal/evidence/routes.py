@@ -177,7 +177,7 @@ async def _find_page_problem(
             return "NO_PAGE", pages
         await painter.render_png(shown, page, THUMBNAIL)
     except FileNotShowable:
-        return "UNSHOWABLE", painter.find_pages(found.storage_key) or 0
+        return "UNSHOWABLE", painter.find_cached_page_count(found.storage_key) or 0
     except ContentMissing:
         return "MISSING", 0
     except DecryptionFailed:

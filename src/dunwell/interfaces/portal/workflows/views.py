@@ -159,7 +159,7 @@ def group_changes(
             key=key,
             kind=author_changes[0].actor_kind,
             name=author_changes[0].name or author_changes[0].actor_id or "",
-            is_own=author_changes[0].is_of(actor.kind, actor.actor_id),
+            is_own=author_changes[0].is_by(actor.kind, actor.actor_id),
             is_open=any(each.change_id in unticked for each in author_changes),
             changes=[
                 AuthorChange(each, _compare_change(each), each.change_id in new)

@@ -55,7 +55,7 @@ class UndeliveredMetrics:
     def __init__(self) -> None:
         self._shown: set[str] = set()
 
-    def show(self, waiting: Sequence[UndeliveredEvents], now: datetime) -> None:
+    def update(self, waiting: Sequence[UndeliveredEvents], now: datetime) -> None:
         """Set the metrics. `waiting` has the endpoint with the oldest event first."""
         counts, ages = compute_labels(waiting, now)
         # In multiprocess mode a series cannot be removed, so it is set to 0 first.

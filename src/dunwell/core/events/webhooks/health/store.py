@@ -53,7 +53,7 @@ WHERE e.merchant_id = $1 AND e.endpoint_id = ANY($2::uuid[])
 # Uses the primary key of deliveries backwards, then those of attempts and events. A replayed
 # delivery is pending again although an attempt of it was acknowledged.
 _LOAD_GAPS = """
-WITH looked_at AS (
+WITH listed AS (
     SELECT event_id, is_tried, is_open, row_number() OVER (ORDER BY event_id DESC) AS place
     FROM (
         SELECT event_id, attempts > 0 AS is_tried, state <> 'DELIVERED' AS is_open
@@ -64,16 +64,16 @@ WITH looked_at AS (
 ), counted AS (
     SELECT count(*) AS numbered,
            coalesce(count(*) + 1 - min(place) FILTER (WHERE is_tried), 0) AS last_sent
-    FROM looked_at
+    FROM listed
 ), missing AS (
     SELECT event_id, numbered + 1 - place AS number
-    FROM looked_at, counted
+    FROM listed, counted
     WHERE is_open
         AND place BETWEEN numbered + 1 - last_sent AND numbered + 1 - $3
         AND (NOT is_tried OR (
             SELECT true
             FROM delivery_attempts t
-            WHERE t.merchant_id = $1 AND t.endpoint_id = $2 AND t.event_id = looked_at.event_id
+            WHERE t.merchant_id = $1 AND t.endpoint_id = $2 AND t.event_id = listed.event_id
                 AND t.status BETWEEN 200 AND 299
             LIMIT 1) IS NULL)
 )
@@ -230,7 +230,7 @@ ORDER BY e.merchant_id, e.endpoint_id
 )
 # Uses deliveries_due, up to $1 rows for each endpoint. Replays are excluded because they were sent
 # before.
-_COUNT_UNDELIVERED = """
+_LIST_UNDELIVERED = """
 SELECT e.endpoint_id, waiting.number, waiting.event_id AS oldest
 FROM webhook_endpoints e
 JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
@@ -284,10 +284,10 @@ async def mark_recoveries_notified(tx: Connection, limit: int) -> Sequence[Repor
     return _build_reported_endpoints(await tx.fetch(_MARK_RECOVERIES_NOTIFIED, limit))
 
 
-async def count_undelivered(connection: Connection, limit: int) -> Sequence[UndeliveredEvents]:
+async def list_undelivered(connection: Connection, limit: int) -> Sequence[UndeliveredEvents]:
     """Return the undelivered events of each endpoint that has any, the one with the oldest event
     first. At most `limit` events of an endpoint are read. Sandboxes and replays are left out."""
-    rows = await connection.fetch(_COUNT_UNDELIVERED, limit)
+    rows = await connection.fetch(_LIST_UNDELIVERED, limit)
     return [UndeliveredEvents(*row) for row in rows]
 
 
