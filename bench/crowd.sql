@@ -183,12 +183,25 @@ SELECT m AS merchant_id, decode(md5('payer' || n % 90), 'hex') AS payer_digest, 
        at AS seen_at
 FROM crowd WHERE n % 2 = 0
 
+-- payment_movements
+SELECT m AS merchant_id, {id} AS record_id, 'stripe' AS provider, 'ch_' || n AS movement_id,
+       'PAID' AS kind, p.claim_id, payment_id, amount_cents, currency, amount_cents AS booked_cents,
+       paid_at AS moved_at, recorded_at, p.written_by
+FROM crowd JOIN payments p ON p.merchant_id = m AND p.claim_id = crowd.claim_id
+WHERE provider_name = 'sandbox'
+
 -- provider_payouts
 SELECT m AS merchant_id, {id} AS record_id, 'stripe' AS provider, 'po_' || n AS payout_id,
-       5000 AS amount_cents,
-       50 AS fees_cents, 'EUR' AS currency, at AS paid_at, at AS recorded_at, at AS arrived_at,
+       CASE WHEN s < 200 THEN -5000 ELSE 5000 END AS amount_cents,
+       50 AS fees_cents, 'EUR' AS currency, at AS paid_at, at AS recorded_at, movements,
+       CASE WHEN s >= 500 THEN at END AS arrived_at,
+       CASE WHEN has_entry THEN {id} END AS entry_id, CASE WHEN has_entry THEN 1 END AS number,
        tx AS written_by
-FROM crowd WHERE n % 100 = 0
+FROM crowd,
+LATERAL (SELECT s >= 500 AND n % 20 < 16 AND n >= 1000 AS has_entry) known,
+LATERAL (SELECT jsonb_agg(jsonb_build_array('ch_' || each, 50)) AS movements
+         FROM generate_series(n - 99, n) each) listed
+WHERE n % 100 = 0
 
 -- payment_requests
 SELECT m AS merchant_id, {id} AS request_id, claim_id, 'sandbox' AS provider,

@@ -36,7 +36,8 @@ _KNOWN = """
 SELECT w.workflow_id, x.workflow_id AS seldom_id, d.claim_id AS disputed_id, d.dispute_id,
        p.claim_id AS plan_claim_id, p.modality_id AS plan_id, j.job_id,
        c.communication_id AS message_id, c.claim_id AS message_claim_id, u.user_id,
-       k.client_id, b.batch_id, s.statement_hash, s.file_id AS bank_file_id
+       k.client_id, b.batch_id, s.statement_hash, s.file_id AS bank_file_id,
+       o.record_id AS payout_id
 FROM (SELECT workflow_id FROM workflows WHERE merchant_id = $1 AND name = 'Messages') w,
      (SELECT workflow_id FROM workflows WHERE merchant_id = $1 AND name = 'Texts') x,
      (SELECT * FROM disputes WHERE merchant_id = $1 AND state = 'OPEN' LIMIT 1) d,
@@ -46,7 +47,9 @@ FROM (SELECT workflow_id FROM workflows WHERE merchant_id = $1 AND name = 'Messa
      (SELECT user_id FROM users WHERE user_id = $2) u,
      (SELECT client_id FROM credentials WHERE merchant_id = $1 LIMIT 1) k,
      (SELECT batch_id FROM letter_batch_items WHERE batch_id IS NOT NULL LIMIT 1) b,
-     (SELECT * FROM bank_statements WHERE merchant_id = $1 ORDER BY imported_at DESC LIMIT 1) s
+     (SELECT * FROM bank_statements WHERE merchant_id = $1 ORDER BY imported_at DESC LIMIT 1) s,
+     (SELECT record_id FROM provider_payouts
+      WHERE merchant_id = $1 AND entry_id IS NOT NULL LIMIT 1) o
 """
 
 

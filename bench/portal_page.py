@@ -23,7 +23,7 @@ class Known:
     """Facts about the merchant with most claims: the number of claims, the first one's id, its
     workflow and another with few claims, each with a draft, a claim with an open dispute and that
     dispute, a job, a message, a user, a credential, a print batch, a bank statement with
-    its file, and the current day."""
+    its file, a payout that has arrived, and the current day."""
 
     merchant_id: int
     rows: int
@@ -42,6 +42,7 @@ class Known:
     batch_id: object
     statement_hash: bytes
     bank_file_id: object
+    payout_id: object
     today: date
 
 

@@ -169,6 +169,8 @@ def _list_ones(known: Known) -> list[Page]:
         ),
         "bank statements": ("bank", {}),
         "payouts": ("payouts", {}),
+        "payouts: not arrived": ("payouts", {"show": "awaited"}),
+        "a payout": ("payout", {"record_id": known.payout_id}),
         "a bank account": ("bank_account", {"account": "main"}),
         "open entries": ("bank_entries", {"account": "main"}),
         "an imported file": ("bank_file", {"file_id": known.bank_file_id}),

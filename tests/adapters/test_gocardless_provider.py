@@ -171,6 +171,19 @@ async def test_a_payout_lists_its_movements_and_fees(account: AccountUnderTest) 
     assert await account.adapter.list_payouts(datetime.now(UTC) + timedelta(minutes=5)) == []
 
 
+async def test_a_payout_is_negative_if_chargebacks_exceed_payments(
+    account: AccountUnderTest,
+) -> None:
+    _, paid = await account.open_paid()
+    account.fake.act("", "payout")
+    account.fake.act(paid.movement_id, "dispute")
+    payout_id = account.fake.act("", "payout")["id"]
+    payouts = await account.adapter.list_payouts(datetime.now(UTC) - timedelta(minutes=5))
+    [payout] = [each for each in payouts if each.payout_id == payout_id]
+    assert (payout.amount_cents, payout.fees_cents) == (-10_240, 0)
+    assert payout.movements == [PayoutMovement(paid.movement_id, -10_240)]
+
+
 async def test_a_notification_names_every_object_once(account: AccountUnderTest) -> None:
     checkout_id, paid = await account.open_paid()
     refund_id = await account.adapter.refund(checkout_id, paid, 1, uuid4())

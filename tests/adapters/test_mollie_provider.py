@@ -157,6 +157,19 @@ async def test_payouts_are_read_with_the_organisations_token(account: AccountUnd
     ]
 
 
+async def test_a_payout_is_negative_if_chargebacks_exceed_payments(
+    account: AccountUnderTest,
+) -> None:
+    checkout_id, _ = await account.open_paid()
+    account.fake.act("", "payout")
+    chargeback_id = account.fake.act(checkout_id, "dispute", amount=10_000)["_dispute"]
+    settlement_id = account.fake.act("", "payout")["id"]
+    payouts = await account.adapter.list_payouts(datetime.now(UTC) - timedelta(minutes=5))
+    [payout] = [each for each in payouts if each.payout_id == settlement_id]
+    assert (payout.amount_cents, payout.fees_cents) == (-10_000, 0)
+    assert payout.movements == [PayoutMovement(chargeback_id, -10_000)]
+
+
 async def test_an_unsigned_notification_names_a_payment(account: AccountUnderTest) -> None:
     parse = account.adapter.parse_notification
     assert parse({}, b"id=tr_5B8cwPMGnU") == ["tr_5B8cwPMGnU"]

@@ -222,6 +222,21 @@ async def test_a_payout_lists_its_movements_and_fees(
     assert payout.currency == "EUR"
 
 
+async def test_a_payout_is_negative_if_chargebacks_exceed_payments(
+    adapter: StripeProvider, fake: FakeProviderProcess
+) -> None:
+    checkout_id = await open_one(adapter)
+    fake.act(checkout_id, "pay")
+    fake.act("", "payout")
+    dispute_id = fake.act(checkout_id, "dispute", amount=10_000)["_dispute"]
+    payout_id = fake.act("", "payout")["id"]
+    payouts = await adapter.list_payouts(datetime.now(UTC) - timedelta(days=1))
+    [payout] = [each for each in payouts if each.payout_id == payout_id]
+    assert payout.amount_cents == -10_000 - payout.fees_cents
+    [moved] = payout.movements
+    assert (moved.movement_id, moved.amount_cents) == (dispute_id, -10_000)
+
+
 def sign(body: bytes, at: int, secret: str = WEBHOOK_SECRET) -> dict[str, str]:
     digest = hmac.digest(secret.encode(), f"{at}.".encode() + body, "sha256").hex()
     return {"stripe-signature": f"t={at},v1={digest}"}

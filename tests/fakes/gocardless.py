@@ -53,6 +53,10 @@ class GoCardlessEvents(FakeProvider):
                 self._add_item(payout_id, "payment_paid_out", payment["amount"], links)
                 self._add_item(payout_id, "gocardless_fee", -_FEE_CENTS, links)
                 self._add_event("payments", "paid_out", links)
+            elif payment["status"] == "charged_back" and payment["links"].pop("payout", None):
+                total -= payment["amount"]
+                links = {"payment": payment["id"]}
+                self._add_item(payout_id, "payment_charged_back", -payment["amount"], links)
         payout = {
             "id": payout_id, "amount": total - fees, "deducted_fees": fees, "currency": "EUR",
             "arrival_date": _now()[:10], "created_at": _now(), "payout_type": "merchant",

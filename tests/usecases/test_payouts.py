@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 import msgspec
@@ -11,12 +11,14 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import PaymentMethod, PaymentSettings
 from dunwell.cases.payments.provider import PaymentProviderUnavailable, Payout
-from dunwell.cases.statements.matches.assign_transactions import undo_match
+from dunwell.cases.statements.matches.assign_transactions import record_without_claim, undo_match
+from dunwell.cases.statements.matches.match_sets import match_all
 from dunwell.cases.statements.payouts.list_payouts import PayoutFilter, explain_payout, list_payouts
 from dunwell.cases.statements.payouts.record_payouts import fetch_payouts
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
+from tests.support.bank_files import build_detail, build_entry
 from tests.support.harness import a_harness
 from tests.support.merchants import CONFIGURATION
 from tests.support.payments import PAYING, ScriptedPaymentProvider
@@ -26,7 +28,7 @@ from tests.support.statements import StatementHarness, build_credit, build_file
 
 @dataclass
 class _PayingProvider(ScriptedPaymentProvider):
-    """Lists one payout. `is_down`: it does not answer."""
+    """Lists a payout, a negative one, and one of 0. `is_down`: it does not answer."""
 
     moves_money: bool = True
     is_down: bool = False
@@ -37,7 +39,8 @@ class _PayingProvider(ScriptedPaymentProvider):
             await self.meeting.wait()
         if self.is_down:
             raise PaymentProviderUnavailable("away")
-        return [Payout("po_1", 5, 0, "EUR", since), Payout("po_2", -5, 0, "EUR", since)]
+        amounts = {"po_1": 5, "po_2": -5, "po_3": 0}
+        return [Payout(name, cents, 0, "EUR", since) for name, cents in amounts.items()]
 
 
 async def test_payouts_are_fetched_from_the_merchants_providers_once(
@@ -49,10 +52,10 @@ async def test_payouts_are_fetched_from_the_merchants_providers_once(
     providers = {"sandbox": provider, "other": _PayingProvider()}
     assert await fetch_payouts(resources, providers) == 0
     provider.is_down = False
-    assert [await fetch_payouts(resources, providers) for _ in range(2)] == [1, 0]
+    assert [await fetch_payouts(resources, providers) for _ in range(2)] == [2, 0]
     provider.moves_money = False
     assert await fetch_payouts(resources, providers) == 0
-    assert await bank.count("provider_payouts") == 1
+    assert await bank.count("provider_payouts") == 2
 
 
 async def test_payouts_are_fetched_from_an_account_that_only_collects_debits(
@@ -62,7 +65,7 @@ async def test_payouts_are_fetched_from_an_account_that_only_collects_debits(
     configuration = msgspec.structs.replace(CONFIGURATION, payment=payment)
     bank = StatementHarness(await a_harness(resources, clock, configuration=configuration))
     await bank.save()
-    assert await fetch_payouts(resources, {"debits": _PayingProvider()}) == 1
+    assert await fetch_payouts(resources, {"debits": _PayingProvider()}) == 2
 
 
 async def test_an_account_whose_provider_hangs_delays_no_other(
@@ -76,7 +79,7 @@ async def test_an_account_whose_provider_hangs_delays_no_other(
     meeting = asyncio.Barrier(2)
     providers = {name: _PayingProvider(meeting=meeting) for name in ("first", "second")}
     async with asyncio.timeout(20):
-        assert await fetch_payouts(resources, providers) == 2
+        assert await fetch_payouts(resources, providers) == 4
 
 
 async def test_a_payout_is_explained_by_its_movements_and_fees(
@@ -152,3 +155,82 @@ async def test_a_payout_names_the_entry_with_which_it_arrived_until_that_is_undo
         payout = (await explain_payout(work, record_id)).payout
     assert (payout.arrived_at, payout.arrival) == (None, None)
     assert await list_found(has_arrived=True) == []
+
+
+def build_debit(amount: str, *, reference: str = "B-1", day: str, reason: str = "") -> str:
+    """Return an entry that takes money from the account, optionally as a returned payment."""
+    more = f"<RtrInf><Rsn><Cd>{reason}</Cd></Rsn></RtrInf>" if reason else ""
+    details = build_detail(amount, "PSP", kind="DBIT", more=more)
+    return build_entry(amount, kind="DBIT", reference=reference, day=day, details=details)
+
+
+async def test_a_negative_payout_is_found_as_the_debit_that_takes_the_money_back(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """A credit of the same amount, and a returned payment of a debtor, are something else."""
+    harness = await a_harness(resources, clock)
+    [claim_id] = await harness.create("INV-1")
+    bank = StatementHarness(harness)
+    await bank.save()
+    day = clock.now().date().isoformat()
+    await move(harness, claim_id, "du_1", "CHARGED_BACK", 45_00)
+    record_id = await pay_out(harness, -50_00, 5_00, ("du_1", -45_00))
+    await bank.load(
+        build_file(
+            build_credit("50.00", "x", "B-1", day=day),
+            build_debit("50.00", reference="B-2", day=day, reason="AC04"),
+            build_debit("49.99", reference="B-3", day=day),
+            build_debit("50.00", reference="B-4", day=day),
+        )
+    )
+    assert await bank.states() == [("OPEN", 0), ("OPEN", 0), ("OPEN", 0), ("PAYOUT", 50_00)]
+    [match] = await bank.matches()
+    assert (match["rule"], match["amount_cents"]) == ("PAYOUT", 50_00)
+    async with harness.work() as work:
+        explained = await explain_payout(work, record_id)
+        assert explained.payout.arrival is not None
+        assert explained.payout.difference_cents == 0
+        await undo_match(work, match["match_id"])
+        assert (await explain_payout(work, record_id)).payout.arrived_at is None
+    assert (await bank.states())[3] == ("OPEN", 0)
+    assert (await bank.balance(claim_id))[1:] == (10240, 0)
+
+
+@pytest.mark.parametrize(
+    ("days", "state"), [(-2, "PAYOUT"), (-3, "OPEN"), (11, "PAYOUT"), (13, "OPEN")]
+)
+async def test_a_payout_that_is_listed_after_its_statement_is_matched_then(
+    resources: Resources, clock: MovableClock, days: int, state: str
+) -> None:
+    harness = await a_harness(resources, clock)
+    bank = StatementHarness(harness)
+    await bank.save()
+    day = clock.now().date() + timedelta(days=days)
+    debits = {"B-1": "7.00", "B-2": "8.00"}
+    entries = [
+        build_debit(each, reference=key, day=day.isoformat()) for key, each in debits.items()
+    ]
+    await bank.load(build_file(*entries))
+    assert await bank.states() == [("OPEN", 0)] * 2
+    await pay_out(harness, -7_00, 0)
+    assert (await bank.states())[1] == ("OPEN", 0)
+    while await match_all(resources):
+        pass
+    assert (await bank.states())[0][0] == state
+
+
+async def test_what_a_person_decided_is_not_matched_again_with_a_payout(
+    resources: Resources, clock: MovableClock
+) -> None:
+    harness = await a_harness(resources, clock)
+    bank = StatementHarness(harness)
+    await bank.save()
+    day = clock.now().date().isoformat()
+    await bank.load(build_file(build_debit("7.00", day=day)))
+    [opened] = await bank.opened()
+    async with harness.work() as work:
+        match = await record_without_claim(work, *opened.transaction.key, "Fee")
+        await undo_match(work, match.match_id)
+    await pay_out(harness, -7_00, 0)
+    assert await match_all(resources) == 0
+    assert await bank.states() == [("OPEN", 0)]

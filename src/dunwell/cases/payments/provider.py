@@ -133,11 +133,12 @@ class PayoutMovement:
 
 @dataclass(frozen=True, slots=True)
 class Payout:
-    """A sum that the provider paid to the merchant's bank account. It is the sum of its movements
-    less the fees; a provider that does not list its movements leaves them out."""
+    """A sum that the provider paid to the merchant's bank account, or took back from it. It is the
+    sum of its movements less the fees; a provider that does not list its movements leaves them
+    out."""
 
     payout_id: str
-    # Net of the fees.
+    # Net of the fees. Negative if the provider takes money back.
     amount_cents: int
     fees_cents: int
     currency: str

@@ -3,7 +3,7 @@ returned payments, then payments of debtors. What is not certain stays open for 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -49,6 +49,8 @@ from dunwell.cases.statements.matching import (
 )
 from dunwell.cases.statements.payers.store import save_payers
 from dunwell.cases.statements.payouts.store import (
+    PAYOUT_EARLY,
+    PAYOUT_LATE,
     AwaitedPayout,
     list_awaited_payouts,
     save_arrival,
@@ -62,9 +64,6 @@ from dunwell.core.claims.reference_forms import (
 from dunwell.core.claims.store import LockedClaim
 
 SET_SIZE = 1_000
-# A payout arrives after the provider sent it, and within some banking days.
-_PAYOUT_EARLY = timedelta(days=2)
-_PAYOUT_LATE = timedelta(days=12)
 _NOON = time(12)
 
 
@@ -129,8 +128,9 @@ async def match_transactions(work: Work, account: str, new: Sequence[BankTransac
 
 
 async def _plan_payouts(work: Work, plan: _Plan, new: Sequence[BankTransaction]) -> None:
-    """Find payouts first: their sums could match a claim by accident."""
-    amounts = {each.amount_cents for each in new if each.amount_cents > 0}
+    """Find payouts first: their sums could match a claim by accident. A negative payout is found as
+    the debit of a provider that takes money back."""
+    amounts = {each.amount_cents for each in new}
     awaited = await list_awaited_payouts(work.tx, work.merchant_id, amounts)
     for transaction in new:
         fitting = [each for each in awaited if _fits_payout(transaction, each)]
@@ -140,14 +140,17 @@ async def _plan_payouts(work: Work, plan: _Plan, new: Sequence[BankTransaction])
             continue
         awaited.remove(found[0])
         plan.payouts[transaction.key] = found[0]
-        plan.states[transaction.key] = ("PAYOUT", transaction.amount_cents)
+        plan.states[transaction.key] = ("PAYOUT", abs(transaction.amount_cents))
 
 
 def _fits_payout(transaction: BankTransaction, payout: AwaitedPayout) -> bool:
     if (transaction.amount_cents, transaction.currency) != (payout.amount_cents, payout.currency):
         return False
+    if transaction.return_reason is not None:
+        # It takes back a payment of a debtor.
+        return False
     booked_at = datetime.combine(transaction.booked_on, _NOON, UTC)
-    return payout.paid_at - _PAYOUT_EARLY <= booked_at <= payout.paid_at + _PAYOUT_LATE
+    return payout.paid_at - PAYOUT_EARLY <= booked_at <= payout.paid_at + PAYOUT_LATE
 
 
 async def _plan_returns(work: Work, plan: _Plan, taken: Sequence[BankTransaction]) -> None:
@@ -312,7 +315,7 @@ async def _record_payouts(work: Work, plan: _Plan, transactions: Sequence[BankTr
                 kind="MATCHED",
                 entry_id=each.entry_id,
                 number=each.number,
-                amount_cents=each.amount_cents,
+                amount_cents=abs(each.amount_cents),
                 rule=MatchRule.PAYOUT,
                 explanation=build_reason(
                     "PAYOUT", payout=payout.payout_id, account=payout.provider

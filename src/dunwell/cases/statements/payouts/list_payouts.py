@@ -50,7 +50,7 @@ class ListedPayout:
     provider: str
     # The provider's id.
     payout_id: str
-    # What arrives, after the fees.
+    # What arrives, after the fees. Negative if the provider takes money back.
     amount_cents: int
     fees_cents: int
     currency: str

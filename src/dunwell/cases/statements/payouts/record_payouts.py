@@ -1,5 +1,5 @@
-"""Sums that payment providers pay to the merchant's account. They are known before the statement
-comes, so that they are not taken for a debtor's payment."""
+"""Sums that payment providers pay to the merchant's account, or take back from it. They are known
+before the statement comes, so that they are not taken for a debtor's payment."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from dunwell.cases.payments.provider import (
     PaymentProviderUnavailable,
     Payout,
 )
-from dunwell.cases.statements.payouts.store import insert_payouts
+from dunwell.cases.statements.payouts.store import insert_payouts, match_entries_again
 from dunwell.cases.statements.store import list_merchants_with_accounts
 from dunwell.platform.resources import Resources
 
@@ -34,17 +34,18 @@ log = structlog.get_logger(__name__)
 
 
 async def record_payouts(work: Work, provider: str, listed: Sequence[Payout]) -> int:
-    """Store the payouts that a provider's account lists, and return how many are new. A payout
-    that takes money back from the merchant is left to staff."""
+    """Store the payouts that a provider's account lists, and return how many are new. No bank has
+    an entry for a payout of 0. If the statement came before, its entry is matched again."""
     work.require(Right.RECORD_MONEY)
-    positive = [each for each in listed if each.amount_cents > 0]
-    listed_by_id = {work.ids.new(work.now): each for each in positive}
+    moving = [each for each in listed if each.amount_cents != 0]
+    listed_by_id = {work.ids.new(work.now): each for each in moving}
     new = await insert_payouts(work.tx, work.merchant_id, provider, listed_by_id, now=work.now)
     if new:
+        await match_entries_again(work.tx, work.merchant_id, new)
         await save_audit(
-            work, "payout.record", f"paymentProvider:{provider}", after={"payouts": new}
+            work, "payout.record", f"paymentProvider:{provider}", after={"payouts": len(new)}
         )
-    return new
+    return len(new)
 
 
 async def fetch_payouts(resources: Resources, providers: PaymentProviders) -> int:

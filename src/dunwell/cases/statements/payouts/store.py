@@ -1,8 +1,8 @@
 """The SQL of payouts of payment providers: which are known, and which have arrived."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import msgspec
@@ -10,6 +10,10 @@ import msgspec
 from dunwell.cases.payments.provider import Payout
 from dunwell.platform.database.database import Connection
 
+# An entry of a statement can be a payout if it was booked at most this long before or after the
+# provider's date.
+PAYOUT_EARLY = timedelta(days=2)
+PAYOUT_LATE = timedelta(days=12)
 _INSERT_PAYOUTS = """
 INSERT INTO provider_payouts
     (merchant_id, provider, recorded_at, record_id, payout_id, amount_cents, fees_cents, currency,
@@ -21,6 +25,17 @@ FROM unnest($4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::text[], $9::
     AS p (record_id, payout_id, amount_cents, fees_cents, currency, paid_at, movements)
 ON CONFLICT (merchant_id, provider, payout_id) DO NOTHING
 RETURNING payout_id
+"""
+# Only open transactions that nothing was decided about are matched again. Uses
+# bank_transactions_open.
+_MATCH_AGAIN = """
+UPDATE bank_transactions t
+SET state = 'NEW'
+FROM unnest($2::bigint[], $3::text[], $4::date[], $5::date[])
+    AS p (amount_cents, currency, first_day, last_day)
+WHERE t.merchant_id = $1 AND t.state = 'OPEN' AND NOT t.is_decided AND t.resembles_on IS NULL
+  AND t.problem IS NULL AND t.amount_cents = p.amount_cents AND t.currency = p.currency
+  AND t.booked_on BETWEEN p.first_day AND p.last_day
 """
 # Uses provider_payouts_awaited.
 _LIST_AWAITED = """
@@ -37,9 +52,9 @@ WHERE merchant_id = $1 AND provider = $2 AND payout_id = $3
 
 async def insert_payouts(
     tx: Connection, merchant_id: int, provider: str, listed: Mapping[UUID, Payout], now: datetime
-) -> int:
-    """Insert the payouts that are not known, each with the id that it is to have. Return how many
-    there are."""
+) -> list[Payout]:
+    """Insert the payouts that are not known, each with the id that it is to have, and return
+    them."""
     given = listed.values()
     rows = await tx.fetch(
         _INSERT_PAYOUTS, merchant_id, provider, now, list(listed),
@@ -47,7 +62,18 @@ async def insert_payouts(
         [each.fees_cents for each in given], [each.currency for each in given],
         [each.paid_at for each in given], [_encode_movements(each) for each in given],
     )  # fmt: skip
-    return len(rows)
+    new_ids = {row["payout_id"] for row in rows}
+    return [each for each in given if each.payout_id in new_ids]
+
+
+async def match_entries_again(tx: Connection, merchant_id: int, payouts: Sequence[Payout]) -> None:
+    """Let the open transactions that can be one of these payouts be matched again."""
+    await tx.execute(
+        _MATCH_AGAIN, merchant_id, [each.amount_cents for each in payouts],
+        [each.currency for each in payouts],
+        [(each.paid_at - PAYOUT_EARLY).date() for each in payouts],
+        [(each.paid_at + PAYOUT_LATE).date() for each in payouts],
+    )  # fmt: skip
 
 
 def _encode_movements(payout: Payout) -> str:

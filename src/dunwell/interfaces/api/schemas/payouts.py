@@ -8,7 +8,7 @@ from dunwell.platform.text.wire import Currency, Day, Instant, Uuid, Wire
 
 
 class PayoutSummary(Wire, frozen=True, kw_only=True):
-    """A sum that a payment provider transferred to your bank account."""
+    """A sum that a payment provider transferred to your bank account, or took back from it."""
 
     id: Uuid
     account: Annotated[
@@ -17,7 +17,11 @@ class PayoutSummary(Wire, frozen=True, kw_only=True):
     ]
     payout_id: Annotated[str, Meta(description="The provider's id.")]
     amount: Annotated[
-        int, Meta(description="What arrives, after the fees: minor units, an integer.")
+        int,
+        Meta(
+            description="What arrives, after the fees: minor units, an integer. It is negative if "
+            "the provider takes money back."
+        ),
     ]
     fees: Annotated[int, Meta(description="What the provider deducted: minor units.")]
     currency: Currency
