@@ -7,6 +7,7 @@ proxies wrote it. Pure.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 Network = IPv4Network | IPv6Network
@@ -124,23 +125,18 @@ def _is_forbidden_v6(address: IPv6Address, allow_loopback: bool) -> bool:  # noq
 def get_visitor_network(host: str) -> bytes:
     """Return the address or network that counts as one visitor: an IPv4 address, the /64 network of
     an IPv6 address, which is what one customer is assigned, or any other name of the client."""
-    try:
-        address = ip_address(host)
-    except ValueError:
+    address = _parse_address(host)
+    if address is None:
         return host.encode()
-    # A listener for both families reports an IPv4 client in this form.
-    address = getattr(address, "ipv4_mapped", None) or address
     return address.packed if address.version == 4 else address.packed[:8]
 
 
 def render_network(host: str) -> str | None:
     """Return the network of an address in text form, which identifies no single visitor: /24 for
     IPv4, /48 for IPv6. None if `host` is not an address."""
-    try:
-        address = ip_address(host)
-    except ValueError:
+    address = _parse_address(host)
+    if address is None:
         return None
-    address = getattr(address, "ipv4_mapped", None) or address
     prefix = 24 if address.version == 4 else 48
     packed = address.packed[: prefix // 8].ljust(len(address.packed), b"\0")
     return f"{ip_address(packed)}/{prefix}"
@@ -177,11 +173,14 @@ class Proxies:
         return visitor
 
 
+@lru_cache(maxsize=256)
 def _parse_address(text: str) -> _Address | None:
+    """Return the address, or None if the text is none. Every request needs that of its peer."""
     try:
         address = ip_address(text)
     except ValueError:
         return None
+    # A listener for both families reports an IPv4 client as a mapped IPv6 address.
     return getattr(address, "ipv4_mapped", None) or address
 
 
