@@ -31,29 +31,46 @@ WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
 """
 # Deletes everything that a test must not find, in one function whose statements PostgreSQL keeps
 # planned. Deleting a few rows takes a twentieth of the time that TRUNCATE needs for all tables. If
-# one has become large, even with dead rows only, all are truncated, because dead rows would slow
-# down later tests and change the plans of their statements. A process uses each merchant id only
-# once, because caches are keyed by merchant and revision.
+# a table with rows has become large, even by dead rows, all are truncated, because dead rows would
+# slow down later tests and change the plans of their statements. A process uses each merchant id
+# only once, because caches are keyed by merchant and revision.
 _MAKE_EMPTYING = """
 CREATE SCHEMA tests;
 CREATE FUNCTION tests.begin_empty(first_merchant_id bigint) RETURNS void
 LANGUAGE plpgsql AS $body$
+DECLARE
+    has_rows boolean[];
+    is_large boolean := false;
 BEGIN
-    IF (
-        SELECT max(pg_relation_size(oid)) FROM pg_class
-        WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
-    ) > 4 * 1024 * 1024 THEN
+    SELECT ARRAY[{have_rows}] INTO has_rows;
+    {deletions}
+    IF is_large THEN
         TRUNCATE {tables} CASCADE;
     END IF;
-    {deletions}
     PERFORM setval(
         pg_get_serial_sequence('merchants', 'merchant_id'), first_merchant_id, false
     );
 END $body$
 """
-_DELETION = "IF EXISTS (SELECT FROM {name}) THEN DELETE FROM {name}; END IF;"
+_HAS_ROWS = "EXISTS (SELECT FROM {name})"
+_DELETION = """
+    IF has_rows[{number}] THEN
+        is_large := is_large OR pg_relation_size('{name}') > 4 * 1024 * 1024;
+        IF NOT is_large THEN
+            DELETE FROM {name};
+        END IF;
+    END IF;
+"""
+_BEGIN_EMPTY = "SELECT tests.begin_empty($1)"
+# Ends the sessions of this database that work or have a transaction open.
+_END_OTHER_TRANSACTIONS = """
+SELECT pg_terminate_backend(pid, 10000)
+FROM pg_stat_activity
+WHERE datname = current_database() AND backend_type = 'client backend' AND state <> 'idle'
+    AND pid <> pg_backend_pid()
+"""
 # Disables triggers, which protect published rows, and foreign keys.
-_WITHOUT_TRIGGERS = {"session_replication_role": "replica"}
+_EMPTYING_SETTINGS = {"session_replication_role": "replica", "lock_timeout": "5s"}
 # The number of statements that a connection keeps prepared. A test process runs most statements of
 # the code, and the usual hundred would be prepared again and again.
 _KEPT_STATEMENTS = 2000
@@ -167,15 +184,30 @@ class _Tables:
     async def create_function(self) -> None:
         connection = await self._connect()
         names = [row["relname"] for row in await connection.fetch(_TABLES)]
-        deletions = "".join(_DELETION.format(name=name) for name in names)
+        deletions = (
+            _DELETION.format(name=name, number=number) for number, name in enumerate(names, 1)
+        )
         await connection.execute(
-            _MAKE_EMPTYING.format(tables=", ".join(names), deletions=deletions)
+            _MAKE_EMPTYING.format(
+                tables=", ".join(names),
+                have_rows=", ".join(_HAS_ROWS.format(name=name) for name in names),
+                deletions="".join(deletions),
+            )
         )
 
     async def begin_empty(self) -> None:
-        """Empty all tables. Ids continue, because caches are keyed by them."""
+        """Empty all tables. Ids continue, because caches are keyed by them.
+
+        The server works for a moment on the statement of a process that an earlier test killed.
+        That session can hold locks, wait for those of this one and so deadlock with it, so it is
+        ended when that happens.
+        """
         connection = await self._connect()
-        await connection.execute("SELECT tests.begin_empty($1)", next(FIRST_MERCHANT_IDS))
+        try:
+            await connection.execute(_BEGIN_EMPTY, next(FIRST_MERCHANT_IDS))
+        except (asyncpg.DeadlockDetectedError, asyncpg.LockNotAvailableError):
+            await connection.execute(_END_OTHER_TRANSACTIONS)
+            await connection.execute(_BEGIN_EMPTY, next(FIRST_MERCHANT_IDS))
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -183,7 +215,7 @@ class _Tables:
 
     async def _connect(self) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
-            self._connection = await asyncpg.connect(self._url, server_settings=_WITHOUT_TRIGGERS)
+            self._connection = await asyncpg.connect(self._url, server_settings=_EMPTYING_SETTINGS)
         return self._connection
 
 
