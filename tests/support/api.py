@@ -194,12 +194,19 @@ def _close(part: Any) -> Any:
 
 
 def find_operation(method: str, path: str) -> Answer | None:
-    for template, operations in _document()["paths"].items():
-        pattern = re.sub(r"\{[^}]*\}", "[^/]+", template)
-        if re.fullmatch(pattern, path.partition("?")[0]) and method.lower() in operations:
+    for pattern, operations in _list_paths():
+        if pattern.fullmatch(path.partition("?")[0]) and method.lower() in operations:
             found: Answer = operations[method.lower()]
             return found
     return None
+
+
+@cache
+def _list_paths() -> list[tuple[re.Pattern[str], Answer]]:
+    return [
+        (re.compile(re.sub(r"\{[^}]*\}", "[^/]+", template)), operations)
+        for template, operations in _document()["paths"].items()
+    ]
 
 
 def _is_file(operation: Answer) -> bool:
