@@ -1,5 +1,5 @@
-"""The guides for merchants' developers, rendered from the Markdown files in `pages` once at the
-start, and the templates that they share with the reference page.
+"""The guides for merchants' developers, rendered from the Markdown files in `pages`, and the
+templates that they share with the reference page.
 """
 
 import re
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
@@ -62,13 +63,21 @@ class Guide:
 
 
 def list_guides() -> list[Guide]:
-    folder = files("dunwell.interfaces.api.reference").joinpath("pages")
     guides = [
         _build_guide(each.name.removesuffix(".md"), each.read_text("utf-8"))
-        for each in folder.iterdir()
-        if each.name.endswith(".md")
+        for each in _list_files()
     ]
     return sorted(guides, key=_get_sort_key)
+
+
+def list_guide_paths() -> list[str]:
+    """Return the addresses of the guides' pages."""
+    return [f"/docs/{each.name.removesuffix('.md')}" for each in _list_files()]
+
+
+def _list_files() -> list[Traversable]:
+    folder = files("dunwell.interfaces.api.reference").joinpath("pages")
+    return [each for each in folder.iterdir() if each.name.endswith(".md")]
 
 
 def render_guide(guide: Guide, guides: Sequence[Guide], style_path: str) -> str:

@@ -1,4 +1,4 @@
-"""Render the reference page once at the start, from the same data as the OpenAPI document."""
+"""Render the reference page from the same data as the OpenAPI document."""
 
 import json
 from collections.abc import Iterator

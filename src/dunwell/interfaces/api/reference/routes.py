@@ -1,8 +1,13 @@
-"""Serve the OpenAPI document, the reference page and the guides, all rendered at the start."""
+"""Serve the OpenAPI document, the reference page and the guides.
 
+The document is built at the start. A page is rendered when it is first requested, because rendering
+all of them would delay the start of a process.
+"""
+
+import asyncio
 import gzip
-from collections.abc import Mapping
-from functools import cache, lru_cache
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 
 import msgspec
@@ -15,6 +20,7 @@ from dunwell.interfaces.api.reference.document import build_document
 from dunwell.interfaces.api.reference.guides import (
     GUIDES_STYLE_PATH,
     INDEX_PATH,
+    list_guide_paths,
     list_guides,
     render_guide,
     render_index,
@@ -37,12 +43,13 @@ def encode_document() -> bytes:
 
 
 def build_reference_routes(public_url: str) -> list[Route]:
-    pages = {"/docs": _render_reference(public_url), **_render_guides()}
+    guides = [*list_guide_paths(), INDEX_PATH]
     styles = {STYLE_PATH: "docs.css", GUIDES_STYLE_PATH: "guides.css"}
     return [
-        *(_build_compressed_route(path, page, "text/html") for path, page in pages.items()),
+        _build_compressed_route("/docs", partial(_render_reference, public_url), "text/html"),
+        *(_build_compressed_route(path, partial(_render_guide, path)) for path in guides),
         *(
-            _build_compressed_route(path, _read_style(name), "text/css")
+            _build_compressed_route(path, partial(_read_style, name), "text/css")
             for path, name in styles.items()
         ),
         Route("/docs/{unknown:path}", _answer_missing, methods=["GET"]),
@@ -61,6 +68,10 @@ def _render_reference(public_url: str) -> bytes:
     return render_page(public_url).encode()
 
 
+def _render_guide(path: str) -> bytes:
+    return _render_guides()[path]
+
+
 @cache
 def _render_guides() -> Mapping[str, bytes]:
     """Return the guides and their index by path."""
@@ -74,14 +85,23 @@ def _read_style(name: str) -> bytes:
     return files("dunwell.interfaces.api.reference").joinpath(name).read_bytes()
 
 
-def _build_compressed_route(path: str, content: bytes, media_type: str) -> Route:
-    """Build a route for content that is compressed once at the start: the reference has 1.5 MB, or
-    60 kB compressed."""
-    plain = Response(content, headers=_HEADERS, media_type=media_type)
-    headers = {**_HEADERS, "Content-Encoding": "gzip"}
-    compressed = Response(_compress(content), headers=headers, media_type=media_type)
+def _build_compressed_route(
+    path: str, render: Callable[[], bytes], media_type: str = "text/html"
+) -> Route:
+    """Build a route for content that is rendered and compressed once, in a thread: the reference
+    has 1.5 MB, or 60 kB compressed."""
+    responses: list[Response] = []
+
+    def build_responses() -> list[Response]:
+        content = render()
+        headers = {**_HEADERS, "Content-Encoding": "gzip"}
+        compressed = Response(_compress(content), headers=headers, media_type=media_type)
+        return [Response(content, headers=_HEADERS, media_type=media_type), compressed]
 
     async def answer(request: Request) -> Response:
+        if not responses:
+            responses[:] = await asyncio.to_thread(build_responses)
+        plain, compressed = responses
         is_gzip_accepted = accepts_gzip(request.headers.get("accept-encoding", ""))
         return compressed if is_gzip_accepted else plain
 

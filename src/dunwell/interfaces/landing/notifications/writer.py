@@ -8,6 +8,7 @@ escaped afterwards, so that a name cannot inject markup.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -200,6 +201,8 @@ def _replace_by_placeholder(context: Context, value: object) -> str:
     return f"{{{{ {name} }}}}"
 
 
+# Templates are compiled once per process, even if several writers are built in it.
+@cache
 def _build_environment(language: Language) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(NOTICE_TEMPLATES),
