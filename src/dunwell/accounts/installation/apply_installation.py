@@ -80,8 +80,8 @@ _MAX_NAMED_MERCHANTS = 10
 
 @dataclass(frozen=True, slots=True)
 class InstallationChanges:
-    """The changes that were applied or would be, as lines of text, and the number of the revision
-    in force."""
+    """What applying a file changed, or would change, as lines of text. `revision` is the number of
+    the revision in force."""
 
     revision: int
     changes: list[str]
@@ -183,9 +183,9 @@ async def _find_used_account_faults(
     tx: Connection, before: Installation, after: Installation
 ) -> list[Fault]:
     """Return a fault for each account at a payment provider that is in use, and that would be
-    removed or lead to another kind of provider, which knows none of its checkouts.
+    removed or lead to another kind of provider, which knows none of the account's checkouts.
 
-    It is in use by merchants that offer it, and by payments and refunds for which it is called.
+    An account is in use if merchants offer it, or if payments, refunds or mandates still need it.
     """
     accounts = after.payment_providers or {}
     gone = [

@@ -45,13 +45,14 @@ BankConnection = BankFolder | BankServer
 
 
 def list_bank_secrets(connections: Mapping[str, BankConnection]) -> dict[str, str]:
-    """Return the secret files by the name under which each secret is stored, such as
+    """Return the path of each secret file, by the name under which its secret is stored, such as
     "bankConnections/sparkasse/keyFile"."""
     return list_provider_secrets(connections, _KEY)
 
 
 def find_bank_secret(secrets: Mapping[str, bytes], connection: str, key: str) -> bytes | None:
-    """Return the secret of a connection by the file's key, such as "keyFile"."""
+    """Return the secret of a connection. `key` is the key in the installation file, such as
+    "keyFile"."""
     return secrets.get(f"{_KEY}/{connection}/{key}")
 
 

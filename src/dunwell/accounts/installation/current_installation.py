@@ -92,7 +92,7 @@ class CurrentInstallation:
             self.payment_providers = revision.installation.payment_providers or {}
             self.bank_connections = revision.installation.bank_connections or {}
             self.sign_in = revision.installation.sign_in or SignInSettings()
-            # Log proxies that are still untrusted once more for the new revision.
+            # A proxy that is still untrusted is logged once more for the new revision.
             self._logged_proxies.clear()
 
 

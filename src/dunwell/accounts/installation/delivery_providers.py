@@ -76,7 +76,7 @@ class ReturnMailbox(ProviderPart, frozen=True):
 
 
 class Dkim(ProviderPart, frozen=True):
-    """The DKIM key with which Dunwell signs messages. None if the mail server signs them."""
+    """The DKIM key with which Dunwell signs messages."""
 
     domain: Domain
     selector: Text
@@ -90,8 +90,8 @@ class SmtpProvider(ProviderPart, frozen=True, tag_field="adapter", tag="smtp"):
     # NONE is allowed only for a server on the same machine.
     encryption: Encryption = "STARTTLS"
     credentials: Credentials | None = None
-    # Each message gets a return address in this domain, for bounces and replies. Without it they go
-    # to the sender, and bounces are not noticed.
+    # Each message gets a return address in this domain, for bounces and replies. Without the
+    # domain, they go to the sender's address, and bounces are not noticed.
     return_domain: Domain | None = None
     mailbox: ReturnMailbox | None = None
     dkim: Dkim | None = None
@@ -168,10 +168,11 @@ BaseUrl = Annotated[
     ),
 ]
 Network = Annotated[str, Meta(min_length=1, max_length=50)]
-# For a gateway in the operator's own network: the only networks to which connections are made. If
-# empty, every public address is allowed and no private one.
+# The only networks to which connections are made, for a gateway in the operator's own network. If
+# there are none, every public address is allowed and no private one.
 Networks = tuple[Network, ...]
-# The SMS that confirms a STOP once to its sender. Without it there is no answer.
+# The text of the SMS that confirms a STOP, once to each sender. Without the text, no SMS is sent in
+# response.
 Confirmation = Annotated[str, Meta(min_length=1, max_length=160)]
 
 
@@ -238,8 +239,9 @@ _LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 def list_provider_secrets(
     providers: Mapping[str, ProviderPart], key: str = "deliveryProviders"
 ) -> dict[str, str]:
-    """Return the secret files by the name under which each secret is stored, such as
-    "deliveryProviders/post/credentials/passwordFile". `key` is the providers' key in the file."""
+    """Return the path of each secret file, by the name under which its secret is stored, such as
+    "deliveryProviders/post/credentials/passwordFile". `key` is the key of the providers in the
+    installation file."""
     found: dict[str, str] = {}
     _collect_secret_files(to_builtins(dict(providers)), key, found)
     return found

@@ -257,7 +257,7 @@ def merge_installations(current: Installation, new: Installation) -> Installatio
 
 
 def list_secret_files(installation: Installation) -> dict[str, str]:
-    """Return the secret files by the name under which each secret is stored, such as
+    """Return the path of each secret file, by the name under which its secret is stored, such as
     "deliveryProviders/post/credentials/passwordFile"."""
     identity_providers = installation.sign_in.oidc if installation.sign_in is not None else ()
     return {

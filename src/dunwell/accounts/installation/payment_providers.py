@@ -67,13 +67,14 @@ def find_mandate_accounts(accounts: Mapping[str, PaymentAccount]) -> frozenset[s
 
 
 def list_payment_secrets(accounts: Mapping[str, PaymentAccount]) -> dict[str, str]:
-    """Return the secret files by the name under which each secret is stored, such as
+    """Return the path of each secret file, by the name under which its secret is stored, such as
     "paymentProviders/cards/secretKeyFile"."""
     return list_provider_secrets(accounts, _KEY)
 
 
 def find_secret(secrets: Mapping[str, bytes], account: str, key: str) -> bytes | None:
-    """Return the secret of an account by the file's key, such as "secretKeyFile"."""
+    """Return the secret of an account. `key` is the key in the installation file, such as
+    "secretKeyFile"."""
     return secrets.get(f"{_KEY}/{account}/{key}")
 
 

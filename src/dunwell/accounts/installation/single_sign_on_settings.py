@@ -46,7 +46,7 @@ class IdentityProviderSettings(_Part, frozen=True):
     issuer: Issuer
     client_id: Text
     client_secret_file: SecretFile
-    # The text of its sign-in button. Default: its name.
+    # The text of the provider's sign-in button. Default: the provider's name.
     title: Text | None = None
     scopes: Annotated[tuple[Text, ...], Meta(max_length=20)] = _DEFAULT_SCOPES
     # The claim that lists the user's groups.

@@ -12,7 +12,7 @@ from dunwell.platform.database.database import Connection
 
 # Uses the primary key.
 _LOAD = "SELECT revision, document FROM installation_revisions ORDER BY revision DESC LIMIT 1"
-# Transactions that rely on the current file (`contact.sending.batches.store`) hold this row.
+# Transactions that rely on the current file (`contact.sending.batches.store`) lock this row, too.
 _LOCK = "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1 FOR UPDATE"
 # No row is returned if another file took this number in the meantime.
 _SAVE = """
@@ -44,7 +44,7 @@ WHERE used.provider = ANY($1::text[])
 GROUP BY used.provider
 """
 # Reads all merchants, once per applied file that removes an account. Mandates that were given
-# before a merchant chose another provider need theirs.
+# before a merchant chose another provider still need the account at which they were given.
 _LIST_MERCHANTS_BY_ACCOUNT = """
 SELECT used.account, array_agg(DISTINCT m.key ORDER BY m.key) AS keys
 FROM merchants m
@@ -165,7 +165,7 @@ async def list_merchants_by_account(
 
 
 class PendingAccountWork(msgspec.Struct, frozen=True, gc=False):
-    """What is planned for an account at a payment provider."""
+    """What an account at a payment provider is still needed for."""
 
     provider: str
     # Payments that are checked: open ones, and those that can still be charged back.
@@ -174,13 +174,13 @@ class PendingAccountWork(msgspec.Struct, frozen=True, gc=False):
     refunds: int
     # Mandates that are open, active, or still to be cancelled at the provider.
     mandates: int
-    # When the newest of them was started.
+    # When the newest of these payments, refunds and mandates was created.
     newest: datetime
 
 
 async def list_pending_account_work(connection: Connection) -> Sequence[PendingAccountWork]:
-    """Return what is planned for each account at a payment provider. Accounts without are left
-    out."""
+    """Return what each account at a payment provider is still needed for. Accounts that are not
+    needed are left out."""
     rows = await connection.fetch(_LIST_PENDING_ACCOUNTS)
     return [PendingAccountWork(*row) for row in rows]
 
@@ -197,7 +197,7 @@ async def list_merchants_by_bank(
 async def list_providers_with_letters(
     connection: Connection, providers: Sequence[str]
 ) -> Sequence[str]:
-    """Return those of the delivery providers that have letters which are not released yet."""
+    """Return those of the delivery providers that have letters that are not released yet."""
     return [
         row["provider"]
         for row in await connection.fetch(_LIST_PROVIDERS_WITH_LETTERS, list(providers))

@@ -54,7 +54,7 @@ class Work:
     def require(self, right: Right) -> None:
         """Check that the actor has the permission. Raises InsufficientScope.
 
-        Every use case calls it first, before any lookup, so that a refusal does not reveal what
+        Call this first in every use case, before any lookup, so that a refusal does not reveal what
         exists.
         """
         check_right(self.actor, right)

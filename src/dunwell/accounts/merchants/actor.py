@@ -37,7 +37,7 @@ class Origin:
     session: str | None = None
 
     def as_json(self) -> Mapping[str, str]:
-        """Return the stored form. Unknown parts are left out."""
+        """Return the form that is stored. Parts that are not known are left out."""
         parts = {"face": str(self.interface), "network": self.network, "session": self.session}
         return {name: value for name, value in parts.items() if value is not None}
 

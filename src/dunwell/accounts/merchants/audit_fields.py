@@ -55,13 +55,13 @@ def classify_field(name: str) -> FieldClass:
 def list_shown_fields(
     before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> list[ShownField]:
-    """Return the fields of both sides, in their order."""
+    """Return the fields that either side has: first those of `before`, then the others."""
     was, now = before or {}, after or {}
     return [_build_shown_field(name, was.get(name), now.get(name)) for name in {**was, **now}]
 
 
 def redact(value: Any, name: str = "") -> Any:
-    """Return the value as it is shown. Nested values are redacted by their own names."""
+    """Return the value as the log shows it. Nested values are redacted by their own names."""
     if value is None:
         return None
     if name and classify_field(name) is not FieldClass.PLAIN:

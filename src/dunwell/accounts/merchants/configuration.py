@@ -136,8 +136,8 @@ class Brand(_Settings, frozen=True):
 class LandingPage(_Settings, frozen=True):
     # The languages that a debtor can choose, of PAGE_LANGUAGES.
     languages: Annotated[tuple[str, ...], Meta(min_length=1)] = PAGE_LANGUAGES
-    # What a link asks for before it opens, by the channel that the link was sent by: the preferred
-    # proof first. A link of an absent channel opens without a proof.
+    # The proofs that a link asks for before it opens, by the channel by which the link was sent:
+    # the preferred proof first. A link of an absent channel opens without a proof.
     verification: dict[Channel, Literal["NONE"] | tuple[VerificationMethod, ...]] = msgspec.field(
         default_factory=dict
     )
@@ -212,7 +212,8 @@ class PaymentSettings(_Settings, frozen=True):
     # None: no direct debits.
     direct_debit: DirectDebitSettings | None = None
     # The account of the installation file's payment providers at which debtors give mandates, and
-    # which collects with them. None: mandates are given here.
+    # through which instalments are collected with these mandates. None: debtors give mandates on
+    # Dunwell's pages.
     direct_debit_provider: ShortText | None = None
 
 
@@ -228,8 +229,9 @@ class ChannelSetup(_Settings, frozen=True, omit_defaults=True):
 class LetterSettings(_Settings, frozen=True):
     """How long letters take. Postal days are Monday to Saturday without public holidays."""
 
-    # From the hand-over of a letter to the day on which it can have arrived. Two, because a letter
-    # that is handed over after the day's last collection arrives on the second postal day.
+    # From the hand-over of a letter to the day on which it can have arrived. The default is 2,
+    # because a letter that is handed over after the day's last collection arrives on the second
+    # postal day.
     postal_days: Annotated[int, Meta(ge=1, le=10)] = 2
 
 

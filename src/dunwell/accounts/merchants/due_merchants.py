@@ -30,8 +30,8 @@ class DueTable(NamedTuple):
 
 
 def render_due_merchants(*kinds: DueTable) -> str:
-    """Return SQL for a table of `merchant_id` and `now`, with the merchants that have due rows in
-    one of the tables. $1 is real time."""
+    """Return the SQL of a subquery with the columns `merchant_id` and `now`: the merchants that
+    have due rows in one of the tables. $1 is real time."""
 
     def any_of(condition: str, now: str) -> str:
         return " OR ".join(

@@ -432,8 +432,8 @@ WHERE (merchant_id, key) IN (
 
 
 async def sweep_merchant_rows(tx: Connection, now: datetime) -> int:
-    """Delete what had expired at the real time `now` and return the number of rows. If it is
-    _ROWS_AT_ONCE or more, call it again."""
+    """Delete what had expired at the real time `now` and return the number of rows. If the number
+    is _ROWS_AT_ONCE or more, rows may be left for another call."""
     done = [
         await tx.execute(_DELETE_TOKENS, now, _ROWS_AT_ONCE),
         await tx.execute(_DELETE_SECRETS, now),

@@ -83,8 +83,8 @@ class InvitationForm:
 async def find_invitation(
     services: SignInServices, link: str, opener: str
 ) -> OpenInvitation | None:
-    """Return the link's user, or None if the link was used or has expired. It changes nothing,
-    because mail programs open links too. `opener` is the secret in the browser's cookie."""
+    """Return the link's user, or None if the link was used or has expired. Changes nothing, because
+    mail programs open links, too. `opener` is the secret in the browser's cookie."""
     async with services.work(build_visitor_actor(None, "")) as work:
         user_id = await _find_invited(work, link)
         user = None if user_id is None else await load_user(work.tx, user_id)
@@ -205,7 +205,7 @@ async def register_passkey(
 async def _open_session_by_link(
     work: UserWork, user_id: UUID, form: InvitationForm, factor: str
 ) -> OpenedSession:
-    """Open a session and create recovery codes. The use of a reset link is recorded as "user.join"
+    """Open a session and create recovery codes. The audit log records "user.join" for a reset link,
     too."""
     work = replace(work, actor=build_visitor_actor(user_id, form.visitor.host))
     await save_user_audit(work, "user.join", user_id, after={"factor": factor})

@@ -29,9 +29,9 @@ ANY_ASSIGNEE = AssigneeFilter()
 
 
 def check_assignment(present: UUID | None, known: UUID | None, wanted: Assignee | None) -> bool:
-    """Return whether the assignment changes anything. `present` is the stored assignee. `known` is
-    the assignee that the user saw. `wanted` is the new assignee; None removes the assignment.
-    Raises EditConflict, ValidationError."""
+    """Return whether the assignment changes anything. `present` is the stored assignee, `known` the
+    assignee that was shown to the user who assigns, and `wanted` the new assignee; with None, the
+    assignment is removed. Raises EditConflict, ValidationError."""
     if wanted is not None and not wanted.may_be_assigned:
         raise build_assignee_error()
     if present == (None if wanted is None else wanted.user_id):

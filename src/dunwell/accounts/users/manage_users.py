@@ -1,6 +1,5 @@
-"""What an administrator does with other users: invite, reset, change roles, deactivate,
-sign out.
-"""
+"""What an administrator does with users: invite, reset, change roles, give emergency access,
+deactivate, sign out."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -183,7 +182,7 @@ async def set_break_glass(work: UserWork, user_id: UUID, *, is_on: bool) -> None
 
 async def change_roles(work: UserWork, user_id: UUID, roles: UserRoles, revision: int) -> None:
     """Change the user's roles, effective from the next request. `revision` is that of the user as
-    shown.
+    it was shown.
 
     Raises InsufficientScope, NotFound, ValidationError, EditConflict if the user was changed in the
     meantime, InvalidState for the last administrator.
@@ -266,9 +265,12 @@ async def reset_other_user(work: UserWork, user_id: UUID, randomness: bytes) -> 
 
 
 async def _check_another_admin_remains(work: UserWork, user_id: UUID) -> None:
-    """Check that another administrator remains. If this one has joined, one of the others must have
-    joined too. All administrators are locked, so that of two who deactivate each other, the second
-    waits and is refused. Raises InvalidState."""
+    """Check that another administrator remains if this user is one. If this user has joined, one of
+    the others must have joined, too.
+
+    All administrators are locked, so that of two who deactivate each other, the second waits and is
+    refused. Raises InvalidState.
+    """
     admins = {each.user_id: each.has_joined for each in await lock_admins(work.tx)}
     if user_id not in admins:
         return

@@ -95,8 +95,8 @@ async def load_account(work: UserWork, signed_in: SignedInUser) -> UserAccount:
 async def confirm_own_password(
     services: SignInServices, confirmation: PasswordConfirmation
 ) -> WrongSignIn | TooManyAttempts | SignInTooOld | None:
-    """Confirm the password. Return None if it is right, or if the user has only passkeys and opened
-    the session a moment ago."""
+    """Check the password. Return None if it is right, or if the user has no password and opened the
+    session a moment ago."""
     person, now = confirmation.signed_in, services.now()
     async with services.resources.database.transaction() as tx:
         stored = await load_password(tx, person.user_id)

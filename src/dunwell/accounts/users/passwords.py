@@ -63,8 +63,8 @@ def find_password_fault(password: str, *, name: str, email: str) -> PasswordFaul
 
 
 def _limit_work(password: str) -> str:
-    """Return the part that zxcvbn can read in some milliseconds: the first characters, with symbols
-    replaced by letters if they can be read in too many ways."""
+    """Return the part that zxcvbn can process in some milliseconds: the first characters, with
+    symbols replaced by letters if there are too many ways to read the symbols."""
     read = password[:_MAX_READ]
     readings = math.prod(
         max(1, sum(symbol in read for symbol in symbols)) for symbols in L33T_TABLE.values()
@@ -120,8 +120,8 @@ class Passwords:
         return await self._run(lambda: self._hasher.hash(_normalise(password)))
 
     async def verify(self, stored: str | None, password: str) -> bool:
-        """Return whether the password matches the hash. Without a hash it takes the same time and
-        returns False."""
+        """Return whether the password matches the hash. Without a hash, this takes the same time
+        and returns False."""
         compared = stored or self._placeholder_hash
         is_right = await self._run(lambda: self._verify(compared, password))
         return is_right and stored is not None

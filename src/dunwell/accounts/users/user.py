@@ -76,8 +76,8 @@ class SignedInUser:
 
 
 def derive_form_token(secret: str, user_id: UUID) -> str:
-    """Return the form token of a session. It names the user too, so that a form that is sent after
-    the session has ended can be restored. It does not reveal the secret."""
+    """Return the form token of a session. The token depends on the user, too, so that a form that
+    is sent after the session has ended can be restored. The token does not reveal the secret."""
     return f"{_digest(secret.encode())}.{_digest(user_id.bytes)}"
 
 

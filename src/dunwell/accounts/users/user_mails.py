@@ -77,8 +77,8 @@ def render_user_mail(mail: UserMail, user: User, at: datetime, public_url: str) 
 async def plan_user_mail(work: UserWork, user: User, mail: UserMail) -> None:
     """Plan the e-mail in the work's transaction.
 
-    Nothing is planned while the installation has no e-mail provider, because a warning that is sent
-    months later, when one is added, would mislead. The account page shows the same information.
+    Nothing is planned while the installation has no e-mail provider: a warning that is sent months
+    later, when a provider is added, would mislead. The account page shows the same information.
     """
     installation = (await load_installation(work.tx)).installation
     if not any(

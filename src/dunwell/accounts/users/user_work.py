@@ -106,7 +106,7 @@ async def save_refused_sign_in(
     work: UserWork, user_id: UUID | None, host: str, *, after: Mapping[str, str] | None = None
 ) -> None:
     """Record a wrong password, code or passkey, or a refusal after single sign-on. `user_id` is
-    None if the user is not known. `after` is the reason, if there are several."""
+    None if the user is not known. `after` has the reason, if several reasons are possible."""
     action_record = InstallationAction(
         actor_kind=_VISITOR,
         action="session.refuse",

@@ -37,7 +37,8 @@ class MerchantCount(msgspec.Struct, frozen=True, gc=False):
 
 class Observations(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What was observed at one instant. Work is counted only if it has waited long enough to be
-    reported; batches and mailboxes are then checked with their own limits."""
+    reported. Batches and mailboxes are exceptions: `list_alert_conditions` decides which of them
+    are late."""
 
     waiting: Sequence[ProviderCount]
     batches: Sequence[ProviderCount]
@@ -54,7 +55,8 @@ class Observations(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     step_due_at: datetime | None
 
 
-# Destinations with fewer recipients are not named, because the name could identify a person.
+# A destination is not named if messages to fewer people failed, because the name could identify a
+# person.
 _MIN_PEOPLE = 3
 
 
@@ -81,7 +83,7 @@ def list_alert_conditions(
     outside: ExternalFindings,
     *, now: datetime,
 ) -> list[AlertCondition]:  # fmt: skip
-    """Return everything that requires an alert now. Other conditions are over."""
+    """Return every condition that requires an alert now."""
     conditions = [
         *_find_provider_conditions(settings, providers, observations, now),
         *_find_failure_rate_conditions(settings, figures),

@@ -16,8 +16,8 @@ from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 
 BACKLOG_SECONDS = 60.0
-# The maximum number of steps and messages that are counted over all merchants. It is enough to show
-# a backlog, and counting takes a fraction of a second.
+# The maximum number of steps and messages that are counted over all merchants. This is enough to
+# show a backlog, and counting up to it takes a fraction of a second.
 MAX_WAITING = 100_000
 # The maximum number of delivery providers with a separate label; the others share one. Prometheus
 # keeps a time series for every label value that ever existed.

@@ -1,5 +1,5 @@
 """Check once a minute for conditions on which a person has to act; begin, renew and end alerts;
-list them for staff."""
+load the active alerts for staff."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -153,7 +153,7 @@ async def _is_archive_behind(resources: Resources, database_url: str) -> bool:
     return found is not None and found[1] is not None
 
 
-# Checks run every minute; without one for this long, they are not working.
+# Checks run every minute. If none ran for this time, checking does not work.
 STALE_AFTER = timedelta(minutes=10)
 
 
@@ -184,15 +184,15 @@ async def load_alert_overview(tx: Connection, actor: Actor, now: datetime) -> Al
     )
 
 
-# Shorter than the time after which an alert that is not renewed ends.
+# Must be shorter than the time after which an alert that is not renewed ends.
 _REPORT_SECONDS = 30.0
 
 log = structlog.get_logger(__name__)
 
 
 async def raise_clock_alert(resources: Resources, host: str) -> bool:
-    """Begin or renew the alert if the clocks differed at the last comparison, and return whether
-    they did. `host` is the name of this machine."""
+    """Begin or renew the alert if the clocks differed at the last comparison. Return whether they
+    differed. `host` is the name of this machine."""
     clock = resources.clock
     comparison = clock.comparison if isinstance(clock, WatchedClock) else None
     if comparison is None or not comparison.is_beyond_warning:

@@ -31,8 +31,8 @@ WATCH_SECONDS = 60.0
 _LOGGED_EVERY = timedelta(hours=1)
 # Rows locked at a time. The next round continues with the rest.
 _BATCH_SIZE = 200
-# The maximum number of events that are counted for one endpoint. It is enough to show a backlog,
-# and counting is quick enough for every minute.
+# The maximum number of events that are counted for one endpoint. This is enough to show a backlog,
+# and counting up to it is quick enough for every minute.
 MAX_UNDELIVERED = 10_000
 
 _log = structlog.get_logger(__name__)

@@ -50,7 +50,7 @@ def choose_sender(installation: Installation, recipient: str) -> str:
 
 EMAIL_IDLE_SECONDS = 5.0
 _CALL_TIMEOUT_SECONDS = 60
-# Longer than a call of the provider and recording its outcome take together.
+# Must be longer than calling the provider and recording the outcome take together.
 _LEASE = timedelta(minutes=3)
 _FIRST_PAUSE = timedelta(minutes=1)
 _MAX_PAUSE = timedelta(hours=1)

@@ -65,7 +65,7 @@ GROUP BY 1, 2
 
 class DueSteps(msgspec.Struct, frozen=True, gc=False):
     count: int
-    # When the oldest of them fell due. None if no step is due.
+    # When the oldest of these steps fell due. None if no step is due.
     oldest: datetime | None
 
 
@@ -160,8 +160,8 @@ JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
 WHERE e.first_failure_at <= $1 AND e.removed_at IS NULL
 GROUP BY m.merchant_id, m.key
 """
-# Use inbound_sms_unmatched and delivery_reports_unmatched. Count what was received since $1 and not
-# yet viewed.
+# This statement and the next one count what was received since $1 and not yet viewed. They use
+# inbound_sms_unmatched and delivery_reports_unmatched.
 _COUNT_UNMATCHED_SMS = """
 SELECT provider, count(*)::integer AS count, min(received_at) AS since
 FROM inbound_sms
@@ -174,7 +174,7 @@ FROM delivery_reports
 WHERE outcome = 'UNMATCHED' AND read_at IS NULL AND received_at > $1
 GROUP BY provider
 """
-# Uses claims_due_anywhere. The oldest step that is late.
+# The oldest step that is late. Uses claims_due_anywhere.
 _FIND_LATE_STEP = """
 SELECT c.due_at
 FROM claims c
@@ -183,7 +183,8 @@ WHERE c.due_at <= $1 AND NOT c.held
 ORDER BY c.due_at
 LIMIT 1
 """
-# The worker that checks locks this row. Other workers wait, and then see that alerts were checked.
+# The worker that checks locks this row. Other workers wait, and then find that alerts have just
+# been checked.
 _LOCK_CHECK = """
 INSERT INTO alert_checks AS w (watch, checked_at) VALUES (1, $1)
 ON CONFLICT (watch) DO UPDATE SET checked_at = excluded.checked_at
@@ -192,8 +193,8 @@ WHERE w.checked_at <= $2 OR w.checked_at > $1 + interval '1 minute'
 RETURNING true
 """
 _FIND_LAST_CHECK = "SELECT checked_at FROM alert_checks WHERE watch = 1"
-# Each notification is stored once. The primary key ensures it; for the end of an alert, the index
-# alarm_tellings_over does.
+# Each notification is stored once: the primary key ensures this, and for the end of an alert the
+# index alert_notifications_ended.
 _SAVE_NOTIFICATIONS = """
 INSERT INTO alert_notifications (alert_id, number, phase, sent_at)
 SELECT n.alert_id, n.number, n.phase, $4

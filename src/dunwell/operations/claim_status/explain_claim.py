@@ -76,8 +76,8 @@ from dunwell.platform.text.wire import render_instant
 
 
 async def explain_rules(work: Work, claim_state: ClaimState) -> ExplainedRules:
-    """Apply the rules by which the claim was assigned, or the present ones, to the claim as it is
-    now. Its facts may have changed since it was assigned."""
+    """Apply the rules by which the claim was assigned, or the current rules if it was assigned
+    directly, to the claim as it is now. Its facts may have changed since it was assigned."""
     rulebook = await _load_rulebook(work, claim_state)
     facts = await load_claim_facts(
         work.tx, work.merchant_id, claim_state.claim_id, compute_today(work)

@@ -84,8 +84,8 @@ def explain_contact(contact: StoredOpenContact, claim_state: ClaimState, zone: s
 
 
 def _explain_waiting(contact: StoredOpenContact, claim_state: ClaimState, zone: str) -> LazyText:
-    """Return what a contact waits for that is not handed over yet. A hold that was added in the
-    meantime stops it, because holds are checked again before the contact is handed over."""
+    """Return what a contact that is not handed over yet waits for. A hold that was added in the
+    meantime stops the contact, because holds are checked again before the hand-over."""
     until = render_instant(contact.not_before, zone)
     if claim_state.held:
         return LazyText(
@@ -100,7 +100,7 @@ def _explain_waiting(contact: StoredOpenContact, claim_state: ClaimState, zone: 
 
 
 def explain_statement_limit(limit: StatementLimit) -> LazyText:
-    """Return that a contact waits for a bank statement."""
+    """Return the sentence that says why a contact waits for a bank statement."""
     return LazyText(
         "not sent while the newest statement of the bank account %(account)s is older than "
         "%(days)s banking days; it reports until %(reported_until)s",

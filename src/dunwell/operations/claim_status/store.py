@@ -105,7 +105,7 @@ async def list_timeline_rows(
 async def list_actors(
     tx: Connection, merchant_id: int, claim_id: int
 ) -> Mapping[tuple[str, str], TimelineActor]:
-    """Return the actors by audit action and the id of the subject."""
+    """Return the actors, by audit action and subject id."""
     rows = await tx.fetch(_LOAD_ACTORS, merchant_id, claim_id, list(_ACTOR_ACTIONS))
     return {
         (row["action"], row["about"] or ""): TimelineActor(row["actor_kind"], row["actor_id"])

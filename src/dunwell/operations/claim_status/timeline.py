@@ -86,8 +86,8 @@ async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
 
 
 def _find_wait(rows: Sequence[TimelineRow]) -> TimelineRow | None:
-    """Return the wait in progress, if any: a wait is recorded when it starts, and no later step
-    ran."""
+    """Return the wait in progress, if any. A wait is recorded when it starts, so it is in progress
+    if no later step ran."""
     newest = next((row for row in rows if row.kind in ("STEP", "CONTACT")), None)
     return newest if newest is not None and _is_wait(newest) else None
 

@@ -1,22 +1,24 @@
--- What happened to one claim, the newest first. Each part rides on a key that begins with the
--- merchant and the claim; the audit log on audit_log_list_of_subject.
+-- The timeline of one claim, newest entry first. Each part uses a key that begins with the merchant
+-- and the claim; the part of the audit log uses audit_log_list_of_subject.
 SELECT kind, at, subject_id, word, more, text, cents, until, actor_kind, actor_id
 FROM (
     SELECT 'CREATED' AS kind, created_at AS at, NULL::uuid AS subject_id, NULL::text AS word,
            NULL::text AS more, NULL::text AS text, NULL::bigint AS cents,
            NULL::timestamptz AS until, NULL::text AS actor_kind, NULL::text AS actor_id,
-           -- When steps and contacts ran that bear one timestamp: the run, the place of the step,
-           -- and the place among its channels, after which the step itself ends.
+           -- The order of steps and contacts with the same timestamp: the run, the place of the
+           -- step, and the place of the channel in the step. The step itself counts as later than its
+           -- contacts.
            NULL::integer[] AS turn
     FROM claims
     WHERE merchant_id = $1 AND claim_id = $2
     UNION ALL
     SELECT 'CONTACT', coalesce(m.handed_over_at, m.settled_at, m.planned_at), m.communication_id,
            m.channel, m.state,
-           -- What is planned has no subject yet but that of an earlier try.
+           -- A planned contact has no subject yet, except that of an earlier attempt.
            CASE WHEN m.state = 'PLANNED' THEN m.failure ELSE coalesce(m.failure, t.subject) END,
            NULL, m.not_before, NULL, NULL,
-           -- Until it is handed over, it is the newest of its run.
+           -- Before the hand-over, a contact has no version. It counts as later than all steps of its
+           -- run except the archiving.
            ARRAY[m.run, coalesce(s.ordinality::integer, 2147483646), m.place]
     FROM communications m
     LEFT JOIN workflow_versions v ON v.merchant_id = m.merchant_id AND v.version_id = m.version_id
@@ -113,7 +115,7 @@ FROM (
     WHERE merchant_id = $1 AND subject = 'claim:' || $2::bigint AND action <> 'claims.create'
       AND action = ANY($3::text[])
 ) AS happened
--- Nothing happened before a claim was handed over.
+-- Of entries with the same timestamp, the creation of the claim is the oldest.
 ORDER BY at DESC, kind = 'CREATED', CASE kind WHEN 'CONTACT' THEN 'STEP' ELSE kind END DESC,
          turn DESC NULLS LAST
 LIMIT $4

@@ -40,8 +40,8 @@ class ProviderState:
     provider: DeliveryProvider
     backlog: ProviderBacklog | None
     sent: ArrivalFigures
-    # True if more messages fail than the threshold in the installation file. Receivers may then
-    # block the sender.
+    # True if the share of failed messages reaches the threshold in the installation file. Receivers
+    # may then block the sender.
     has_too_many_failures: bool
 
 
@@ -63,7 +63,7 @@ class ProviderOverview:
     # Failures of messages outside workflows (codes, receipts), most frequent first.
     others: Sequence[FailureReason]
     unmatched: Sequence[UnmatchedReport]
-    # The thresholds of the installation file from which failures are marked.
+    # The thresholds of the installation file at which a failure rate is marked.
     failing: FailureThreshold
     since: datetime
 

@@ -1,5 +1,5 @@
--- What is to be seen of one merchant at a glance: counts up to $2 and no further, money and messages
--- of the newest $7 rows.
+-- The figures of one merchant at a glance. Counting stops at $2; sums of payments and counts of
+-- messages cover only the newest $7 rows.
 SELECT json_build_object(
     'states', (
         SELECT json_object_agg(wanted.status, (

@@ -313,7 +313,8 @@ LIMIT $2
 async def list_backlogs(
     tx: Connection, providers: Sequence[str], now: datetime, limit: int
 ) -> Mapping[str, ProviderBacklog]:
-    """Return backlogs of the delivery providers that merchants use."""
+    """Return the waiting messages of those of the delivery providers that merchants use, counted up
+    to `limit`."""
     rows = await tx.fetch(_COUNT_BACKLOG, providers, now, limit)
     return {row["provider"]: ProviderBacklog(row["waiting"], row["since"]) for row in rows}
 
@@ -345,7 +346,8 @@ async def count_arrivals(
 async def count_arrivals_by_destination(
     tx: Connection, selection: ContactSelection, limit: int
 ) -> Sequence[DestinationFigures]:
-    """Count the same for each destination, those with most failures first."""
+    """Count sent, delivered and failed contacts of each provider and destination, those with most
+    failures first."""
     rows = await tx.fetch(_COUNT_DELIVERIES, *selection.values, limit)
     return [
         DestinationFigures(

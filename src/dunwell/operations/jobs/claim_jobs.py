@@ -110,8 +110,8 @@ async def _act_on_one(work: Work, action: Action, claim_id: int) -> None:
 
 
 async def _assign(work: Work, action: Assign, claim_ids: Sequence[int]) -> Outcomes:
-    """Assign all claims with one call, which returns a reason for each claim that is not
-    assigned."""
+    """Assign all claims with one call of the use case, which returns a reason for each claim that
+    is not assigned."""
     try:
         async with savepoint(work.tx):
             done = await assign_to_workflow(work, action.workflow_id, claim_ids)

@@ -94,7 +94,7 @@ class Assign(msgspec.Struct, frozen=True, tag="ASSIGN"):
 
 
 class ArchiveAction(msgspec.Struct, frozen=True, tag="ARCHIVE"):
-    """Ends the workflows of the claims; they are not collected."""
+    """Archives the claims: their workflows end although the claims are not collected."""
 
 
 class ExportedList(StrEnum):
@@ -245,7 +245,7 @@ class JobTarget:
 
 
 def decide_row(action: Action, facts: JobClaim | None, target: JobTarget | None) -> NotDone | None:
-    """Decide whether the row has to be done; return None if so. `target` is set only for an
+    """Return None if the row has to be done, otherwise why not. `target` is set only for an
     assignment."""
     reason = (
         RowReason.ABSENT

@@ -85,7 +85,7 @@ async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> D
 
 async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> BackgroundJob:
     """Start a job that applies the action to the claims. Raises ValidationError (no claims, too
-    many, or an end in the past), NotFound and TooManyJobs."""
+    many claims, or an end in the past), NotFound and TooManyJobs."""
     work.require(Right.CHANGE_CLAIMS)
     selected = _check_selection(work, action, claim_ids)
     await load_action_target(work, action)

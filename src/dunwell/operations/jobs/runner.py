@@ -128,7 +128,8 @@ class RunningJob:
             await release_job(tx, self.leased, self.resources.clock.now() + pause)
 
     async def renew(self, tx: Connection, until: datetime) -> bool:
-        """Renew the lease. Return False if it is lost."""
+        """Renew the lease, and save `done` and `total` if `total` is set. Return False if the lease
+        is lost."""
         done = None if self.total is None else self.done
         return await renew_job(tx, self.leased, until, done=done, total=self.total)
 

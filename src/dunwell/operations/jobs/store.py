@@ -97,7 +97,7 @@ _SAVE_TOTAL = """
 UPDATE jobs SET total = $3 WHERE merchant_id = $1 AND job_id = $2
 """
 _RELEASE = JOBS.release()
-# A separate statement, because it also saves the progress of a job that counts while it runs. It
+# This statement, unlike JOBS.renew, also saves the progress of a job that counts while it runs. It
 # waits for a running step, so False always means that the lease is lost.
 _RENEW = compose(
     """

@@ -25,8 +25,8 @@ log = structlog.get_logger(__name__)
 
 
 def list_sealed_values(settings: Settings) -> Sequence[SealedValues]:
-    """Return all kinds of sealed values. The values of a kind that is missing here would become
-    unreadable when the key version that sealed them is retired."""
+    """Return all kinds of sealed values. If a kind is missing here, its values become unreadable
+    when the key version that sealed them is retired."""
     return [*SEALED_COLUMNS, SealedLetters(Storage.open(settings.files_url)), SealedUploads()]
 
 

@@ -1,8 +1,8 @@
 """The table of sealed (encrypted) columns, and how each is encrypted again with a new version of
 the secret key.
 
-A column that is missing here would become unreadable when an old version is retired, so a test
-compares the table with the schema.
+The values of a column that is missing here would become unreadable when an old version is retired,
+so a test compares the table with the schema.
 """
 
 from collections import Counter
@@ -65,8 +65,8 @@ WHERE ({keys}) > ({after}) AND {column} IS NOT NULL
 ORDER BY {keys}
 LIMIT {limit}
 """
-# Uses the primary key. A value that was changed in the meantime is sealed with the version in use
-# already.
+# Uses the primary key. A value that was changed in the meantime is not replaced, because it is
+# already sealed with the current version.
 _SAVE_VALUES = """
 UPDATE {table} t SET {column} = n.new
 FROM unnest({arrays}) AS n ({keys}, old, new)

@@ -101,7 +101,7 @@ class SealedLetters:
             log.exception("value cannot be decrypted", communication_id=str(row.communication_id))
             return False
         except ContentMissing:
-            # There is no file to reseal.
+            # A letter without a file needs no resealing.
             log.warning("letter file missing", communication_id=str(row.communication_id))
         return True
 

@@ -88,7 +88,7 @@ async def find_next_version(tx: Connection, keys: KeyRing) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AuditStamp:
-    """The time and the ids of the audit row."""
+    """What an audit row needs besides the action: the time, and the source of its id."""
 
     now: datetime
     ids: Ids

@@ -78,7 +78,8 @@ async def read_checked_file(
 async def load_checked_state(
     resources: Resources, tx: Connection, checked: CheckedFile, *, lock: bool
 ) -> MerchantState:
-    """Load the merchant and check the file against it. Raises ValidationError with every fault."""
+    """Load the merchant that the file names, and check the file against it. Raises ValidationError
+    with every fault."""
     state = await load_merchant_state(tx, resources.keys, checked.file.key, lock=lock)
     is_development = resources.settings.is_development
     faults = list(find_state_faults(checked, state, is_development=is_development))
@@ -138,8 +139,8 @@ def _build_preview(
     name: str, wanted: Definition, current: Version, verdict: VersionVerdict,
     reach: tuple[int, int, PreviewEffects],
 ) -> WorkflowPreview:  # fmt: skip
-    """Build the preview. `reach` has the numbers of claims that move to the new version and of
-    those that stay, and the effects."""
+    """Build the preview of one workflow. `reach` has the numbers of claims that move to the new
+    version and of those that stay, and the effects."""
     reached, staying, effects = reach
     return WorkflowPreview(
         workflow=name,
@@ -159,8 +160,8 @@ async def plan_file(
     progress: ProgressCallback | None = None,
 ) -> ApplyReport:  # fmt: skip
     """Return what `apply_file` would return with the same arguments, without secrets. The previews
-    show the effect of publishing, also without `publish`. `progress` is called with the number of
-    claims done and the total of a workflow.
+    show the effect of publishing, even if `publish` is False. `progress` is called with the number
+    of claims done and the total of a workflow.
 
     Raises ValidationError with every fault.
     """
@@ -235,9 +236,10 @@ _FILE_PATH = "A file that is uploaded here must contain its definitions, under t
 async def parse_given_file(
     text: str, merchant: Merchant, documents: DocumentReader, *, logos: LogoMaker, key: Hashable
 ) -> MerchantFileSource:
-    """Parse a file that was given as text. The child processes that read it and its logo work for
-    `key` one at a time. Do not call it within a transaction. Raises ValidationError if the text is
-    not YAML, RateLimited and Unavailable; all other faults are in the result."""
+    """Parse a file that was given as text. Call this without an open transaction, because child
+    processes read the file and its logo; they do one task at a time for each `key`. Raises
+    ValidationError if the text is not YAML, RateLimited and Unavailable; all other faults are in
+    the result."""
     try:
         document = await documents.read(text, key, lambda value: value)
     except InvalidDocument as error:

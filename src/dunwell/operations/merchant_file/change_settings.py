@@ -1,7 +1,7 @@
 """Change some of a merchant's settings by the rules of the merchant file.
 
-A change is checked like a file that has only these keys. It contains the revision of these keys
-that was shown. If two people change the same keys at the same time, the second gets a conflict;
+A change is checked like a file that has only these keys. It contains the revision of these keys as
+they were shown. If two people change the same keys at the same time, the second gets a conflict;
 changes of other keys do not interfere.
 """
 
@@ -111,8 +111,8 @@ def _check(state: MerchantState, change: SettingsChange, limits: InstallationLim
 def _find_broken_workflows(
     state: MerchantState, before: Configuration, after: Configuration
 ) -> Iterator[Fault]:
-    """Find faults that the change causes in published workflows. Faults that exist already are
-    ignored."""
+    """Yield the faults that the change causes in published workflows, without those that exist
+    already."""
     for name, workflow in state.workflows.items():
         if workflow.current is None:
             continue

@@ -29,7 +29,7 @@ _SANDBOX_PROVIDER = "sandbox"
 def find_state_faults(
     checked: CheckedFile, state: MerchantState, *, is_development: bool
 ) -> Iterator[Fault]:
-    """Find all faults that depend on the stored merchant, with pointers into the file."""
+    """Yield all faults that depend on the stored merchant, with pointers into the file."""
     file = checked.file
     yield from _find_fixed_faults(file, state)
     merchant = state.merchant
@@ -64,7 +64,8 @@ def _describe_providers(channel: Channel, state: MerchantState) -> str:
 
 
 def _find_kind_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fault]:
-    """Find workflows of a merchant on scenarios, and scenarios of a merchant on workflows."""
+    """Yield a fault for workflows of a merchant on scenarios, and for scenarios of a merchant on
+    workflows."""
     merchant = state.merchant
     is_switched = file.switched_to_workflows is not False
     if merchant is not None:
@@ -113,7 +114,7 @@ def _find_bank_faults(
 def _find_mandate_faults(
     file: MerchantFile, state: MerchantState, *, is_sandbox: bool
 ) -> Iterator[Fault]:
-    """Find a provider at which no mandates can be given."""
+    """Yield a fault for a provider at which no mandates can be given."""
     name = None if file.payment is UNSET else file.payment.direct_debit_provider
     if name is None:
         return
@@ -131,7 +132,8 @@ def _find_mandate_faults(
 
 
 def _find_fixed_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fault]:
-    """Find changes of keys that apply only when the merchant is created (CONTRACT 11)."""
+    """Yield a fault for each changed key that applies only when the merchant is created (CONTRACT
+    11)."""
     merchant = state.merchant
     if merchant is None:
         return
@@ -148,8 +150,8 @@ def _find_fixed_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fau
 
 
 def _find_target_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fault]:
-    """Find workflows named by the rules that do not exist after the file is applied or have no
-    version."""
+    """Yield a fault for each workflow that the rules name but that does not exist after the file is
+    applied, or that was never published."""
     if file.assignment_rules is UNSET:
         return
     names_in_file = [part.name for part in list_workflow_parts(file)]
@@ -164,8 +166,8 @@ def _find_target_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fa
 
 
 def _find_definition_faults(checked: CheckedFile, state: MerchantState) -> Iterator[Fault]:
-    """Check the definitions against the settings after the file is applied, and against earlier
-    versions."""
+    """Yield the faults of the definitions under the settings after the file is applied, and against
+    earlier versions."""
     before = None if state.merchant is None else state.merchant.configuration
     configuration = merge_configuration(checked, before)
     key = "workflows" if checked.file.workflows else "scenarios"
@@ -183,8 +185,8 @@ def _find_definition_faults(checked: CheckedFile, state: MerchantState) -> Itera
 
 
 def _find_id_faults(name: str, definition: Definition, state: MerchantState) -> Sequence[Fault]:
-    """Find step ids that had another meaning before. For a scenario, also check the order of its
-    steps."""
+    """Return the faults of step ids that had another meaning before and, for a scenario, of the
+    order of its steps."""
     if name in state.scenarios:
         return decide_scenario_edit(definition, state.scenarios[name]).faults
     workflow = state.workflows.get(name)

@@ -48,12 +48,12 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     """The base class of all objects in a merchant file."""
 
 
-# The "data:" address of a logo of 50 KB is shorter than this.
+# Longer than the "data:" address of a logo of 50 KB.
 _MAX_LOGO_LENGTH = 70_000
 
 
 class BrandPart(_Part, frozen=True):
-    """The brand. The stored `Brand` has the checked image in place of its name."""
+    """The brand as the file states it. The stored `Brand` has the checked image as its logo."""
 
     # The path of an image, relative to this file, or the image itself as a "data:" address.
     logo: Annotated[str, Meta(min_length=1, max_length=_MAX_LOGO_LENGTH)] | None = None

@@ -32,8 +32,7 @@ async def load_merchant_state(
     tx: Connection, keys: KeyRing, key: str, *, lock: bool, counts_claims: bool = True
 ) -> MerchantState:
     """Load the merchant with this key. `lock` locks its settings until the transaction ends. With
-    `counts_claims=False` the running claims are not counted, which takes time; their numbers are
-    then 0."""
+    `counts_claims=False`, the numbers of running claims are 0: counting them takes time."""
     installation = (await load_installation(tx)).installation
     provider_channels = {
         name: provider.channel for name, provider in (installation.delivery_providers or {}).items()
@@ -101,7 +100,8 @@ async def _load_workflows(
     tx: Connection, merchant_id: int, workflows: list[Workflow],
     active: Mapping[UUID, Mapping[int, int]],
 ) -> dict[str, CurrentWorkflow]:  # fmt: skip
-    """`active` maps a workflow to its running claims by major version."""
+    """Load the workflows by name. `active` maps the id of a workflow to the number of its running
+    claims by major version."""
     return {
         workflow.name: CurrentWorkflow(
             workflow_id=workflow.workflow_id,

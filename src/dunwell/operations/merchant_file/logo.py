@@ -1,7 +1,9 @@
-"""Read the logo that a merchant file names, check it, and convert it. The elements and attributes
-of an SVG are checked against an allow-list. Other images are decoded and encoded again in the child
-processes that inspect uploads. The picture for mail programs is drawn in the child processes that
-print letters."""
+"""Load the logo that a merchant file names, check it, and convert it.
+
+The elements and attributes of an SVG are checked against an allow-list. Other images are decoded
+and encoded again in the child processes that inspect uploads. The picture for mail programs is
+drawn in the child processes that print letters.
+"""
 
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager

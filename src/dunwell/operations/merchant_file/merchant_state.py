@@ -66,7 +66,7 @@ class MerchantState:
     provider_channels: Mapping[str, Channel] = field(default_factory=dict)
     # The connections to banks of the installation file.
     banks: frozenset[str] = frozenset()
-    # Its payment providers that collect with mandates.
+    # The payment providers of the installation file that collect with mandates.
     mandate_providers: frozenset[str] = frozenset()
     # Where the installation file allows the merchant's webhooks to be sent.
     reach: WebhookReach = PUBLIC_REACH

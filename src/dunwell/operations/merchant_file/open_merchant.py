@@ -84,8 +84,8 @@ async def deactivate_copied_workflows(work: Work, copied: CopiedWorkflows) -> No
 
 
 def _remove_unknown_targets(document: RulesDocument, names: Collection[str]) -> RulesDocument:
-    """Remove the rules for workflows that are not in `names`, because the workflow was deleted in
-    the sandbox or is not published there."""
+    """Remove the rules whose workflows are not all in `names`. A workflow is missing there if it
+    was deleted in the sandbox or is not published there."""
     default = document.default if document.default in names else None
     rules = [each for each in document.rules if _list_targets(each) <= {*names}]
     return RulesDocument(default=default, rules=rules)

@@ -79,7 +79,8 @@ def describe_gaps(checked: CheckedFile, before: Configuration | None) -> list[st
 
 
 def render_configuration(name: str, configuration: Configuration) -> dict[str, Any]:
-    """Return the name and the settings under the file's keys, for showing differences."""
+    """Return the name and the settings under the file's keys, to show differences between two of
+    them."""
     # Converted through JSON, which has lists where the structs have tuples.
     settings = msgspec.json.decode(msgspec.json.encode(configuration))
     document = {"name": name, **settings}
@@ -185,8 +186,9 @@ def find_counterpart_key(merchant: Merchant) -> str:
 
 
 def build_counterpart_settings(merchant: Merchant) -> dict[str, Any]:
-    """Return the settings for a new counterpart. A sandbox sends nothing and moves no money, so its
-    channels and payment methods are replaced; a live merchant starts without any."""
+    """Return the settings for a new counterpart of the merchant. For a sandbox, channels and
+    payment methods are replaced, because it sends nothing and moves no money; a live merchant
+    starts without any."""
     settings = render_settings(merchant)
     payment, channels = settings["payment"], settings["channels"]
     if merchant.is_sandbox:

@@ -1,0 +1,1 @@
+"""Backups, the archive of the embedded database, and restores."""

@@ -177,7 +177,8 @@ def open_embedded(settings: Settings) -> EmbeddedPostgres:
     archive = WalArchive(settings.archive_dir)
     try:
         owner = archive.find_owner()
-    # The archive's disk is missing. The service continues, and `dunwell doctor` reports it.
+    # The archive's disk may be missing. The service then continues, and `dunwell doctor` reports
+    # the problem.
     except OSError:
         owner = None
     if owner is not None and owner != read_identifier(embedded):
@@ -236,9 +237,9 @@ _Bases = Sequence[tuple[Path, BaseBackup]]
 
 
 def extend_bases(archive: WalArchive, reach: ArchiveReach) -> bool:
-    """Record for every base backup with a log without gaps that it can be restored until `reach`,
-    and delete what is no longer needed. Return False if none of these is recent, so that a new base
-    backup must be taken."""
+    """For every base backup whose log has no gaps, record that it can be restored until `reach`.
+    Delete what is no longer needed. Return False if none of these backups is recent, so that a new
+    base backup must be taken."""
     bases, segments = archive.list_bases(), archive.list_segments()
     has_recent_base = False
     for folder, base in bases:
@@ -252,14 +253,14 @@ def extend_bases(archive: WalArchive, reach: ArchiveReach) -> bool:
 
 
 def _delete_unneeded(archive: WalArchive, bases: _Bases, kept_since: datetime) -> None:
-    """Delete what is only needed for moments before `kept_since`: base backups older than the
-    newest one that ended before it, log segments before the first kept base backup, and copies of
-    files that were already deleted when that base backup started."""
+    """Delete what is only needed to restore moments before `kept_since`: of the base backups that
+    ended by then, all except the newest; log segments before the first kept base backup; and copies
+    of files that were already deleted when that base backup started."""
     older = [each for each in bases if each[1].ended_at <= kept_since]
     if len(older) < 2:
         return
     for folder, _ in older[:-1]:
-        # From now on it does not count as a base backup.
+        # From the renaming on, the folder does not count as a base backup.
         deleted = folder.with_name(f"{folder.name}.draft")
         folder.rename(deleted)
         shutil.rmtree(deleted)

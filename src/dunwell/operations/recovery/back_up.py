@@ -33,7 +33,8 @@ class BackupFailed(Unavailable):
 
 def back_up(settings: Settings, url: str, target: Path) -> BackupManifest:
     """Write a backup into a new folder while the service runs. It contains everything acknowledged
-    before `taken_at`. If it raises InvalidState or BackupFailed, the folder does not exist."""
+    before the manifest's `taken_at`. Raises InvalidState or BackupFailed; the folder does not exist
+    then, unless it existed before."""
     if target.exists():
         raise InvalidState(f"{target} already exists. Name a new folder.")
     if target.resolve().is_relative_to(settings.data_dir):

@@ -79,7 +79,7 @@ def copy_kept_files(settings: Settings, draft: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
                 shutil.copy2(path, target)
-            except FileNotFoundError:  # It was deleted together with its row in the meantime.
+            except FileNotFoundError:  # The file was deleted together with its row in the meantime.
                 target.unlink(missing_ok=True)
 
 

@@ -33,8 +33,8 @@ from dunwell.platform.errors import InvalidState
 # zlib's fastest level takes half the time of the default and makes files a tenth larger.
 _COMPRESSION_LEVEL = 1
 _FILE_SUFFIX = ".copy.gz"
-# Every server writes a row in the same way, whatever its role or database is configured to. There
-# is no time limit, because the duration depends on the size of the database.
+# With these settings, every server writes a row in the same way, whatever its role or database is
+# configured to. There is no time limit, because the duration depends on the size of the database.
 _SESSION_SETTINGS = """
 SET LOCAL search_path = public;
 SET LOCAL statement_timeout = 0;
@@ -74,9 +74,9 @@ ORDER BY name
 """
 _LOAD_LAST_VALUE = "SELECT CASE WHEN is_called THEN last_value END FROM {sequence}"
 _SET_LAST_VALUE = "SELECT setval($1::text::regclass, $2::bigint)"
-# Indexes and constraints that would slow down loading, or refuse rows because other rows are loaded
-# later, are removed from the empty tables and added again afterwards. An index that a foreign key
-# or another constraint needs stays.
+# Foreign keys, triggers and indexes would slow down loading, or refuse rows because other rows are
+# loaded later. They are removed or disabled in the empty tables and restored afterwards. An index
+# that a constraint needs stays.
 _LIST_REMOVABLE = """
 SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS removal,
     format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname,

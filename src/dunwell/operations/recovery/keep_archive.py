@@ -44,8 +44,8 @@ from dunwell.platform.errors import InvalidState
 from dunwell.platform.metrics import REGISTRY
 
 ARCHIVE_SECONDS = 30.0
-# At the end, two steps can each take this time. Together they take less than `up` gives its child
-# processes to stop.
+# At the end, two steps can each take this time. Two of them must take less than `up` gives its
+# child processes to stop.
 _TIMEOUT_SECONDS = 8.0
 _POLL_SECONDS = 0.1
 # Entries of the data folder that are only meaningful while the processes that made them run.
@@ -79,7 +79,7 @@ class ArchivedServer(msgspec.Struct, frozen=True, gc=False):
     identifier: str
     version: str
     schema: str
-    # The first part of the names of its log segments.
+    # The first part of the names of the server's log segments.
     timeline: str
 
 
@@ -170,7 +170,7 @@ class ArchiveKeeper:
                 continue
             target = self._archive.files / name
             if not target.exists():
-                # It was deleted together with its row in the meantime.
+                # The file was deleted together with its row in the meantime.
                 with contextlib.suppress(FileNotFoundError):
                     _copy(path, target, self._archive.folder / "file.draft")
             self._copied.add(name)

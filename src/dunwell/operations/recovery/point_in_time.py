@@ -46,7 +46,8 @@ def restore_to_moment(settings: Settings, archive: WalArchive, until: datetime) 
 
 
 def _find_base(settings: Settings, archive: WalArchive, until: datetime) -> Path:
-    """Return the base backup to start from."""
+    """Return the folder of the base backup to start from. Raises ArchiveUnusable, BackupUnusable
+    and InvalidState."""
     folder, base = _choose_base(archive, until)
     check_installation_fits(settings, base)
     data = get_embedded_postgres(settings).folder / "data"

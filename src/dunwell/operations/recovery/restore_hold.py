@@ -93,8 +93,8 @@ async def wait_until_resumed(resources: Resources, stop: asyncio.Event) -> None:
 
 
 async def resume_installation(resources: Resources, lost_until: datetime) -> int:
-    """Pause the claims whose debtors may have been contacted until then, resume the worker, and
-    return the number of paused claims. It can be repeated after an interruption. Raises
+    """Pause the claims whose debtors may have been contacted before `lost_until`, resume the
+    worker, and return the number of paused claims. After an interruption, call this again. Raises
     InvalidState."""
     async with resources.database.connection() as connection:
         hold = await find_hold(connection)

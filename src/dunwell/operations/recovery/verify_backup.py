@@ -41,7 +41,8 @@ _SETTINGS = {
     "max_wal_senders": "0",
     "autovacuum": "off",
 }
-# When the parent process ends, the server may continue to write for up to 20 s while it stops.
+# Deletes the folder again and again, because the server may continue to write for up to 20 s after
+# the parent process has ended.
 _GUARD = """
 trap '' INT TERM HUP
 cat > /dev/null

@@ -120,13 +120,14 @@ class _Runner:
             if not due_times.is_due(now):
                 return due_times.next_at
             done = await self._run_first(due_times, now)
-            if not done and due_times == before:  # a worker is processing it
+            # A worker is processing what is due.
+            if not done and due_times == before:
                 await asyncio.sleep(_POLL_SECONDS)
             before = due_times
 
     async def _run_first(self, due_times: DueTimes, now: datetime) -> int:
-        """Run one batch of the first kind that is due: modalities and holds end and debits are
-        planned, then claims take steps, then messages are sent."""
+        """Run one batch of the first kind that is due, in this order: payment modalities, debits,
+        ends of holds, steps of claims, messages."""
         if due_times.modality_at is not None and due_times.modality_at <= now:
             return await sweep_modalities(self._resources, self._merchant_id)
         if due_times.mandate_at is not None and due_times.mandate_at <= now:

@@ -34,7 +34,7 @@ SELECT
     EXISTS (SELECT FROM communications
             WHERE merchant_id = $1 AND state = 'HANDED_OVER') AS is_sending
 """
-# The audit log shows what ran here and in workers. By its primary key, whose ids start with the
+# The audit log records what ran here and in workers. Uses the primary key, whose ids begin with the
 # merchant's time.
 _BEGIN_COUNT = compose(
     """
@@ -45,7 +45,7 @@ WHERE merchant_id = $1 AND audit_id >= $2 AND action = 'escalation.run'
 """,
     written_by=WRITTEN_BY,
 )
-# Uses the same key, and events_list.
+# Uses the primary key, too, and events_list.
 _COUNT = """
 SELECT coalesce(sum((details->>'steps')::integer), 0) - $3 AS steps,
        (SELECT count(sequence) FROM events
@@ -76,7 +76,7 @@ class DueTimes:
         return min((at for at in instants if at is not None), default=None)
 
     def is_due(self, now: datetime) -> bool:
-        """Return whether there is something to do or to wait for at that instant."""
+        """Return whether there is something to do or to wait for at `now`."""
         return self.is_sending or (self.next_at is not None and self.next_at <= now)
 
 
@@ -84,8 +84,8 @@ class DueTimes:
 class CountStart:
     """The state of the audit log and of the events at the start of a count."""
 
-    # Audit rows that are written later have this id or a greater one. `steps` is the number of
-    # steps in the earlier rows that also do, and is subtracted from the count.
+    # The smallest id of audit rows that are written after the start. `steps` is subtracted from the
+    # count: the number of steps in earlier rows whose ids are not smaller.
     audit_id: UUID
     steps: int
     # Events written by later transactions are new.

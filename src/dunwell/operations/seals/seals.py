@@ -39,7 +39,7 @@ from dunwell.platform.database.database import Connection, snapshot
 from dunwell.platform.resources import Resources
 
 _BATCH_SIZE = 10_000
-# The owner of the installation's chain. Ids of merchants start at 1, so this is not a merchant.
+# The owner of the installation's chain in place of a merchant: ids of merchants start at 1.
 _OWNER = 0
 
 

@@ -92,13 +92,13 @@ async def save_seal(
 
 
 async def load_seals(tx: Connection) -> AsyncIterator[LedgerSeal]:
-    """Yield the seals in order, in batches. Call it within a transaction."""
+    """Yield the seals in order, in batches. Call this within a transaction."""
     async for row in tx.cursor(_LOAD_SEALS, prefetch=_ROWS_AT_ONCE):
         yield LedgerSeal(**row)
 
 
 async def load_sealed(tx: Connection) -> AsyncIterator[SealedRow]:
-    """Yield the rows by seal and key, in batches. Call it within a transaction."""
+    """Yield the rows by seal and key, in batches. Call this within a transaction."""
     rows = tx.cursor(_LOAD_SEALED, prefetch=_ROWS_AT_ONCE, timeout=VERIFY_TIMEOUT_SECONDS)
     async for row in rows:
         yield SealedRow(**row)

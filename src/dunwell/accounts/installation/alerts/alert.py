@@ -157,7 +157,7 @@ class Alert(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     subject: str
     figures: AlertFigures
     began_at: datetime
-    # When its condition was last found.
+    # When the condition of the alert was last found.
     seen_at: datetime
     ended_at: datetime | None
     # How often the alert was reported, when last, and in which phase.
@@ -169,7 +169,7 @@ class Alert(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 @dataclass(frozen=True, slots=True)
 class AlertChanges:
     began: Sequence[AlertCondition]
-    # The conditions that were found again, by the ids of their active alerts.
+    # The conditions that were found again, each with the id of its active alert as the key.
     lasting: Mapping[UUID, AlertCondition]
     # The ids of the active alerts whose condition was not found for QUIET_PERIOD.
     over: Collection[UUID]
@@ -178,7 +178,7 @@ class AlertChanges:
 def compare_alerts(
     active: Sequence[Alert], found: Sequence[AlertCondition], now: datetime
 ) -> AlertChanges:
-    """Compare the active alerts with the conditions that were found now."""
+    """Compare the active alerts with the conditions that hold now."""
     alerts_by_key = {(each.kind, each.subject): each for each in active}
     found_by_key = {(each.kind, each.subject): each for each in found}
     return AlertChanges(

@@ -92,8 +92,8 @@ async def list_active_alerts(tx: Connection) -> list[Alert]:
 
 
 async def list_reportable_alerts(tx: Connection, ended_since: datetime, limit: int) -> list[Alert]:
-    """Return the active alerts, and those that ended since `ended_since` without a report of their
-    end."""
+    """Return the active alerts, and those that ended at `ended_since` or later and whose end was
+    not reported."""
     return [_build_alert(row) for row in await tx.fetch(_LIST_UNREPORTED, ended_since, limit)]
 
 
@@ -116,8 +116,8 @@ async def save_alert_changes(
 async def save_condition(
     tx: Connection, condition: AlertCondition, now: datetime, ids: Ids
 ) -> None:
-    """Begin the alert of a condition that only one process can find, or continue it. It ends like
-    any other alert, some time after the last call. `now` is real time."""
+    """Begin the alert of a condition that only one process can find, or continue the alert. It ends
+    like any other alert: when this function was not called for QUIET_PERIOD. `now` is real time."""
     await tx.execute(
         _UPSERT_ALERT,
         ids.new(now),
@@ -216,7 +216,7 @@ class DueAlertMail(msgspec.Struct, frozen=True, gc=False):
     body: str
     language: str
     created_at: datetime
-    # Includes the current attempt.
+    # How often the e-mail was leased, including this time.
     attempts: int
     # When the lease ends.
     due_at: datetime
@@ -242,11 +242,13 @@ async def lease_due_mails(
 async def save_mail_outcome(
     tx: Connection, mail: DueAlertMail, state: str, retry_at: datetime | None
 ) -> None:
-    """Record the outcome. `retry_at` is when to retry an e-mail that was certainly not accepted."""
+    """Record the outcome of an attempt. `retry_at` is when to retry an e-mail that was certainly
+    not accepted."""
     await tx.execute(_SAVE_MAIL_OUTCOME, mail.email_id, state, retry_at, mail.due_at)
 
 
 async def sweep_alerts(tx: Connection, before: datetime, limit: int) -> None:
-    """Delete at most `limit` alerts that ended, and e-mails that were created, before `before`."""
+    """Delete alerts that ended before `before`, and e-mails that were created before it, at most
+    `limit` of each."""
     await tx.execute(_SWEEP_ALERTS, before, limit)
     await tx.execute(_SWEEP_MAILS, before, limit)

@@ -16,8 +16,9 @@ _LATER_SHARE = 8
 
 
 def compute_block_size(limit: int, reserved: int | None) -> int:
-    """Return how many requests to reserve next. `reserved` says how many all processes had reserved
-    in this minute after this process last reserved some; None if it has reserved none."""
+    """Return how many requests to reserve next. `reserved` is the number that all processes had
+    reserved in this minute when this process last reserved some; None if this process has reserved
+    none."""
     first = max(1, limit // _FIRST_SHARE)
     if reserved is None:
         return first
@@ -25,7 +26,7 @@ def compute_block_size(limit: int, reserved: int | None) -> int:
 
 
 def compute_granted(limit: int, block: int, reserved_after: int) -> int:
-    """Return how many requests of the block just reserved are within the limit."""
+    """Return how many requests of the block that was just reserved are within the limit."""
     return max(0, min(block, limit - (reserved_after - block)))
 
 

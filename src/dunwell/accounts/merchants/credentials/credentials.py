@@ -158,8 +158,8 @@ async def revoke_credential(work: Work, client_id: str) -> None:
 async def allow_credential(
     work: Work, client_id: str, scopes: Sequence[Scope] | None = None
 ) -> bool:
-    """Give the credential access to the work's merchant with these scopes. Without `scopes` it
-    keeps those it has; new access then gets ALL.
+    """Give the credential access to the work's merchant with these scopes. Without `scopes`, a
+    credential that has access already keeps its scopes, and one without access gets ALL.
 
     Return False if nothing changed. Raises NotFound for an unknown client id, ValidationError.
     """
@@ -184,7 +184,7 @@ async def allow_credential(
 
 
 async def disallow_credential(work: Work, client_id: str) -> bool:
-    """Withdraw the credential's access to the work's merchant. Return False if it had none.
+    """Withdraw the credential's access to the work's merchant. Return False if it had no access.
 
     Raises NotFound for an unknown client id, InvalidState for the merchant's own credential, which
     is revoked instead.

@@ -1,6 +1,7 @@
 """The rate limit in one process, which reserves blocks of requests in the database and spends them.
 
-Each process has its own state. After a crash, at most the unspent requests of one block are lost.
+The blocks belong to the process. After a crash, at most the unspent requests of one block of each
+credential are lost.
 """
 
 import asyncio
@@ -24,11 +25,11 @@ from dunwell.platform.errors import RateLimited
 class _RequestBlock:
     minute: datetime
     left: int = 0
-    # How many requests all processes had reserved when this one last reserved.
+    # How many requests all processes had reserved when this process last reserved some.
     reserved: int | None = None
     is_exhausted: bool = False
-    # Serialises reservations, so that concurrent requests that find an empty block share the next
-    # one.
+    # Makes requests that find an empty block at the same time wait for one reservation, and share
+    # it.
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 

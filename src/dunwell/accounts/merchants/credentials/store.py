@@ -1,5 +1,5 @@
-"""The SQL that finds a merchant by token, key or client id (the only reads without a merchant id),
-and that revokes access."""
+"""The SQL that finds a credential or a merchant by token, secret or client id (the only reads
+without a merchant id), that rotates and revokes secrets, and that withdraws access."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -107,7 +107,8 @@ async def find_credential(tx: Connection, client_id: str) -> CredentialKey | Non
 
 
 async def find_token_owner(tx: Connection, token_hash: bytes) -> int | None:
-    """Return the merchant whose credential the token was issued to, also for an expired token."""
+    """Return the id of the merchant whose credential the token was issued to, also for an expired
+    token."""
     merchant_id: int | None = await tx.fetchval(_FIND_ISSUING_MERCHANT, token_hash)
     return merchant_id
 

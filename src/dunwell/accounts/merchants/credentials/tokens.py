@@ -84,7 +84,7 @@ async def issue_token(
     """Issue an access token. `now` is real time, `randomness` has SECRET_RANDOM_BYTES bytes. Raises
     AuthenticationError.
 
-    It takes a transaction instead of a Work because the merchant is known only after the lookup.
+    The parameter is a transaction, not a Work, because the merchant is known only after the lookup.
     """
     key = await find_credential_by_secret(
         tx, credential.client_id, hash_secret(credential.client_secret), now

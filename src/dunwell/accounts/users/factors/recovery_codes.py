@@ -71,8 +71,8 @@ async def create_recovery_codes(work: UserWork, user_id: UUID, session_secret: s
 
 
 async def list_shown_codes(work: UserWork, user_id: UUID, session_secret: str) -> Sequence[str]:
-    """Return the codes as they are shown. Empty if they were hidden, or were not created in this
-    session recently."""
+    """Return the codes that the session may still show, in groups. Empty if they were hidden, or if
+    this session did not create them within SHOWN_FOR."""
     session_hash = hash_secret(session_secret)
     assert session_hash is not None
     recovery_codes_id = await find_shown_codes(work.tx, session_hash, work.now)

@@ -277,7 +277,7 @@ _INSERT = """
 INSERT INTO second_factor_failures (failure_id, user_id, failed_at, device_hash)
 VALUES ($1, $2, $3, $4)
 """
-# Both use second_factor_failures_user.
+# This statement and the next one use second_factor_failures_user.
 _COUNT_WRONG_CODES = (
     "SELECT count(*) FROM second_factor_failures WHERE user_id = $1 AND failed_at > $2"
 )
@@ -306,7 +306,7 @@ async def save_wrong_code(
 async def count_wrong_codes(
     tx: Connection, user_id: UUID, since: datetime, device_hash: bytes | None = None
 ) -> int:
-    """Return the number of wrong codes since then; if the hash is given, only those of this
+    """Return the number of wrong codes since `since`; with `device_hash`, only those from this
     browser."""
     if device_hash is None:
         count: int = await tx.fetchval(_COUNT_WRONG_CODES, user_id, since)

@@ -29,8 +29,8 @@ def seal_secret(keys: KeyRing, user_id: UUID, secret: bytes) -> bytes:
 
 
 def derive_invitation_secret(keys: KeyRing, user_id: UUID, link: str, opener: str) -> bytes:
-    """Derive the app's secret for a link and the browser that opened it. It uses the oldest version
-    of the secret key, so that a key rotation in between changes nothing."""
+    """Derive the app's secret for a link and the browser that opened it. The oldest version of the
+    secret key is used, so that a key rotation in between changes nothing."""
     context = b"\0".join([user_id.bytes.hex().encode(), link.encode(), opener.encode()])
     return keys.digest(_INVITATION_PURPOSE, context, min(keys.versions))[:SECRET_BYTES]
 

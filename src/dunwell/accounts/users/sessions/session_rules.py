@@ -37,8 +37,8 @@ def render_secret(randomness: bytes) -> str:
 
 
 def derive_browser_secret(randomness: bytes) -> str:
-    """Derive the secret by which the browser is recognised later. It does not reveal the session's
-    secret."""
+    """Derive the secret by which the browser is recognised later. The result does not reveal the
+    session's secret."""
     return render_secret(hashlib.sha256(b"dunwell device" + randomness).digest())
 
 

@@ -12,8 +12,8 @@ from dunwell.accounts.users.sessions.session_rules import IDLE_TIMEOUT, LAST_USE
 from dunwell.accounts.users.user import fold_email
 from dunwell.platform.database.database import Connection
 
-# $2 is the current time, $3 the time of the last use before which a session has ended, and $4 that
-# before which the last use is saved again. Uses primary keys and memberships_user.
+# $2 is the current time. $3 and $4 are times of the last use: before $3, the session has ended;
+# before $4, the last use is saved again. Uses primary keys and memberships_user.
 _USE_SESSION = """
 WITH found AS (
     SELECT session_id, user_id, last_used_at, network, confirmed_at
@@ -78,7 +78,8 @@ UPDATE portal_sessions
 SET ended_at = $2
 WHERE user_id = $1 AND ended_at IS NULL AND session_id IS DISTINCT FROM $3
 """
-# $2 limits it to one session, $3 excludes one; both may be null. Uses portal_sessions_user.
+# $2 is the only session to change, $3 the only one to leave unchanged; both may be null. Uses
+# portal_sessions_user.
 _FORGET_BROWSERS = """
 UPDATE portal_sessions
 SET device_hash = NULL
@@ -222,8 +223,8 @@ async def forget_browsers(
     *,
     except_session: UUID | None = None,
 ) -> None:
-    """Forget the browsers in which the user signed in. With `session_id` only that session's
-    browser. `except_session` is the session whose browser stays known."""
+    """Forget the browsers in which the user signed in: all of them, or with `session_id` only that
+    session's browser. The browser of `except_session` is not forgotten."""
     await tx.execute(_FORGET_BROWSERS, user_id, session_id, except_session)
 
 

@@ -35,12 +35,12 @@ _BROWSER_PURPOSE, _SIGNED_IN_PURPOSE = "portal-attempts-device", "portal-attempt
 # The limit of passkey requests from one network in a window. The user is not known yet.
 MAX_PASSKEY_REQUESTS = 30
 _PASSKEY_REQUEST_PURPOSE = "portal-asked-visitor"
-# The limit of sign-ins from one network in a window that are waiting for the identity provider or
-# were abandoned there. It must allow for a whole office that signs in at the same time.
+# The limit of sign-ons from one network that were started within a window and have not returned
+# from the identity provider. It must allow for a whole office that signs in at the same time.
 MAX_SIGN_ONS_STARTED = 300
 _SIGN_ON_PURPOSE = "portal-started-visitor"
-# The limit of recorded returns from a provider, in a window, that match no attempt. Anyone can call
-# that address, or make others' browsers call it.
+# The limit of recorded returns from a provider, from one network in a window, that match no
+# attempt. Anyone can call that address, or make others' browsers call it.
 MAX_UNMATCHED_RETURNS = 30
 _UNMATCHED_RETURN_PURPOSE = "portal-lost-visitor"
 
@@ -66,8 +66,8 @@ def list_signed_in_subjects(keys: KeyRing, user_id: UUID) -> Sequence[bytes]:
 def list_unknown_browser_subjects(
     keys: KeyRing, visitor: Visitor, email: str | None
 ) -> Sequence[bytes]:
-    """Return the keys under which an attempt from an unknown browser is counted. `email` None: the
-    user is not known yet."""
+    """Return the keys under which an attempt from an unknown browser is counted. `email` is None
+    while the user is not known."""
     # The oldest version of the secret key, so that attempts keep counting during a key rotation.
     version = min(keys.versions)
     subjects = [keys.digest(_NETWORK_PURPOSE, get_visitor_network(visitor.host), version)]

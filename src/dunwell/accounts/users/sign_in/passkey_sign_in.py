@@ -1,4 +1,5 @@
-"""Sign in with a passkey alone. It counts as two factors because it verifies its user.
+"""Sign in with a passkey alone. A passkey counts as two factors because the device verifies its
+user.
 
 A challenge is valid for one response, right or wrong. Wrong responses are counted per network,
 because they name no user. A passkey cannot be guessed.

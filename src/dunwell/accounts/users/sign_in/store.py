@@ -64,8 +64,8 @@ async def find_invited_user(tx: Connection, invitation_hash: bytes, now: datetim
 
 
 async def use_invitation(tx: Connection, invitation_hash: bytes, now: datetime) -> UUID | None:
-    """Mark the link as used. Return its user, or None if it was used before, has expired or does
-    not exist. It does not check whether the user has ended."""
+    """Mark the link as used. Return its user, or None if the link was used before, has expired or
+    does not exist. The user may have been deactivated, which is not checked here."""
     user_id: UUID | None = await tx.fetchval(_USE_INVITATION, invitation_hash, now)
     return user_id
 

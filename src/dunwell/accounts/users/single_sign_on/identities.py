@@ -260,8 +260,8 @@ async def _create_user(
 async def _update_user(
     work: UserWork, user: User, claims: IdentityClaims, roles: UserRoles
 ) -> None:
-    """Save the roles, and the e-mail address that the provider states if it is valid. An invited
-    user has then joined."""
+    """Save the roles and, if it is valid, the e-mail address that the provider states. An invited
+    user has joined from then on."""
     if is_email_address(claims.email):
         await save_email(work.tx, user.user_id, claims.email)
     await _save_roles(work, user, roles)

@@ -77,8 +77,8 @@ class IdentityClaims:
 
 @dataclass(frozen=True, slots=True)
 class LogoutToken:
-    """A checked logout token. It ends the given session of the provider; if `session` is None, it
-    ends all sessions of `subject`. Each `token_id` is processed once."""
+    """A checked logout token. It ends the given session at the provider or, if `session` is None,
+    all sessions of `subject`. Each `token_id` is processed once."""
 
     issuer: str
     token_id: str
@@ -105,9 +105,8 @@ class IdentityProvider(Protocol):
     async def parse_logout_token(
         self, token: str, now: datetime
     ) -> LogoutToken | TokenRejected | ProviderUnavailable:
-        """Parse and check a logout token. It does not check whether the token was
-        processed before.
-        """
+        """Parse and check a logout token. Whether the token was processed before is not checked
+        here."""
 
     async def find_logout_url(self, back_to: str, now: datetime) -> str | None:
         """Return the URL that signs the user out at the provider, or None."""

@@ -66,8 +66,8 @@ class StartedSignOn:
 
 
 def build_redirect_uri(resources: Resources, provider: str) -> str:
-    """Return the redirect URI of the provider. It uses only the configured public URL, never
-    the request's host. Each provider has its own."""
+    """Return the redirect URI of the provider, under the configured public URL and never under the
+    host of the request. Each provider has its own."""
     return f"{resources.settings.public_url}/portal/sign-in/with/{provider}/back"
 
 
@@ -141,7 +141,7 @@ class ConfirmationFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationEnded:
-    """`failure` is None if the session is confirmed."""
+    """The result of confirming a session. `failure` is None if the session is confirmed."""
 
     failure: ConfirmationFailure | None
 

@@ -104,8 +104,8 @@ class NewAttempt(msgspec.Struct, frozen=True, gc=False):
 
 
 class SignOnAttempt(msgspec.Struct, frozen=True, gc=False):
-    """`is_live` says whether it has not expired. `confirms_session` is the session to confirm; None
-    means that the attempt is a sign-in."""
+    """`is_live` is False if the attempt has expired. `confirms_session` is the session to confirm;
+    None means that the attempt is a sign-in."""
 
     next_page: str
     is_live: bool

@@ -36,7 +36,7 @@ from dunwell.platform.text.translation import LazyText
 
 @dataclass(frozen=True, slots=True)
 class PreviewJobState:
-    """A preview's job and its result. `found` is None until the job has ended."""
+    """A preview's job and its result. `found` is None until the result is computed."""
 
     job: BackgroundJob
     found: DraftEffectsView | None
