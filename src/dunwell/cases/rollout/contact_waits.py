@@ -68,8 +68,8 @@ def _find_warnings(definition: Definition) -> Iterator[Fault]:
 
 
 def _find_waits(contact: ContactStep, later: Sequence[Step]) -> tuple[list[WaitStep], Step | None]:
-    """Return the waits between a contact and the next fee or contact, and that step, or None if
-    none follows. A wait with its own condition may be skipped and does not count."""
+    """Return the waits between a contact and the next fee or contact, and that next step, which is
+    None if none follows. A wait with its own condition may be skipped and does not count."""
     waits: list[WaitStep] = []
     for step in later:
         if isinstance(step, WaitStep):

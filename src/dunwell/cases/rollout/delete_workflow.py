@@ -28,11 +28,11 @@ from dunwell.platform.errors import InvalidState, NotFound
 async def discard_draft_or_workflow(
     work: Work, workflow_id: UUID, *, expected_id: UUID | None = None
 ) -> bool:
-    """Discard the draft, and delete a workflow that was never published with it. Return whether the
-    workflow was deleted.
+    """Discard the draft. If the workflow was never published, delete the workflow as well. Return
+    whether the workflow was deleted.
 
-    `expected_id` is the draft that the user saw. Raises NotFound, and InvalidState: there is no
-    draft or another one, or rules refer to the workflow that would be deleted.
+    `expected_id` is the draft that the user saw. Raises NotFound, and InvalidState if there is no
+    draft, if it is not the expected one, or if rules refer to the workflow that would be deleted.
     """
     work.require(Right.CONFIGURE)
     await lock_workflow_for_change(work, workflow_id)
@@ -69,7 +69,7 @@ async def _check_expected(work: Work, workflow_id: UUID, expected_id: UUID | Non
 async def delete_workflow(work: Work, workflow_id: UUID) -> None:
     """Delete a workflow. Raises NotFound, and InvalidState with everything that uses it.
 
-    1. Lock the merchant's row and the workflow. Assignments in progress are waited for.
+    1. Lock the merchant's row and the workflow. This waits for assignments in progress.
     2. List its uses. A later assignment finds it deleted.
     3. Mark it as deleted, and delete its draft.
     """

@@ -205,7 +205,7 @@ async def load_suppressed(
     merchant_id: int,
     addresses: Collection[tuple[Channel, str]],
 ) -> set[tuple[Channel, str]]:
-    """Return the addresses that are suppressed."""
+    """Return those of the addresses that are suppressed."""
     return set(await load_reasons(tx, keys, merchant_id, addresses))
 
 

@@ -32,7 +32,7 @@ from dunwell.contact.sending.report import UNKNOWN_COUNTRY
 from dunwell.core.workflows.definition import ContactStep, Definition, Texts
 from dunwell.platform.errors import Fault, ValidationError
 
-# Later contacts are ignored.
+# A contact that is further away is ignored.
 _FARTHEST = timedelta(days=3_650)
 _MAX_CACHED = 1_000
 
@@ -198,7 +198,8 @@ SentKey = tuple[int, Channel, str]
 
 
 class DebtorFees(msgspec.Struct, frozen=True, gc=False, order=True, rename="camel"):
-    """The fees of one debtor, and one of the claims to which they are added."""
+    """The fees of one debtor: their sum and number, the number of claims to which they are added,
+    and one of these claims."""
 
     cents: int
     fees: int
@@ -286,7 +287,8 @@ class PreviewScope:
     """What a preview computes. With 0 days, it computes only the next contacts."""
 
     days: int = DEFAULT_PREVIEW_DAYS
-    # How many claims are kept in `listed`. Claims with an unchanged next contact are not listed.
+    # The most claims that `PreviewEffects.listed` contains. Claims with an unchanged next contact
+    # are not listed.
     listed: int = 20
     progress: ProgressCallback | None = None
     # Called with each claim that the draft reaches, ordered by person.

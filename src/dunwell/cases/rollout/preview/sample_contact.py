@@ -132,7 +132,8 @@ def _build_usual(currency: str, today: date) -> SampleRecipient:
 
 
 def _build_longest(usual: SampleRecipient) -> SampleRecipient:
-    """A person at a company. Both names fill whole lines, and so does the reference."""
+    """Return a sample with a person at a company. Both names fill whole lines, and so does the
+    reference."""
     debtor = DebtorName(
         first_name="Maximiliane Friederike Wilhelmine",
         last_name="Freifrau von Schwarzenberg-Oberhohenstein zu Westerburg",
@@ -157,7 +158,8 @@ def _build_longest(usual: SampleRecipient) -> SampleRecipient:
 
 
 def _build_bare(usual: SampleRecipient) -> SampleRecipient:
-    """A last name and an invoice: no company, first name, number, due date or fee."""
+    """Return a sample with only a last name and an invoice: no company, first name, number, due
+    date or fee."""
     item = MessageItem("PRIMARY", 10240)
     claim = replace(
         usual.claim,

@@ -79,8 +79,8 @@ class PreparedSmsCosts:
 async def prepare_sms_costs(
     work: Work, resources: Resources, definition: Definition, wanted: WantedMessage
 ) -> PreparedSmsCosts:
-    """Load recent claims for the template's SMS in the wanted language, or in each claim's own if
-    none is given.
+    """Load recent claims for the template's SMS. Without a wanted language, each message is in the
+    claim's own language.
 
     Raises MerchantNotConfigured.
     """

@@ -80,7 +80,7 @@ COMMUNICATIONS: ListedTable[CommunicationFilter, UUID, FoundCommunication] = Lis
     filters={"state": "l.state = {}", "channel": "l.channel = {}", "step_id": "l.step_id = {}"},
     load=load_found_communications,
 )
-# A claim has few communications: they are found by its key and sorted.
+# A claim has few communications, so they are found by the key of the claim and sorted in memory.
 _OF_CLAIM: ListedTable[NoFilter, UUID, Communication] = ListedTable(
     name="claim communications",
     table="communications",

@@ -61,7 +61,7 @@ def digest_content(
 ) -> bytes:
     """Return the digest of a message's content.
 
-    parts: `Content.parts`, with the link token and the codes masked.
+    `parts` are `Content.parts`, with the link token and the codes masked.
     """
     return keys.digest(_CONTENT, _encode_parts([str(merchant_id), *parts]), key_version)
 

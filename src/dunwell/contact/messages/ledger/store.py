@@ -215,7 +215,8 @@ async def find_head(tx: Connection, merchant_id: int) -> SealHead | None:
 async def load_unsealed(
     tx: Connection, merchant_id: int, table: str, seal: int, limit: int
 ) -> list[UnsealedRow]:
-    """Load unsealed rows ordered by key, as they read with the number of the given seal."""
+    """Load unsealed rows ordered by key. Their fields contain the number of the given seal, which
+    will cover them."""
     rows = await tx.fetch(_LOAD_UNSEALED[table], merchant_id, seal, limit)
     return [UnsealedRow(row["key"], row["fields"]) for row in rows]
 

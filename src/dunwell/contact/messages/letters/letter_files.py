@@ -33,7 +33,7 @@ class LetterFiles:
 
     @classmethod
     def open(cls, resources: Resources, printer: LetterPrinter | None = None) -> Self:
-        """Open the storage. Starts its own printer unless `printer` is given."""
+        """Open the storage. Start a printer unless `printer` is given."""
         printer = printer or LetterPrinter(fonts=resources.settings.fonts)
         return cls(Storage.open(resources.settings.files_url), printer, resources.keys)
 

@@ -58,8 +58,8 @@ def _has_contrast(color: str | None, min_contrast: float) -> bool:
 
 
 def render_frame_policy(html: str) -> str:
-    """Return a Content-Security-Policy that allows only the content of the message itself: its
-    style blocks (by hash), inline styles and images."""
+    """Return the Content-Security-Policy of the frame in which a page shows the message. It allows
+    only the content of the message itself: its style blocks (by hash), inline styles and images."""
     digests = [hashlib.sha256(style.encode()).digest() for style in _STYLE.findall(html)]
     styles = " ".join(f"'sha256-{b64encode(digest).decode()}'" for digest in digests) or "'none'"
     return (

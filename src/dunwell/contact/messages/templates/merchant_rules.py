@@ -140,7 +140,7 @@ class HoursOfDay(Protocol):
 
 def list_quiet_hour_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:
     """Yield a fault if the quiet hours leave nothing of the contact hours, so that messages would
-    wait forever. Hours of different time zones are not compared, because their distance changes
+    wait forever. Hours of different time zones are not compared, because their difference changes
     with daylight saving time."""
     quiet, settings = configuration.guards.quiet_hours, definition.settings
     if quiet is None or settings.contact_hours is None:
