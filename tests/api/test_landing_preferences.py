@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from asyncpg import LockNotAvailableError
 
-from dunwell.contact.messages.suppression import load_suppressions, suppress
+from dunwell.contact.messages.suppression import list_all_suppressions, suppress
 from dunwell.contact.notices.notice import REPEATED_WITHIN
 from dunwell.interfaces.landing.contact_preferences.change_contact import change_channels
 from dunwell.platform.clock import MovableClock
@@ -57,7 +57,7 @@ async def request_change(landing: LandingHarness, address: str = _NEW, what: str
 
 async def suppressed(landing: LandingHarness) -> list[tuple[str, str, str, str]]:
     async with landing.payments.resources.database.connection() as connection:
-        found = await load_suppressions(connection, landing.payments.merchant_id)
+        found = await list_all_suppressions(connection, landing.payments.merchant_id)
     return [(each.channel, each.masked_address, each.reason, each.actor_kind) for each in found]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.cases.disputes.answer_dispute import confirm_right_person
 from dunwell.cases.disputes.dispute import DisputeState
-from dunwell.contact.messages.suppression import load_suppressions
+from dunwell.contact.messages.suppression import list_all_suppressions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.debtor_disputes import disputes, list_event_reasons, open_dispute_form
@@ -44,7 +44,7 @@ async def report(
 
 async def suppressed(landing: LandingHarness) -> list[tuple[str, str, str]]:
     async with landing.payments.harness.work() as work:
-        found = await load_suppressions(work.tx, work.merchant_id)
+        found = await list_all_suppressions(work.tx, work.merchant_id)
     return [(each.channel, each.masked_address, each.reason) for each in found]
 
 

@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.messages.templates.placeholders import PAY_BY, list_used, remove_sentences
+from dunwell.contact.messages.templates.placeholders import (
+    PAY_BY,
+    list_used_placeholders,
+    remove_sentences,
+)
 from dunwell.contact.messages.templates.rendering import render_email, render_sms
 from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate
@@ -44,13 +48,13 @@ def test_a_sentence_is_left_out_as_a_whole(text: str, left: str) -> None:
 @given(st.text("ab.!? \n-{}", max_size=60), st.text("ab.!? \n-", max_size=60))
 def test_no_part_of_the_sentence_is_left(before: str, after: str) -> None:
     left = remove_sentences(before + " {{ payBy }} " + after, {PAY_BY})
-    assert PAY_BY not in list_used(left)
+    assert PAY_BY not in list_used_placeholders(left)
     assert set(left) <= set(before + after + " \n{}payBy")
 
 
 @given(st.text(max_size=80))
 def test_a_text_that_names_no_day_is_unchanged(text: str) -> None:
-    if PAY_BY not in list_used(text):
+    if PAY_BY not in list_used_placeholders(text):
         assert remove_sentences(text, {PAY_BY}) == text
 
 

@@ -17,8 +17,8 @@ from dunwell.cases.rollout.preview.effects import (
     NextContacts,
     PreviewOutlook,
     compare_contacts,
-    find_changed_contents,
     has_same_course,
+    list_changed_contents,
 )
 from dunwell.cases.rollout.preview.preview_effects import (
     ClaimToForecast,
@@ -126,7 +126,7 @@ def test_a_snippet_changes_the_messages_that_use_it_and_no_others() -> None:
     before = a_definition(templates=templates, steps=steps)
     snippets = {"signature": {"de": "Anders", "en": "Other"}}
     after = a_definition(templates=templates, steps=steps, snippets=snippets)
-    assert find_changed_contents(before, after) == {(2, "EMAIL")}
+    assert list_changed_contents(before, after) == {(2, "EMAIL")}
 
 
 _CHANGE = st.sampled_from(

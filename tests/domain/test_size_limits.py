@@ -16,7 +16,7 @@ from dunwell.contact.messages.templates.placeholders import (
     MessageTooLarge,
     expand_snippets,
     join_within,
-    list_used,
+    list_used_placeholders,
     measure_expanded,
     remove_sentences,
 )
@@ -161,7 +161,7 @@ def test_no_value_is_requested_beyond_the_limit() -> None:
     "read",
     [
         lambda: remove_sentences("{{ payBy }}" + "a" * 10_000 + " b. " * 2_500, {PAY_BY}),
-        lambda: list_used(("{{" + " " * 20_000) * 2),
+        lambda: list_used_placeholders(("{{" + " " * 20_000) * 2),
     ],
     ids=["full stops behind a long word", "blanks that no brace follows"],
 )  # fmt: skip

@@ -20,8 +20,8 @@ from dunwell.contact.messages.ledger.verify_ledger import verify_ledger
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.suppression import (
     lift_suppression,
+    list_all_suppressions,
     load_suppressed,
-    load_suppressions,
     suppress,
 )
 from dunwell.core.files.storage import Storage
@@ -102,11 +102,11 @@ async def test_a_suppression_applies_under_every_key_version(
     assert harness.channels[0].sent == []
     assert not await add_suppression(after)
     async with after.work() as work:
-        assert len(await load_suppressions(work.tx, work.merchant_id)) == 1
+        assert len(await list_all_suppressions(work.tx, work.merchant_id)) == 1
         assert await is_suppressed(work, after)
         await lift_suppression(work, after.resources.keys, "EMAIL", ERIKA)
         assert not await is_suppressed(work, after)
-        assert await load_suppressions(work.tx, work.merchant_id) == []
+        assert await list_all_suppressions(work.tx, work.merchant_id) == []
 
 
 async def test_a_suppression_between_planning_and_sending_holds(

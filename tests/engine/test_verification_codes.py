@@ -7,7 +7,7 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.messages.claim_links import derive_check_code, digest_check
+from dunwell.contact.messages.claim_links import derive_check_code, digest_check_code
 from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.contact.notices.occasions.facts import CodeFacts, LinkFacts
 from dunwell.interfaces.landing.sign_in.attempt_limits import WrongAttempt
@@ -66,7 +66,7 @@ async def test_a_contact_is_confirmed_by_its_code_and_the_stored_text_masks_it(
     [kept] = await harness.rows(_KEPT)
     assert CHECK_MASK in kept["body_text"]
     assert code not in kept["body_text"]
-    digest = digest_check(
+    digest = digest_check_code(
         resources.keys, derive_check_code(resources.keys, message.communication_id)
     )
     rows = [tuple(row) for row in await harness.rows(_CODES)]

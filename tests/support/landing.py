@@ -16,7 +16,7 @@ from dunwell.contact.messages.claim_links import (
     derive_check_code,
     derive_code,
     derive_token,
-    digest_check,
+    digest_check_code,
     digest_code,
     hash_token,
     render_code,
@@ -171,7 +171,7 @@ class LandingHarness:
         message_id = self.payments.resources.ids.new(now)
         code = derive_check_code(keys, message_id)
         await self.payments.harness.rows(
-            _SAVE_CHECK, message_id, digest_check(keys, code), self.claim_id, now, keys.version
+            _SAVE_CHECK, message_id, digest_check_code(keys, code), self.claim_id, now, keys.version
         )
         return render_code(code)
 

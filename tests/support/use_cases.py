@@ -181,7 +181,7 @@ ASK_NOTHING = name_reasons({
         requests_store.open_request_hold,
         live_requests.audit_request,
         delete_workflow.list_uses,
-        publish_workflow.find_publishing_faults,
+        publish_workflow.list_publishing_faults,
         change_workflow.lock_scenarios_for_change, change_workflow.lock_workflow_for_change,
     ),
     "it opens what use cases about people are given, who then ask": (

@@ -11,8 +11,8 @@ from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.contact.messages.suppression import (
     SuppressionEntry,
     lift_suppression,
+    list_all_suppressions,
     load_suppressed,
-    load_suppressions,
     suppress,
 )
 from dunwell.contact.sending.channel import Permanent
@@ -62,7 +62,7 @@ async def test_the_list_shows_who_suppressed_what_with_masked_addresses(
     assert await add_suppression(harness, "SMS", "+49 151 12345678")
     assert await add_suppression(harness, "LETTER", HOME)
     async with harness.work() as work:
-        listed = await load_suppressions(work.tx, work.merchant_id)
+        listed = await list_all_suppressions(work.tx, work.merchant_id)
     by = (clock.now(), "CREDENTIAL", "erp")
     assert listed == [
         SuppressionEntry("EMAIL", "E***@Example.org", "DEBTOR", *by),

@@ -36,7 +36,7 @@ _WEEK = frozenset(range(7))
 
 def list_contact_warnings(definition: Definition) -> list[Fault]:
     """Return a warning for each contact without a sufficient wait, with a pointer to its step."""
-    return list(_find_warnings(definition))
+    return list(_list_warnings(definition))
 
 
 def describe_contact_warnings(kind: str, name: str, definition: Definition) -> list[str]:
@@ -55,19 +55,19 @@ def compute_least_wait_days() -> int:
     return days
 
 
-def _find_warnings(definition: Definition) -> Iterator[Fault]:
+def _list_warnings(definition: Definition) -> Iterator[Fault]:
     calendar = _build_calendar(definition.settings)
     for index, step in enumerate(definition.steps):
         if not isinstance(step, ContactStep):
             continue
-        waits, following = _find_waits(step, definition.steps[index + 1 :])
+        waits, following = _list_waits(step, definition.steps[index + 1 :])
         if following is None and not waits:
             yield Fault(f"/steps/{index}", _describe_missing_wait(step), LAST_CONTACT_WITHOUT_WAIT)
         elif not _is_long_enough(calendar, _list_weekdays(step, definition), waits):
             yield Fault(f"/steps/{index}", _describe_short_wait(step), WAIT_TOO_SHORT)
 
 
-def _find_waits(contact: ContactStep, later: Sequence[Step]) -> tuple[list[WaitStep], Step | None]:
+def _list_waits(contact: ContactStep, later: Sequence[Step]) -> tuple[list[WaitStep], Step | None]:
     """Return the waits between a contact and the next fee or contact, and that next step, which is
     None if none follows. A wait with its own condition may be skipped and does not count."""
     waits: list[WaitStep] = []

@@ -51,7 +51,7 @@ async def publish_workflow(
     await lock_workflow_for_change(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is not None:
-        faults = await find_publishing_faults(work, workflow_id, draft.definition)
+        faults = await list_publishing_faults(work, workflow_id, draft.definition)
         if faults:
             raise ValidationError(faults)
     return await publish_draft(
@@ -59,17 +59,17 @@ async def publish_workflow(
     )
 
 
-async def find_publishing_faults(
+async def list_publishing_faults(
     work: Work, workflow_id: UUID, definition: Definition
 ) -> list[Fault]:
     """Return the faults that prevent publication, with pointers from the definition's root."""
     known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
-    faults = await run_in_thread(find_content_faults, definition, work.merchant.configuration)
+    faults = await run_in_thread(list_content_faults, definition, work.merchant.configuration)
     faults += find_reused_id_faults(known, definition)
     return list(dict.fromkeys(faults))
 
 
-def find_content_faults(definition: Definition, configuration: Configuration) -> list[Fault]:
+def list_content_faults(definition: Definition, configuration: Configuration) -> list[Fault]:
     """Return the faults that do not depend on earlier versions."""
     faults = find_definition_faults(msgspec.to_builtins(definition))
     faults += list_template_faults(definition)
@@ -125,7 +125,7 @@ async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
         text_changes=compare_texts(old, draft.definition),
         reached=reached,
         staying=sum(active.get(workflow_id, {}).values()) - reached,
-        faults=await find_publishing_faults(work, workflow_id, draft.definition),
+        faults=await list_publishing_faults(work, workflow_id, draft.definition),
         warnings=list_contact_warnings(draft.definition),
     )
 
@@ -144,6 +144,7 @@ def count_reached_claims(
 
 
 def describe_reach(plan: PublicationPlan) -> str:
+    """Return how many claims would move to the new version and how many would not, in words."""
     moves = "moves" if plan.reached == 1 else "move"
     stays = "stays" if plan.staying == 1 else "stay"
     return (

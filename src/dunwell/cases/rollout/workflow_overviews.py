@@ -9,7 +9,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.contact_waits import list_contact_warnings
-from dunwell.cases.rollout.publish_workflow import find_publishing_faults
+from dunwell.cases.rollout.publish_workflow import list_publishing_faults
 from dunwell.cases.rollout.store import RunningCounts, count_running
 from dunwell.core.workflows.change_workflow import check_uses_workflows
 from dunwell.core.workflows.checking import find_definition_faults, parse_definition
@@ -79,9 +79,10 @@ async def get_draft_overview(
     newest = draft or current
     if known is None or newest is None:
         raise NotFound(f"There is no workflow {workflow_id}.")
+    name, is_assignable = known
     definition, faults = _apply_typed_parts(newest.definition, typed or {})
     if not faults:
-        faults = await find_publishing_faults(work, workflow_id, definition)
+        faults = await list_publishing_faults(work, workflow_id, definition)
     verdict = compute_verdict(current.definition, definition) if current else VersionVerdict.MAJOR
     number = compute_next_number(current, verdict)
     if current is not None and verdict is VersionVerdict.NONE:
@@ -90,8 +91,8 @@ async def get_draft_overview(
     published = list_parts(current.definition) if current else {}
     return DraftOverview(
         workflow_id=workflow_id,
-        name=known[0],
-        is_assignable=known[1],
+        name=name,
+        is_assignable=is_assignable,
         current=current,
         draft_id=draft.version_id if draft else None,
         definition=definition,

@@ -136,7 +136,7 @@ async def get_definition_view(work: Work, name: str, version: str | None = None)
         version=chosen.name,
         version_id=chosen.version_id,
         definition=render_document(await _get_definition(work, workflow, chosen)),
-        versions=_describe_versions(versions, active.get(workflow.workflow_id, {})),
+        versions=_build_version_views(versions, active.get(workflow.workflow_id, {})),
     )
 
 
@@ -188,7 +188,7 @@ def _name_current(workflow: Workflow) -> str | None:
     return render_version_name(workflow.major, workflow.minor)
 
 
-def _describe_versions(
+def _build_version_views(
     versions: Sequence[VersionRow], active: Mapping[int, int]
 ) -> list[WorkflowVersionView]:
     newest = {each.major: each.version_id for each in versions if each.major is not None}

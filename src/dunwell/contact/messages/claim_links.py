@@ -108,7 +108,7 @@ def encode_digest(digest: bytes, length: int) -> str:
 def render_code(code: str) -> str:
     """Return the code in groups, as it is printed: ABCD-EFGH-JKMN."""
     return "-".join(
-        code[shift : shift + _GROUP_LENGTH] for shift in range(0, len(code), _GROUP_LENGTH)
+        code[start : start + _GROUP_LENGTH] for start in range(0, len(code), _GROUP_LENGTH)
     )
 
 
@@ -146,12 +146,12 @@ def derive_check_code(keys: KeyRing, message_id: UUID, key_version: int | None =
     return encode_digest(keys.digest(_CHECK_PURPOSE, message_id.bytes, key_version), _CHECK_LENGTH)
 
 
-def parse_check(text: str) -> str | None:
+def parse_check_code(text: str) -> str | None:
     """Return the typed check code in its canonical form, or None if the text cannot be one."""
     return parse_code_characters(text, _CHECK_LENGTH)
 
 
-def digest_check(keys: KeyRing, code: str) -> bytes:
+def digest_check_code(keys: KeyRing, code: str) -> bytes:
     """Return the digest under which a new check code is stored."""
     return keys.digest(_CHECK_DIGEST_PURPOSE, code.encode())
 
@@ -162,7 +162,9 @@ def list_check_digests(keys: KeyRing, code: str) -> tuple[bytes, ...]:
     return keys.digests(_CHECK_DIGEST_PURPOSE, code.encode())
 
 
-def unmask_check(keys: KeyRing, message_id: UUID, text: str, key_version: int | None = None) -> str:
+def unmask_check_code(
+    keys: KeyRing, message_id: UUID, text: str, key_version: int | None = None
+) -> str:
     """Return stored content with the check code in place of its mask."""
     if CHECK_MASK not in text:
         return text

@@ -20,8 +20,8 @@ _PERSON, _ADDRESS = "guard.identity", "suppression.address"
 _RECIPIENT = "notice.recipient"
 # Long enough to exclude collisions; short because guards are read and written with every contact.
 _DIGEST_BYTES = 16
-_NO_DIGIT = re.compile(r"[^0-9]+")
-_NO_WORD = re.compile(r"[\W_]+")
+_NON_DIGITS = re.compile(r"[^0-9]+")
+_NON_WORD_CHARACTERS = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def normalize_address(channel: Channel, address: str) -> str:
         return folded
     if channel == "SMS":
         return _normalize_number(folded)
-    return _NO_WORD.sub("", folded)
+    return _NON_WORD_CHARACTERS.sub("", folded)
 
 
 def render_postal_address(address: Mapping[str, Any]) -> str:
@@ -109,4 +109,4 @@ def _fold(text: str) -> str:
 
 
 def _normalize_number(number: str) -> str:
-    return "+" + _NO_DIGIT.sub("", number)
+    return "+" + _NON_DIGITS.sub("", number)

@@ -106,9 +106,11 @@ class KnownSuppressions(msgspec.Struct, frozen=True, gc=False):
     found: dict[str, SuppressionReason]
 
     def covers(self, digests: Collection[bytes]) -> bool:
+        """Return whether all these digests were looked up."""
         return all(_encode_digest(digest) in self.known for digest in digests)
 
     def find_reason(self, digests: Collection[bytes]) -> SuppressionReason | None:
+        """Return the reason for suppressing an address with these digests, or None."""
         found = (self.found.get(_encode_digest(digest)) for digest in digests)
         return next(filter(None, found), None)
 
@@ -186,7 +188,7 @@ async def lift_suppression_entry(
     )  # fmt: skip
 
 
-async def load_suppressions(tx: Connection, merchant_id: int) -> list[SuppressionEntry]:
+async def list_all_suppressions(tx: Connection, merchant_id: int) -> list[SuppressionEntry]:
     """List all entries of a merchant, the oldest first."""
     return [SuppressionEntry(**dict(row)) for row in await tx.fetch(_LIST, merchant_id)]
 

@@ -14,7 +14,7 @@ from dunwell.contact.messages.claim_links import (
     TOKEN_MASK,
     derive_code,
     render_code,
-    unmask_check,
+    unmask_check_code,
 )
 from dunwell.contact.notices.notice import NoticeKind
 from dunwell.platform.crypto import KeyRing
@@ -75,4 +75,4 @@ def unmask_notice(
         code = render_code(derive_code(keys, notice_id, key_version))
         token = derive_notice_token(keys, notice_id, key_version)
         text = text.replace(TOKEN_MASK, token).replace(CODE_MASK, code)
-    return unmask_check(keys, notice_id, text, key_version)
+    return unmask_check_code(keys, notice_id, text, key_version)

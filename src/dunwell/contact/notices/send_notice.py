@@ -12,7 +12,7 @@ from dunwell.contact.messages.claim_links import (
     TOKEN_MASK,
     derive_check_code,
     derive_code,
-    digest_check,
+    digest_check_code,
     digest_code,
     hash_token,
 )
@@ -96,7 +96,7 @@ async def _save_digests(work: Work, keys: KeyRing, notice_id: UUID, notice: Debt
             created_at=work.real_now,
         )
     if has_check_code(notice.kind) and CHECK_MASK in notice.body_text:
-        digest = digest_check(keys, derive_check_code(keys, notice_id))
+        digest = digest_check_code(keys, derive_check_code(keys, notice_id))
         code = CheckCode(notice_id, claim_id, digest, keys.version)
         await save_check_code(work.tx, work.merchant_id, code, work.real_now)
     if notice.sheet is not None:

@@ -10,7 +10,7 @@ from dunwell.contact.messages.suppression import (
     SuppressionEntry,
     SuppressionReason,
     lift_suppression,
-    load_suppressions,
+    list_all_suppressions,
     suppress,
 )
 from dunwell.interfaces.cli.options import data_dir_option
@@ -35,7 +35,7 @@ def show(data_dir: str | None, merchant: str, is_json: bool) -> None:
     """List the suppressed addresses of MERCHANT (its key). Addresses are masked."""
 
     async def query(work: Work, _: Resources) -> list[SuppressionEntry]:
-        return await load_suppressions(work.tx, work.merchant_id)
+        return await list_all_suppressions(work.tx, work.merchant_id)
 
     found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
     if is_json:

@@ -136,7 +136,7 @@ def compare_contacts(
     return (ContactChangeKind.CHANGED if aspects else ContactChangeKind.UNCHANGED), aspects
 
 
-def find_changed_contents(before: Definition, after: Definition) -> ChangedContents:
+def list_changed_contents(before: Definition, after: Definition) -> ChangedContents:
     """Return the steps and channels whose content differs between the two definitions."""
     steps_before = {step.id: step for step in before.steps}
     return frozenset(

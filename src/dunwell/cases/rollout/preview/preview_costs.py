@@ -114,19 +114,18 @@ async def _prepare_side(
         for channel in sorted({channel for step_id, channel in used if step_id == step.id}):
             wanted = WantedMessage(step.template, channel)
             try:
-                found = await prepare_message(work, resources, definition, wanted)
+                message = await prepare_message(work, resources, definition, wanted)
             except Refusal:
                 messages[step.id, channel] = None
             else:
-                messages[step.id, channel] = found
+                messages[step.id, channel] = message
     return _PreparedSide(outlook.sent, messages)
 
 
 async def _measure(side: _PreparedSide, printer: LetterPrinter) -> Units:
     units: dict[tuple[int, Channel], int | None] = {}
     for (step_id, channel), message in side.messages.items():
-        is_one = channel == "EMAIL"
-        units[step_id, channel] = 1 if is_one else await _count_units(message, printer)
+        units[step_id, channel] = 1 if channel == "EMAIL" else await _count_units(message, printer)
     return units
 
 

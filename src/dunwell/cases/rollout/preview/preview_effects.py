@@ -23,8 +23,8 @@ from dunwell.cases.rollout.preview.effects import (
     PreviewOutlook,
     PreviewScope,
     compare_contacts,
-    find_changed_contents,
     has_same_course,
+    list_changed_contents,
 )
 from dunwell.cases.rollout.store import iterate_persons
 from dunwell.contact.escalation.due_claim import find_position
@@ -169,7 +169,7 @@ async def preview_effects(
     effects = PreviewEffects()
     if scope.days:
         effects.outlook = versions.forecast.outlook
-        effects.outlook_before = versions.find_outlook_before() if scope.costs else None
+        effects.outlook_before = versions.get_outlook_before() if scope.costs else None
     async for claims in iterate_persons(work.tx, keys, work.merchant, workflow_key):
         for claim in claims:
             effects.add(versions.compare(claim), scope)
@@ -201,7 +201,8 @@ class _VersionsCompared:
     # The destination of letters without a country. None if costs were not requested.
     home_country: str | None
 
-    def find_outlook_before(self) -> PreviewOutlook:
+    def get_outlook_before(self) -> PreviewOutlook:
+        """Return the outlook of the present version. A draft with the same course has the same."""
         return (self.forecast_before or self.forecast).outlook
 
     def compare(self, claim: RunningClaim) -> ClaimContactChange:
@@ -247,7 +248,7 @@ def _prepare_comparison(
         before=before,
         after=after,
         has_same_course=is_same_course,
-        changed=find_changed_contents(current.definition, draft),
+        changed=list_changed_contents(current.definition, draft),
         channels_from=list(_list_channels_from(after)),
         contacts_before=NextContacts(before, work.now, quiet),
         contacts_after=NextContacts(after, work.now, quiet),

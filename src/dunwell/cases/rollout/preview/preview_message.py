@@ -5,7 +5,7 @@ transaction, which ends before the message is rendered and printed.
 """
 
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from dunwell.cases.rollout.preview.sample_contact import (
     build_sample,
 )
 from dunwell.cases.rollout.trials.trial_messages import (
+    SAMPLE_PAY_BY_DELAY,
     TrialMessage,
     TrialWriter,
     prepare_trial_writer,
@@ -45,9 +46,6 @@ from dunwell.platform.children.process import run_in_thread
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.shape import suggest_known
-
-# The delay until the pay-by date if no step uses the template.
-_SAMPLE_PAY_BY_DELAY = timedelta(days=13)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +182,7 @@ async def _find_pay_by(
     steps = (each for each in writer.workflow.steps if isinstance(each, ContactStep))
     step = next((each for each in steps if each.template == wanted.template), None)
     if step is None:
-        return today + _SAMPLE_PAY_BY_DELAY
+        return today + SAMPLE_PAY_BY_DELAY
     facts = recipient.step_facts(today)
     if wanted.claim_id is not None:
         [claim] = await load_claims(work.tx, resources.keys, work.merchant, [wanted.claim_id])

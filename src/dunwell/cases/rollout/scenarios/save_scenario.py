@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import increment_revision
 from dunwell.cases.assignment.store import load_rules
 from dunwell.cases.rollout.contact_waits import list_contact_warnings
-from dunwell.cases.rollout.publish_workflow import find_content_faults
+from dunwell.cases.rollout.publish_workflow import list_content_faults
 from dunwell.cases.rollout.scenarios.scenario_edit import ScenarioEdit, decide_edit, has_same_steps
 from dunwell.cases.rollout.scenarios.store import (
     ScenarioMoves,
@@ -108,7 +108,7 @@ async def save_scenario(
     work.require(Right.PUBLISH)
     check_workflow_name(name)
     await lock_scenarios_for_change(work)
-    faults = await run_in_thread(find_content_faults, definition, work.merchant.configuration)
+    faults = await run_in_thread(list_content_faults, definition, work.merchant.configuration)
     if faults:
         raise ValidationError(list(dict.fromkeys(faults)))
     existing = {each.name: each for each in await load_scenarios(work.tx, work.merchant_id)}
@@ -131,7 +131,7 @@ async def _create(work: Work, name: str, definition: Definition, description: st
     await increment_revision(work.tx, work.merchant_id)
     await save_audit(
         work, "scenario.create", f"scenario:{scenario_id}",
-        after={"name": name, **_list_values(definition, description)},
+        after={"name": name, **_build_audit_values(definition, description)},
         workflowId=str(workflow_id),
     )  # fmt: skip
     return SavedScenario(scenario_id, workflow_id, is_new=True, is_changed=True)
@@ -161,7 +161,8 @@ async def _edit(
         await increment_revision(work.tx, work.merchant_id)
         after = scenario.description if description is None else description
         was, now = select_changed_fields(
-            _list_values(scenario.definition, scenario.description), _list_values(definition, after)
+            _build_audit_values(scenario.definition, scenario.description),
+            _build_audit_values(definition, after),
         )
         await save_audit(
             work, "scenario.edit", f"scenario:{scenario.scenario_id}", before=was, after=now
@@ -169,7 +170,7 @@ async def _edit(
     return saved
 
 
-def _list_values(definition: Definition, description: str) -> dict[str, Any]:
+def _build_audit_values(definition: Definition, description: str) -> dict[str, Any]:
     return {"description": description, **msgspec.to_builtins(definition)}
 
 

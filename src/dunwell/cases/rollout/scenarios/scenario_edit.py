@@ -44,16 +44,16 @@ class _StepChange:
     new: Mapping[int, int]
     names: Mapping[StepPosition, str]
 
-    def kept_before(self, position: StepPosition) -> list[int]:
+    def list_kept_before(self, position: StepPosition) -> list[int]:
         """Return the remaining steps that a claim at this old position has done."""
         limit = len(self.old) if position is None else self.old[position]
         return [each for each, index in self.old.items() if index < limit and each in self.new]
 
-    def find_index(self, position: StepPosition) -> int:
+    def compute_new_index(self, position: StepPosition) -> int:
         """Return the index in the new order at which a claim at this old position continues."""
         if position is not None and position in self.new:
             return self.new[position]
-        return 1 + max((self.new[each] for each in self.kept_before(position)), default=-1)
+        return 1 + max((self.new[each] for each in self.list_kept_before(position)), default=-1)
 
 
 def decide_edit(
@@ -62,17 +62,17 @@ def decide_edit(
 ) -> ScenarioEdit:  # fmt: skip
     """Decide what the edit means for claims. `retired` has steps that were removed earlier.
     `claims_by_step` counts the started, unfinished claims by position."""
-    change = _StepChange(_number(old.steps), _number(new.steps), _name_all(old, new))
+    change = _StepChange(_index_steps(old.steps), _index_steps(new.steps), _name_all(old, new))
     removed = {
         step.id: KnownStep(get_kind(step), step.name, "removed")
         for step in old.steps
         if step.id not in change.new
     }
-    faults = [*find_id_faults(old, new, retired), *_find_order_faults(change, claims_by_step)]
+    faults = [*list_id_faults(old, new, retired), *_list_order_faults(change, claims_by_step)]
     if faults:
         return ScenarioEdit(removed=removed, faults=list(dict.fromkeys(faults)))
     ids: list[StepPosition] = [*change.new, None]
-    positions = {position: ids[change.find_index(position)] for position in claims_by_step}
+    positions = {position: ids[change.compute_new_index(position)] for position in claims_by_step}
     moves = {position: after for position, after in positions.items() if position != after}
     effects = [
         *_describe_moves(change, moves, claims_by_step),
@@ -81,7 +81,7 @@ def decide_edit(
     return ScenarioEdit(moves, removed, effects)
 
 
-def find_id_faults(
+def list_id_faults(
     old: Definition, new: Definition, retired: Mapping[int, KnownStep]
 ) -> list[Fault]:
     """Return faults for ids that belonged to another kind of step or to a removed step."""
@@ -107,7 +107,7 @@ def has_same_steps(old: Definition, new: Definition) -> bool:
     return [step.id for step in old.steps] == [step.id for step in new.steps]
 
 
-def _number(steps: Sequence[Step]) -> dict[int, int]:
+def _index_steps(steps: Sequence[Step]) -> dict[int, int]:
     return {step.id: index for index, step in enumerate(steps)}
 
 
@@ -118,11 +118,11 @@ def _name_all(old: Definition, new: Definition) -> dict[StepPosition, str]:
     return names
 
 
-def _find_order_faults(
+def _list_order_faults(
     change: _StepChange, claims_by_step: Mapping[StepPosition, int]
 ) -> Iterator[Fault]:
     for position, claims in claims_by_step.items():
-        index, done = change.find_index(position), change.kept_before(position)
+        index, done = change.compute_new_index(position), change.list_kept_before(position)
         for step_id, index_of_step in change.new.items():
             if step_id not in change.old or step_id == position:
                 continue
@@ -137,7 +137,7 @@ def _build_order_fault(
 ) -> Fault:
     step_id, position = pair
     message = (
-        f"{_capital(change.names[step_id])} {consequence} for {render_claim_count(claims)} at "
+        f"{_capitalize(change.names[step_id])} {consequence} for {render_claim_count(claims)} at "
         f"{change.names[position]}. Keep the order, give the step a new id to run it as another "
         "step, or save the new order as another scenario."
     )
@@ -167,12 +167,12 @@ def _describe_passed(
         past = sum(
             n
             for position, n in claims_by_step.items()
-            if change.find_index(position) > index_of_step
+            if change.compute_new_index(position) > index_of_step
         )
         if past:
             run = "is past it and does not" if past == 1 else "are past it and do not"
             yield f"{change.names[step_id]} added: {render_claim_count(past)} {run} run it"
 
 
-def _capital(text: str) -> str:
+def _capitalize(text: str) -> str:
     return text[0].upper() + text[1:]

@@ -44,14 +44,14 @@ async def preview_switch(work: Work) -> SwitchReport:
     """Return what the switch would do to the present scenarios. Raises InvalidState if the merchant
     has already switched."""
     work.require(Right.PUBLISH)
-    await _check_open(work)
-    return await _report(work, await load_scenarios(work.tx, work.merchant_id))
+    await _check_not_switched(work)
+    return await _build_report(work, await load_scenarios(work.tx, work.merchant_id))
 
 
 async def switch_to_workflows(work: Work) -> SwitchReport:
     """Switch the merchant. Raises InvalidState if it has already switched.
 
-    1. Lock the merchant's row. Concurrent edits of scenarios and rules are waited for, and later
+    1. Lock the merchant's row. This waits for concurrent edits of scenarios and rules; later
        ones are refused. Claims are not locked: workers continue, because the copies contain the
        definitions that they have loaded.
     2. Publish all scenarios in one statement, each under its reserved version id.
@@ -59,7 +59,7 @@ async def switch_to_workflows(work: Work) -> SwitchReport:
     """
     work.require(Right.PUBLISH)
     await lock_merchant(work.tx, work.merchant_id)
-    await _check_open(work)
+    await _check_not_switched(work)
     scenarios = await load_scenarios(work.tx, work.merchant_id)
     await publish_scenarios(work.tx, work.merchant_id, work.now)
     await save_switched(work.tx, work.merchant_id)
@@ -68,10 +68,10 @@ async def switch_to_workflows(work: Work) -> SwitchReport:
         before={"switchedToWorkflows": False}, after={"switchedToWorkflows": True},
         scenarios=len(scenarios),
     )  # fmt: skip
-    return await _report(work, scenarios)
+    return await _build_report(work, scenarios)
 
 
-async def _check_open(work: Work) -> None:
+async def _check_not_switched(work: Work) -> None:
     if await load_is_switched(work.tx, work.merchant_id):
         raise InvalidState(
             f'The merchant "{work.merchant.key}" already uses workflows. '
@@ -80,7 +80,7 @@ async def _check_open(work: Work) -> None:
         )
 
 
-async def _report(work: Work, scenarios: list[ScenarioVersion]) -> SwitchReport:
+async def _build_report(work: Work, scenarios: list[ScenarioVersion]) -> SwitchReport:
     active = await count_active_claims(work.tx, work.merchant_id)
     default = (await load_rules(work.tx, work.merchant_id)).default
     switched = [

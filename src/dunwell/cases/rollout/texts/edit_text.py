@@ -130,8 +130,9 @@ async def get_workflow_texts(
     definition = await load_definition(work.tx, work.merchant_id, workflow_id, chosen.version_id)
     if definition is None:
         raise NotFound("The draft has just been discarded. Open the workflow again.")
+    name, _ = known
     return WorkflowTexts(
-        workflow_id, known[0], version=chosen, versions=versions, definition=definition
+        workflow_id, name, version=chosen, versions=versions, definition=definition
     )
 
 
@@ -166,5 +167,5 @@ async def edit_text(
             change=find_last_change(changes, place.part),
         )
     wanted = find_part(replace_text(definition, place, written), place)
-    known = compute_revision(find_part(definition, place))
-    return await edit_draft(work, workflow_id, PartEdit(place.part, known, wanted))
+    part_revision = compute_revision(find_part(definition, place))
+    return await edit_draft(work, workflow_id, PartEdit(place.part, part_revision, wanted))

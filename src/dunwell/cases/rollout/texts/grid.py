@@ -68,6 +68,7 @@ class TextGrid:
 
     @property
     def gaps(self) -> int:
+        """The number of missing and incomplete texts."""
         return sum(each.written is None or each.is_incomplete for each in self._list_cells())
 
     @property
@@ -85,7 +86,7 @@ class TextGrid:
 def build_text_grid(definition: Definition, configuration: Configuration) -> TextGrid:
     """Build the grid. `configuration` is the merchant's. A template that a step names but that does
     not exist has only missing texts."""
-    by_pointer = _find_faults(definition, configuration)
+    by_pointer = _list_faults_by_pointer(definition, configuration)
     steps_by_text = _list_steps_by_text(definition)
     names = dict.fromkeys([*definition.templates, *(name for name, _ in steps_by_text)])
     languages = list(dict.fromkeys(definition.settings.languages))
@@ -119,7 +120,7 @@ def build_text_grid(definition: Definition, configuration: Configuration) -> Tex
     )
 
 
-def _find_faults(
+def _list_faults_by_pointer(
     definition: Definition, configuration: Configuration
 ) -> Mapping[str, Sequence[Fault]]:
     found: dict[str, list[Fault]] = defaultdict(list)

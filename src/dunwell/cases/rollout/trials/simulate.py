@@ -150,7 +150,7 @@ async def prepare_simulation(
     """Load the facts. Raises NotFound (claim) and MerchantNotConfigured."""
     work.require(Right.CONFIGURE)
     writer = await prepare_trial_writer(work, resources, definition)
-    start = _find_start(work, writer, scope)
+    start = _compute_start(work, writer, scope)
     today = writer.workflow.calendar.local_date(start)
     recipient = await get_recipient(work, definition, scope.claim_id, scope.case, today=today)
     simulated = await _load_simulated_claim(
@@ -189,7 +189,7 @@ def _is_priced(step: SimulatedStep) -> bool:
     return step.text is not None and step.text.cost is not None
 
 
-def _find_start(work: Work, writer: TrialWriter, scope: SimulationScope) -> datetime:
+def _compute_start(work: Work, writer: TrialWriter, scope: SimulationScope) -> datetime:
     """Return the start, at the present time of day."""
     if scope.start_on is None:
         return work.now
@@ -235,7 +235,7 @@ async def _write(run: _SimulationRun, event: SimulatedEvent) -> SimulatedText | 
     run.written += 1
     template, channel = planned.step.template, planned.channel
     today = run.writer.workflow.calendar.local_date(event.at)
-    pay_by = compute_pay_by(run.writer.workflow, planned, _find_facts(run, event, today), event.at)
+    pay_by = compute_pay_by(run.writer.workflow, planned, _build_facts(run, event, today), event.at)
     recipient = replace(run.prepared.recipient, claim=event.claim)
     message = TrialMessage(template, channel, today, pay_by)
     try:
@@ -257,7 +257,7 @@ async def _write(run: _SimulationRun, event: SimulatedEvent) -> SimulatedText | 
     )
 
 
-def _find_facts(run: _SimulationRun, event: SimulatedEvent, today: date) -> StepFacts:
+def _build_facts(run: _SimulationRun, event: SimulatedEvent, today: date) -> StepFacts:
     """Return the claim's facts at the time of the event, as if this contact reaches the debtor."""
     claim, facts = event.claim, run.prepared.simulated.facts
     condition = replace(

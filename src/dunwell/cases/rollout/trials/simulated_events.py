@@ -129,11 +129,11 @@ def simulate_events(
     def record_hold(day: date, held_by: HoldReason) -> None:
         held.append(explain_guard(held_by, day))
 
-    known = simulated.contacted_on or {}
+    contacted_on = simulated.contacted_on or {}
     guard = PersonGuard(
         guards=configuration.guards, quiet=build_quiet_hours(configuration),
         identities=simulated.identities,
-        days={each: list(known.get(each, ())) for each in simulated.identities},
+        days={each: list(contacted_on.get(each, ())) for each in simulated.identities},
         on_hold=record_hold,
     )  # fmt: skip
     facts = replace(simulated.facts, has_reached=False, letter_sent_at=None)

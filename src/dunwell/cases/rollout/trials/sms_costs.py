@@ -119,6 +119,7 @@ class _SmsCounts:
     by_country: dict[str, list[tuple[int, Decimal | None]]] = field(
         default_factory=lambda: defaultdict(list)
     )
+    # Number of parts -> the first claim whose message has that number.
     longest: dict[int, RecentClaim] = field(default_factory=dict)
     without_number: int = 0
     too_long: int = 0

@@ -27,7 +27,7 @@ from dunwell.contact.messages.contact import RenderedContact
 from dunwell.contact.messages.templates.formatting import MessageValues
 from dunwell.contact.messages.templates.placeholders import (
     GREETING,
-    GREETING_USED,
+    GREETING_PLACEHOLDER,
     ITEMS,
     LANDING_CODE,
     PLACEHOLDER_NAMES,
@@ -130,7 +130,8 @@ async def prepare_trial_writer(
     return TrialWriter(source, definition, workflow, providers)
 
 
-_SAMPLE_PAY_BY_DELAY = timedelta(days=13)
+# The delay until the pay-by date of a sample, where no workflow step decides it.
+SAMPLE_PAY_BY_DELAY = timedelta(days=13)
 _HIDDEN = "…"
 
 
@@ -157,7 +158,7 @@ def list_placeholders(
     sample = build_sample(work.merchant.configuration.currency, today)
     planned = sample.plan(place.channel or CHANNELS[0])
     values = MessageValues(
-        build_message_facts(writer.source, planned, today, today + _SAMPLE_PAY_BY_DELAY),
+        build_message_facts(writer.source, planned, today, today + SAMPLE_PAY_BY_DELAY),
         place.language,
     )
     shown = [
@@ -171,7 +172,7 @@ def list_placeholders(
         for name, texts in snippets.items()
     ]
     if GREETING not in snippets:
-        shown.append(PlaceholderExample(GREETING_USED, values.text(GREETING_USED)))
+        shown.append(PlaceholderExample(GREETING_PLACEHOLDER, values.text(GREETING_PLACEHOLDER)))
     return shown
 
 

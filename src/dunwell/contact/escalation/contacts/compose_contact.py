@@ -21,11 +21,11 @@ from dunwell.contact.messages.claim_links import (
     derive_check_code,
     derive_code,
     derive_token,
-    digest_check,
+    digest_check_code,
     digest_code,
     hash_token,
     render_code,
-    unmask_check,
+    unmask_check_code,
 )
 from dunwell.contact.messages.contact import Content, LeasedContact, PlannedContact, RenderedContact
 from dunwell.contact.messages.letters.address import render_address
@@ -174,7 +174,7 @@ def _render(
         code_digest=digest_code(source.keys, derive_code(source.keys, contact_id))
         if CODE_MASK in used_masks
         else None,
-        check_digest=digest_check(source.keys, derive_check_code(source.keys, contact_id))
+        check_digest=digest_check_code(source.keys, derive_check_code(source.keys, contact_id))
         if CHECK_MASK in used_masks
         else None,
         sheet=unmask_contact(source.keys, contact_id, sheet.decode()).encode() if sheet else None,
@@ -321,7 +321,7 @@ def unmask_contact(
         text = text.replace(
             CODE_MASK, render_code(derive_code(keys, communication_id, key_version))
         )
-    return unmask_check(keys, communication_id, text, key_version)
+    return unmask_check_code(keys, communication_id, text, key_version)
 
 
 def _list_masks(content: Content) -> set[str]:

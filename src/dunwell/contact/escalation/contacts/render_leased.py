@@ -39,7 +39,11 @@ from dunwell.contact.messages.guards.store import load_contact_days
 from dunwell.contact.messages.identities import list_identities
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.letters.printer import ScriptMissing, describe_missing
-from dunwell.contact.messages.templates.placeholders import PAY_BY, list_snippets, list_used
+from dunwell.contact.messages.templates.placeholders import (
+    PAY_BY,
+    list_snippets,
+    list_used_placeholders,
+)
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.files.store import MessageAttachment
 from dunwell.core.workflows.definition import ContactStep, Definition, Template, Texts
@@ -107,7 +111,7 @@ async def _print(
         execution = _decide_execution(source, each, now)
         if not isinstance(execution, StepExecution):
             return execution
-        enclosures = await letters.describe(each.attachments)
+        enclosures = await letters.list_enclosures(each.attachments)
         rendered = render_contact(source, each.planned, execution, enclosures)
         if isinstance(rendered, Permanent):
             return rendered
@@ -271,7 +275,7 @@ def _names_pay_by(definition: Definition, step: ContactStep, channel: Channel) -
     texts = [*_list_texts(part.body), *_list_texts(getattr(part, "subject", {}))]
     snippets = {name for text in texts for name in list_snippets(text)}
     texts += [text for name in snippets for text in _list_texts(definition.snippets.get(name, {}))]
-    return any(PAY_BY in list_used(text) for text in texts)
+    return any(PAY_BY in list_used_placeholders(text) for text in texts)
 
 
 def _list_texts(texts: Texts) -> list[str]:

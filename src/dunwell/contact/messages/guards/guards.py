@@ -88,14 +88,14 @@ def decide_contacts(
     `contacted_on` has the contact days of every identity that has a guard row.
     """
     days: dict[bytes, list[date]] = {}
-    passed, waiting = [], []
+    passed, held_back = [], []
     for each in candidates:
         days_before = [days.get(i) or contacted_on.get(i, ()) for i in each.identities]
         # Most identities were not contacted recently.
         if any(days_before) and not all(
             has_room(each_days, guards, today) for each_days in days_before
         ):
-            waiting.append(each)
+            held_back.append(each)
             continue
         passed.append(each)
         for identity, before in zip(each.identities, days_before, strict=True):
@@ -104,7 +104,7 @@ def decide_contacts(
         each.contact_id: _decide_hold(
             [days.get(i) or contacted_on.get(i, ()) for i in each.identities], guards, today
         )
-        for each in waiting
+        for each in held_back
     }
     updated_guards = [_update_guard(i, contacted_on.get(i), days[i], guards) for i in sorted(days)]
     return GuardVerdict(tuple(passed), held, tuple(updated_guards))

@@ -25,6 +25,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
+# How often a worker seals new rows.
 SEAL_SECONDS = 5.0
 BATCH_SIZE = 10_000
 # The digest before the first seal of a chain.
@@ -52,6 +53,7 @@ class SealParts:
 def digest_recipient(
     keys: KeyRing, merchant_id: int, channel: str, recipient: str, key_version: int | None = None
 ) -> bytes:
+    """Return the digest of a message's recipient for the ledger."""
     text = _encode_parts([str(merchant_id), channel, recipient])
     return keys.digest(_RECIPIENT, text, key_version)
 
@@ -144,9 +146,9 @@ async def seal_batch(resources: Resources, merchant_id: int) -> int:
             return 0
         parts = SealParts(seal, head.digest, [d for _, d in contacts], [d for _, d in audits])
         digest = digest_seal(resources.keys, merchant_id, parts, version)
-        following = SealHead(seal, digest, version)
+        new_head = SealHead(seal, digest, version)
         now = resources.clock.now()
         await save_seal(
-            tx, merchant_id, head=following, contacts=contacts, audits=audits, sealed_at=now
+            tx, merchant_id, head=new_head, contacts=contacts, audits=audits, sealed_at=now
         )
         return max(len(contacts), len(audits))

@@ -15,6 +15,7 @@ _FOLDER = Path(__file__).parent / "layouts"
 _PAGE = (210.0, 297.0)
 # The text margins of every layout.
 _LEFT, _RIGHT = 25.0, 20.0
+# The left end and the length of the marks.
 _FOLD_MARK, _PUNCH_MARK = (4.0, 4.0), (4.0, 6.0)
 
 Millimetres = Annotated[float, Meta(ge=0, le=297)]
@@ -87,12 +88,12 @@ def parse_layout(content: bytes) -> Layout:
         layout = msgspec.json.decode(content, type=Layout)
     except msgspec.MsgspecError as error:
         raise InvalidLayout(str(error)) from error
-    if faults := list(_find_faults(layout)):
+    if faults := list(_list_faults(layout)):
         raise InvalidLayout(" ".join(faults))
     return layout
 
 
-def _find_faults(layout: Layout) -> Iterator[str]:
+def _list_faults(layout: Layout) -> Iterator[str]:
     sheet, zones = LayoutBox(0, 0, *_PAGE), dict(_list_boxes(layout))
     for name, zone in (zones | {"window": layout.window, "visible": layout.visible}).items():
         if not sheet.contains(zone):
@@ -104,10 +105,10 @@ def _find_faults(layout: Layout) -> Iterator[str]:
         yield "The window extends beyond the visible area."
     if zones["returnLine"].overlaps(zones["address"]):
         yield "returnLine and address overlap."
-    yield from _find_overlaps(layout, zones)
+    yield from _list_overlaps(layout, zones)
 
 
-def _find_overlaps(layout: Layout, zones: Mapping[str, LayoutBox]) -> Iterator[str]:
+def _list_overlaps(layout: Layout, zones: Mapping[str, LayoutBox]) -> Iterator[str]:
     for name, zone in zones.items():
         if name not in ("returnLine", "address") and zone.overlaps(layout.visible):
             yield f"{name} can be seen in the window."

@@ -55,7 +55,7 @@ class LetterFiles:
         """Return the stored PDF. Raises ContentMissing, Unavailable."""
         return self._keys.open(_PURPOSE, await self.storage.load(key), bound_to=key)
 
-    async def describe(self, attachments: Sequence[MessageAttachment]) -> list[Enclosure]:
+    async def list_enclosures(self, attachments: Sequence[MessageAttachment]) -> list[Enclosure]:
         """Return the names of the attachments, with the number of pages of PDFs."""
         return [
             Enclosure(each.friendly_name, await self._count_pages(each)) for each in attachments

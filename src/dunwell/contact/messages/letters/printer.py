@@ -82,6 +82,7 @@ class LetterPrinter:
         self._children = self._open_pool(size, ())
         # One child for each set of additional fonts; the most recently used is last.
         self._font_pools: OrderedDict[tuple[FontFace, ...], ChildPool] = OrderedDict()
+        # The number of running jobs for each set of additional fonts.
         self._busy: Counter[tuple[FontFace, ...]] = Counter()
 
     def for_caller(self, key: Hashable) -> Self:

@@ -23,11 +23,12 @@ from dunwell.contact.messages.templates.creditors import render_operator_line
 from dunwell.contact.messages.templates.facts import CreditorFacts, MessageFacts
 from dunwell.contact.messages.templates.formatting import (
     MessageValues,
+    label_item,
     render_iban,
     render_line,
     render_money,
 )
-from dunwell.contact.messages.templates.mail_blocks import describe_item, explain_item, list_sums
+from dunwell.contact.messages.templates.mail_blocks import explain_item, list_sums
 from dunwell.contact.messages.templates.markdown import ParsedText, parse_markdown
 from dunwell.contact.messages.templates.markdown_compilers import fill_blocks
 from dunwell.contact.messages.templates.placeholders import MAX_MESSAGE_CHARACTERS
@@ -147,7 +148,7 @@ def _list_items(values: MessageValues) -> SheetItems:
         head=(values.translation.translate("Item"), values.translation.translate("Amount")),
         rows=[
             (
-                describe_item(item, values),
+                label_item(item, values.translation),
                 explain_item(item, values),
                 values.money(item.value_cents),
             )
@@ -192,11 +193,12 @@ def render_transfer(
 def list_letter_footer(creditor: CreditorFacts, language: str) -> list[list[str]]:
     """Return the columns of a letter's footer. They are those of an e-mail without the first line,
     which the letterhead makes redundant."""
-    (_, *who), *others = list_footer(creditor, find_debtor_language(language))
-    return [who, *others]
+    (_, *creditor_lines), *others = list_footer(creditor, find_debtor_language(language))
+    return [creditor_lines, *others]
 
 
 def render_return_line(creditor: CreditorFacts) -> str:
+    """Return the sender's name and address on one line."""
     lines = [creditor.legal_name, *creditor.legal_address.splitlines()]
     return " · ".join(render_line(line) for line in lines if line.strip())
 
@@ -276,6 +278,7 @@ class ShortLetter:
 
 
 def build_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -> Sheet:
+    """Return the sheet of a letter with a single text. It has no table of items."""
     translation, creditor = find_debtor_language(language), remove_creditor_emoji(creditor)
     rows = [
         (translation.translate("Date"), letter.today),

@@ -108,6 +108,7 @@ _FILLERS: dict[SlotForm, Callable[[Slot, SlotValues], str]] = {
 }
 
 
+# Private-use characters that enclose the name of a placeholder.
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _MARKED = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
 ITEMS_MARK = f"{_OPEN}{ITEMS}{_CLOSE}"
@@ -148,7 +149,7 @@ def merge_literals(parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(joined)
 
 
-def find_link(token: Token) -> tuple[Part, ...] | None:
+def find_link_destination(token: Token) -> tuple[Part, ...] | None:
     """Return the destination of a link as parts, or None if links to it are not allowed."""
     target = str(token.attrs["href"])
     if target == LANDING_MARK:

@@ -17,7 +17,7 @@ from markupsafe import escape as _escape
 
 from dunwell.contact.messages.templates.facts import ItemType, MessageFacts, MessageItem
 from dunwell.contact.messages.templates.placeholders import (
-    GREETING_USED,
+    GREETING_PLACEHOLDER,
     ITEMS,
     LANDING_CODE,
     LANDING_URL,
@@ -63,12 +63,12 @@ def count_minor_digits(currency: str) -> int:
 def render_money(cents: int, currency: str, language: str) -> str:
     """Format an amount in minor units (ISO 4217) with its currency: 1.234,56 € in German."""
     numerals = str(abs(cents)).rjust(count_minor_digits(currency) + 1, "0")
-    pieces = _find_money_pieces("-" if cents < 0 else "", len(numerals), currency, language)
+    pieces = _compute_money_pieces("-" if cents < 0 else "", len(numerals), currency, language)
     return "".join(map(str.__add__, pieces, numerals)) + pieces[-1]
 
 
 @lru_cache(maxsize=4096)
-def _find_money_pieces(sign: str, count: int, currency: str, language: str) -> tuple[str, ...]:
+def _compute_money_pieces(sign: str, count: int, currency: str, language: str) -> tuple[str, ...]:
     """Return the text before each digit of an amount with `count` digits, and after the last one.
     This caches the result of CLDR for all amounts of that length."""
     return tuple(_render_by_cldr(int(sign + "1" * count), currency, language).split("1"))
@@ -227,7 +227,7 @@ _VALUES: dict[str, Callable[[MessageValues], str | None]] = {
     "debtor.firstName": lambda v: v.facts.debtor.first_name,
     "debtor.lastName": lambda v: v.facts.debtor.last_name,
     "companyName": lambda v: v.facts.debtor.company_name,
-    GREETING_USED: lambda v: render_greeting(v.facts.debtor, v.translation),
+    GREETING_PLACEHOLDER: lambda v: render_greeting(v.facts.debtor, v.translation),
     "outstanding": lambda v: v.money(v.facts.claim.outstanding_cents),
     "total": lambda v: v.money(v.facts.claim.total_cents),
     "fees": lambda v: v.money(v.facts.claim.fees_cents),
@@ -245,4 +245,4 @@ _VALUES: dict[str, Callable[[MessageValues], str | None]] = {
     "today": lambda v: v.day(v.facts.today),
     PAY_BY: lambda v: v.day(v.facts.pay_by),
 }
-assert set(_VALUES) == {*PLACEHOLDER_NAMES, GREETING_USED}
+assert set(_VALUES) == {*PLACEHOLDER_NAMES, GREETING_PLACEHOLDER}

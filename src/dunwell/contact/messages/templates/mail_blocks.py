@@ -77,7 +77,7 @@ def render_items_html(values: MessageValues) -> str:
     """Return the items as a table with two columns, which fit a phone: description and amount."""
     translate = values.translation.translate
     rows = "".join(
-        f'<tr><td style="{DESCRIPTION_CELL}">{escape(describe_item(item, values))}'
+        f'<tr><td style="{DESCRIPTION_CELL}">{escape(label_item(item, values.translation))}'
         f"{_explain_html(item, values)}"
         f'</td><td style="{AMOUNT_CELL}">{escape(values.money(item.value_cents))}</td></tr>'
         for item in values.facts.claim.items
@@ -99,7 +99,10 @@ def render_items_text(values: MessageValues) -> str:
     """Return the items as plain text: one line per item with aligned amounts, its explanation, a
     rule and the sums."""
     claim = values.facts.claim
-    items = [(describe_item(item, values), values.money(item.value_cents)) for item in claim.items]
+    items = [
+        (label_item(item, values.translation), values.money(item.value_cents))
+        for item in claim.items
+    ]
     sums = list_sums(values)
     label_width = min(max(len(label) for label, _ in items + sums), _MAX_DESCRIPTION_WIDTH)
     amount_width = max(len(amount) for _, amount in items + sums)
@@ -110,10 +113,6 @@ def render_items_text(values: MessageValues) -> str:
     lines.append("-" * (label_width + 2 + amount_width))
     lines += [f"{label:<{label_width}}  {amount:>{amount_width}}" for label, amount in sums]
     return "\n".join(lines)
-
-
-def describe_item(item: MessageItem, values: MessageValues) -> str:
-    return label_item(item, values.translation)
 
 
 def explain_item(item: MessageItem, values: MessageValues) -> str:

@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from dunwell.contact.messages.templates.compiled_text import (
     ITEMS_MARK,
     Part,
-    find_link,
+    find_link_destination,
     mark_placeholders,
     merge_literals,
     split_marked,
@@ -113,7 +113,7 @@ def parse_markdown(text: str) -> ParsedText:
             unmark_placeholders(str(child.attrs["href"]))
             for token in inline
             for child in token.children or ()
-            if child.type == "link_open" and find_link(child) is None
+            if child.type == "link_open" and find_link_destination(child) is None
         ),
         has_inline_items=any(
             ITEMS_MARK in token.content and token.content != ITEMS_MARK for token in inline
@@ -145,7 +145,7 @@ def parse_lines(text: str) -> tuple[Part, ...]:
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("zero").enable(list(_RULES))
-    # `find_link` checks destinations, because it knows placeholders.
+    # `find_link_destination` checks destinations, because it knows placeholders.
     parser.normalizeLink = _keep_link  # type: ignore[method-assign]
     parser.validateLink = _accept_link  # type: ignore[method-assign]
     return parser

@@ -25,7 +25,7 @@ from dunwell.contact.messages.templates.compiled_text import (
     Slot,
     SlotValues,
     fill,
-    find_link,
+    find_link_destination,
     is_box,
     is_button,
     list_children,
@@ -109,7 +109,7 @@ class HtmlCompiler:
         is_linked = False
         for child in token.children or ():
             if child.type == "link_open":
-                link, is_linked = find_link(child), True
+                link, is_linked = find_link_destination(child), True
                 self.parts += [Slot("", "LINK_OPEN", link)] if link else []
             elif child.type == "link_close":
                 self.parts += [Slot("", "LINK_CLOSE", link)] if link else []
@@ -183,7 +183,7 @@ class TextCompiler:
         link: tuple[Part, ...] | None = None
         for child in token.children or ():
             if child.type == "link_open":
-                link, label_from = find_link(child), len(self.parts)
+                link, label_from = find_link_destination(child), len(self.parts)
             elif child.type == "link_close" and link:
                 # A link whose text is its address is written once.
                 if merge_literals(self.parts[label_from:]) != link:
@@ -259,7 +259,7 @@ class _Runs:
         elif child.type in ("softbreak", "hardbreak"):
             self.runs.append(["b"])
         elif child.type == "link_open":
-            self._link, self._label = find_link(child), []
+            self._link, self._label = find_link_destination(child), []
         elif child.type == "link_close":
             # A link whose text is its address is written once.
             if self._link and merge_literals(self._label) != self._link:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from dunwell.accounts.merchants.configuration import Configuration, list_missing_keys
-from dunwell.contact.messages.templates.placeholders import list_used
+from dunwell.contact.messages.templates.placeholders import list_used_placeholders
 from dunwell.core.workflows.definition import Definition, Texts, WorkflowContactHours
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import render_pointer
@@ -65,10 +65,10 @@ def list_texts(definition: Definition) -> Iterator[tuple[str, Texts]]:
         yield render_pointer(["snippets", name]), texts
     for name, template in definition.templates.items():
         path = render_pointer(["templates", name])
-        for channel, mail in (("EMAIL", template.email), ("LETTER", template.letter)):
-            if mail is not None:
-                yield f"{path}/{channel}/subject", mail.subject
-                yield f"{path}/{channel}/body", mail.body
+        for channel, message in (("EMAIL", template.email), ("LETTER", template.letter)):
+            if message is not None:
+                yield f"{path}/{channel}/subject", message.subject
+                yield f"{path}/{channel}/body", message.body
         if template.sms is not None:
             yield f"{path}/SMS/body", template.sms.body
 
@@ -109,7 +109,7 @@ def list_missing_value_faults(
     keys = dict(_list_absent(configuration))
     for path, texts in list_texts(definition):
         for language, text in texts.items():
-            for name in list_used(text):
+            for name in list_used_placeholders(text):
                 if name in keys:
                     message = LazyText(
                         "{{ %(name)s }} is empty: set %(key)s in the merchant's settings, or "

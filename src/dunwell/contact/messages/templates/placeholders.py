@@ -48,7 +48,7 @@ def join_within(pieces: Iterable[str], limit: int) -> str:
 SNIPPET_PREFIX = "snippet."
 # A built-in snippet: the greeting of the debtor. A definition can replace it with its own.
 GREETING = "greeting"
-GREETING_USED = SNIPPET_PREFIX + GREETING
+GREETING_PLACEHOLDER = SNIPPET_PREFIX + GREETING
 # The only value that is a block: a table, which is alone in its paragraph.
 ITEMS = "items"
 LANDING_URL = "landing.url"
@@ -85,8 +85,9 @@ PLACEHOLDER = re.compile(r"\{\{[ \t]*+([^{}\s]*+)[ \t]*+\}\}")
 _STRAY_BRACES = re.compile(r"\{\{|\}\}")
 # The end of a sentence, with closing marks after it.
 _STOP = re.compile(r"[.!?][*_)\"'\u201c\u201d]*[ \t]+")
-# Words after which a full stop does not end a sentence, such as "z. B.", "3. Oktober", "ca. 10".
 _LAST_WORD = re.compile(r"\w*\Z")
+# Words after which a full stop does not end a sentence, such as "ca. 10". A single letter ("z. B.")
+# and a short number ("3. Oktober") do not end one either.
 _SHORT_WORDS = frozenset(
     [
         "bzw",
@@ -117,14 +118,14 @@ LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+]|#{1,6}|\d{1,9}[.)])[ \t]+)?")
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
-def list_all_used(text: str) -> list[str]:
+def list_placeholder_uses(text: str) -> list[str]:
     """Return the names in the text in order, with repetitions; snippets have their prefix."""
     return PLACEHOLDER.findall(text)
 
 
-def list_used(text: str) -> list[str]:
+def list_used_placeholders(text: str) -> list[str]:
     """Return the names in the text in order, each once; snippets have their prefix."""
-    return list(dict.fromkeys(list_all_used(text)))
+    return list(dict.fromkeys(list_placeholder_uses(text)))
 
 
 def list_unknown_placeholders(text: str) -> list[str]:
@@ -132,14 +133,14 @@ def list_unknown_placeholders(text: str) -> list[str]:
     the definition."""
     return [
         name
-        for name in list_used(text)
+        for name in list_used_placeholders(text)
         if name not in PLACEHOLDER_NAMES and not name.startswith(SNIPPET_PREFIX)
     ]
 
 
 def list_snippets(text: str) -> list[str]:
     """Return the names of the snippets in the text, without the prefix."""
-    used = list_used(text)
+    used = list_used_placeholders(text)
     return [n.removeprefix(SNIPPET_PREFIX) for n in used if n.startswith(SNIPPET_PREFIX)]
 
 
@@ -168,7 +169,7 @@ def measure_expanded(text: str, snippets: Mapping[str, str], items_characters: i
         if name.startswith(SNIPPET_PREFIX):
             if name not in sizes:
                 snippet_text = _expand(found, snippets)
-                tables = list_all_used(snippet_text).count(ITEMS) if items_characters else 0
+                tables = list_placeholder_uses(snippet_text).count(ITEMS) if items_characters else 0
                 sizes[name] = len(snippet_text) + items_characters * tables
             length += sizes[name] - len(found[0])
         elif name == ITEMS:
@@ -180,14 +181,14 @@ def _expand(found: re.Match[str], snippets: Mapping[str, str]) -> str:
     name = found[1]
     if not name.startswith(SNIPPET_PREFIX):
         return found[0]
-    default = found[0] if name == GREETING_USED else ""
+    default = found[0] if name == GREETING_PLACEHOLDER else ""
     return snippets.get(name.removeprefix(SNIPPET_PREFIX), default)
 
 
 def remove_sentences(text: str, names: Collection[str]) -> str:
     """Remove the sentences that use one of these placeholders. A sentence ends at the end of its
     line at the latest; a line without remaining text is removed as well."""
-    if not any(name in names for name in list_used(text)):
+    if not any(name in names for name in list_used_placeholders(text)):
         return text
     kept = [
         line for each in text.split("\n") if (line := _remove_from_line(each, names)) is not None
@@ -197,12 +198,16 @@ def remove_sentences(text: str, names: Collection[str]) -> str:
 
 def _remove_from_line(line: str, names: Collection[str]) -> str | None:
     """Return the line without those sentences, or None if nothing is left."""
-    if not any(name in names for name in list_used(line)):
+    if not any(name in names for name in list_used_placeholders(line)):
         return line
     mark = LINE_MARK.match(line)
     start = mark.end() if mark else 0
     sentences = split_sentences(line[start:])
-    kept = [each for each in sentences if not any(name in names for name in list_used(each))]
+    kept = [
+        each
+        for each in sentences
+        if not any(name in names for name in list_used_placeholders(each))
+    ]
     return line[:start] + "".join(kept).rstrip() if any(map(str.strip, kept)) else None
 
 

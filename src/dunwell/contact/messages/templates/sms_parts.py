@@ -59,17 +59,22 @@ def count_parts(text: str) -> SmsParts:
     with its number."""
     if all(letter in _BASIC or letter in _EXTENDED for letter in text):
         sizes = [2 if letter in _EXTENDED else 1 for letter in text]
-        return _count("GSM-7", sizes, alone=160, among=153)
+        return _count("GSM-7", sizes, single_part=160, each_part=153)
     sizes = [2 if ord(letter) > 0xFFFF else 1 for letter in text]
-    return _count("UCS-2", sizes, alone=70, among=67)
+    return _count("UCS-2", sizes, single_part=70, each_part=67)
 
 
-def _count(alphabet: Alphabet, sizes: Iterable[int], *, alone: int, among: int) -> SmsParts:
-    """Count without splitting a character: one that does not fit starts the next part."""
+def _count(
+    alphabet: Alphabet, sizes: Iterable[int], *, single_part: int, each_part: int
+) -> SmsParts:
+    """Count the parts without splitting a character: one that does not fit starts the next part.
+
+    `single_part` is the size of an only part, `each_part` that of each of several parts.
+    """
     length, count, filled = 0, 1, 0
     for size in sizes:
         length += size
-        if filled + size > among:
+        if filled + size > each_part:
             count, filled = count + 1, 0
         filled += size
-    return SmsParts(alphabet, length, 1 if length <= alone else count)
+    return SmsParts(alphabet, length, 1 if length <= single_part else count)

@@ -26,7 +26,7 @@ from dunwell.contact.messages.templates.placeholders import (
     has_stray_braces,
     list_snippets,
     list_unknown_placeholders,
-    list_used,
+    list_used_placeholders,
     measure_expanded,
     remove_sentences,
 )
@@ -42,19 +42,19 @@ from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import render_pointer, suggest_known
 from dunwell.platform.text.translation import CountText, LazyText
 
-Part = Literal["creditor", "amount", "reference", "link", "contact"]
+MandatoryPart = Literal["creditor", "amount", "reference", "link", "contact"]
 
 # The mandatory parts of each message. The footer of an e-mail and the header and footer of a letter
 # name the creditor and its contact; a letter also prints reference, link and code. An SMS has only
 # its own text; reference and contact are on the linked page.
-MANDATORY_PARTS: Mapping[Channel, tuple[Part, ...]] = {
+MANDATORY_PARTS: Mapping[Channel, tuple[MandatoryPart, ...]] = {
     "EMAIL": ("amount", "reference", "link"),
     "SMS": ("creditor", "amount", "link"),
     "LETTER": ("amount",),
 }
 # Placeholders of which any one provides the part. The table of items ends with the outstanding
 # amount.
-PROVIDED_BY: Mapping[Part, tuple[str, ...]] = {
+PROVIDED_BY: Mapping[MandatoryPart, tuple[str, ...]] = {
     "creditor": ("merchant.name", "merchant.legalName"),
     "amount": ("outstanding", ITEMS),
     "reference": ("claim.referenceNumber",),
@@ -63,14 +63,14 @@ PROVIDED_BY: Mapping[Part, tuple[str, ...]] = {
 }
 
 
-def list_missing_parts(channel: Channel, used: Collection[str]) -> Iterator[Part]:
+def list_missing_parts(channel: Channel, used: Collection[str]) -> Iterator[MandatoryPart]:
     """Yield the mandatory parts that none of the used placeholders provides."""
     for part in MANDATORY_PARTS[channel]:
         if not any(name in used for name in PROVIDED_BY[part]):
             yield part
 
 
-def describe_missing_part(channel: Channel, part: Part) -> LazyText:
+def describe_missing_part(channel: Channel, part: MandatoryPart) -> LazyText:
     """Return what is missing and how to add it."""
     names = [name for name in PROVIDED_BY[part] if not (channel == "SMS" and name == ITEMS)]
     choice = " or ".join(f"{{{{ {name} }}}}" for name in names)
@@ -90,7 +90,7 @@ def describe_missing_part(channel: Channel, part: Part) -> LazyText:
 
 
 # Arguments: the text with its snippets expanded, its language and its pointer.
-FindTextFaults = Callable[[str, str, str], Iterator[Fault]]
+ListTextFaults = Callable[[str, str, str], Iterator[Fault]]
 
 _LIMITS = MAX_TEXT_CHARACTERS.values()
 _HTML = re.compile(r"<(?:[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|$)|/[A-Za-z]|!)")
@@ -103,7 +103,7 @@ class _Message:
     channel: Channel
     subject: Texts
     body: Texts
-    find_body_faults: FindTextFaults
+    list_body_faults: ListTextFaults
 
 
 def list_template_faults(definition: Definition) -> list[Fault]:
@@ -112,7 +112,7 @@ def list_template_faults(definition: Definition) -> list[Fault]:
 
     Texts that are too long are only measured, so that the time needed stays within limits.
     """
-    size_faults, total = _find_size_faults(definition)
+    size_faults, total = _measure_texts(definition)
     if total > MAX_DEFINITION_CHARACTERS:
         message = LazyText(
             "Including their snippets, all templates of the workflow have %(characters)s "
@@ -120,10 +120,10 @@ def list_template_faults(definition: Definition) -> list[Fault]:
             characters=CountText(total), most=CountText(MAX_DEFINITION_CHARACTERS),
         )  # fmt: skip
         return [*size_faults.values(), Fault("/templates", message, "TEXTS_TOO_LONG")]
-    return [*size_faults.values(), *_find_faults(definition, size_faults.keys())]
+    return [*size_faults.values(), *_list_faults(definition, size_faults.keys())]
 
 
-def _find_size_faults(definition: Definition) -> tuple[dict[str, Fault], int]:
+def _measure_texts(definition: Definition) -> tuple[dict[str, Fault], int]:
     """Return a fault by pointer for each text that is too long with its snippets, and the total
     number of characters to be checked."""
     found, total = dict[str, Fault](), 0
@@ -152,22 +152,22 @@ def _describe_size(size: int, most: int) -> LazyText:
     )  # fmt: skip
 
 
-def _find_faults(definition: Definition, too_long: Collection[str]) -> Iterator[Fault]:
+def _list_faults(definition: Definition, too_long: Collection[str]) -> Iterator[Fault]:
     """Yield the faults of all texts except those that are too long, which are already reported."""
     for name, texts in definition.snippets.items():
         for language, text in texts.items():
-            yield from _find_snippet_faults(text, render_pointer(["snippets", name, language]))
+            yield from _list_snippet_faults(text, render_pointer(["snippets", name, language]))
     for name, template in definition.templates.items():
         for full_message in _list_messages(template):
             path = render_pointer(["templates", name, full_message.channel])
             message = _remove_long_texts(full_message, path, too_long)
-            yield from _find_text_faults(
-                definition, message.subject, f"{path}/subject", _find_line_faults
+            yield from _list_text_faults(
+                definition, message.subject, f"{path}/subject", _list_line_faults
             )
-            yield from _find_text_faults(
-                definition, message.body, f"{path}/body", message.find_body_faults
+            yield from _list_text_faults(
+                definition, message.body, f"{path}/body", message.list_body_faults
             )
-            yield from _find_missing_part_faults(definition, message, f"{path}/body")
+            yield from _list_missing_part_faults(definition, message, f"{path}/body")
 
 
 def _remove_long_texts(message: _Message, path: str, too_long: Collection[str]) -> _Message:
@@ -182,22 +182,22 @@ def _remove_long_texts(message: _Message, path: str, too_long: Collection[str]) 
 
 def _list_messages(template: Template) -> Iterator[_Message]:
     if template.email:
-        yield _Message("EMAIL", template.email.subject, template.email.body, _find_email_faults)
+        yield _Message("EMAIL", template.email.subject, template.email.body, _list_email_faults)
     if template.sms:
-        yield _Message("SMS", {}, template.sms.body, _find_sms_faults)
+        yield _Message("SMS", {}, template.sms.body, _list_sms_faults)
     if template.letter:
-        yield _Message("LETTER", template.letter.subject, template.letter.body, _find_body_faults)
+        yield _Message("LETTER", template.letter.subject, template.letter.body, _list_body_faults)
 
 
-def _find_text_faults(
-    definition: Definition, texts: Texts, path: str, find_faults: FindTextFaults
+def _list_text_faults(
+    definition: Definition, texts: Texts, path: str, list_faults: ListTextFaults
 ) -> Iterator[Fault]:
     for language, text in texts.items():
         pointer = path + render_pointer([language])
-        yield from _find_placeholder_faults(text, pointer)
-        unknown = list(_find_unknown_snippet_faults(text, definition, pointer))
+        yield from _list_placeholder_faults(text, pointer)
+        unknown = list(_list_unknown_snippet_faults(text, definition, pointer))
         whole = _expand(text, definition, language)
-        yield from unknown or find_faults(whole, language, pointer)
+        yield from unknown or list_faults(whole, language, pointer)
         if whole.strip() and not remove_sentences(whole, {PAY_BY}).strip():
             message = LazyText(
                 "Without a pay-by date the text would be empty because sentences with {{ payBy }} "
@@ -206,7 +206,7 @@ def _find_text_faults(
             yield Fault(pointer, message, "ONLY_PAY_BY")
 
 
-def _find_missing_part_faults(
+def _list_missing_part_faults(
     definition: Definition, message: _Message, path: str
 ) -> Iterator[Fault]:
     """Yield the faults of a channel's message that lacks mandatory parts, by language. Subject and
@@ -217,9 +217,11 @@ def _find_missing_part_faults(
         whole = remove_sentences(_expand(body, definition, language), {PAY_BY})
         if not whole.strip():
             continue
-        used = list_used(whole)
+        used = list_used_placeholders(whole)
         # A subject may name the claim; everything else must be in the body.
-        subject = list_used(_expand(message.subject.get(language, ""), definition, language))
+        subject = list_used_placeholders(
+            _expand(message.subject.get(language, ""), definition, language)
+        )
         used += [name for name in subject if name == "claim.referenceNumber"]
         for part in list_missing_parts(message.channel, used):
             words = describe_missing_part(message.channel, part)
@@ -235,7 +237,7 @@ def _choose_snippets(definition: Definition, language: str) -> dict[str, str]:
     return {name: texts.get(language, "") for name, texts in definition.snippets.items()}
 
 
-def _find_placeholder_faults(text: str, pointer: str) -> Iterator[Fault]:
+def _list_placeholder_faults(text: str, pointer: str) -> Iterator[Fault]:
     """Yield the faults in the placeholders of a single text."""
     for name in list_unknown_placeholders(text):
         message = LazyText(
@@ -248,13 +250,13 @@ def _find_placeholder_faults(text: str, pointer: str) -> Iterator[Fault]:
         yield Fault(pointer, message, "BROKEN_PLACEHOLDER")
 
 
-def _find_snippet_faults(text: str, pointer: str) -> Iterator[Fault]:
-    yield from _find_placeholder_faults(text, pointer)
+def _list_snippet_faults(text: str, pointer: str) -> Iterator[Fault]:
+    yield from _list_placeholder_faults(text, pointer)
     if list_snippets(text):
         yield Fault(pointer, LazyText("A snippet cannot use another snippet."), "NESTED_SNIPPET")
 
 
-def _find_unknown_snippet_faults(
+def _list_unknown_snippet_faults(
     text: str, definition: Definition, pointer: str
 ) -> Iterator[Fault]:
     known = [*definition.snippets, GREETING]
@@ -267,18 +269,18 @@ def _find_unknown_snippet_faults(
             yield Fault(pointer, message, "UNKNOWN_SNIPPET")
 
 
-def _find_line_faults(text: str, _language: str, pointer: str) -> Iterator[Fault]:
+def _list_line_faults(text: str, _language: str, pointer: str) -> Iterator[Fault]:
     if not text.strip():
         yield Fault(pointer, LazyText("The text is empty."), "EMPTY_TEXT")
-    if ITEMS in list_used(text):
+    if ITEMS in list_used_placeholders(text):
         message = LazyText("{{ items }} is a table; use it in the body of an e-mail or a letter.")
         yield Fault(pointer, message, "MISPLACED_ITEMS")
 
 
-def _find_sms_faults(text: str, language: str, pointer: str) -> Iterator[Fault]:
+def _list_sms_faults(text: str, language: str, pointer: str) -> Iterator[Fault]:
     """Yield the faults of an SMS. It is plain text, so Markdown marks would be shown literally."""
-    yield from _find_line_faults(text, language, pointer)
-    yield from _find_code_faults(text, pointer)
+    yield from _list_line_faults(text, language, pointer)
+    yield from _list_code_faults(text, pointer)
     if _HTML.search(text):
         message = LazyText("An SMS is plain text; remove the HTML.")
         yield Fault(pointer, message, "HTML_IN_TEXT")
@@ -308,20 +310,20 @@ def _find_sms_faults(text: str, language: str, pointer: str) -> Iterator[Fault]:
         yield Fault(pointer, message, "TOO_LONG")
 
 
-def _find_code_faults(text: str, pointer: str) -> Iterator[Fault]:
+def _list_code_faults(text: str, pointer: str) -> Iterator[Fault]:
     """Yield a fault if the text uses the letter code. The code proves a known fact, which opening a
     link does not, so only letters may contain it."""
-    if LANDING_CODE in list_used(text):
+    if LANDING_CODE in list_used_placeholders(text):
         message = LazyText("{{ landing.code }} can be used in letters only; use {{ landing.url }}.")
         yield Fault(pointer, message, "CODE_OUTSIDE_LETTER")
 
 
-def _find_email_faults(text: str, language: str, pointer: str) -> Iterator[Fault]:
-    yield from _find_code_faults(text, pointer)
-    yield from _find_body_faults(text, language, pointer)
+def _list_email_faults(text: str, language: str, pointer: str) -> Iterator[Fault]:
+    yield from _list_code_faults(text, pointer)
+    yield from _list_body_faults(text, language, pointer)
 
 
-def _find_body_faults(text: str, _language: str, pointer: str) -> Iterator[Fault]:
+def _list_body_faults(text: str, _language: str, pointer: str) -> Iterator[Fault]:
     if not text.strip():
         yield Fault(pointer, LazyText("The text is empty."), "EMPTY_TEXT")
         return
@@ -331,7 +333,7 @@ def _find_body_faults(text: str, _language: str, pointer: str) -> Iterator[Fault
     if _has_image(text):
         yield Fault(pointer, LazyText("Images are not supported."), "IMAGE_IN_TEXT")
     parsed = parse_markdown(text)
-    yield from _find_markup_size_faults(parsed, pointer)
+    yield from _list_markup_size_faults(parsed, pointer)
     for target in parsed.bad_links:
         message = LazyText(
             "A link must start with https:// or be {{ landing.url }}, not %(quoted)s.",
@@ -352,7 +354,7 @@ def _has_image(text: str) -> bool:
     )
 
 
-def _find_markup_size_faults(parsed: ParsedText, pointer: str) -> Iterator[Fault]:
+def _list_markup_size_faults(parsed: ParsedText, pointer: str) -> Iterator[Fault]:
     """Yield a fault if the markup is too large: a paragraph of one character has forty in HTML.
     Half of the message's size is reserved for values."""
     size = sum(len(each) for each in parsed.html if isinstance(each, str))

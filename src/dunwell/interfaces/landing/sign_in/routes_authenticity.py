@@ -13,7 +13,7 @@ from dunwell.contact.messages.claim_links import (
     hash_token,
     list_check_digests,
     list_code_digests,
-    parse_check,
+    parse_check_code,
     parse_code,
 )
 from dunwell.interfaces.landing.sign_in.attempt_limits import Delayed, WrongAttempt
@@ -78,7 +78,7 @@ async def verify_message(
     if isinstance(wrong_codes, Delayed):
         return wrong_codes
     is_letter = parse_code(code) is not None
-    if not is_letter and parse_check(code) is None and token is None:
+    if not is_letter and parse_check_code(code) is None and token is None:
         # A typing error, not an attempt to guess.
         return WrongAttempt()
     found = (
@@ -107,7 +107,7 @@ async def _list_claims_of_code(tx: Connection, keys: KeyRing, typed: str) -> Seq
     if code is not None:
         access = await find_access_by_code(tx, list_code_digests(keys, code))
         return [] if access is None else [CheckedClaim(access.merchant, access.claim_id)]
-    check_code = parse_check(typed)
+    check_code = parse_check_code(typed)
     return (
         []
         if check_code is None

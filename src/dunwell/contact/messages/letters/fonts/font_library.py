@@ -46,6 +46,7 @@ class FontFileFace:
 
 
 def is_within(number: int, starts: Sequence[int], ends: Sequence[int]) -> bool:
+    """Return whether the number lies in one of the sorted ranges."""
     place = bisect_right(starts, number) - 1
     return place >= 0 and number <= ends[place]
 
@@ -54,7 +55,9 @@ def parse_faces(file: ReadableBytes) -> list[FontFileFace]:
     """Parse the faces of a font file. Raises ValueError for a file that is not a font or is
     damaged."""
     try:
-        return [_read_face(file, index, offset) for index, offset in enumerate(_list_offsets(file))]
+        return [
+            _parse_face(file, index, offset) for index, offset in enumerate(_list_offsets(file))
+        ]
     except (struct.error, UnicodeDecodeError, KeyError) as error:
         raise ValueError("The file is not a readable font.") from error
 
@@ -66,23 +69,23 @@ def _list_offsets(file: ReadableBytes) -> Sequence[int]:
     return struct.unpack(f">{count}I", file[12 : 12 + 4 * count])
 
 
-def _read_face(file: ReadableBytes, index: int, offset: int) -> FontFileFace:
+def _parse_face(file: ReadableBytes, index: int, offset: int) -> FontFileFace:
     (count,) = struct.unpack(">H", file[offset + 4 : offset + 6])
     tables: dict[bytes, tuple[int, int]] = {}
     for number in range(count):
         entry = offset + 12 + 16 * number
         tables[file[entry : entry + 4]] = struct.unpack(">II", file[entry + 8 : entry + 16])
-    ranges = sorted(_list_ranges(_read_table(file, tables[b"cmap"])))
+    ranges = sorted(_list_ranges(_slice_table(file, tables[b"cmap"])))
     return FontFileFace(
         index=index,
-        name=_read_name(_read_table(file, tables[b"name"])),
-        is_regular=_is_regular(_read_table(file, tables[b"OS/2"])),
+        name=_parse_full_name(_slice_table(file, tables[b"name"])),
+        is_regular=_is_regular(_slice_table(file, tables[b"OS/2"])),
         starts=[start for start, _ in ranges],
         ends=[end for _, end in ranges],
     )
 
 
-def _read_table(file: ReadableBytes, table: tuple[int, int]) -> bytes:
+def _slice_table(file: ReadableBytes, table: tuple[int, int]) -> bytes:
     offset, length = table
     return file[offset : offset + length]
 
@@ -93,7 +96,7 @@ def _is_regular(table: bytes) -> bool:
     return weight == _REGULAR and width == _NORMAL_WIDTH and not selection & _ITALIC
 
 
-def _read_name(table: bytes) -> str:
+def _parse_full_name(table: bytes) -> str:
     count, strings = struct.unpack(">HH", table[2:6])
     for number in range(count):
         record = table[6 + 12 * number : 18 + 12 * number]
@@ -110,8 +113,8 @@ def _list_ranges(table: bytes) -> Iterator[tuple[int, int]]:
     maps = {}
     for number in range(count):
         _, _, offset = struct.unpack(">HHI", table[4 + 8 * number : 12 + 8 * number])
-        (form,) = struct.unpack(">H", table[offset : offset + 2])
-        maps[form] = table[offset:]
+        (table_format,) = struct.unpack(">H", table[offset : offset + 2])
+        maps[table_format] = table[offset:]
     if 12 in maps:
         return _list_groups(maps[12])
     return _list_segments(maps[4])
@@ -250,6 +253,7 @@ def _rank_face(
 
 
 def _guess_region(characters: Iterable[str]) -> str:
+    """Return the suffix of the names of fonts with this region's forms of Han characters."""
     words = {unicodedata.name(each, "?").split()[0] for each in characters}
     if words & set(_KANA):
         return "JP"
