@@ -324,8 +324,8 @@ def _list_letter_loops(
 def _list_alert_loops(
     resources: Resources, delivery_providers: DeliveryProviderAdapters
 ) -> Sequence[Loop]:
-    """Return the loops that alert operators. They use the database's time, because they also report
-    wrong clocks."""
+    """Return the loops that alert operators. The loops use the database's time, because they also
+    report wrong clocks."""
     url = get_database_url(resources.settings)
     resources = replace(resources, clock=DatabaseTime(resources.clock))
     return [
@@ -420,8 +420,8 @@ def _list_sweeping_loops(resources: Resources, storage: SealedFiles) -> Sequence
 
 
 def _build_webhook_loop(resources: Resources, sender: WebhookSender, stop: asyncio.Event) -> Loop:
-    """Return the loop of webhook deliveries. They have their own queues, so one round lasts until
-    the worker stops or the round fails."""
+    """Return the loop of webhook deliveries. Deliveries have their own queues, so one round lasts
+    until the worker stops or the round fails."""
     name = "webhooks"
 
     async def deliver() -> int:

@@ -1,9 +1,9 @@
 """Build the web application from the merchant API, its reference, and the health checks and metrics
 for operators.
 
-It opens no resources; they are passed in, and so are the routes of the other interfaces. Each web
-process and worker also has an operators' address. Health checks are served at both addresses, and
-in production, metrics only at the operators' address.
+This module opens no resources: its callers pass them in, as well as the routes of the other
+interfaces. Each web process and worker also has an operators' address. Health checks are served at
+both addresses, and in production, metrics only at the operators' address.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

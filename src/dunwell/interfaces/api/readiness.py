@@ -1,9 +1,9 @@
 """Check that a process can work: the database responds in time, has its tables and accepts writes,
 and its clock agrees with this host's.
 
-The probe writes, because a database that can only read is of no use. It writes to the write-ahead
-log, which waits for the disk and for a synchronous standby, and to a temporary file, which fails
-when the disk is full. Neither leaves anything behind.
+The probe writes, because a database that can only read is of no use. The probe writes to the
+write-ahead log, which waits for the disk and for a synchronous standby, and to a temporary file,
+which fails when the disk is full. Neither leaves anything behind.
 """
 
 import asyncio

@@ -53,14 +53,14 @@ def audit(
     async def query(work: Work, _: Resources) -> ListPage[AuditEntry]:
         return await list_audit(work, limit=limit, cursor=cursor, wanted=wanted_rows)
 
-    async def read_installation(resources: Resources) -> ListPage[AuditEntry]:
+    async def query_installation(resources: Resources) -> ListPage[AuditEntry]:
         async with resources.database.connection() as connection:
             return await list_installation_audit(
                 connection, COMMAND_LINE, limit=limit, cursor=cursor, wanted=wanted_rows
             )
 
     if merchant is None:
-        page = run_query(data_dir, _COMMAND, read_installation)
+        page = run_query(data_dir, _COMMAND, query_installation)
     else:
         page = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
     if is_json:

@@ -1,5 +1,5 @@
-"""Provide the database to short commands. It is the configured database, or the embedded one, which
-is started if it is not running. `dunwell migrate` upgrades its schema."""
+"""Provide the database to short commands: the configured one, or the embedded one, which is started
+if it is not running. Also `dunwell migrate`, which upgrades the schema of this database."""
 
 import time
 from collections.abc import Iterator

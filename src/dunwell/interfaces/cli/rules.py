@@ -178,7 +178,7 @@ def draft(data_dir: str | None, is_json: bool, merchant: str, file: TextIO) -> N
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask for confirmation.")
 @click.argument("merchant")
 def publish(data_dir: str | None, is_json: bool, is_sure: bool, merchant: str) -> None:
-    """Publish the draft of MERCHANT's rules. They apply to claims created from then on."""
+    """Publish the draft of MERCHANT's rules. The rules apply to claims created from then on."""
     if not is_sure:
         review = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), _review_draft)
         click.echo("\n".join(render_review(review)), err=True)

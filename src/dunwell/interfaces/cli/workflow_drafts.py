@@ -51,8 +51,8 @@ def draft(
 ) -> None:
     """Save FILE (YAML or JSON; - reads standard input) as the draft of workflow NAME.
 
-    Without FILE, create a draft from the latest version and print it. A draft may have faults. They
-    are listed, and it cannot be published until they are corrected.
+    Without FILE, create a draft from the latest version and print it. A draft with faults is saved,
+    and its faults are listed. It can only be published after they are corrected.
     """
     if file is None:
         click.echo(render_view(_create_draft(data_dir, merchant, name)), nl=False)

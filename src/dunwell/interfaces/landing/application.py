@@ -177,8 +177,8 @@ def _wants_page(scope: Scope) -> bool:
 
 
 class _PlainPages(BaseRoute):
-    """The pages of a claim whose path has no parameter besides the handle. They are found with one
-    dictionary lookup instead of matching up to a hundred patterns."""
+    """The pages of a claim whose path has no parameter besides the handle. These pages are found
+    with one dictionary lookup instead of matching up to a hundred patterns."""
 
     def __init__(self, routes: Mapping[str, Route]) -> None:
         """`routes` maps the path after the handle to the route; "" is the claim's page."""

@@ -37,7 +37,7 @@ _ADDITIONS = {
     **{each.__name__: ("customerNumber",) for each in _EVENT_CLAIMS},
 }
 # The order matters: clients made by openapi-python-client take the first schema that they can read.
-# They check that an error is an object, but not that an id is an integer.
+# These clients check that an error is an object, but not that an id is an integer.
 _CREATION_RESULTS: tuple[type[ClaimCreationResult], ...] = (FailedClaim, CreatedClaim)
 
 

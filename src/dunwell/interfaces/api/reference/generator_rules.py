@@ -103,7 +103,7 @@ def prepare_for_generators(document: dict[str, Any]) -> dict[str, Any]:
     """
     prepared: dict[str, Any] = _rewrite(document)
     named = prepared["components"]["schemas"]
-    for name in _find_references(prepared) & CHOICES.keys():
+    for name in _list_references(prepared) & CHOICES.keys():
         assert name not in named, name
         named[name] = describe_choice(name)
     # With a bare null type, openapi-generator cannot generate its Python client at all, and its
@@ -158,13 +158,13 @@ def _refer_to(name: str) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _find_references(part: Any) -> set[str]:
+def _list_references(part: Any) -> set[str]:
     """Return the names of all schemas that are referred to."""
     if isinstance(part, list):
-        return set().union(*map(_find_references, part))
+        return set().union(*map(_list_references, part))
     if not isinstance(part, dict):
         return set()
-    found = set().union(*map(_find_references, part.values()))
+    found = set().union(*map(_list_references, part.values()))
     if isinstance(part.get("$ref"), str):
         found.add(part["$ref"].rpartition("/")[2])
     return found

@@ -56,7 +56,7 @@ def build_reference_routes(public_url: str) -> list[Route]:
     ]
 
 
-# These do not depend on the settings, so they are rendered once per process, even if several
+# The document does not depend on the settings, so it is encoded once per process, even if several
 # applications are built in it.
 @cache
 def build_document_response() -> Response:

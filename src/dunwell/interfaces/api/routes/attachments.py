@@ -122,7 +122,7 @@ async def _accept_upload(call: ApiCall) -> UploadTicket:
 def _parse_upload(parts: list[FormPart]) -> NewUpload:
     """Return the upload that a form describes. Raises ValidationError with every fault of the
     form."""
-    faults = _find_faults(parts)
+    faults = _list_faults(parts)
     if faults:
         raise ValidationError(faults)
     by_name = {part.name: part for part in parts}
@@ -134,7 +134,7 @@ def _parse_upload(parts: list[FormPart]) -> NewUpload:
     )
 
 
-def _find_faults(parts: list[FormPart]) -> list[Fault]:
+def _list_faults(parts: list[FormPart]) -> list[Fault]:
     given = [part.name for part in parts]
     missing = [name for name in _PART_NAMES if name not in given]
     faults = [Fault(f"/{name}", f'The part "{name}" is required.', "REQUIRED") for name in missing]

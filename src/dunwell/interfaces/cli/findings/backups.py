@@ -95,8 +95,9 @@ def describe_prerequisites(prerequisites: BackupPrerequisites) -> Iterator[Docto
 
 
 def describe_verification(settings: Settings, size: int, folder: Path, free: int) -> DoctorFinding:
-    """Report whether `dunwell backup verify` can run here. It starts a separate server, and needs
-    disk space in `folder` for the restored data. `size` and `free` are in bytes."""
+    """Report whether `dunwell backup verify` can run here. The verification starts a separate
+    server, and needs disk space in `folder` for the restored data. `size` and `free` are in bytes.
+    """
     try:
         binaries = get_binaries_folder(settings.pg_bin)
     except PostgresFailed as error:

@@ -75,7 +75,7 @@ async def check_gateway(
 def _build_channel(
     name: str, provider: DeliveryProvider, secrets: Mapping[str, bytes], keys: KeyRing
 ) -> KannelChannel | TwilioChannel:
-    """Build the channel. It needs no address for callbacks, because nothing is sent."""
+    """Build the channel. The channel needs no address for callbacks, because nothing is sent."""
     if isinstance(provider, KannelProvider):
         return KannelChannel(name, provider, secrets=secrets, keys=keys, public_url="")
     assert isinstance(provider, TwilioProvider)

@@ -63,8 +63,7 @@ def create(  # noqa: PLR0913, PLR0917 - one parameter for each option
     data_dir: str | None, email: str, name: str, role: str, merchants: tuple[str, ...],
     language: str, break_glass: bool,
 ) -> None:  # fmt: skip
-    """Create a user with this EMAIL and print the one-time link with which they create their
-    account."""
+    """Create a user with this EMAIL and print the one-time link for creating the account."""
 
     async def do(work: UserWork) -> Invitation:
         roles = await _build_roles(work, _ROLES[role], merchants)
@@ -95,7 +94,7 @@ def reset(data_dir: str | None, email: str) -> None:
 @click.argument("email")
 @click.option("--off", is_flag=True, help="Remove the emergency access.")
 def break_glass(data_dir: str | None, email: str, off: bool) -> None:
-    """Give the admin EMAIL emergency access: they can sign in without single sign-on."""
+    """Give the admin EMAIL emergency access: sign-in without single sign-on."""
 
     async def do(work: UserWork) -> None:
         user = await _get_user(work, email)
@@ -108,11 +107,11 @@ def break_glass(data_dir: str | None, email: str, off: bool) -> None:
 @command.command("link")
 @data_dir_option
 @click.argument("email")
-@click.option("--provider", required=True, help="Its name in the installation file.")
-@click.option("--subject", required=True, help='The user in its tokens: "sub".')
+@click.option("--provider", required=True, help="The provider's name in the installation file.")
+@click.option("--subject", required=True, help='The user in the provider\'s tokens: "sub".')
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def link(data_dir: str | None, email: str, provider: str, subject: str, yes: bool) -> None:
-    """Let EMAIL sign in only by single sign-on from now on. Their password and sessions end at
+    """Let EMAIL sign in only by single sign-on from now on. The user's password and sessions end at
     once."""
     confirm(f"Link {email} to {subject} of {provider}?", is_sure=yes)
 
@@ -144,7 +143,7 @@ def end(data_dir: str | None, email: str, yes: bool) -> None:
 @data_dir_option
 @click.argument("email")
 def sign_out(data_dir: str | None, email: str) -> None:
-    """End all sessions of EMAIL, at once. They can sign in again."""
+    """End all sessions of EMAIL, at once. The user can sign in again."""
 
     async def do(work: UserWork) -> int:
         user = await _get_user(work, email)

@@ -1,6 +1,6 @@
-"""The debtor's other open claims of the same merchant. They are shown to a session that has entered
-a code which was sent to an address, if that address is also on file for the other claims (CONTRACT
-17)."""
+"""The debtor's other open claims of the same merchant. These claims are shown to a session that has
+entered a code which was sent to an address, if that address is also on file for the other claims
+(CONTRACT 17)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

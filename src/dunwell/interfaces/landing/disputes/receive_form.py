@@ -60,10 +60,10 @@ class FileRefusal:
 
 @dataclass(slots=True)
 class ReceivedForm:
-    """A form as it was received. `opened` is the claim as loaded after the form was read; its
-    session may have ended by then. It is None if the session was deleted. `is_stale` says that the
-    form belongs to a session which this one has replaced: what was entered may be saved, but
-    nothing may be submitted."""
+    """A form as it was received. `opened` is the claim as loaded after the form was read, or None
+    if the session was deleted by then. The session may have ended. `is_stale` says that the form
+    belongs to a session which this one has replaced: what was entered may be saved, but nothing may
+    be submitted."""
 
     fields: dict[str, str] = field(default_factory=dict)
     uploads: list[PreparedUpload] = field(default_factory=list)

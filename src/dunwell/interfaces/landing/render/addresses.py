@@ -104,7 +104,7 @@ def normalize_case(path: str) -> str:
 def build_address(page: str, handle: str = "", /, **values: object) -> str:
     """Build the address of a page. `handle` is the opened claim's, or "" for a page outside of a
     claim or a redirect to the latest one. `values` fill the path and then the query, in this order.
-    They are ids and fixed words, so they are not escaped."""
+    The values are ids and fixed words, so they are not escaped."""
     path = IN_CLAIM.get(page, PATHS[page]) if handle else PATHS[page]
     parameters = _PARAMETERS[path]
     query = [f"{name}={value}" for name, value in values.items() if name not in parameters]

@@ -1,7 +1,7 @@
 """What a page shows in addition to the claim, loaded by the same statement.
 
-The SQL of a detail is in the `store` module whose rows it reads. It is nested in the statement of
-all pages, where `s` is the session's row and $2 the id in the page's address.
+The SQL of a detail is in the `store` module whose rows it reads. This SQL is nested in the
+statement of all pages, where `s` is the session's row and $2 the id in the page's address.
 """
 
 from collections.abc import Mapping

@@ -38,9 +38,9 @@ class Topic(StrEnum):
     PLAN_ACTIVE = "PLAN_ACTIVE"
     DEFERRED = "DEFERRED"
     DISPUTED = "DISPUTED"
-    # Its disputes are answered, and the quiet days after the answer are not over.
+    # The claim's disputes are answered, and the quiet days after the answer are not over.
     RESTING = "RESTING"
-    # Its payment plan was broken, and the day after the notice is not over.
+    # The claim's payment plan was broken, and the day after the notice is not over.
     PLAN_ENDED = "PLAN_ENDED"
     PAUSED = "PAUSED"
 

@@ -261,7 +261,7 @@ async def load_draft(tx: Connection, key: DraftKey) -> FormDraft:
 
 
 async def lock_draft(tx: Connection, key: DraftKey, kept_until: datetime) -> FormDraft:
-    """Lock the draft and return it. It is created if there is none. Other transactions wait until
+    """Lock the draft and return it. Create a draft if there is none. Other transactions wait until
     this one ends."""
     await tx.execute(_OPEN_DRAFT, key.merchant_id, key.owner, key.subject, key.claim_id, kept_until)
     return await load_draft(tx, key)

@@ -154,8 +154,8 @@ def form_requires_level(level: Level, name: str) -> Callable[[ClaimFormHandler],
 
 
 def unless_closed(handle: _Handle[_Arguments]) -> _Handle[_Arguments]:
-    """Guard a page that a closed claim does not have. It redirects to the claim's page, which says
-    that the claim is closed."""
+    """Guard a page that a closed claim does not have. Requests are redirected to the claim's page,
+    which says that the claim is closed."""
 
     @wraps(handle)
     async def guarded(

@@ -178,7 +178,7 @@ async def _render_conflict_page(
     current: RuleDocument | None,
 ) -> Response:
     """Show both versions of the rule. Saving again overwrites the other user's version, or restores
-    a rule that they removed."""
+    a rule that the other user removed."""
     async with site.open_work(access) as work:
         view = await get_rules(work)
         author_names = await list_author_names(work, view.changes)

@@ -98,14 +98,14 @@ def build_rule_warnings(
         each for each in overlaps if each.extent is OverlapExtent.SOME and each.later == rule.name
     ]
     return RuleWarnings(
-        obstacles=list(find_obstacles(rulebook, rule).items()),
+        obstacles=list(_list_obstacles(rulebook, rule).items()),
         hidden_by=next((each.earlier for each in complete if each.later == rule.name), ""),
         hides=[each.later for each in complete if each.earlier == rule.name],
         partial_overlaps=[_build_partial_overlap(rulebook, rule, each.earlier) for each in partial],
     )
 
 
-def find_obstacles(rulebook: Rulebook, rule: Rule) -> Mapping[str, RuleOutcome]:
+def _list_obstacles(rulebook: Rulebook, rule: Rule) -> Mapping[str, RuleOutcome]:
     """Return the rule's workflows that accept no claims now, with the reasons."""
     found: dict[str, RuleOutcome] = {}
     for share in list_shares(rule):
@@ -250,7 +250,7 @@ class RulesFilePage(Page, frozen=True):
 
 
 class PossibleOutcome(msgspec.Struct, frozen=True, gc=False):
-    """The outcome for this percentage of such claims. They stay unassigned if `workflow` is
+    """The outcome for this percentage of such claims. The claims stay unassigned if `workflow` is
     None."""
 
     percent: int

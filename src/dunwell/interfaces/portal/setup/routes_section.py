@@ -166,7 +166,7 @@ async def submit_section(
     if do == "look":
         return _render_page(site, request, access, form=form)
     content = form.parse_content()
-    logo, logo_faults = await _get_logo(site, access, upload)
+    logo, logo_faults = await _choose_logo(site, access, upload)
     if "brand" in content.parts and logo is not None:
         # A placeholder: the image itself is passed separately.
         content.parts["brand"]["logo"] = "logo"
@@ -248,10 +248,11 @@ async def get_logo(_site: PortalSite, _request: PortalRequest, access: MerchantA
     return build_asset_response(logo.png, "image/png", is_immutable=False)
 
 
-async def _get_logo(
+async def _choose_logo(
     site: PortalSite, access: MerchantAccess, upload: Upload
 ) -> tuple[Logo | None, FieldFaults]:
-    """Return the checked image from the upload, or the stored logo unless it is to be removed."""
+    """Return the checked image from the upload, or the stored logo unless it is to be removed, and
+    the faults of the image."""
     if "logo" in upload.too_large:
         return None, [("logo", Fault(LOGO_POINTER, "It is larger than 50 KB.", "WRONG_IMAGE"))]
     if "logo" not in upload.files:

@@ -109,7 +109,7 @@ def describe_mapping(mapping: CsvMapping | None) -> dict[str, Any]:
 
 
 def build_mapping(iban: str, document: Mapping[str, Any]) -> CsvMapping:
-    """Return the mapping of a document without faults. It is not checked."""
+    """Return the mapping of a document without faults. The mapping is not checked."""
     columns: dict[str, Any] = {}
     for each in _COLUMNS:
         value = document.get(_render_field_name(each))
