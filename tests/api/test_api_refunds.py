@@ -51,6 +51,9 @@ async def test_the_surplus_is_refunded_without_a_body(api: Api) -> None:
         "state": "CREATED",
         "reason": None,
         "movementId": None,
+        "refusal": None,
+        "refusalText": None,
+        "reviewedAt": None,
         "createdAt": "2026-03-02T09:00:00.000Z",
     }
 

@@ -35,7 +35,7 @@ from dunwell.accounts.merchants.rights import (
 from dunwell.cases.assignment import rules_draft
 from dunwell.cases.disputes import answer_dispute
 from dunwell.cases.modalities import answer_modality
-from dunwell.cases.payments import change_items, list_movements, record_payment, reversals
+from dunwell.cases.payments import change_items, record_payment, reversals, review_money
 from dunwell.cases.payments.refunds import refund_payment
 from dunwell.cases.rollout import delete_workflow, publish_workflow
 from dunwell.cases.rollout.scenarios import save_scenario, switch_to_workflows
@@ -64,7 +64,7 @@ _ASKED_BY: Mapping[Right, set[Callable[..., object]]] = {
         change_items.add_fee, change_items.add_item,
         change_items.delete_item, record_payment.record_payment,
         reversals.reverse_payment, refund_payment.order_refund,
-        list_movements.review_movement,
+        review_money.review_movement, review_money.review_refund,
     },
     Right.ANSWER: {
         answer_dispute.resolve_dispute,

@@ -27,7 +27,7 @@ _CARRIED = {
     "payment_refund.html": {"amount", "effect", "reason"},
     "payment.html": {"surplus_cents"},
     "payments.html": {"from", "surplus_cents"},
-    "payments_review.html": {"movement"},
+    "payments_review.html": {"movement", "refund"},
     "bank_csv.html": {"sample"},
     "bank_entries.html": {"left_cents", "match", "share"},
     "bank_statement.html": {"match"},

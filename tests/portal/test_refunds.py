@@ -6,13 +6,18 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.cases.payments.provider import MoneyMovement, MovementKind
+from dunwell.cases.payments.provider import (
+    MoneyMovement,
+    MovementKind,
+    PaymentProviderRefused,
+)
 from dunwell.cases.payments.refunds.store import RefundEffect
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.payments import PaymentHarness, a_payment_harness, send_refunds
 from tests.support.portal import Clerk, read_fields, sign_in
+from tests.support.refunds import order
 
 _PAYMENTS = "SELECT payment_id FROM payments WHERE merchant_id = $1 ORDER BY recorded_at"
 _REFUNDS = "SELECT * FROM payment_refunds WHERE merchant_id = $1 ORDER BY created_at, refund_id"
@@ -213,3 +218,28 @@ async def test_a_movement_that_needs_review_is_marked_as_reviewed_once(
     )
     assert len(audited) == 1
     assert "Movements of money that need review" not in (await clerk.get("")).text
+
+
+async def test_a_refused_refund_waits_on_the_page_of_reviews_with_the_providers_words(
+    clerk: Clerk, payments: PaymentHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment_id = await _pay(payments, 12000)
+    await order(payments, payment_id)
+
+    async def refuse(*_: object) -> str:
+        raise PaymentProviderRefused("The charge is disputed.")
+
+    monkeypatch.setattr(payments.provider, "refund", refuse)
+    await send_refunds(payments.resources, payments.providers)
+    overview = (await clerk.get("")).text
+    assert "Refunds that were not made" in overview
+    page = await clerk.get("/payments/review")
+    assert "€17.60" in page.text
+    assert "The provider rejected the refund" in page.text
+    assert "The charge is disputed." in page.text
+    assert "The charge is disputed." in (await clerk.get(f"/payments/{payment_id}")).text
+    form = read_fields((await clerk.get("/payments/review")).text)
+    done = await clerk.follow(await clerk.post("/payments/review", form))
+    assert "Marked as reviewed." in done.text
+    assert "All done." in done.text
+    assert "Refunds that were not made" not in (await clerk.get("")).text

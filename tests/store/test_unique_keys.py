@@ -120,7 +120,7 @@ merchants                -; ! key
 passkey_challenges       ! challenge
 payment_modalities       modality_id; claim_id
 payment_movements        provider movement_id kind; record_id
-payment_refunds          refund_id; provider provider_refund_id
+payment_refunds          refund_id; provider provider_refund_id; payment_id
 payment_requests         request_id; claim_id provider; ! provider provider_reference
 payer_accounts           payer_digest claim_id
 payments                 payment_id; claim_id transaction_id; request_id
@@ -173,6 +173,9 @@ PARTIAL_KEYS: Mapping[tuple[str, str], tuple[Mapping[str, Any], Mapping[str, Any
     ("jobs", "live_slot"): ({"due_at": NOW}, {"due_at": None}),
     ("jobs", "preview_slot"): ({"due_at": NOW}, {"due_at": None}),
     ("payment_modalities", "claim_id"): ({}, {"ended_at": NOW}),
+    ("payment_refunds", "payment_id"): (
+        {"state": "CREATED", "attempts": 1}, {"state": "CREATED", "attempts": 0},
+    ),
     ("payment_requests", "claim_id provider"): ({"state": "PENDING"}, {"state": "COMPLETED"}),
     ("webhook_endpoints", "url"): ({}, {"removed_at": NOW}),
     ("workflow_versions", "workflow_id major minor"): ({"state": "PUBLISHED"}, {}),

@@ -390,10 +390,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "adapters/payments/callbacks.py _CHECK_PERIOD": (
-        (
-            "tests/adapters/test_payment_callbacks.py"
-            "::test_after_ten_notifications_in_a_minute_the_periodic_check_asks_the_provider"
-        ),
+        "tests/adapters/test_payment_callbacks.py::test_after_ten_notifications_in_a_minute_the_periodic_check_asks_the_provider",
+    ),
+    "cases/payments/review_money.py REFUND_OVERDUE_AFTER": (
+        "tests/usecases/test_review_money.py::test_a_refund_that_is_not_made_for_a_week_waits_for_staff_until_it_is_made",
     ),
     "cases/payments/refunds/send_refunds.py REPEAT_DELAYS": (
         "tests/usecases/test_refund_payment.py::test_an_order_without_an_answer_is_repeated_with_its_key",

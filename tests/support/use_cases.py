@@ -20,7 +20,7 @@ from dunwell.cases.disputes import answer_dispute, wrong_person
 from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.intake import create_claims, starts
 from dunwell.cases.modalities import answer_modality, sweep_modalities
-from dunwell.cases.payments import record_payment, reversals
+from dunwell.cases.payments import record_payment, reversals, review_money
 from dunwell.cases.payments.bookings import book_payments
 from dunwell.cases.payments.refunds import refund_payment
 from dunwell.cases.payments.requests import collected_instalments, live_requests
@@ -172,6 +172,7 @@ ASK_NOTHING = name_reasons({
         mandates.close_mandate, mandates.load_plan_for_mandate, mandates.publish_mandate_state,
         record_payment.allocate_surplus, live_requests.check_choice,
         reversals.return_money, reversals.restore_money, refund_payment.get_paid_movement,
+        review_money.finish_refund_reviews,
         live_requests.complete_transfer,
         live_requests.find_matching_transfer,
         live_requests.refresh_live_requests,

@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.cases.payments.list_movements import review_movement
 from dunwell.cases.payments.provider import CheckoutCancellation, MoneyMovement, MovementKind
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.reversals import reverse_payment
+from dunwell.cases.payments.review_money import review_movement
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -12,12 +12,12 @@ from dunwell.cases.payments.list_movements import (
     list_claim_movements,
     list_claim_refunds,
     list_movements,
-    review_movement,
 )
 from dunwell.cases.payments.list_payments import PaymentFilter, list_payments
 from dunwell.cases.payments.provider import MoneyMovement, MovementKind
 from dunwell.cases.payments.refunds.refund_payment import RefundOrder, order_refund
 from dunwell.cases.payments.refunds.store import RefundEffect
+from dunwell.cases.payments.review_money import review_movement
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources
@@ -139,7 +139,7 @@ async def test_the_refunds_of_a_claim_are_listed_newest_first(
         page = await list_claim_refunds(work, payments.claim_id, limit=10)
         with pytest.raises(NotFound):
             await list_claim_refunds(work, 999_999, limit=10)
-    assert [each.amount_cents for each in page.items] == [200, 100]
+    assert [each.refund.amount_cents for each in page.items] == [200, 100]
 
 
 async def _review(payments: PaymentHarness, record_id: UUID) -> ListedMovement:

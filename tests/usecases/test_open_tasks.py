@@ -91,6 +91,7 @@ async def test_each_kind_of_task_is_counted_with_its_oldest(
         AttentionKind.UNSEEN_REPLIES: AttentionItem(Count(0, is_more=False), None),
         AttentionKind.PENDING_PAYMENTS: AttentionItem(Count(1, is_more=False), started_at),
         AttentionKind.MOVEMENTS_TO_REVIEW: AttentionItem(Count(0, is_more=False), None),
+        AttentionKind.REFUNDS_TO_REVIEW: AttentionItem(Count(0, is_more=False), None),
         AttentionKind.DEBITS_TO_RELEASE: AttentionItem(Count(0, is_more=False), None),
         AttentionKind.DEBIT_FILES_TO_RELEASE: AttentionItem(Count(0, is_more=False), None),
         AttentionKind.DEBIT_FILES_TO_DELIVER: AttentionItem(Count(0, is_more=False), None),

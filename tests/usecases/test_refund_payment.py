@@ -215,14 +215,19 @@ async def test_the_answer_to_an_order_and_its_booking_do_not_block_each_other(
     assert await sending == 1
 
 
-async def test_an_answer_that_cannot_be_stored_does_not_stop_the_other_orders(
+async def test_an_answer_that_cannot_be_stored_does_not_stop_the_refunds_of_other_payments(
     payments: PaymentHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A provider that answers with the same id for two refunds violates a unique key."""
-    payment_id = await pay(payments)
+    request_id = (await payments.start()).request_id
+    payments.pays()
+    payments.moves(MoneyMovement("psp-2", MovementKind.PAID, 1000, "EUR", payments.now))
+    await payments.settle(request_id)
+    paid = await payments.harness.rows(f"{_PAYMENTS} ORDER BY amount_cents")
+    second, first = [row["payment_id"] for row in paid]
     orders = [
         await order(payments, payment_id, amount_cents=cents, effect=RefundEffect.REOPEN)
-        for cents in (100, 200, 300)
+        for payment_id, cents in ((first, 100), (first, 200), (second, 300))
     ]
 
     async def refund(checkout_id: str, movement: MoneyMovement, cents: int, key: UUID) -> str:

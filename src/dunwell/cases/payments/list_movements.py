@@ -1,5 +1,5 @@
-"""List movements of money, newest first, all of a merchant's or those of one claim; list a claim's
-refunds; and record that staff has looked at a movement."""
+"""List movements of money and refunds, newest first, all of a merchant's or those of one claim.
+`review_money` decides which of them staff has to look at."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -7,18 +7,15 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.movements import PaymentMovement
-from dunwell.cases.payments.refunds.store import StoredRefund, load_refunds
-from dunwell.cases.payments.requests.store import make_requests_due
+from dunwell.cases.payments.refunds.store import ListedRefund, load_refunds
 from dunwell.cases.payments.store import build_movement
 from dunwell.core.claims.access import check_claim_exists
 from dunwell.platform.database.database import Connection, snapshot
-from dunwell.platform.database.listed_table import ListedTable, ListPage, NarrowIndex, NoFilter
+from dunwell.platform.database.listed_table import ListedTable, ListPage, NarrowIndex
 from dunwell.platform.database.lists import list_page
 from dunwell.platform.database.sql import compose
-from dunwell.platform.errors import InvalidState, NotFound
 
 # Uses payment_movements_merchant_id_record_id_key, and the primary key of claims.
 _LOAD = compose(
@@ -30,13 +27,6 @@ WHERE m.merchant_id = $1 AND m.record_id = ANY($2::uuid[])
 """,
     columns=", ".join(f"m.{each.name}" for each in fields(PaymentMovement)),
 )
-# Uses the same key.
-_SAVE_REVIEWED = """
-UPDATE payment_movements
-SET reviewed_at = $3
-WHERE merchant_id = $1 AND record_id = $2 AND review_reason IS NOT NULL AND reviewed_at IS NULL
-RETURNING record_id
-"""
 _NEEDS_REVIEW = "l.review_reason IS NOT NULL AND l.reviewed_at IS NULL"
 
 
@@ -98,17 +88,36 @@ MOVEMENTS: ListedTable[MovementFilter, UUID, ListedMovement] = ListedTable(
 _MOVEMENTS_OF_CLAIM = MOVEMENTS.within(
     "claim_id", name="claim movements", index="payment_movements_claim"
 )
-_REFUNDS: ListedTable[NoFilter, UUID, StoredRefund] = ListedTable(
+
+
+@dataclass(frozen=True, slots=True)
+class RefundFilter:
+    # Only refunds that staff has to look at: those that were refused, and those that were ordered
+    # before this time (real time) and are not made.
+    to_review: datetime | None = None
+
+
+_NOT_MADE = "l.state IN ('CREATED', 'ACCEPTED', 'REFUSED') AND l.reviewed_at IS NULL"
+REFUNDS: ListedTable[RefundFilter, UUID, ListedRefund] = ListedTable(
     name="refunds",
     table="payment_refunds",
     key="refund_id",
     key_type="uuid",
     index="payment_refunds_list",
-    filter=NoFilter,
+    narrow_indexes=(
+        NarrowIndex(
+            "payment_refunds_review",
+            _NOT_MADE,
+            lambda wanted: () if wanted.to_review is not None else None,
+        ),
+    ),
+    at="created_at",
+    filter=RefundFilter,
+    filters={"to_review": f"{_NOT_MADE} AND (l.state = 'REFUSED' OR l.created_at < {{}})"},
     load=load_refunds,
 )
-_REFUNDS_OF_CLAIM = _REFUNDS.within("claim_id", name="claim refunds", index="payment_refunds_claim")
-ALL_MOVEMENTS = MovementFilter()
+_REFUNDS_OF_CLAIM = REFUNDS.within("claim_id", name="claim refunds", index="payment_refunds_claim")
+ALL_MOVEMENTS, ALL_REFUNDS = MovementFilter(), RefundFilter()
 
 
 async def list_movements(
@@ -137,35 +146,11 @@ async def list_claim_movements(
 
 async def list_claim_refunds(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
-) -> ListPage[StoredRefund]:
+) -> ListPage[ListedRefund]:
     """List the refunds of a claim's payments, newest first. Raises NotFound, and ValidationError
     for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim_exists(work, claim_id)
         scope = work.scope(claim_id)
-        return await list_page(scope, _REFUNDS_OF_CLAIM, NoFilter(), limit=limit, cursor=cursor)
-
-
-async def review_movement(work: Work, record_id: UUID) -> ListedMovement:
-    """Record that staff has looked at a movement, and return it. For a movement that was reviewed
-    nothing changes. Raises NotFound; InvalidState: it needs no review."""
-    work.require(Right.RECORD_MONEY)
-    is_changed = await work.tx.fetchval(_SAVE_REVIEWED, work.merchant_id, record_id, work.now)
-    listed = (await load_movements(work.tx, work.merchant_id, [record_id])).get(record_id)
-    if listed is None:
-        raise NotFound(f"There is no movement {record_id}.")
-    movement = listed.movement
-    if movement.review_reason is None:
-        raise InvalidState("This movement needs no review.", state="NO_REVIEW")
-    if is_changed is not None:
-        await save_audit(
-            work, "payment.reviewMovement", f"claim:{movement.claim_id}",
-            before={"reviewedAt": None}, after={"reviewedAt": work.now.isoformat()},
-            movementId=str(record_id), kind=movement.kind, reason=movement.review_reason,
-        )  # fmt: skip
-        if movement.request_id is not None:
-            # Its payment request can end now.
-            requests = [(work.merchant_id, movement.request_id)]
-            await make_requests_due(work.tx, requests, work.real_now)
-    return listed
+        return await list_page(scope, _REFUNDS_OF_CLAIM, ALL_REFUNDS, limit=limit, cursor=cursor)

@@ -23,6 +23,7 @@ from dunwell.cases.payments.record_payment import (
     load_balance,
 )
 from dunwell.cases.payments.refunds.store import RefundEffect, StoredRefund, reduce_items
+from dunwell.cases.payments.review_money import finish_refund_reviews
 from dunwell.cases.payments.store import (
     StoredPayment,
     find_payment,
@@ -233,6 +234,7 @@ async def reverse_payment(
     await insert_movement(work.tx, work.merchant_id, reversal, reason)
     change = MoneyChange(cents, REVERSED, reversal.movement_id)
     status, balance = await return_money(work, claim, payment, change)
+    await finish_refund_reviews(work, payment)
     reversed_payment = await _get_payment(work, claim_id, payment_id)
     return RecordedPayment(reversed_payment, status, balance, is_new=True, reversed_cents=cents)
 

@@ -149,6 +149,13 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 """,
     columns=_MOVEMENT_COLUMNS,
 )
+# Uses payment_movements_merchant_id_record_id_key.
+_SAVE_REVIEWED = """
+UPDATE payment_movements
+SET reviewed_at = $3
+WHERE merchant_id = $1 AND record_id = $2 AND review_reason IS NOT NULL AND reviewed_at IS NULL
+RETURNING record_id
+"""
 _SAVE_ALLOCATIONS = """
 INSERT INTO allocations (merchant_id, claim_id, payment_id, item_id, amount_cents)
 SELECT $1, $2, payment_id, item_id, amount_cents
@@ -279,6 +286,13 @@ async def insert_movement(
     """Insert a movement, and why the merchant reversed its payment, if a reason was given."""
     values = [getattr(movement, each.name) for each in fields(PaymentMovement)]
     await tx.execute(_INSERT_MOVEMENT, merchant_id, *values, reversal_reason)
+
+
+async def save_movement_reviewed(
+    tx: Connection, merchant_id: int, record_id: UUID, now: datetime
+) -> bool:
+    """Save that staff has looked at a movement. Return False if it needs no review any more."""
+    return await tx.fetchval(_SAVE_REVIEWED, merchant_id, record_id, now) is not None
 
 
 def build_movement(row: Mapping[str, Any]) -> PaymentMovement:

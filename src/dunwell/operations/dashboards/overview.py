@@ -25,9 +25,10 @@ from dunwell.cases.direct_debit.listing.list_debits import (
 from dunwell.cases.disputes.list_disputes import DISPUTES, OPEN_DISPUTES, build_overdue_filter
 from dunwell.cases.modalities.list_modalities import MODALITIES, ModalityFilter
 from dunwell.cases.modalities.modality import ModalityState
-from dunwell.cases.payments.list_movements import MOVEMENTS, MovementFilter
+from dunwell.cases.payments.list_movements import MOVEMENTS, REFUNDS, MovementFilter
 from dunwell.cases.payments.list_payments import PAYMENT_REQUESTS, PaymentRequestFilter
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
+from dunwell.cases.payments.review_money import build_refund_review_filter
 from dunwell.cases.replies.store import count_unread_replies
 from dunwell.contact.messages.communications.list_communications import (
     COMMUNICATIONS,
@@ -173,6 +174,8 @@ class AttentionKind(StrEnum):
     PENDING_PAYMENTS = "PENDING_PAYMENTS"
     # Movements of money that staff has to look at.
     MOVEMENTS_TO_REVIEW = "MOVEMENTS_TO_REVIEW"
+    # Refunds that were refused, or that are not made for a week.
+    REFUNDS_TO_REVIEW = "REFUNDS_TO_REVIEW"
     # Direct debits whose debtors were notified.
     DEBITS_TO_RELEASE = "DEBITS_TO_RELEASE"
     # Files with direct debits that a second user has to release.
@@ -223,6 +226,7 @@ def _get_lists(
             PaymentRequestFilter(PaymentRequestState.PENDING),
         ),
         AttentionKind.MOVEMENTS_TO_REVIEW: (MOVEMENTS, MovementFilter(needs_review=True)),
+        AttentionKind.REFUNDS_TO_REVIEW: (REFUNDS, build_refund_review_filter(work.real_now)),
         AttentionKind.DEBIT_FILES_TO_RELEASE: (
             DEBIT_FILES,
             DebitFileFilter(DebitFileState.PROPOSED),

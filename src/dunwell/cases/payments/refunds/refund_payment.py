@@ -28,6 +28,7 @@ from dunwell.cases.payments.refunds.store import (
     list_refunds_of_claims,
 )
 from dunwell.cases.payments.reversals import compute_balance_after_return
+from dunwell.cases.payments.review_money import finish_refund_reviews
 from dunwell.cases.payments.store import StoredPayment, find_payment, list_payment_movements
 from dunwell.core.claims.access import check_claim_exists, lock_claim_of_merchant
 from dunwell.core.claims.balance import Balance
@@ -88,6 +89,7 @@ async def order_refund(
         actor_id=work.actor.actor_id,
         created_at=work.real_now,
     )
+    await finish_refund_reviews(work, payment, cents)
     await insert_refund(work.tx, work.merchant_id, refund, work.real_now)
     await save_audit(
         work, "payment.refund", f"claim:{claim_id}",

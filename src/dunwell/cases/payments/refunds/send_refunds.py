@@ -1,14 +1,17 @@
-"""Send ordered refunds to the providers, one after the other for each account, because some
-providers refuse two refunds of a payment that do not know of each other.
+"""Send ordered refunds to the providers.
 
-A crash repeats the call with the same key, so nothing is refunded twice.
+The refunds of one payment are sent one after the other, over all workers, because some providers
+refuse two refunds of a payment that do not know of each other. A refund waits until the provider
+has answered those before it. A crash repeats the call with the same key, so nothing is refunded
+twice.
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
+from asyncpg import UniqueViolationError
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
@@ -17,12 +20,14 @@ from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.payments.provider import PaymentProviderRefused, PaymentProviders
 from dunwell.cases.payments.refunds.refund_payment import get_paid_movement
 from dunwell.cases.payments.refunds.store import (
+    RefundRefusal,
     RefundState,
     StoredRefund,
     lease_due_refunds,
     list_accounts_with_refunds,
     save_next_attempt,
     save_refund_state,
+    save_refusal,
 )
 from dunwell.cases.payments.requests.account_rounds import AccountRounds, BatchResult
 from dunwell.cases.payments.requests.provider_calls import (
@@ -31,6 +36,7 @@ from dunwell.cases.payments.requests.provider_calls import (
 )
 from dunwell.cases.payments.requests.store import PendingAccount, find_request, save_refund_time
 from dunwell.cases.payments.store import StoredPayment, find_payment
+from dunwell.contact.messages.templates.formatting import render_line
 from dunwell.core.claims.store import lock_claim
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Refusal
@@ -40,8 +46,18 @@ from dunwell.platform.resources import Resources
 REFUND_SECONDS = 2.0
 # An order without an answer is sent again after these times. The last one repeats.
 REPEAT_DELAYS = (timedelta(minutes=5), timedelta(minutes=10))
+# Of what a provider says about a refusal.
+_MAX_TEXT = 255
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why a refund is not made, and what the provider said."""
+
+    reason: RefundRefusal
+    text: str | None = None
 
 
 class RefundOrders:
@@ -58,8 +74,14 @@ class RefundOrders:
 
     async def run_batch(self, provider: str, limit: int) -> BatchResult:
         now = self._resources.clock.now()
-        async with self._resources.database.transaction() as tx:
-            due = await lease_due_refunds(tx, provider, now, duration=REPEAT_DELAYS[0], limit=limit)
+        try:
+            async with self._resources.database.transaction() as tx:
+                due = await lease_due_refunds(
+                    tx, provider, now, duration=REPEAT_DELAYS[0], limit=limit
+                )
+        except UniqueViolationError:
+            # Another worker has leased a refund of the same payment at this moment.
+            return BatchResult(0)
         sent = [await self._send(merchant_id, refund) for merchant_id, refund in due]
         return BatchResult(len(due), sent.count(False))
 
@@ -67,10 +89,8 @@ class RefundOrders:
         """Send one order and record the answer. Return False if the provider gave no usable answer.
         A failure is logged, and the order is sent again later."""
         try:
-            provider_refund_id: str | None = None
-            with suppress(PaymentProviderRefused):
-                provider_refund_id = await self._call_provider(merchant_id, refund)
-            await self._record_answer(merchant_id, refund, provider_refund_id)
+            answer = await self._call_provider(merchant_id, refund)
+            await self._record_answer(merchant_id, refund, answer)
         except Refusal as refusal:
             log.warning("refund not sent", refund_id=str(refund.refund_id), error=refusal.type)
             has_answer = False
@@ -85,8 +105,8 @@ class RefundOrders:
             await save_next_attempt(tx, merchant_id, refund.refund_id, at)
         return has_answer
 
-    async def _call_provider(self, merchant_id: int, refund: StoredRefund) -> str:
-        """Order the refund, and return its id at the provider. Raises PaymentProviderRefused and
+    async def _call_provider(self, merchant_id: int, refund: StoredRefund) -> str | _Refusal:
+        """Order the refund, and return its id at the provider or why it is not made. Raises
         PaymentProviderUnavailable."""
         provider = get_provider(self._providers, refund.provider)
         async with self._resources.database.transaction() as tx:
@@ -97,49 +117,58 @@ class RefundOrders:
             assert payment is not None
             work = Work.open(self._resources, tx, merchant, SYSTEM)
             paid = await get_paid_movement(work, payment)
-            _check_left(refund, payment)
+        if not _is_enough_left(refund, payment):
+            log.warning("refund not sent, too little is left", refund_id=str(refund.refund_id))
+            return _Refusal(RefundRefusal.NOTHING_LEFT)
         assert request is not None
         assert request.provider_reference is not None
-        async with report_provider_failures(provider.name, merchant_id):
-            return await provider.refund(
-                request.provider_reference, paid.movement, refund.amount_cents, refund.refund_id
-            )
+        try:
+            async with report_provider_failures(provider.name, merchant_id):
+                return await provider.refund(
+                    request.provider_reference, paid.movement, refund.amount_cents,
+                    refund.refund_id,
+                )  # fmt: skip
+        except PaymentProviderRefused as refused:
+            return _Refusal(RefundRefusal.PROVIDER, render_line(refused.message)[:_MAX_TEXT])
 
     async def _record_answer(
-        self, merchant_id: int, refund: StoredRefund, provider_refund_id: str | None
+        self, merchant_id: int, refund: StoredRefund, answer: str | _Refusal
     ) -> None:
-        """Store the provider's id of the refund, or that it was refused (None). An accepted refund
-        is looked for in the provider's movements at once, and often for a while."""
-        state = RefundState.REFUSED if provider_refund_id is None else RefundState.ACCEPTED
+        """Store the provider's id of the refund, or why it is not made. An accepted refund is
+        looked for in the provider's movements at once, and often for a while."""
+        is_refused = isinstance(answer, _Refusal)
+        state = RefundState.REFUSED if is_refused else RefundState.ACCEPTED
         async with self._resources.database.transaction() as tx:
             merchant = await load_merchant(tx, merchant_id)
             assert merchant is not None
             work = Work.open(self._resources, tx, merchant, SYSTEM)
             # Booking locks the claim, then the request, then the refund.
             await lock_claim(tx, merchant_id, refund.claim_id)
-            await save_refund_state(
-                tx, merchant_id, refund.refund_id, state, provider_refund_id=provider_refund_id
-            )
+            if isinstance(answer, _Refusal):
+                await save_refusal(
+                    tx, merchant_id, refund.refund_id, answer.reason, text=answer.text
+                )
+            else:
+                await save_refund_state(
+                    tx, merchant_id, refund.refund_id, state, provider_refund_id=answer
+                )
+                now = work.real_now
+                await save_refund_time(
+                    tx, merchant_id, refund.request_id, now=now, next_check_at=now
+                )
             await save_audit(
                 work, "payment.refundAnswer", f"claim:{refund.claim_id}",
                 after={"state": state}, paymentId=str(refund.payment_id),
                 refundId=str(refund.refund_id), state=state,
             )  # fmt: skip
-            if state is RefundState.ACCEPTED:
-                now = work.real_now
-                await save_refund_time(
-                    tx, merchant_id, refund.request_id, now=now, next_check_at=now
-                )
 
 
-def _check_left(refund: StoredRefund, payment: StoredPayment) -> None:
-    """Raise PaymentProviderRefused if the money went back in another way before the order was sent
-    for the first time, for example by a chargeback. A later attempt may repeat an order that the
-    provider has executed."""
+def _is_enough_left(refund: StoredRefund, payment: StoredPayment) -> bool:
+    """Return False if the money went back in another way before the order was sent for the first
+    time, for example by a chargeback. A later attempt may repeat an order that the provider has
+    executed."""
     left_cents = payment.amount_cents - payment.returned_cents
-    if refund.attempts == 1 and left_cents < refund.amount_cents:
-        log.warning("refund not sent, too little is left", refund_id=str(refund.refund_id))
-        raise PaymentProviderRefused("Less than the refund is left of the payment.")
+    return refund.attempts > 1 or left_cents >= refund.amount_cents
 
 
 def open_refund_orders(resources: Resources, providers: PaymentProviders) -> AccountRounds:

@@ -34,8 +34,18 @@ class RefundState(StrEnum):
     REFUSED = "REFUSED"
     # It was booked, and the money came back to the merchant.
     FAILED = "FAILED"
-    # The provider lists it in another currency than the claim's. Staff has to look at it.
+    # The provider lists it in another currency than the claim's. Staff has to review it.
     NOT_BOOKED = "NOT_BOOKED"
+
+
+class RefundRefusal(StrEnum):
+    """Why a refund is REFUSED."""
+
+    PROVIDER = "PROVIDER"
+    # The money went back in another way before the order was sent.
+    NOTHING_LEFT = "NOTHING_LEFT"
+    # The account is closed, and nothing can be ordered through it.
+    ACCOUNT_CLOSED = "ACCOUNT_CLOSED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,12 @@ class StoredRefund:
     created_at: datetime
     # How often it was sent without an answer.
     attempts: int = 0
+    # Why it is REFUSED, and what the provider said. None for other states, and for refunds that
+    # were refused before the reason was stored.
+    refusal: RefundRefusal | None = None
+    refusal_text: str | None = None
+    # When staff has reviewed it.
+    reviewed_at: datetime | None = None
 
 
 _COLUMNS = ", ".join(each.name for each in fields(StoredRefund))
@@ -68,7 +84,7 @@ _INSERT = compose(
     """
 INSERT INTO payment_refunds (merchant_id, {columns}, next_attempt_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-        $17)
+        $17, $18, $19, $20)
 """,
     columns=_COLUMNS,
 )
@@ -92,23 +108,25 @@ ORDER BY created_at, refund_id
 """,
     columns=_COLUMNS,
 )
-# Uses the primary key.
+# Uses primary keys.
 _LOAD = compose(
     """
-SELECT {columns}
-FROM payment_refunds
-WHERE merchant_id = $1 AND refund_id = ANY($2::uuid[])
+SELECT {columns}, c.reference_number
+FROM payment_refunds r
+JOIN claims c ON c.merchant_id = $1 AND c.claim_id = r.claim_id
+WHERE r.merchant_id = $1 AND r.refund_id = ANY($2::uuid[])
 """,
-    columns=_COLUMNS,
+    columns=", ".join(f"r.{each.name}" for each in fields(StoredRefund)),
 )
 # The refund of a movement. Until the provider's answer is stored, a refund is found by its key, or
-# by its amount if the movement has no key.
+# by its amount if the movement has no key. A provider may have made a refund that it seemed to
+# refuse.
 _FIND_OF_MOVEMENT = compose(
     """
 SELECT {columns}
 FROM payment_refunds
 WHERE merchant_id = $1 AND claim_id = $2 AND provider = $3 AND request_id = $4
-  AND state IN ('CREATED', 'ACCEPTED')
+  AND (state IN ('CREATED', 'ACCEPTED') OR state = 'REFUSED' AND refund_id = $7)
   AND (provider_refund_id = $5
        OR (provider_refund_id IS NULL
            AND (refund_id = $7 OR ($7::uuid IS NULL AND amount_cents = $6))))
@@ -119,10 +137,21 @@ LIMIT 1
 )
 _SAVE_STATE = """
 UPDATE payment_refunds
-SET state = $3, provider_refund_id = coalesce($4, provider_refund_id), next_attempt_at = NULL
+SET state = $3, provider_refund_id = coalesce($4, provider_refund_id), next_attempt_at = NULL,
+    refusal = $5, refusal_text = $6,
+    reviewed_at = CASE WHEN $3 <> 'REFUSED' THEN reviewed_at END
 WHERE merchant_id = $1 AND refund_id = $2
   AND (state IN ('CREATED', 'ACCEPTED')
-       OR (state IN ('BOOKED', 'NOT_BOOKED') AND $3 = 'FAILED'))
+       OR (state IN ('BOOKED', 'NOT_BOOKED') AND $3 = 'FAILED')
+       OR (state = 'REFUSED' AND $3 IN ('BOOKED', 'NOT_BOOKED')))
+"""
+# Uses the primary key.
+_SAVE_REVIEWED = """
+UPDATE payment_refunds
+SET reviewed_at = $3
+WHERE merchant_id = $1 AND refund_id = $2 AND reviewed_at IS NULL
+  AND state IN ('CREATED', 'ACCEPTED', 'REFUSED')
+RETURNING refund_id
 """
 # Steps from one account to the next in the index payment_refunds_due.
 _LIST_ACCOUNTS = """
@@ -144,18 +173,29 @@ WITH RECURSIVE pending AS (
 )
 SELECT provider, next_attempt_at AS due_at FROM pending
 """
-# Uses the same index. Rows that another worker has locked are skipped.
+# Uses the same index, and payment_refunds_claim. Rows that another worker has locked are skipped. A
+# refund waits while an earlier one of its payment was not sent, or another was sent without an
+# answer. Two workers that lease refunds of one payment at once violate payment_refunds_sent.
 _LEASE_DUE = compose(
     """
+WITH due AS MATERIALIZED (
+    SELECT d.merchant_id, d.refund_id
+    FROM payment_refunds d
+    WHERE d.provider = $1 AND d.next_attempt_at <= $2
+      AND NOT EXISTS (
+          SELECT FROM payment_refunds o
+          WHERE o.merchant_id = d.merchant_id AND o.claim_id = d.claim_id
+            AND o.payment_id = d.payment_id AND o.refund_id <> d.refund_id AND o.state = 'CREATED'
+            AND (o.attempts > 0
+                 OR d.attempts = 0
+                 AND (o.created_at, o.refund_id) < (d.created_at, d.refund_id)))
+    ORDER BY d.next_attempt_at
+    LIMIT $4
+    FOR NO KEY UPDATE OF d SKIP LOCKED
+)
 UPDATE payment_refunds r
 SET next_attempt_at = $2::timestamptz + $3, attempts = r.attempts + 1
-FROM (
-    SELECT merchant_id, refund_id
-    FROM payment_refunds
-    WHERE provider = $1 AND next_attempt_at <= $2
-    ORDER BY next_attempt_at
-    LIMIT $4
-    FOR NO KEY UPDATE SKIP LOCKED) due
+FROM due
 WHERE r.merchant_id = due.merchant_id AND r.refund_id = due.refund_id
 RETURNING r.merchant_id, {columns}
 """,
@@ -235,12 +275,23 @@ async def list_refunds_of_claims(
     return [_build_refund(row) for row in rows]
 
 
+@dataclass(frozen=True, slots=True)
+class ListedRefund:
+    refund: StoredRefund
+    # The claim's reference number.
+    reference_number: str
+
+
 async def load_refunds(
     tx: Connection, merchant_id: int, refund_ids: Sequence[UUID]
-) -> dict[UUID, StoredRefund]:
-    """Return the refunds by id."""
-    rows = await tx.fetch(_LOAD, merchant_id, list(refund_ids))
-    return {row["refund_id"]: _build_refund(row) for row in rows}
+) -> dict[UUID, ListedRefund]:
+    """Return the refunds by id, each with its claim."""
+    found = {}
+    for row in await tx.fetch(_LOAD, merchant_id, list(refund_ids)):
+        values = dict(row)
+        reference = values.pop("reference_number")
+        found[row["refund_id"]] = ListedRefund(_build_refund(values), reference)
+    return found
 
 
 async def find_refund_of_movement(
@@ -267,8 +318,25 @@ async def save_refund_state(
     tx: Connection, merchant_id: int, refund_id: UUID, state: RefundState,
     provider_refund_id: str | None = None,
 ) -> None:  # fmt: skip
-    """Save the state of a refund without a result, or that one with a result has failed."""
-    await tx.execute(_SAVE_STATE, merchant_id, refund_id, state, provider_refund_id)
+    """Save the state of a refund without a result, that one with a result has failed, or that one
+    that seemed refused was made."""
+    await tx.execute(_SAVE_STATE, merchant_id, refund_id, state, provider_refund_id, None, None)
+
+
+async def save_refusal(
+    tx: Connection, merchant_id: int, refund_id: UUID, refusal: RefundRefusal, text: str | None
+) -> None:
+    """Save why a refund without a result is not made, and what the provider said. Staff has to look
+    at it."""
+    await tx.execute(_SAVE_STATE, merchant_id, refund_id, RefundState.REFUSED, None, refusal, text)
+
+
+async def save_refund_reviewed(
+    tx: Connection, merchant_id: int, refund_id: UUID, now: datetime
+) -> bool:
+    """Save that staff has reviewed a refund that is not made. Return False if it was so already,
+    or if the refund was made."""
+    return await tx.fetchval(_SAVE_REVIEWED, merchant_id, refund_id, now) is not None
 
 
 async def list_accounts_with_refunds(tx: Connection) -> list[PendingAccount]:
@@ -280,7 +348,11 @@ async def lease_due_refunds(
     tx: Connection, provider: str, now: datetime, duration: timedelta, limit: int
 ) -> Sequence[tuple[int, StoredRefund]]:
     """Lease refunds of an account whose order is due, over all merchants, and count this attempt.
-    Return them with their merchant's id. After `duration` another worker sends them again."""
+
+    Return them with their merchant's id. After `duration` another worker sends them again. Of the
+    refunds of one payment at most one is leased, and none while another was sent without an answer.
+    Raises UniqueViolationError if another worker has leased one of them at this moment.
+    """
     found = []
     for row in await tx.fetch(_LEASE_DUE, provider, now, duration, limit):
         values = dict(row)
@@ -316,6 +388,12 @@ async def list_reductions(tx: Connection, merchant_id: int, claim_id: int) -> li
 
 
 def _build_refund(row: Mapping[str, Any]) -> StoredRefund:
+    refusal = row["refusal"]
     return StoredRefund(
-        **{**row, "effect": RefundEffect(row["effect"]), "state": RefundState(row["state"])}
+        **{
+            **row,
+            "effect": RefundEffect(row["effect"]),
+            "state": RefundState(row["state"]),
+            "refusal": None if refusal is None else RefundRefusal(refusal),
+        }
     )

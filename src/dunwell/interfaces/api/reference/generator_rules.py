@@ -49,6 +49,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "PendingContactState": ("PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "UNKNOWN"),
     "ProcessStepKind": ("COMMUNICATION", "WAIT", "FEE", "CHECKPOINT", "ARCHIVE"),
     "RefundEffect": ("SURPLUS", "REDUCE_CLAIM", "REOPEN"),
+    "RefundRefusal": ("PROVIDER", "NOTHING_LEFT", "ACCOUNT_CLOSED"),
     "RefundState": ("CREATED", "ACCEPTED", "BOOKED", "REFUSED", "FAILED", "NOT_BOOKED"),
     "RefundStatus": ("REFUNDED", "REFUND_FAILED"),
     "ReviewReason": (

@@ -37,6 +37,9 @@ _EXAMPLE: dict[str, Any] = {
     "state": "CREATED",
     "reason": "Goodwill for the late delivery",
     "movementId": None,
+    "refusal": None,
+    "refusalText": None,
+    "reviewedAt": None,
     "createdAt": "2026-03-20T08:00:00.000Z",
 }
 
@@ -109,13 +112,14 @@ async def _list(call: ApiCall) -> RefundList:
     limit, cursor = parse_page(call.query)
     call.query.check()
     found = await list_claim_refunds(call.work, claim_id, limit=limit, cursor=cursor)
-    return RefundList([build_refund(each) for each in found.items], found.next_cursor)
+    return RefundList([build_refund(each.refund) for each in found.items], found.next_cursor)
 
 
 def build_refund(refund: StoredRefund) -> Refund:
     """Convert a refund to its wire type."""
     effect: Any = refund.effect.value
     state: Any = refund.state.value
+    refusal: Any = None if refund.refusal is None else refund.refusal.value
     return Refund(
         id=str(refund.refund_id),
         claim_id=refund.claim_id,
@@ -126,6 +130,9 @@ def build_refund(refund: StoredRefund) -> Refund:
         state=state,
         reason=refund.reason,
         movement_id=refund.provider_refund_id,
+        refusal=refusal,
+        refusal_text=refund.refusal_text,
+        reviewed_at=render_instant(refund.reviewed_at),
         created_at=render_instant(refund.created_at),
     )
 

@@ -62,6 +62,28 @@ class Refund(Wire, frozen=True):
         str | None,
         Meta(description="The movement of money that it becomes; null until it is accepted."),
     ]
+    refusal: Annotated[
+        Literal["PROVIDER", "NOTHING_LEFT", "ACCOUNT_CLOSED"] | None,
+        Meta(
+            description=(
+                "Why it is REFUSED; null if it is not, or if the reason is not known. PROVIDER: "
+                "the provider has refused it. NOTHING_LEFT: the money went back in another way "
+                "before. ACCOUNT_CLOSED: the account at the provider is closed."
+            )
+        ),
+    ]
+    refusal_text: Annotated[
+        str | None, Meta(description="What the provider said about it, in its own words.")
+    ]
+    reviewed_at: Annotated[
+        Instant | None,
+        Meta(
+            description=(
+                "When your staff has looked at a refund that is refused, or that is not made for "
+                "a week; null if nobody has."
+            )
+        ),
+    ]
     created_at: Instant
 
 

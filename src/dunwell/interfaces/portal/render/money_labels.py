@@ -54,6 +54,38 @@ REVIEW_REASONS: Labels = {
         "Decide whether you collect the amount again."
     ),
 }
+# The same for money that went back to the debtor, or came back after that, where it differs.
+RETURN_REVIEWS: Labels = {
+    "OTHER_CURRENCY": LazyText(
+        "The money is in another currency than the claim. It was not booked. Check at the provider "
+        "what the debtor got, and reverse the payment if it is not paid any more."
+    ),
+}
+# Why staff has to look at a refund that is not made.
+REFUND_REVIEWS: Labels = {
+    "PROVIDER": LazyText(
+        "The provider rejected the refund, so the debtor does not get the money. Remove the cause "
+        "and refund it again, or transfer it to the debtor yourself and reverse the payment."
+    ),
+    "NOTHING_LEFT": LazyText(
+        "The money of the payment went back in another way before the refund was sent, for example "
+        "by a chargeback. Nothing was refunded. Check whether the debtor still gets money."
+    ),
+    "ACCOUNT_CLOSED": LazyText(
+        "The provider account is closed and accepts no refunds any more. Check at the provider "
+        "that it was not refunded. Then transfer the money to the debtor yourself and reverse the "
+        "payment."
+    ),
+    "OVERDUE": LazyText(
+        "The refund was ordered more than a week ago, and the provider has not made it. Look for "
+        "it at the provider: often the balance of the account is too low. Do not order it again."
+    ),
+}
+REFUND_REFUSALS: Labels = {
+    "PROVIDER": LazyText("The provider says:"),
+    "NOTHING_LEFT": LazyText("The money went back in another way before."),
+    "ACCOUNT_CLOSED": LazyText("The provider account is closed."),
+}
 REFUND_STATES: ColoredLabels = {
     "CREATED": (LazyText("being sent to the provider"), "info"),
     "ACCEPTED": (LazyText("accepted by the provider"), "info"),
@@ -178,6 +210,9 @@ MONEY_LABELS: Mapping[str, Labels | ColoredLabels] = {
     "PAYMENT_PROVIDERS": PAYMENT_PROVIDERS,
     "MOVEMENT_KINDS": MOVEMENT_KINDS,
     "REVIEW_REASONS": REVIEW_REASONS,
+    "RETURN_REVIEWS": RETURN_REVIEWS,
+    "REFUND_REVIEWS": REFUND_REVIEWS,
+    "REFUND_REFUSALS": REFUND_REFUSALS,
     "REFUND_STATES": REFUND_STATES,
     "REFUND_EFFECTS": REFUND_EFFECTS,
     "MATCH_RULES": MATCH_RULES,
