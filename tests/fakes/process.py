@@ -224,11 +224,15 @@ class FakeProvider(ABC):
             self.save()
             return RedirectResponse(self.find_return_url(checkout_id, decision), 303)
 
+        async def rows(request: Request) -> Response:
+            return JSONResponse([*self.table(request.path_params["kind"]).values()])
+
         return Starlette(
             routes=[
                 *self.list_routes(),
                 Route("/pay/{id}", page, methods=["GET"]),
                 Route("/pay/{id}", decide, methods=["POST"]),
+                Route("/_fake/rows/{kind}", rows, methods=["POST"]),
                 Route("/_fake/{what}", self._control, methods=["POST"]),
             ]
         )

@@ -79,6 +79,11 @@ class FakeProviderProcess:
         money: Mapping[str, int] = self.call("money")
         return money
 
+    def list_rows(self, kind: str) -> list[dict[str, Any]]:
+        """Return all objects of a kind, such as "payments", as the fake stores them."""
+        rows: list[dict[str, Any]] = self.call(f"rows/{kind}")
+        return rows
+
     def build_notification(self, object_id: str) -> tuple[dict[str, str], bytes]:
         """Return headers, with names in lower case, and body of a notification."""
         found = self.call("notification", id=object_id)

@@ -489,8 +489,7 @@ QUIET = _name({
         disputes_store._SAVE_HOLD,
     ),
     "acts on a state that none of these rows is in": (
-        requests_store._SAVE_COLLECTION, requests_store._FIND_COLLECTED_DEBIT,
-        escalation_store._RETRY_WAITING,
+        requests_store._FIND_COLLECTED_DEBIT, escalation_store._RETRY_WAITING,
         session_store._END_SESSION, session_store._RAISE_LEVEL, modalities_store.LOAD_UNSUCCESSFUL,
         credentials_store._EXPIRE_PREVIOUS,
         sweep_modalities._SET_END_OF_HOLDS,

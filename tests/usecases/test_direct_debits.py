@@ -476,3 +476,17 @@ async def test_sequence_types_follow_the_plan(debits: Debits) -> None:
     assert (ended.state, ended.ended_reason) == (
         MandateState.EXPIRED, MandateEndReason.PLAN_ENDED,
     )  # fmt: skip
+
+
+async def test_a_new_mandate_does_not_collect_an_instalment_that_was_returned(
+    debits: Debits,
+) -> None:
+    old, first = await deliver_first(debits)
+    result = {"outcome": DebitOutcome.RETURNED, "reason_code": "AC04"}
+    assert await debits.record(first, **result) is RecordedResult.RECORDED
+    new = await debits.sign("DE02500105170137075030")
+    await debits.plan_at()
+    assert [(each.instalment, each.state) for each in await debits.collections(new)] == [
+        (2, CollectionState.PLANNED), (3, CollectionState.PLANNED),
+    ]  # fmt: skip
+    assert (await debits.states(old))[0] is CollectionState.RETURNED

@@ -186,15 +186,6 @@ async def test_an_order_whose_answer_is_lost_is_repeated_and_ordered_once(
     assert await list_payments(plan) == [("GOCARDLESS", 3414, 0)]
 
 
-async def test_two_workers_do_not_order_one_debit_at_once(plan: ProviderPlan) -> None:
-    await plan.give()
-    await plan.run()
-    await plan.arrangement.harness.rows(
-        "UPDATE provider_debits SET next_attempt_at = NULL WHERE merchant_id = $1"
-    )
-    assert await plan.order() == 0
-
-
 async def test_the_database_refuses_a_second_order_of_an_instalment(plan: ProviderPlan) -> None:
     first = await ordered(plan)
     with pytest.raises(asyncpg.UniqueViolationError, match="debit_collections_once"):
@@ -354,3 +345,25 @@ async def test_what_cannot_be_cancelled_any_more_is_booked_and_shown_as_a_surplu
     await plan.act("settle")
     assert (await plan.first()).state is CollectionState.COLLECTED
     assert await list_payments(plan) == [("GOCARDLESS", 3414, 0)]
+
+
+async def test_a_new_mandate_does_not_collect_what_an_earlier_one_collects(
+    plan: ProviderPlan,
+) -> None:
+    first = await ordered(plan)
+    await plan.act("submit")
+    (mandate,) = await plan.mandates()
+    async with plan.arrangement.harness.work(DEBTOR) as work:
+        await revoke_mandate(work, plan.arrangement.claim_id, mandate.mandate_id)
+    await plan.run()
+    plan.fake.act(await plan.open_page(), "give")
+    await plan.check_mandates()
+    await plan.run()
+    found = [
+        (each.instalment, each.state) for each in await plan.collections()
+        if each.state is not CollectionState.CANCELLED
+    ]  # fmt: skip
+    assert found == [
+        (first.instalment, CollectionState.DELIVERED), (2, CollectionState.PLANNED),
+        (3, CollectionState.PLANNED),
+    ]  # fmt: skip

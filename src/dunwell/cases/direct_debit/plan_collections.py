@@ -32,8 +32,9 @@ from dunwell.cases.direct_debit.mandates import close_mandate
 from dunwell.cases.direct_debit.provider_records.store import ask_to_cancel_debit, order_debit
 from dunwell.cases.direct_debit.store import (
     insert_collection,
-    list_mandate_collections,
+    list_disputed_claims,
     list_merchants_to_check,
+    list_plan_collections,
     lock_due_mandates,
     save_cancelled,
     save_checked,
@@ -65,12 +66,14 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CheckedPlan:
-    """An active mandate, its plan, and the collections of the mandate by instalment."""
+    """An active mandate, its plan, and the plan's collections by instalment: those of the mandate,
+    and those of earlier mandates that were not cancelled."""
 
     mandate: Mandate
     modality: Modality
     reference_number: str
     collections: Sequence[Collection]
+    is_disputed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,8 @@ def decide_steps(
     today: date,
 ) -> PlannedSteps:
     """Decide which collections are planned, which debtors are notified, and which collections are
-    cancelled on a day. `collections` are those of the plan's active mandate."""
+    cancelled on a day. `collections` are those of the plan, as in `CheckedPlan`. An instalment that
+    has one is not planned again."""
     known = {each.instalment: each for each in collections}
     insert, notify, cancel = [], [], []
     for instalment in modality.schedule:
@@ -127,10 +131,11 @@ class ProviderSteps:
 
 
 def decide_provider_steps(
-    modality: Modality, collections: Sequence[Collection], today: date
+    modality: Modality, collections: Sequence[Collection], today: date, *, is_disputed: bool
 ) -> ProviderSteps:
     """Decide which debits are planned, ordered from the provider, and cancelled on a day.
-    `collections` are those of the plan's active mandate."""
+    `collections` are those of the plan, as in `CheckedPlan`. While the claim is disputed, nothing
+    is ordered, and what was ordered is cancelled."""
     known = {each.instalment: each for each in collections}
     insert, order, cancel = [], [], []
     for instalment in modality.schedule:
@@ -140,10 +145,11 @@ def decide_provider_steps(
                 insert.append(instalment)
         elif collection.state in _UNSETTLED and instalment.is_paid:
             cancel.append((collection, CancelReason.PAID))
-        elif collection.state is CollectionState.PLANNED and today >= compute_order_day(
-            instalment.due_on
-        ):
-            order.append(replace(collection, amount_cents=instalment.left_cents))
+        elif collection.state is CollectionState.PLANNED:
+            if not is_disputed and today >= compute_order_day(instalment.due_on):
+                order.append(replace(collection, amount_cents=instalment.left_cents))
+        elif collection.state in _UNSETTLED and is_disputed:
+            cancel.append((collection, CancelReason.DISPUTED))
     return ProviderSteps(insert, order, cancel)
 
 
@@ -178,16 +184,28 @@ async def _plan_for(resources: Resources, merchant_id: int) -> int:
                 tx, merchant_id, claim_ids
             )
         }
-        mandate_ids = [each.mandate_id for each in mandates]
-        collections = await list_mandate_collections(tx, merchant_id, mandate_ids)
+        collections = await list_plan_collections(
+            tx, merchant_id, [each.modality_id for each in mandates]
+        )
+        disputed = await list_disputed_claims(tx, merchant_id, claim_ids, work.now)
         for mandate in mandates:
             modality, reference, status = live.get(mandate.modality_id, (None, "", None))
             if modality is None or status not in ACTIVE:
                 await close_mandate(work, mandate, MandateEndReason.PLAN_ENDED)
                 continue
-            own = [each for each in collections if each.mandate_id == mandate.mandate_id]
-            await _check(work, CheckedPlan(mandate, modality, reference, own))
+            of_plan = [each for each in collections if _is_of_plan(each, mandate)]
+            is_disputed = mandate.claim_id in disputed
+            await _check(
+                work, CheckedPlan(mandate, modality, reference, of_plan, is_disputed=is_disputed)
+            )
     return len(mandates)
+
+
+def _is_of_plan(collection: Collection, mandate: Mandate) -> bool:
+    """Return whether the collection is one of `CheckedPlan.collections`."""
+    is_live = collection.state is not CollectionState.CANCELLED
+    is_its_plans = collection.modality_id == mandate.modality_id
+    return is_its_plans and (is_live or collection.mandate_id == mandate.mandate_id)
 
 
 async def _check(work: Work, plan: CheckedPlan) -> None:
@@ -220,7 +238,9 @@ async def _check_at_provider(work: Work, plan: CheckedPlan) -> bool:
     """Do what is due for the debits that a provider collects. Return whether some are new, so that
     they are checked at once."""
     today = local_date(work.now, work.merchant.configuration.timezone)
-    steps = decide_provider_steps(plan.modality, plan.collections, today)
+    steps = decide_provider_steps(
+        plan.modality, plan.collections, today, is_disputed=plan.is_disputed
+    )
     for instalment in steps.insert:
         await _insert(work, plan, instalment)
     for collection in steps.order:

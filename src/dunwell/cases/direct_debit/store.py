@@ -128,6 +128,17 @@ ORDER BY instalment, collection_id
 """,
     columns=_COLLECTION_COLUMNS,
 )
+# A plan's earlier mandates may have debits that were not cancelled. Uses the index
+# debit_collections_modality.
+_LIST_PLAN_COLLECTIONS = compose(
+    """
+SELECT {columns}
+FROM debit_collections
+WHERE merchant_id = $1 AND modality_id = ANY($2::uuid[])
+ORDER BY instalment, collection_id
+""",
+    columns=_COLLECTION_COLUMNS,
+)
 # Uses the primary key.
 _LOAD_COLLECTIONS = compose(
     """
@@ -284,6 +295,14 @@ async def list_mandate_collections(
 ) -> list[Collection]:
     """Return the collections of mandates, by instalment."""
     rows = await tx.fetch(_LIST_MANDATE_COLLECTIONS, merchant_id, list(mandate_ids))
+    return [build_collection(row) for row in rows]
+
+
+async def list_plan_collections(
+    tx: Connection, merchant_id: int, modality_ids: Ids[UUID]
+) -> list[Collection]:
+    """Return the collections of all mandates of plans, by instalment."""
+    rows = await tx.fetch(_LIST_PLAN_COLLECTIONS, merchant_id, list(modality_ids))
     return [build_collection(row) for row in rows]
 
 

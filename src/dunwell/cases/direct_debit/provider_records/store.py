@@ -134,9 +134,10 @@ _INSERT_DEBIT = """
 INSERT INTO provider_debits (merchant_id, collection_id, provider, next_attempt_at)
 VALUES ($1, $2, $3, $4)
 """
+# While a worker orders the debit, it is not cancelled: the provider would not have it yet.
 _CANCEL_DEBIT = """
 UPDATE provider_debits
-SET cancel_reason = $3, next_attempt_at = $4
+SET cancel_reason = $3, next_attempt_at = coalesce(next_attempt_at, $4)
 WHERE merchant_id = $1 AND collection_id = $2 AND cancel_reason IS NULL
 """
 _SAVE_ORDERED = """

@@ -7,8 +7,9 @@ booked like that of any other payment request.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 
 import structlog
 
@@ -118,19 +119,11 @@ def open_debit_orders(resources: Resources, providers: PaymentProviders) -> Acco
 async def _order(resources: Resources, provider: MandateProvider, debit: ProviderDebit) -> None:
     async with report_provider_failures(provider.name, debit.merchant_id):
         mandate = await provider.fetch_mandate(debit.provider_mandate_id)
-    if mandate.status is not ProviderMandateStatus.ACTIVE:
-        await _record_cancelled(resources, debit)
-        return
     due_on = max(debit.collected_on, mandate.next_collection_on or debit.collected_on)
-    try:
-        async with report_provider_failures(provider.name, debit.merchant_id):
-            request = CollectionRequest(
-                debit.collection_id, debit.provider_mandate_id,
-                amount_cents=debit.amount_cents, currency=debit.currency, due_on=due_on,
-                description=debit.reference,
-            )  # fmt: skip
-            payment_reference = await provider.collect(request)
-    except PaymentProviderRefused:
+    payment_reference = await _collect(
+        provider, debit, due_on, is_active=mandate.status is ProviderMandateStatus.ACTIVE
+    )
+    if payment_reference is None:
         await _record_cancelled(resources, debit)
         return
     async with resources.database.transaction() as tx:
@@ -155,6 +148,25 @@ async def _order(resources: Resources, provider: MandateProvider, debit: Provide
             before={"state": CollectionState.RELEASED}, after={"state": CollectionState.DELIVERED},
             collectionId=str(debit.collection_id),
         )  # fmt: skip
+
+
+async def _collect(
+    provider: MandateProvider, debit: ProviderDebit, due_on: date, *, is_active: bool
+) -> str | None:
+    """Order a debit and return its id at the provider, or None if the provider refuses it.
+    `is_active` is whether the mandate is. An earlier call may have ordered the debit although its
+    answer was lost, and the mandate may have ended since."""
+    if is_active:
+        request = CollectionRequest(
+            debit.collection_id, debit.provider_mandate_id,
+            amount_cents=debit.amount_cents, currency=debit.currency, due_on=due_on,
+            description=debit.reference,
+        )  # fmt: skip
+        with contextlib.suppress(PaymentProviderRefused):
+            async with report_provider_failures(provider.name, debit.merchant_id):
+                return await provider.collect(request)
+    async with report_provider_failures(provider.name, debit.merchant_id):
+        return await provider.find_collection(debit.provider_mandate_id, debit.collection_id)
 
 
 async def _cancel(

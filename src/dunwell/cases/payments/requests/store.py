@@ -114,11 +114,11 @@ SET state = $3, provider_reference = $4, checkout_url = $5
 WHERE merchant_id = $1 AND request_id = $2 AND state = 'CREATED'
 RETURNING request_id
 """
-# A repeated order has the same id.
+# A repeated order has the same id. In each state, what the provider collects is followed.
 _SAVE_COLLECTION = """
 UPDATE payment_requests
 SET provider_reference = $3, next_check_at = $4
-WHERE merchant_id = $1 AND request_id = $2 AND state = 'COLLECTING'
+WHERE merchant_id = $1 AND request_id = $2
 """
 _SAVE_STATE = """
 UPDATE payment_requests
@@ -186,13 +186,19 @@ UPDATE payment_requests
 SET refunded_at = $3, next_check_at = least(next_check_at, $4)
 WHERE merchant_id = $1 AND request_id = $2
 """
-# The debit that the provider collects with a request, whose id it has. Uses the primary keys.
+# The debit that the provider collects with a request, whose id it has. One that was cancelled and
+# replaced by another debit of its instalment stays cancelled. Uses primary keys and the unique
+# index debit_collections_once.
 _FIND_COLLECTED_DEBIT = """
 SELECT d.state, d.modality_id, d.instalment, d.due_on,
        coalesce(p.cancel_reason, 'MANDATE_ENDED') AS cancel_reason
 FROM debit_collections d
 LEFT JOIN provider_debits p ON p.merchant_id = $1 AND p.collection_id = d.collection_id
 WHERE d.merchant_id = $1 AND d.collection_id = $2 AND d.provider IS NOT NULL
+  AND NOT EXISTS (
+      SELECT FROM debit_collections o
+      WHERE o.merchant_id = $1 AND o.modality_id = d.modality_id AND o.instalment = d.instalment
+        AND o.state <> 'CANCELLED' AND o.collection_id <> d.collection_id)
 """
 _SAVE_COLLECTED_DEBIT = """
 UPDATE debit_collections
@@ -358,7 +364,8 @@ async def lift_request_hold(work: Work, request: StoredPaymentRequest) -> None:
 
 
 async def find_collected_debit(tx: Connection, merchant_id: int, request_id: UUID) -> Row | None:
-    """Return the state, plan and instalment of the debit that the request collects, or None."""
+    """Return the state, plan and instalment of the debit that the request collects, or None. A
+    debit that another one has replaced is left out."""
     found: Row | None = await tx.fetchrow(_FIND_COLLECTED_DEBIT, merchant_id, request_id)
     return found
 
