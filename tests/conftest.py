@@ -99,7 +99,6 @@ def pytest_collection_finish() -> None:
     """Exempt everything that is now loaded from garbage collection, because scanning it takes a
     third of a test's time. Collect what tests leave behind less often."""
     gc.enable()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 10)
 

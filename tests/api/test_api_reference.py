@@ -1,6 +1,7 @@
 """The OpenAPI document and the reference page."""
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from dunwell.interfaces.api.reference.document import build_document
 from dunwell.interfaces.api.reference.routes import encode_document
 from tests.support.api import Api
 
+load_document = cache(build_document)
 COMMITTED = Path(__file__).parents[2] / "docs" / "openapi.json"
 
 
@@ -31,7 +33,7 @@ async def test_the_document_is_served(api: Api) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.operation_id)
 def test_every_example_matches_its_schema(operation: Operation) -> None:
-    document = build_document()
+    document = load_document()
     described = document["paths"][operation.path][operation.method.lower()]
     answers: dict[str, Any] = described["responses"]["200"]["content"]
     # An operation that returns a file has no example.
@@ -44,7 +46,7 @@ def test_every_example_matches_its_schema(operation: Operation) -> None:
 
 
 def test_every_error_type_has_its_status_cause_and_remedy() -> None:
-    schemas = build_document()["components"]["schemas"]
+    schemas = load_document()["components"]["schemas"]
     for kind in KINDS:
         assert schemas[get_failure_name(kind)]["x-status"] == kind.status
         assert kind.cause in schemas[get_failure_name(kind)]["description"]
@@ -52,7 +54,7 @@ def test_every_error_type_has_its_status_cause_and_remedy() -> None:
 
 
 def test_every_reference_in_the_document_resolves() -> None:
-    document = build_document()
+    document = load_document()
     names = re.findall(rb'"#/components/(\w+)/([\w-]+)"', encode_document())
     assert names
     for part, name in names:

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from dunwell.interfaces.api.failures import FAULT_CODES
@@ -21,21 +22,25 @@ _MAKERS = ("Fault", "_fault", "_refuse")
 
 
 def calls_that_make_faults(path: Path) -> Iterator[ast.Call]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    text = path.read_text()
+    if not any(maker in text for maker in _MAKERS):
+        return
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call):
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
             if name in _MAKERS:
                 yield node
 
 
-def codes_in(path: Path) -> set[str]:
+@cache
+def codes_in(path: Path) -> frozenset[str]:
     """Return the last text argument of each call: the code, as far as it is a literal."""
-    found = set()
+    found: set[str] = set()
     for call in calls_that_make_faults(path):
         texts = [each.value for each in call.args if isinstance(each, ast.Constant)]
         codes = [each for each in texts if isinstance(each, str) and re.fullmatch(r"\w+", each)]
         found |= set(codes[-1:])
-    return found
+    return frozenset(found)
 
 
 def test_every_code_is_upper_snake_case() -> None:

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ _NO_WORDS = re.compile(r"%\(\w+\)s|\{\{.*?\}\}|“dunwell[^”]*”")
 _EACH_TERM = pytest.mark.parametrize("term", _TERMS, ids=[each["english"] for each in _TERMS])
 
 
+@cache
 def _list_messages() -> list[Message]:
     return [each for each in read_catalogue(CATALOGUES / "staff" / "de.po") if each.id]
 

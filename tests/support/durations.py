@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +43,7 @@ class FoundDuration:
     expressions: Sequence[ast.expr]
 
 
+@cache
 def list_durations(source: Path = SOURCE) -> Mapping[str, FoundDuration]:
     found: dict[str, FoundDuration] = {}
     for path in sorted(source.rglob("*.py")):

@@ -30,9 +30,12 @@ def positions_of(operation_id: str) -> tuple[Position, ...]:
     return tuple(dict.fromkeys(found))
 
 
+_load_document = cache(build_document)
+
+
 @cache
 def _operations() -> dict[str, Any]:
-    document = build_document()
+    document = _load_document()
     return {
         operation["operationId"]: operation
         for operations in document["paths"].values()
@@ -43,7 +46,7 @@ def _operations() -> dict[str, Any]:
 def _values(schema: Schema, name: str = "") -> Iterator[str]:
     if "$ref" in schema:
         named = schema["$ref"].rpartition("/")[2]
-        yield from _values(build_document()["components"]["schemas"][named], name)
+        yield from _values(_load_document()["components"]["schemas"][named], name)
         return
     further = [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())]
     for each in further:
