@@ -7,6 +7,8 @@ import httpx
 import msgspec
 import pytest
 
+from dunwell.cases.statements.bank_accounts import close_bank_account, save_bank_account
+from dunwell.cases.statements.store import StatementAccount
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.debit_plans import DEBIT
@@ -96,6 +98,22 @@ async def test_the_form_cannot_be_sent_for_another_reference(landing: LandingHar
     page = await give(landing, path, reference="1-X-9")
     assert page.url.path == path
     assert await list_mandates(landing) == []
+
+
+async def test_no_mandate_is_offered_while_the_bank_account_is_closed(
+    landing: LandingHarness,
+) -> None:
+    harness = landing.payments.harness
+    account = DEBIT.account
+    async with harness.work() as work:
+        await save_bank_account(work, StatementAccount("main", account.iban, account.holder))
+    path = await agree(landing)
+    assert path in (await landing.browser.get(path.removesuffix("/mandate"))).text
+    async with harness.work() as work:
+        await close_bank_account(work, "main")
+    assert path not in (await landing.browser.get(path.removesuffix("/mandate"))).text
+    page = await landing.browser.get(path)
+    assert page.headers["Location"] == path.removesuffix("/mandate")
 
 
 async def test_a_merchant_without_direct_debits_offers_none(

@@ -4,6 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from dunwell.cases.statements.bank_accounts import close_bank_account
 from dunwell.cases.statements.store import StatementAccount
 from dunwell.contact.escalation.statement_age import StatementLimit
 from dunwell.operations.claim_status.explain_claim import explain_claim
@@ -78,5 +79,15 @@ async def test_without_a_limit_or_before_the_first_statement_nothing_is_held(
     await other.save(StatementAccount("main", SHOWN_ACCOUNT.iban, SHOWN_ACCOUNT.holder))
     async with other.harness.work() as work:
         await work.tx.execute(_SET_LIMIT, work.merchant_id, 1, date(2026, 2, 20))
+    await harness.run()
+    assert len(harness.channels[0].sent) == 1
+
+
+async def test_the_limit_of_a_closed_account_holds_nothing(
+    resources: Resources, clock: MovableClock
+) -> None:
+    harness, _ = await _prepare(resources, clock, 1, date(2026, 2, 20))
+    async with harness.work() as work:
+        await close_bank_account(work, "main")
     await harness.run()
     assert len(harness.channels[0].sent) == 1

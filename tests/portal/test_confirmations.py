@@ -55,7 +55,7 @@ _ORDINARY = {
     "answer_text_end", "audit_export", "bulk",
     "export", "job", "endpoint_test", "endpoint_on", "endpoint_replay", "delivery", "clock", "plan",
     "plan_assign", "payment_request", "payment", "payment_refund", "payments_review", "settle",
-    "bank_account", "bank_csv", "bank_entries", "bank_file", "bank_statement",
+    "bank_account", "bank_close", "bank_csv", "bank_entries", "bank_file", "bank_statement",
     "debit_release", "debit_file", "debit_file_download", "debit", "mandate",
     "rules", "rules_default", "rule",
     "rules_try", "rules_publish", "rules_discard", "rules_version", "rules_file", "suppressions",

@@ -74,7 +74,7 @@ _GROUPS = (
     ),
     (
         _OPERATORS, _OPERATORS,
-        ("bank_new bank_setup bank_csv"
+        ("bank_new bank_setup bank_csv bank_close"
         " endpoint_test endpoint_secret endpoint_on endpoint_replay delivery settings_changes"
         " settings_webhooks settings_section credentials credential settle rules rules_default rule"
         " rules_try rules_publish rules_discard rules_version rules_file suppression text"
@@ -98,6 +98,7 @@ _REDIRECTED = {"view_end", "job", "answer_text_end", "credential", "settle", "su
 # Pages of an object that has no id in the address.
 _OTHER_OBJECTS = {
     "suppression", "bank_account", "bank_entries", "bank_statement", "bank_setup", "bank_csv",
+    "bank_close",
 }  # fmt: skip
 _TEXT_PAGES = {"texts", "text", "text_preview", "text_mail", "text_sheet", "simulate"}
 _FORM = {

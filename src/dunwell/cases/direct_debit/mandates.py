@@ -30,6 +30,7 @@ from dunwell.cases.direct_debit.store import (
     end_mandate,
     find_mandate,
     insert_mandate,
+    is_account_closed,
     list_claim_mandates,
     list_mandate_collections,
     save_cancelled,
@@ -252,10 +253,20 @@ def _build_not_available() -> InvalidState:
     return InvalidState("This plan cannot be paid by direct debit.", state="NOT_AVAILABLE")
 
 
+async def can_collect_through_bank(work: Work) -> bool:
+    """Return whether the merchant's bank collects debits for new mandates: it is set up, and its
+    account is not closed."""
+    work.require(Right.READ_CLAIMS)
+    settings = work.merchant.configuration.payment.direct_debit
+    return settings is not None and not await is_account_closed(
+        work.tx, work.merchant_id, settings.account.iban
+    )
+
+
 async def _build_offer(work: Work, claim_id: int, modality_id: UUID) -> MandateOffer:
     modality = await load_plan_for_mandate(work, claim_id, modality_id)
     settings = work.merchant.configuration.payment.direct_debit
-    if settings is None:
+    if settings is None or not await can_collect_through_bank(work):
         raise _build_not_available()
     number = await count_mandates(work.tx, work.merchant_id, modality_id) + 1
     return MandateOffer(modality, build_reference(claim_id, modality_id, number), settings)

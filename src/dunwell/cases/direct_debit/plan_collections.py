@@ -32,6 +32,7 @@ from dunwell.cases.direct_debit.mandates import close_mandate
 from dunwell.cases.direct_debit.provider_records.store import ask_to_cancel_debit, order_debit
 from dunwell.cases.direct_debit.store import (
     insert_collection,
+    is_account_closed,
     list_disputed_claims,
     list_merchants_to_check,
     list_plan_collections,
@@ -74,6 +75,8 @@ class CheckedPlan:
     reference_number: str
     collections: Sequence[Collection]
     is_disputed: bool
+    # Whether the merchant has closed the bank account to which debits are credited.
+    is_account_closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,19 @@ def decide_steps(
             elif today > last_day:
                 cancel.append((collection, CancelReason.NOT_RELEASED))
     return PlannedSteps(insert, notify, cancel)
+
+
+def hold_back_steps(steps: PlannedSteps, collections: Sequence[Collection]) -> PlannedSteps:
+    """Return the steps while the bank account is closed: debits are held back instead of being
+    announced or released."""
+    cancelled_ids = {each.collection_id for each, _ in steps.cancel}
+    announced = [
+        each
+        for each in collections
+        if each.state is CollectionState.PRENOTIFIED and each.collection_id not in cancelled_ids
+    ]
+    held_back = [(each, CancelReason.HELD_BACK) for each in (*steps.notify, *announced)]
+    return PlannedSteps(steps.insert, (), [*steps.cancel, *held_back])
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,16 +204,25 @@ async def _plan_for(resources: Resources, merchant_id: int) -> int:
             tx, merchant_id, [each.modality_id for each in mandates]
         )
         disputed = await list_disputed_claims(tx, merchant_id, claim_ids, work.now)
+        settings = merchant.configuration.payment.direct_debit
+        is_closed = settings is not None and await is_account_closed(
+            tx, merchant_id, settings.account.iban
+        )
         for mandate in mandates:
             modality, reference, status = live.get(mandate.modality_id, (None, "", None))
             if modality is None or status not in ACTIVE:
                 await close_mandate(work, mandate, MandateEndReason.PLAN_ENDED)
                 continue
             of_plan = [each for each in collections if _is_of_plan(each, mandate)]
-            is_disputed = mandate.claim_id in disputed
-            await _check(
-                work, CheckedPlan(mandate, modality, reference, of_plan, is_disputed=is_disputed)
+            plan = CheckedPlan(
+                mandate,
+                modality,
+                reference,
+                of_plan,
+                is_disputed=mandate.claim_id in disputed,
+                is_account_closed=is_closed,
             )
+            await _check(work, plan)
     return len(mandates)
 
 
@@ -220,6 +245,8 @@ async def _check(work: Work, plan: CheckedPlan) -> None:
             return
     elif settings is not None and plan.modality.state is ModalityState.APPROVED:
         steps = decide_steps(plan.modality, plan.collections, settings, today)
+        if plan.is_account_closed:
+            steps = hold_back_steps(steps, plan.collections)
         for instalment in steps.insert:
             await _insert(work, plan, instalment)
         for collection in steps.notify:

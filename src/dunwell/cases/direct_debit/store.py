@@ -17,6 +17,7 @@ from dunwell.cases.direct_debit.debit_values import (
     MandateState,
     SequenceType,
 )
+from dunwell.contact.escalation.statement_age import normalize_account
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
@@ -208,6 +209,21 @@ FROM holds
 WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[]) AND kind = 'DISPUTE'
   AND lifted_at IS NULL AND (until IS NULL OR until > $3)
 """
+
+
+# Uses bank_accounts_iban.
+_IS_CLOSED = """
+SELECT EXISTS (
+    SELECT
+    FROM bank_accounts
+    WHERE merchant_id = $1 AND iban = $2 AND closed_at IS NOT NULL)
+"""
+
+
+async def is_account_closed(tx: Connection, merchant_id: int, iban: str) -> bool:
+    """Return whether the merchant has closed the bank account to which debits are credited."""
+    is_closed: bool = await tx.fetchval(_IS_CLOSED, merchant_id, normalize_account(iban))
+    return is_closed
 
 
 async def insert_mandate(

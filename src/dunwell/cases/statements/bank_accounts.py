@@ -9,8 +9,13 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.statements.formats.csv_mapping import CsvMapping, check_mapping
 from dunwell.cases.statements.formats.statement import normalize_iban
-from dunwell.cases.statements.store import StatementAccount, list_accounts, save_account
-from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
+from dunwell.cases.statements.store import (
+    StatementAccount,
+    list_accounts,
+    save_account,
+    save_closed,
+)
+from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.codes import is_iban
 from dunwell.platform.text.differences import compute_revision
 from dunwell.platform.text.texts import is_line
@@ -34,8 +39,8 @@ def compute_account_revision(account: StatementAccount | None) -> str:
 async def save_bank_account(
     work: Work, account: StatementAccount, revision: str | None = None
 ) -> StatementAccount:
-    """Create or change an account. Raises ValidationError; EditConflict: the account is no longer
-    as it was at this revision."""
+    """Create or change an account. A closed account stays closed. Raises ValidationError;
+    EditConflict: the account is no longer as it was at this revision."""
     work.require(Right.CONFIGURE)
     iban = normalize_iban(account.iban) or ""
     known = await list_accounts(work.tx, work.merchant_id)
@@ -47,6 +52,7 @@ async def save_bank_account(
         raise ValidationError(faults)
     if account.csv_mapping is not None:
         check_mapping(account.csv_mapping)
+    before = known.get(account.account)
     saved = StatementAccount(
         account.account,
         iban,
@@ -56,9 +62,9 @@ async def save_bank_account(
         tolerance_cents=account.tolerance_cents,
         connection=account.connection,
         folder=account.folder,
+        closed_at=None if before is None else before.closed_at,
     )
     await save_account(work.tx, work.merchant_id, saved, work.real_now)
-    before = known.get(account.account)
     await save_audit(
         work, "bankAccount.save", f"bankAccount:{account.account}",
         before=None if before is None else _describe(before), after=_describe(saved),
@@ -76,6 +82,34 @@ async def save_csv_mapping(
     if stored is None:
         raise NotFound(f"There is no bank account {account}.")
     return await save_bank_account(work, replace(stored, csv_mapping=mapping), revision)
+
+
+async def close_bank_account(work: Work, account: str) -> StatementAccount:
+    """Close an account: nothing is imported or collected through it, and no message waits for its
+    statements, which stay readable. Raises NotFound; InvalidState: it is closed already."""
+    return await _save_closed(work, account, is_closed=True)
+
+
+async def reopen_bank_account(work: Work, account: str) -> StatementAccount:
+    """Reopen a closed account. Raises NotFound; InvalidState: it is open already."""
+    return await _save_closed(work, account, is_closed=False)
+
+
+async def _save_closed(work: Work, account: str, *, is_closed: bool) -> StatementAccount:
+    work.require(Right.CONFIGURE)
+    before = (await list_accounts(work.tx, work.merchant_id)).get(account)
+    if before is None:
+        raise NotFound(f"There is no bank account {account}.")
+    closed_at = work.real_now if is_closed else None
+    if not await save_closed(work.tx, work.merchant_id, account, closed_at):
+        state = "CLOSED" if is_closed else "OPEN"
+        raise InvalidState("This bank account is closed or open already.", state=state)
+    after = replace(before, closed_at=closed_at)
+    await save_audit(
+        work, "bankAccount.close" if is_closed else "bankAccount.reopen", f"bankAccount:{account}",
+        before=_describe(before), after=_describe(after),
+    )  # fmt: skip
+    return after
 
 
 def _check_identity(account: StatementAccount, iban: str, others: set[str]) -> Iterator[Fault]:
@@ -113,4 +147,5 @@ def _describe(account: StatementAccount) -> dict[str, object]:
         "toleranceCents": account.tolerance_cents,
         "connection": account.connection,
         "folder": account.folder,
+        "isClosed": account.closed_at is not None,
     }

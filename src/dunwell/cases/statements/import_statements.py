@@ -86,11 +86,15 @@ async def submit_file(
     """Store a file that a worker imports. `account` is the one whose CSV mapping applies; other
     formats name their account themselves.
 
-    Raises NotFound: there is no such account; ValidationError: the file is empty or too large.
+    Raises NotFound: there is no such account; InvalidState: it is closed; ValidationError: the file
+    is empty or too large.
     """
     work.require(Right.RECORD_MONEY)
-    if account not in await list_accounts(work.tx, work.merchant_id):
+    accounts = await list_accounts(work.tx, work.merchant_id)
+    if account not in accounts:
         raise NotFound(f"There is no bank account {account}.")
+    if accounts[account].closed_at is not None:
+        raise InvalidState(f"The bank account {account} is closed.", state="CLOSED")
     if not 0 < len(content) <= MAX_FILE_BYTES:
         message = f"A file has between 1 and {MAX_FILE_BYTES:,} bytes."
         raise ValidationError([Fault("/file", message, "TOO_LARGE")])
@@ -276,6 +280,13 @@ class _FileImport:
                         account=statement.account or "?",
                     )
                 )  # fmt: skip
+                continue
+            if account.closed_at is not None:
+                self.problems.append(
+                    build_problem(
+                        "CLOSED_ACCOUNT", statement=statement.statement_id, account=account.account
+                    )
+                )
                 continue
             broken = find_broken_invariants(statement)
             self._add_problems("OF_STATEMENT", statement, statement.problems)

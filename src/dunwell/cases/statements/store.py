@@ -37,6 +37,8 @@ class StatementAccount:
     # fetched. None: they are not fetched.
     connection: str | None = None
     folder: str = ""
+    # When it was closed: nothing is imported or collected through it. None: it is open.
+    closed_at: datetime | None = None
 
 
 _ACCOUNT_COLUMNS = ", ".join(each.name for each in fields(StatementAccount))
@@ -61,12 +63,19 @@ SET iban = excluded.iban, holder = excluded.holder, csv_mapping = excluded.csv_m
     tolerance_cents = excluded.tolerance_cents, connection = excluded.connection,
     folder = excluded.folder
 """
-# Lists the accounts of all merchants for which bank statements are fetched. This query and the next
-# read the whole table, which has a few rows for each merchant.
+# Changes nothing if the account is as wanted already.
+_CLOSE_ACCOUNT = """
+UPDATE bank_accounts
+SET closed_at = $3
+WHERE merchant_id = $1 AND account = $2 AND (closed_at IS NULL) = ($3::timestamptz IS NOT NULL)
+RETURNING true
+"""
+# Lists the open accounts of all merchants for which bank statements are fetched. This query and the
+# next read the whole table, which has a few rows for each merchant.
 _LIST_FETCHED = """
 SELECT merchant_id, account, connection, folder
 FROM bank_accounts
-WHERE connection IS NOT NULL
+WHERE connection IS NOT NULL AND closed_at IS NULL
 ORDER BY merchant_id, account
 """
 _LIST_MERCHANTS = "SELECT DISTINCT merchant_id FROM bank_accounts ORDER BY merchant_id"
@@ -203,6 +212,13 @@ async def save_account(
         None if mapping is None else msgspec.to_builtins(mapping), account.max_age_banking_days,
         account.tolerance_cents, now, account.connection, account.folder,
     )  # fmt: skip
+
+
+async def save_closed(
+    tx: Connection, merchant_id: int, account: str, closed_at: datetime | None
+) -> bool:
+    """Close an account, or reopen it with None. Return False if it is closed or open already."""
+    return bool(await tx.fetchval(_CLOSE_ACCOUNT, merchant_id, account, closed_at))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,12 @@ import click
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.statements.bank_accounts import list_bank_accounts, save_bank_account
+from dunwell.cases.statements.bank_accounts import (
+    close_bank_account,
+    list_bank_accounts,
+    reopen_bank_account,
+    save_bank_account,
+)
 from dunwell.cases.statements.formats.csv_mapping import CsvMapping
 from dunwell.cases.statements.formats.plain_amounts import render_plain_amount
 from dunwell.cases.statements.formats.problems import list_holding_problems
@@ -98,6 +103,34 @@ def _read_mapping(path: Path) -> CsvMapping:
         raise ValidationError([Fault("/csvMapping", str(error), "WRONG_FORMAT")]) from None
 
 
+@command.command("close")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("account")
+def close(data_dir: str | None, merchant: str, account: str) -> None:
+    """Close the bank ACCOUNT: nothing is imported or collected through it any more."""
+
+    async def change(work: Work, _: Resources) -> StatementAccount:
+        return await close_bank_account(work, account)
+
+    run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change)
+    click.echo("closed")
+
+
+@command.command("reopen")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("account")
+def reopen(data_dir: str | None, merchant: str, account: str) -> None:
+    """Reopen the closed bank ACCOUNT."""
+
+    async def change(work: Work, _: Resources) -> StatementAccount:
+        return await reopen_bank_account(work, account)
+
+    run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change)
+    click.echo("reopened")
+
+
 @command.command("accounts")
 @data_dir_option
 @click.argument("merchant")
@@ -112,10 +145,11 @@ def accounts(data_dir: str | None, merchant: str) -> None:
 
     found, held = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
     rows = [
-        (each.account, each.iban, each.holder, str(each.reported_until or "no statement yet"))
+        (each.account, each.iban, each.holder, str(each.reported_until or "no statement yet"),
+         "open" if each.closed_at is None else "closed")
         for each in found
-    ]
-    click.echo(render_table(("account", "iban", "holder", "reported until"), rows))
+    ]  # fmt: skip
+    click.echo(render_table(("account", "iban", "holder", "reported until", "state"), rows))
     for each in held:
         number = each["statement_hash"].hex()[:16]
         reason = " ".join(list_holding_problems(each["problems"])) or each["held_reason"]

@@ -36,6 +36,7 @@ from dunwell.interfaces.portal.setup import routes_file as setup_file
 from dunwell.interfaces.portal.start import routes as start
 from dunwell.interfaces.portal.statements import (
     routes_accounts,
+    routes_close,
     routes_entries,
     routes_payouts,
     routes_setup,
@@ -111,6 +112,7 @@ _ROUTE_MODULES = (
     start, routes_list, routes_claim, routes_actions, disputes, evidence, plans,
     delivery_providers, communications, jobs, routes_bulk, audit, webhooks, payments,
     routes_refund, routes_review, routes_accounts, routes_entries, routes_payouts,
+    routes_close,
     routes_setup,
     routes_debits, routes_files, routes_mandates,
     suppressions, rules, routes_rule, routes_try, rules_publish, workflows, routes_editor,

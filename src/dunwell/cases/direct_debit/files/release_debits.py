@@ -48,6 +48,7 @@ from dunwell.cases.direct_debit.order import (
     render_order,
 )
 from dunwell.cases.direct_debit.store import (
+    is_account_closed,
     list_disputed_claims,
     list_mandate_collections,
     list_notified,
@@ -68,6 +69,8 @@ from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationErr
 FILE_SEAL_PURPOSE = "debit file"
 # Debits in one file.
 MAX_DEBITS = 1_000
+# Why nothing is released while the merchant's bank account is closed.
+ACCOUNT_CLOSED = "ACCOUNT_CLOSED"
 
 
 async def list_releasable_debits(work: Work, *, limit: int = MAX_DEBITS) -> list[Collection]:
@@ -278,10 +281,13 @@ async def _check_releasable(
 async def find_obstacles(
     work: Work, collections: Sequence[Collection], file_id: UUID | None = None
 ) -> dict[UUID, str]:
-    """Return why collections cannot be released, as a CancelReason or a state, by their id. Those
-    that can be released are left out. `file_id` is the proposal that has them."""
+    """Return why collections cannot be released, as a CancelReason, a state or ACCOUNT_CLOSED, by
+    their id. Those that can be released are left out. `file_id` is the proposal that has them."""
     work.require(Right.READ_CLAIMS)
     settings = work.merchant.configuration.payment.direct_debit
+    is_closed = settings is not None and await is_account_closed(
+        work.tx, work.merchant_id, settings.account.iban
+    )
     mandates = await load_mandates(
         work.tx, work.merchant_id, {each.mandate_id for each in collections}
     )
@@ -295,6 +301,8 @@ async def find_obstacles(
     for each in collections:
         if each.state is not CollectionState.PRENOTIFIED or each.file_id != file_id:
             code: str | None = str(each.state)
+        elif is_closed:
+            code = ACCOUNT_CLOSED
         elif each.claim_id in disputed:
             code = CancelReason.DISPUTED
         elif each.collection_id not in notified:

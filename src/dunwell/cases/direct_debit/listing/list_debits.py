@@ -41,23 +41,31 @@ from dunwell.platform.errors import NotFound
 # A file that staff has to download, or whose delivery failed.
 _NEEDS_DELIVERY = "(l.state = 'RELEASED' AND (l.deliver_to IS NULL OR l.problem IS NOT NULL))"
 
+_BY_COLLECTOR = {"account": "l.provider = {}", "by_bank": "(l.provider IS NULL) = {}"}
+
 
 @dataclass(frozen=True, slots=True)
 class MandateFilter:
-    """All given conditions must match. `since` (inclusive) and `until` (exclusive) apply to the
-    time of the signature."""
+    """All given conditions must match. `account` is the provider's account that collects, and
+    `by_bank` selects those that the bank collects. `since` (inclusive) and `until` (exclusive)
+    apply to the time of the signature."""
 
     state: str | None = None
+    account: str | None = None
+    by_bank: bool | None = None
     since: datetime | None = None
     until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionFilter:
-    """All given conditions must match. The days, both inclusive, are those on which the account is
-    debited."""
+    """All given conditions must match. `account` is the provider's account that collects, and
+    `by_bank` selects those that the bank collects. The days, both inclusive, are those on which the
+    account is debited."""
 
     state: CollectionState | None = None
+    account: str | None = None
+    by_bank: bool | None = None
     collected_from: date | None = None
     collected_to: date | None = None
 
@@ -79,7 +87,7 @@ MANDATES: ListedTable[MandateFilter, UUID, ListedMandate] = ListedTable(
     index="mandates_list",
     at="signed_at",
     filter=MandateFilter,
-    filters={"state": "l.state = {}"},
+    filters={"state": "l.state = {}", **_BY_COLLECTOR},
     load=load_listed_mandates,
 )
 COLLECTIONS: ListedTable[CollectionFilter, UUID, ListedCollection] = ListedTable(
@@ -91,6 +99,7 @@ COLLECTIONS: ListedTable[CollectionFilter, UUID, ListedCollection] = ListedTable
     filter=CollectionFilter,
     filters={
         "state": "l.state = {}",
+        **_BY_COLLECTOR,
         "collected_from": "l.collected_on >= {}",
         "collected_to": "l.collected_on <= {}",
     },

@@ -191,6 +191,10 @@ _STATEMENTS: Texts = {
         "Statement %(statement)s is of account %(account)s, which is not an account of this "
         "merchant. It was not imported."
     ),
+    "CLOSED_ACCOUNT": LazyText(
+        "Statement %(statement)s is of the bank account %(account)s, which is closed. It was not "
+        "imported."
+    ),
     "OF_STATEMENT": LazyText("%(statement)s: %(problem)s"),
     "MATCHING_FAILED": LazyText(
         "This entry could not be matched because of an error. Assign it by hand, and ask the "

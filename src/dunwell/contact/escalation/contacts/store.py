@@ -237,14 +237,15 @@ _FIND_STATEMENT_LIMIT = """
 SELECT account, max_age_banking_days, reported_until
 FROM bank_accounts
 WHERE merchant_id = $1 AND iban = $2 AND max_age_banking_days IS NOT NULL
-  AND reported_until IS NOT NULL
+  AND reported_until IS NOT NULL AND closed_at IS NULL
 """
 
 
 async def find_statement_limit(
     tx: Connection, merchant_id: int, iban: str
 ) -> StatementLimit | None:
-    """Return the limit on the age of the account's newest statement, if it has one."""
+    """Return the limit on the age of the account's newest statement, if it has one. A closed
+    account has none."""
     row = await tx.fetchrow(_FIND_STATEMENT_LIMIT, merchant_id, normalize_account(iban))
     return None if row is None else StatementLimit(**row)
 

@@ -17,6 +17,7 @@ from dunwell.cases.direct_debit.listing.store import ListedCollection, ListedMan
 from dunwell.interfaces.api.address import parse_claim_id, parse_mandate_id
 from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, DatabaseScope, Operation
 from dunwell.interfaces.api.routes.parameters import (
+    ACCOUNT,
     CLAIM_ID,
     CURSOR,
     LIMIT,
@@ -27,6 +28,8 @@ from dunwell.interfaces.api.routes.parameters import (
     SINCE,
     UNTIL,
     build_choice_parameter,
+    build_flag_parameter,
+    parse_flag,
     parse_page,
 )
 from dunwell.interfaces.api.schemas.debits import (
@@ -79,6 +82,11 @@ _COLLECTION: dict[str, Any] = {
     "cancelReason": None,
     "notifiedAt": None,
 }
+_BY_BANK = build_flag_parameter(
+    "byBank",
+    "True: only what your bank collects. False: only what a payment provider collects.",
+    example=True,
+)
 
 FIND_MANDATES = Operation(
     operation_id="findMandates",
@@ -97,6 +105,8 @@ FIND_MANDATES = Operation(
             "state", ("ACTIVE", *(each for each in _MANDATE_STATES if each != "ACTIVE")),
             "Only mandates in this state.",
         ),
+        ACCOUNT,
+        _BY_BANK,
         SINCE,
         UNTIL,
         LIMIT,
@@ -153,6 +163,8 @@ FIND_COLLECTIONS = Operation(
     parameters=(
         MERCHANT_ID,
         build_choice_parameter("state", CollectionState, "Only collections in this state."),
+        ACCOUNT,
+        _BY_BANK,
         LIMIT,
         CURSOR,
     ),
@@ -184,7 +196,11 @@ async def _find_mandates(call: ApiCall) -> DebitMandateList:
     query = call.query
     limit, cursor = parse_page(query)
     wanted = MandateFilter(
-        query.choice("state", _MANDATE_STATES), query.instant("since"), query.instant("until")
+        state=query.choice("state", _MANDATE_STATES),
+        account=query.text("account"),
+        by_bank=parse_flag(query, "byBank"),
+        since=query.instant("since"),
+        until=query.instant("until"),
     )
     query.check()
     found = await list_all_mandates(call.work, limit=limit, cursor=cursor, wanted=wanted)
@@ -209,8 +225,12 @@ async def _find_collections(call: ApiCall) -> DebitCollectionList:
     query = call.query
     limit, cursor = parse_page(query)
     state = query.choice("state", tuple(CollectionState))
+    wanted = CollectionFilter(
+        state=CollectionState(state) if state else None,
+        account=query.text("account"),
+        by_bank=parse_flag(query, "byBank"),
+    )
     query.check()
-    wanted = CollectionFilter(CollectionState(state) if state else None)
     found = await list_collections(call.work, limit=limit, cursor=cursor, wanted=wanted)
     return DebitCollectionList(
         [build_debit_collection(each) for each in found.items], found.next_cursor

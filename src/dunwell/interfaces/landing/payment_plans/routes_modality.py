@@ -6,6 +6,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.installation.installation_file import Operator
+from dunwell.cases.direct_debit.mandates import can_collect_through_bank
 from dunwell.cases.modalities.answer_modality import build_answer_facts, is_kept, withdraw_modality
 from dunwell.cases.modalities.modality import Modality, ModalityType
 from dunwell.cases.modalities.progress import GRACE
@@ -135,9 +136,19 @@ async def get_modality_page(
     note = request.find_parameter("note")
     page = describe_modality(
         opened, modality, opened.merchant.now(site.resources.clock),
-        can_pay=can_pay(site, opened), note=note if note in _NOTES else None,
+        can_pay=can_pay(site, opened), has_direct_debit=await _has_direct_debit(site, opened),
+        note=note if note in _NOTES else None,
     )  # fmt: skip
     return site.render_page(context, page)
+
+
+async def _has_direct_debit(site: DebtorSite, opened: OpenedClaim) -> bool:
+    payment = opened.merchant.configuration.payment
+    if payment.direct_debit is None or payment.direct_debit_provider is not None:
+        return payment.direct_debit_provider is not None
+    async with site.resources.database.connection() as connection:
+        work = site.build_work(connection, opened.merchant, opened.session.session_id)
+        return await can_collect_through_bank(work)
 
 
 @in_session_with(ENDED_MODALITY)

@@ -283,9 +283,11 @@ def describe_later_check(
 
 
 def describe_modality(
-    opened: OpenedClaim, modality: Modality, now: datetime, *, can_pay: bool, note: str | None
-) -> DebtorModalityPage:
-    """Describe the modality. `now` is the merchant's time."""
+    opened: OpenedClaim, modality: Modality, now: datetime, *, can_pay: bool,
+    has_direct_debit: bool, note: str | None,
+) -> DebtorModalityPage:  # fmt: skip
+    """Describe the modality. `now` is the merchant's time. `has_direct_debit` says whether the
+    merchant offers direct debits."""
     configuration = opened.merchant.configuration
     answer_on = _find_answer_day(modality, configuration)
     outstanding_cents, has_confirmation = opened.facts.outstanding_cents, is_kept(modality)
@@ -310,10 +312,7 @@ def describe_modality(
             modality.type is ModalityType.PAYMENT_PLAN
             and modality.ended_at is None
             and modality.currency == CURRENCY
-            and (
-                configuration.payment.direct_debit is not None
-                or configuration.payment.direct_debit_provider is not None
-            )
+            and has_direct_debit
         ),
         grace_days=GRACE.days,
         note=note,

@@ -121,6 +121,7 @@ PATHS: Mapping[str, str] = {
     "bank_new": f"{_MERCHANT}/bank/new",
     "bank_setup": f"{_BANK_ACCOUNT}/settings",
     "bank_csv": f"{_BANK_ACCOUNT}/csv",
+    "bank_close": f"{_BANK_ACCOUNT}/close",
     "bank_entries": f"{_BANK_ACCOUNT}/entries",
     "bank_statement": f"{_BANK_ACCOUNT}/statements/{{statement}}",
     "payment_refund": f"{_MERCHANT}/payments/{{payment_id}}/refund",

@@ -171,6 +171,7 @@ DEBIT_REASONS: Labels = {
     "NOT_RELEASED": LazyText("not released in time"),
     "DISPUTED": LazyText("the claim is disputed"),
     "HELD_BACK": LazyText("held back by a user"),
+    "ACCOUNT_CLOSED": LazyText("your bank account is closed"),
 }
 # What a bank's code says (ISO 20022).
 RETURN_REASONS: Labels = {

@@ -28,6 +28,7 @@ from dunwell.cases.statements.listing.list_statements import (
     load_claims_to_match,
 )
 from dunwell.cases.statements.store import StatementAccount
+from dunwell.contact.escalation.statement_age import StatementLimit
 from dunwell.core.claims.lists.store import ClaimRow
 from dunwell.interfaces.portal.statements.undo import undo_matches
 from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, parse_path_id
@@ -36,7 +37,6 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_merchant
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.templates import Page
-from dunwell.platform.banking_days import subtract_banking_days
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
 _MAX_FILE_BYTES = 10 * 1024 * 1024
@@ -107,10 +107,10 @@ async def get_account(work: Work, name: str) -> StatementAccount:
 
 
 async def _build_row(work: Work, account: StatementAccount, today: date) -> BankAccountRow:
-    is_stale = False
-    if account.max_age_banking_days is not None and account.reported_until is not None:
-        oldest = subtract_banking_days(today, account.max_age_banking_days)
-        is_stale = account.reported_until < oldest
+    is_stale, max_age = False, account.max_age_banking_days
+    if max_age is not None and account.reported_until is not None and account.closed_at is None:
+        limit = StatementLimit(account.account, max_age, account.reported_until)
+        is_stale = limit.is_exceeded(today)
     return BankAccountRow(account, await count_open_transactions(work, account.account), is_stale)
 
 
@@ -150,6 +150,8 @@ async def _submit_statement_file(
             file = await submit_file(work, keys, account, name, content=content)
     except ValidationError:
         return await _render_account_page(site, request, access, "TOO_LARGE")
+    except InvalidState:
+        return await _render_account_page(site, request, access, "CLOSED")
     return site.redirect(request, access, "bank_file", file_id=file.file_id)
 
 
