@@ -95,7 +95,7 @@ REFUND_STATES: ColoredLabels = {
     "NOT_BOOKED": (LazyText("made in another currency, not booked"), "bad"),
 }
 REFUND_EFFECTS: Labels = {
-    "SURPLUS": LazyText("It was paid too much"),
+    "SURPLUS": LazyText("Too much was paid"),
     "REDUCE_CLAIM": LazyText("We give the amount up"),
     "REOPEN": LazyText("It is owed again"),
 }
