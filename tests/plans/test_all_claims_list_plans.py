@@ -10,6 +10,13 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.cases.direct_debit.debit_values import CollectionState
+from dunwell.cases.direct_debit.listing.list_debits import (
+    CollectionFilter,
+    MandateFilter,
+    list_all_mandates,
+    list_collections,
+)
 from dunwell.cases.disputes.list_disputes import list_disputes
 from dunwell.cases.modalities.list_modalities import ModalityFilter, list_modalities
 from dunwell.cases.modalities.modality import ModalityState
@@ -56,7 +63,7 @@ MAX_READ_OVERALL = 4 * BUDGET + MAX_READ_PER_PAGE
 _GROWN = {
     "claims", "debtors", "items", "holds", "payments", "payment_modalities", "payment_requests",
     "communications", "suppressions", "disputes", "claim_search", "payment_movements",
-    "payment_refunds",
+    "payment_refunds", "mandates", "debit_collections",
 }  # fmt: skip
 # Rows are a minute apart; a tenth are held, and one in a thousand is rare in some way.
 _FILL = """
@@ -143,6 +150,29 @@ FROM generate_series(1, {count}) n;
 RESET session_replication_role;
 ANALYZE
 """
+# One in a thousand is collected by a provider.
+_FILL_DEBITS = """
+SET session_replication_role = replica;
+INSERT INTO mandates (merchant_id, mandate_id, claim_id, modality_id, creditor_id, reference,
+                      account_sealed, account_shown, text, language, signed_at, signed_on,
+                      actor_kind, state, expires_on, provider, provider_name, written_by)
+SELECT {m}, ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid, 1000000 + n,
+       gen_random_uuid(), 'DE98ZZZ09999999999', n::text, CASE WHEN n % 1000 > 0 THEN ''::bytea END,
+       'DE', '', 'en', timestamptz '{now}' + n * interval '1 minute', '2026-03-01', 'DEBTOR',
+       'ACTIVE', '2029-03-01', CASE WHEN n % 1000 = 0 THEN 'rare' END,
+       CASE WHEN n % 1000 = 0 THEN 'GOCARDLESS' END, (10 + n / 1000)::text::xid8
+FROM generate_series(1, {count}) n;
+INSERT INTO debit_collections (merchant_id, collection_id, mandate_id, claim_id, modality_id,
+                               instalment, due_on, collected_on, amount_cents, currency, state,
+                               end_to_end_id, cancel_reason, changed_at, provider, written_by)
+SELECT {m}, gen_random_uuid(), mandate_id, claim_id, modality_id, 1, '2026-03-16', '2026-03-16', 1,
+       'EUR', CASE WHEN claim_id % 1000 = 1 THEN 'CANCELLED' ELSE 'PLANNED' END, reference,
+       CASE WHEN claim_id % 1000 = 1 THEN 'PAID' END, signed_at, provider, written_by
+FROM mandates
+WHERE merchant_id = {m};
+RESET session_replication_role;
+ANALYZE mandates, debit_collections
+"""
 Ask = Callable[[Work, str | None], Awaitable[Any]]
 _OTHER = UUID(int=9)
 
@@ -156,6 +186,7 @@ async def filled(module_resources: Resources) -> Outbox:
     }  # fmt: skip
     async with module_resources.database.connection() as connection:
         await connection.execute(_FILL.format(**given))
+        await connection.execute(_FILL_DEBITS.format(**given))
     return outbox
 
 
@@ -206,6 +237,21 @@ def list_all_movements(middle: dict[str, Any]) -> dict[str, Ask]:
     }
 
 
+def list_often_debits(middle: dict[str, Any]) -> dict[str, Ask]:
+    return {
+        "mandates": lambda w, c: list_all_mandates(w, limit=PAGE, cursor=c),
+        "mandates of the bank": lambda w, c: list_all_mandates(
+            w, limit=PAGE, cursor=c, wanted=MandateFilter("ACTIVE", by_bank=True)
+        ),
+        "mandates of a time": lambda w, c: list_all_mandates(
+            w, limit=PAGE, cursor=c, wanted=MandateFilter(**middle)
+        ),
+        "debits of the bank": lambda w, c: list_collections(
+            w, limit=PAGE, cursor=c, wanted=CollectionFilter(by_bank=True)
+        ),
+    }
+
+
 def list_often(now: datetime) -> dict[str, Ask]:
     """Filters that many rows match, or that have an index."""
     middle: dict[str, Any] = {"since": at(now, 0.4), "until": at(now, 0.5)}
@@ -213,6 +259,7 @@ def list_often(now: datetime) -> dict[str, Ask]:
     return {
         **list_orders(middle),
         **list_all_movements(middle),
+        **list_often_debits(middle),
         "claims by states": of_claims(
             ClaimFilter(statuses=(Status.CREATED, Status.IN_PROCESS, Status.COLLECTED))
         ),
@@ -279,7 +326,31 @@ def list_seldom(now: datetime) -> dict[str, tuple[Ask, int]]:
             MAX_READ_PER_PAGE,
         ),
         **_list_seldom_elsewhere(),
+        **_list_seldom_debits(),
     }  # fmt: skip
+
+
+def _list_seldom_debits() -> dict[str, tuple[Ask, int]]:
+    return {
+        "mandates of a rare account": (
+            lambda w, c: list_all_mandates(
+                w, limit=PAGE, cursor=c, wanted=MandateFilter(account="rare")
+            ),
+            MAX_READ_OVERALL,
+        ),
+        "debits of a rare account": (
+            lambda w, c: list_collections(
+                w, limit=PAGE, cursor=c, wanted=CollectionFilter(account="rare")
+            ),
+            MAX_READ_OVERALL,
+        ),
+        "cancelled debits": (
+            lambda w, c: list_collections(
+                w, limit=PAGE, cursor=c, wanted=CollectionFilter(CollectionState.CANCELLED)
+            ),
+            MAX_READ_OVERALL,
+        ),
+    }
 
 
 def _list_seldom_elsewhere() -> dict[str, tuple[Ask, int]]:

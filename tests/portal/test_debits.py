@@ -8,9 +8,10 @@ import pytest
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.direct_debit.debit_results import DebitOutcome
-from dunwell.cases.direct_debit.store import list_mandate_collections
+from dunwell.cases.direct_debit.store import list_claim_mandates, list_mandate_collections
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from tests.portal.test_timeline import read_timeline
 from tests.support.application import an_application
 from tests.support.debit_plans import NOTICE, Debits, find_texts, start
 from tests.support.disputes import dispute
@@ -287,3 +288,35 @@ async def test_only_a_merchant_with_direct_debits_has_this_area(
     assert 'data-key="l"' not in (await colleague.get("")).text
     page = await colleague.get("/debits")
     assert "Direct debits are not set up for this merchant." in page.text
+
+
+async def test_the_timeline_of_the_claim_shows_the_mandate_and_its_debits(
+    clerk: Clerk, debits: Debits
+) -> None:
+    path = f"/claims/{debits.arrangement.claim_id}?show=money"
+    [entry] = read_timeline((await clerk.get(path)).text)
+    assert entry.startswith("Direct debit mandate given ")
+    await debits.download(await debits.release())
+    entries = read_timeline((await clerk.get(path)).text)
+    assert entries[1:] == ["Direct debit of €34.14 for instalment 1 released to the bank"]
+    async with debits.arrangement.harness.work() as work:
+        [mandate] = await list_claim_mandates(
+            work.tx, work.merchant_id, debits.arrangement.claim_id
+        )
+    [first, *_] = await debits.collections(mandate)
+    await debits.record(first, outcome=DebitOutcome.RETURNED, reason_code="AC04")
+    entries = read_timeline((await clerk.get(path)).text)
+    assert "Direct debit of €34.14 returned by the bank account closed" in entries
+    assert sum("not collected the mandate has ended" in each for each in entries) == 2
+    [ended] = [each for each in entries if each.startswith("Direct debit mandate ended:")]
+    assert "the bank returned a debit" in ended
+
+
+async def test_debits_of_the_bank_are_filtered_and_no_account_can_be_chosen(
+    clerk: Clerk, debits: Debits
+) -> None:
+    page = await clerk.get("/debits?show=all")
+    assert 'name="by"' not in page.text
+    assert page.text.count("/debits/") > 2
+    assert "No entries." in (await clerk.get("/debits?show=all&by=@bank")).text
+    assert "No entries." not in (await clerk.get("/debits?show=all&by=BANK")).text

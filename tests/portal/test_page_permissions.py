@@ -55,7 +55,7 @@ _GROUPS = (
          " job_file plans payments debits debit_files mandates"
         " messages replies workflow_history workflow_compare workflow_download"),
     ),
-    (_ALL, _ALL, "views view_end export job"),
+    (_ALL, _ALL, "views view_end export debits_export mandates_export job"),
     (
         _ALL, _STAFF,
         ("dispute dispute_preview dispute_assign dispute_right_person plan plan_assign payment"

@@ -9,12 +9,27 @@ import pytest
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.direct_debit.debit_values import CollectionState
+from dunwell.core.files.storage import SealedFiles
+from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from tests.portal.test_timeline import read_timeline
 from tests.support.application import an_application
 from tests.support.fake_providers import FakeProviderProcess, a_fake
 from tests.support.portal import Clerk, sign_in
-from tests.support.provider_plans import ProviderPlan, a_provider_plan, open_gocardless
+from tests.support.provider_plans import (
+    ACCOUNT,
+    ProviderPlan,
+    a_provider_plan,
+    open_gocardless,
+)
+
+# As if the bank collected with the mandate.
+_TO_BANK = """
+UPDATE mandates
+SET provider = NULL, provider_name = NULL, account_sealed = ''
+WHERE merchant_id = $1
+"""
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +139,60 @@ async def test_an_auditor_sees_the_mandate_but_cannot_revoke_it(plan: ProviderPl
     assert refused.status_code in (403, 404)
     [mandate] = await plan.mandates()
     assert mandate.ended_reason is None
+
+
+@pytest.mark.parametrize("path", ["/debits?show=all&", "/mandates?"])
+async def test_lists_are_filtered_by_who_collects(plan: ProviderPlan, path: str) -> None:
+    """An account can have any name, also "BANK" for another one than the bank."""
+    clerk = await _sign_in(plan)
+    [shown] = re.findall(r'<select id="by".*?</select>', await _read(clerk, path))
+    assert re.findall('value="([^"]*)"', shown) == ["", "BANK", f"@{ACCOUNT}"]
+    for by, is_found in ((f"@{ACCOUNT}", True), ("BANK", False), ("@other", False), ("x", True)):
+        page = await _read(clerk, f"{path}by={by}")
+        assert bool(re.search(r"/claims/\d+/mandates/", page)) is is_found, by
+        assert ("No entries." in page) is not is_found, by
+    assert 'value="@other" selected' in await _read(clerk, f"{path}by=@other")
+    assert "No entries." in await _read(clerk, f"/debits?show=all&by=@{ACCOUNT}&state=RETURNED")
+
+
+@pytest.mark.parametrize(
+    ("path", "exported", "wanted"),
+    [
+        (
+            f"/debits?show=all&state=DELIVERED&by=@{ACCOUNT}&since=2026-03-01", "collections",
+            {"state": "DELIVERED", "account": ACCOUNT, "collected_from": "2026-03-01"},
+        ),
+        ("/mandates?state=ACTIVE&by=BANK", "mandates", {"state": "ACTIVE", "by_bank": True}),
+    ],
+)  # fmt: skip
+async def test_the_shown_list_is_exported_as_csv(
+    plan: ProviderPlan, path: str, exported: str, wanted: dict[str, object]
+) -> None:
+    harness = plan.arrangement.harness
+    if "BANK" in path:
+        await harness.rows(_TO_BANK)
+    clerk = await _sign_in(plan)
+    await clerk.get(path)
+    address = f"{path.partition('?')[0]}/export"
+    page = await clerk.follow(await clerk.send(address))
+    assert "CSV export" in page.text
+    [job] = await harness.rows("SELECT parameters FROM jobs WHERE merchant_id = $1")
+    assert (job["parameters"]["list"], job["parameters"]["wanted"]) == (exported, wanted)
+    storage = SealedFiles.open(plan.resources)
+    assert await run_exports(plan.resources, storage) == 1
+    assert (await clerk.get(address)).status_code == 303
+
+
+async def test_the_timeline_of_the_claim_shows_the_mandate_and_its_debits(
+    plan: ProviderPlan,
+) -> None:
+    clerk, path = await _sign_in(plan), f"/claims/{plan.arrangement.claim_id}"
+    entries = read_timeline((await clerk.get(path)).text)
+    assert any(each.startswith("Direct debit mandate given") for each in entries)
+    ordered = [each for each in entries if "for instalment" in each]
+    assert ordered == ["Direct debit of €34.14 for instalment 1 ordered from GoCardless"]
+    # It is not a payment that the debtor has started.
+    assert not any(each.endswith("COLLECTING") for each in entries)
+    await plan.act("submit", "settle", "bounce")
+    entries = read_timeline((await clerk.get(f"{path}?show=money")).text)
+    assert any(each.startswith("Direct debit of €34.14 failed or returned") for each in entries)

@@ -26,7 +26,12 @@ from tests.support.application import an_application, connect
 from tests.support.debit_plans import CLERK, Debits, configure, start
 from tests.support.fake_providers import FakeProviderProcess, a_fake
 from tests.support.harness import a_harness
-from tests.support.provider_plans import ProviderPlan, a_provider_plan, open_gocardless
+from tests.support.provider_plans import (
+    ACCOUNT,
+    ProviderPlan,
+    a_provider_plan,
+    open_gocardless,
+)
 
 _MANDATE_IDS = "SELECT provider_mandate_id FROM provider_mandates WHERE merchant_id = $1"
 
@@ -105,6 +110,15 @@ async def test_the_api_lists_them_with_the_provider(plan: ProviderPlan) -> None:
         read = await client.get(f"{path}/{mandate['id']}")
         collected = await client.get("/collections", params={"state": "COLLECTED"})
         of_mandate = await client.get(f"{path}/{mandate['id']}/collections")
+        found = {
+            (path, name, value): len(
+                (await client.get(path, params={name: value})).json()["result"]["items"]
+            )
+            for path in ("/mandates", "/collections")
+            for name, value in (("account", ACCOUNT), ("account", "other"), ("byBank", "true"),
+                                ("byBank", "false"))
+        }  # fmt: skip
+    assert list(found.values()) == [1, 0, 0, 1, 3, 0, 0, 3]
     assert of_claim.json()["result"]["items"] == [mandate]
     assert read.json()["result"] == mandate
     assert (mandate["providerName"], mandate["state"], mandate["text"]) == (

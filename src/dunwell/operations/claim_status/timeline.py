@@ -25,10 +25,10 @@ MAX_EVENTS = 500
 
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """One entry. `kind` is CREATED, CONTACT, NOTICE, PAYMENT, REVERSAL, REQUEST, DISPUTE,
-    DISPUTE_END, PLAN, PLAN_ANSWER, PLAN_END, PAUSE, RESUME, STEP, LOOK, NOTE, REPLY or CHANGE. The
-    meaning of `word`, `more` and `text` depends on it (`timeline.sql`). `until` is set for a pause
-    and for a wait in progress."""
+    """One entry. `kind` is CREATED, CONTACT, NOTICE, PAYMENT, REVERSAL, REQUEST, MANDATE,
+    MANDATE_END, DEBIT, DEBIT_END, DISPUTE, DISPUTE_END, PLAN, PLAN_ANSWER, PLAN_END, PAUSE,
+    RESUME, STEP, LOOK, NOTE, REPLY or CHANGE. The meaning of `word`, `more` and `text` depends
+    on it (`timeline.sql`). `until` is set for a pause and for a wait in progress."""
 
     kind: str
     at: datetime

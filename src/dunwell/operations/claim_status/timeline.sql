@@ -46,10 +46,38 @@ FROM (
     JOIN payments p ON p.merchant_id = $1 AND p.payment_id = m.payment_id
     WHERE m.merchant_id = $1 AND m.claim_id = $2 AND m.kind <> 'PAID' AND m.booked_cents > 0
     UNION ALL
+    -- A debit that a provider collects has a payment request with its id.
     SELECT 'REQUEST', created_at, request_id, provider, state, NULL, amount_cents, NULL, 'DEBTOR',
            NULL, NULL
-    FROM payment_requests
+    FROM payment_requests r
+    WHERE merchant_id = $1 AND claim_id = $2 AND NOT EXISTS (
+        SELECT FROM debit_collections d WHERE d.merchant_id = $1 AND d.collection_id = r.request_id)
+    UNION ALL
+    SELECT 'MANDATE', signed_at, mandate_id, provider_name, reference, account_shown, NULL, NULL,
+           actor_kind, actor_id, NULL
+    FROM mandates
     WHERE merchant_id = $1 AND claim_id = $2
+    UNION ALL
+    SELECT 'MANDATE_END', ended_at, mandate_id, ended_reason, reference, provider_name, NULL, NULL,
+           NULL, NULL, NULL
+    FROM mandates
+    WHERE merchant_id = $1 AND claim_id = $2 AND ended_at IS NOT NULL
+    UNION ALL
+    -- When a user released it, or when the provider was asked to collect it.
+    SELECT 'DEBIT', coalesce(f.released_at, r.created_at), d.collection_id, m.provider_name,
+           d.instalment::text, NULL, d.amount_cents, NULL, NULL, NULL, NULL
+    FROM mandates m
+    JOIN debit_collections d ON d.merchant_id = $1 AND d.mandate_id = m.mandate_id
+    LEFT JOIN debit_files f ON f.merchant_id = $1 AND f.file_id = d.file_id
+    LEFT JOIN payment_requests r ON r.merchant_id = $1 AND r.request_id = d.collection_id
+    WHERE m.merchant_id = $1 AND m.claim_id = $2
+      AND coalesce(f.released_at, r.created_at) IS NOT NULL
+    UNION ALL
+    SELECT 'DEBIT_END', d.changed_at, d.collection_id, d.state, coalesce(d.return_reason,
+           d.cancel_reason), m.provider_name, d.amount_cents, NULL, NULL, NULL, NULL
+    FROM mandates m
+    JOIN debit_collections d ON d.merchant_id = $1 AND d.mandate_id = m.mandate_id
+    WHERE m.merchant_id = $1 AND m.claim_id = $2 AND d.state IN ('RETURNED', 'CANCELLED')
     UNION ALL
     SELECT 'DISPUTE', opened_at, dispute_id, type, label, message, NULL, NULL, actor_kind, actor_id,
            NULL

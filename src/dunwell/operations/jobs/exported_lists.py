@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
 from typing import Any, TypeAlias
+from uuid import UUID
 
 import msgspec
 
@@ -16,6 +17,14 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_fields import redact
 from dunwell.accounts.merchants.audit_log import list_audit
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.direct_debit.debit_values import DIRECT_DEBIT
+from dunwell.cases.direct_debit.listing.list_debits import (
+    CollectionFilter,
+    MandateFilter,
+    list_all_mandates,
+    list_collections,
+)
+from dunwell.cases.direct_debit.listing.store import ListedCollection, ListedMandate
 from dunwell.cases.disputes.dispute import DisputeState, render_case_number
 from dunwell.cases.disputes.list_disputes import list_disputes
 from dunwell.cases.disputes.store import ListedDispute
@@ -146,6 +155,10 @@ def _render_json(fields: Mapping[str, Any] | None) -> str | None:
     return msgspec.json.encode(redact(fields)).decode() if fields else None
 
 
+def _render_id(given: UUID | None) -> str | None:
+    return None if given is None else str(given)
+
+
 def _read_origin(name: str) -> Callable[[AuditEntry], Cell]:
     return lambda entry: (entry.origin or {}).get(name)
 
@@ -222,6 +235,45 @@ _REQUESTS: Mapping[str, Callable[[ListedPaymentRequest], Cell]] = {
     "settledAt": lambda listed: listed.request.settled_at,
     "sentOn": lambda listed: listed.request.sent_on,
 }
+_MANDATES: Mapping[str, Callable[[ListedMandate], Cell]] = {
+    "id": lambda listed: str(listed.mandate.mandate_id),
+    "claimId": lambda listed: listed.mandate.claim_id,
+    "referenceNumber": lambda listed: listed.reference_number,
+    "modalityId": lambda listed: str(listed.mandate.modality_id),
+    "reference": lambda listed: listed.mandate.reference,
+    "providerName": lambda listed: listed.mandate.provider_name or DIRECT_DEBIT,
+    "providerAccount": lambda listed: listed.mandate.provider,
+    "providerMandateId": lambda listed: listed.provider_mandate_id,
+    "account": lambda listed: listed.mandate.account_shown,
+    "state": lambda listed: listed.mandate.state,
+    "signedAt": lambda listed: listed.mandate.signed_at,
+    "expiresOn": lambda listed: listed.mandate.expires_on,
+    "endedAt": lambda listed: listed.mandate.ended_at,
+    "endedReason": lambda listed: listed.mandate.ended_reason,
+}
+_COLLECTIONS: Mapping[str, Callable[[ListedCollection], Cell]] = {
+    "id": lambda listed: str(listed.collection.collection_id),
+    "claimId": lambda listed: listed.collection.claim_id,
+    "referenceNumber": lambda listed: listed.reference_number,
+    "mandateReference": lambda listed: listed.mandate_reference,
+    "providerName": lambda listed: listed.provider_name or DIRECT_DEBIT,
+    "providerAccount": lambda listed: listed.collection.provider,
+    "providerPaymentId": lambda listed: listed.provider_payment_id,
+    "instalment": lambda listed: listed.collection.instalment,
+    "dueOn": lambda listed: listed.collection.due_on,
+    "collectedOn": lambda listed: listed.collection.collected_on,
+    "currency": lambda listed: listed.collection.currency,
+    "amount": lambda listed: render_amount(
+        listed.collection.amount_cents, listed.collection.currency
+    ),
+    "state": lambda listed: listed.collection.state,
+    "returnReason": lambda listed: listed.collection.return_reason,
+    "cancelReason": lambda listed: listed.collection.cancel_reason,
+    "file": lambda listed: listed.message_id,
+    "endToEndId": lambda listed: listed.collection.end_to_end_id,
+    "paymentId": lambda listed: _render_id(listed.collection.payment_id),
+    "notifiedAt": lambda listed: listed.collection.notified_at,
+}
 _COMMUNICATIONS: Mapping[str, Callable[[FoundCommunication], Cell]] = {
     "reference": lambda sent: sent.reference,
     "claimId": lambda sent: sent.claim_id,
@@ -262,6 +314,8 @@ EXPORTED: Mapping[ExportedList, ExportDefinition] = {
     ExportedList.MODALITIES: ExportDefinition(list_modalities, ModalityFilter, _MODALITIES),
     ExportedList.PAYMENTS: ExportDefinition(list_payments, PaymentFilter, _PAYMENTS),
     ExportedList.REQUESTS: ExportDefinition(list_payment_requests, PaymentRequestFilter, _REQUESTS),
+    ExportedList.MANDATES: ExportDefinition(list_all_mandates, MandateFilter, _MANDATES),
+    ExportedList.COLLECTIONS: ExportDefinition(list_collections, CollectionFilter, _COLLECTIONS),
     ExportedList.COMMUNICATIONS: ExportDefinition(
         list_communications, CommunicationFilter, _COMMUNICATIONS
     ),

@@ -103,6 +103,8 @@ class ExportedList(StrEnum):
     MODALITIES = "payment-modalities"
     PAYMENTS = "payments"
     REQUESTS = "payment-requests"
+    MANDATES = "mandates"
+    COLLECTIONS = "collections"
     COMMUNICATIONS = "communications"
     SUPPRESSIONS = "suppressions"
     AUDIT = "audit-log"

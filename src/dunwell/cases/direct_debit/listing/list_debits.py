@@ -23,6 +23,7 @@ from dunwell.cases.direct_debit.listing.store import (
     ListedCollection,
     ListedMandate,
     count_releasable,
+    list_collecting_accounts,
     load_listed_collections,
     load_listed_files,
     load_listed_mandates,
@@ -41,6 +42,7 @@ from dunwell.platform.errors import NotFound
 # A file that staff has to download, or whose delivery failed.
 _NEEDS_DELIVERY = "(l.state = 'RELEASED' AND (l.deliver_to IS NULL OR l.problem IS NOT NULL))"
 
+_MAX_ACCOUNT_MANDATES = 1_000
 _BY_COLLECTOR = {"account": "l.provider = {}", "by_bank": "(l.provider IS NULL) = {}"}
 
 
@@ -207,6 +209,15 @@ async def list_collections_of_mandate(
         return await list_page(
             scope, _COLLECTIONS_OF_MANDATE, ALL_COLLECTIONS, limit=limit, cursor=cursor
         )
+
+
+async def list_debit_accounts(work: Work) -> list[str]:
+    """Return the accounts at providers that collect the merchant's debits, or have collected them
+    lately."""
+    work.require(Right.READ_CLAIMS)
+    name = work.merchant.configuration.payment.direct_debit_provider
+    found = await list_collecting_accounts(work.tx, work.merchant_id, _MAX_ACCOUNT_MANDATES)
+    return sorted({*found, *([name] if name is not None else [])})
 
 
 async def get_collection(work: Work, collection_id: UUID) -> ListedCollection:

@@ -85,6 +85,17 @@ WHERE f.merchant_id = $1 AND f.file_id = ANY($2::uuid[])
 """,
     columns=", ".join(f"f.{each.name}" for each in fields(DebitFile)),
 )
+# The accounts at providers of the newest mandates. Uses the primary key.
+_LIST_ACCOUNTS = """
+SELECT DISTINCT provider
+FROM (
+    SELECT provider
+    FROM provider_mandates
+    WHERE merchant_id = $1
+    ORDER BY mandate_id DESC
+    LIMIT $2) newest
+ORDER BY provider
+"""
 # Uses the index debit_collections_releasable.
 _COUNT_RELEASABLE = """
 SELECT count(*)::integer AS number, min(notified_at) AS oldest_at
@@ -136,6 +147,11 @@ async def load_listed_files(
             file = replace(file, debits=debits, amount_cents=cents)
         found[file.file_id] = file
     return found
+
+
+async def list_collecting_accounts(tx: Connection, merchant_id: int, limit: int) -> list[str]:
+    """Return the accounts at providers that the newest mandates, at most `limit`, are given at."""
+    return [row["provider"] for row in await tx.fetch(_LIST_ACCOUNTS, merchant_id, limit)]
 
 
 async def count_releasable(

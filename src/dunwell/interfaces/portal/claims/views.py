@@ -23,7 +23,9 @@ from dunwell.operations.claim_status.views import ClaimExplanation
 # For each filter chip above the activity, the kinds of entries that it keeps.
 CHIPS: Mapping[str, frozenset[str]] = {
     "messages": frozenset({"CONTACT", "NOTICE"}),
-    "money": frozenset({"PAYMENT", "REVERSAL", "REQUEST"}),
+    "money": frozenset(
+        {"PAYMENT", "REVERSAL", "REQUEST", "MANDATE", "MANDATE_END", "DEBIT", "DEBIT_END"}
+    ),
     "debtor": frozenset(
         {"DISPUTE", "DISPUTE_END", "PLAN", "PLAN_ANSWER", "PLAN_END", "LOOK", "REPLY"}
     ),

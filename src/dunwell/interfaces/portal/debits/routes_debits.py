@@ -1,6 +1,6 @@
 """The debits that wait for their release, all debits, one debit, and holding it back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import ClassVar
 from uuid import UUID
@@ -17,16 +17,20 @@ from dunwell.cases.direct_debit.listing.list_debits import (
     ReleasableDebit,
     get_collection,
     list_collections,
+    list_debit_accounts,
     list_debit_files,
     list_debits_to_release,
 )
 from dunwell.cases.direct_debit.listing.store import ListedCollection
+from dunwell.interfaces.portal.debits.collectors import parse_collector
 from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, parse_path_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.lists import PAGE_SIZE, load_page, parse_day
+from dunwell.interfaces.portal.web.lists import PAGE_SIZE, build_job_filter, load_page, parse_day
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.templates import Page
+from dunwell.operations.jobs.job import Export, ExportedList
+from dunwell.operations.jobs.jobs import start_export
 from dunwell.platform.errors import InvalidState
 
 # The rows of the form that releases debits. A form has at most 500 fields.
@@ -51,13 +55,16 @@ class DebitsToReleasePage(Page, frozen=True):
 
 
 class DebitsPage(Page, frozen=True):
-    """All debits. `state`, `since` and `until` are the filters."""
+    """All debits. `state`, `by`, `since` and `until` are the filters; `accounts` are those at
+    providers that can be chosen."""
 
     template: ClassVar[str] = "debits_all.html"
     area: ClassVar[str] = "debits"
 
     debits: Sequence[ListedCollection]
+    accounts: Sequence[str]
     state: str
+    by: str
     since: date | None
     until: date | None
     after: str
@@ -111,24 +118,54 @@ async def _list_files(work: Work, wanted: DebitFileFilter) -> Sequence[DebitFile
 
 
 async def _render_all(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
-    after, asked = request.get_parameter("after"), request.get_parameter("state")
-    state = next((each for each in CollectionState if each == asked), None)
-    since, until = (parse_day(request.get_parameter(each)) for each in ("since", "until"))
-    wanted = CollectionFilter(state, collected_from=since, collected_to=until)
+    after, by = request.get_parameter("after"), request.get_parameter("by")
+    wanted = _parse_filter(request.get_parameter)
     async with site.open_work(access) as work:
+        accounts = await list_debit_accounts(work)
         found = await load_page(
             lambda cursor: list_collections(work, limit=PAGE_SIZE, cursor=cursor, wanted=wanted),
             after,
         )
     page = DebitsPage(
         debits=found.items,
-        state=state or "",
-        since=since,
-        until=until,
+        accounts=accounts,
+        state=wanted.state or "",
+        by=by,
+        since=wanted.collected_from,
+        until=wanted.collected_to,
         after=after,
         next_cursor=found.next_cursor,
     )
     return site.render_merchant_page(request, access, page)
+
+
+def _parse_filter(read: Callable[[str], str]) -> CollectionFilter:
+    """Return the filter of a URL or a form."""
+    asked, (account, by_bank) = read("state"), parse_collector(read("by"))
+    state = next((each for each in CollectionState if each == asked), None)
+    since, until = parse_day(read("since")), parse_day(read("until"))
+    return CollectionFilter(
+        state, account=account, by_bank=by_bank, collected_from=since, collected_to=until
+    )
+
+
+@takes_form_at_merchant
+async def submit_export(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
+) -> Response:
+    """Start a job that exports the list of all debits as CSV."""
+    wanted = build_job_filter(_parse_filter(fields.text))
+    async with site.open_work(access) as work:
+        job = await start_export(work, Export(ExportedList.COLLECTIONS, wanted))
+    return site.redirect(request, access, "job", job_id=job.job_id)
+
+
+@at_merchant
+async def redirect_to_all(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
+    """Redirect users who open the URL of a form by hand."""
+    return site.redirect(request, access, "debits", show="all")
 
 
 @at_merchant
@@ -163,5 +200,6 @@ async def submit_hold_back(
 
 PAGES: RoutedPages = {
     "debits": {"GET": get_debits_page},
+    "debits_export": {"GET": redirect_to_all, "POST": submit_export},
     "debit": {"GET": get_debit_page, "POST": submit_hold_back},
 }

@@ -18,7 +18,7 @@ from dunwell.interfaces.portal.jobs.routes import BulkPage
 from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest
 from dunwell.interfaces.portal.web.claim_filters import get_filters, parse_claim_filters
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.lists import parse_day
+from dunwell.interfaces.portal.web.lists import build_job_filter, parse_day
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.operations.jobs.job import (
@@ -152,7 +152,7 @@ async def submit_export(
     context, filters = site.build_context(request, access), get_filters(fields.text)
     wanted, _ = parse_claim_filters(filters, access.merchant, context.language)
     async with site.open_work(access) as work:
-        job = await start_export(work, Export(ExportedList.CLAIMS, _convert_filter(wanted)))
+        job = await start_export(work, Export(ExportedList.CLAIMS, build_job_filter(wanted)))
     return site.redirect(request, access, "job", job_id=job.job_id)
 
 
@@ -183,17 +183,6 @@ async def _preview(work: Work, bulk_request: BulkRequest, selected: list[int]) -
         return await preview_job(work, bulk_request.action, selected)
     except (ValidationError, NotFound):
         return None
-
-
-def _convert_filter(wanted: object) -> dict[str, object]:
-    """Return the filters that are set, in the form in which a job stores them."""
-    names = wanted.__dataclass_fields__  # type: ignore[attr-defined]
-    given = {name: getattr(wanted, name) for name in names}
-    return {name: _convert_value(value) for name, value in given.items() if value not in (None, ())}
-
-
-def _convert_value(value: object) -> object:
-    return value if isinstance(value, int) else str(value)
 
 
 PAGES: RoutedPages = {

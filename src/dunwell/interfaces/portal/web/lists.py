@@ -50,6 +50,17 @@ def compute_day_span(
     return since, datetime.combine(on + timedelta(days=1), time(), zone).astimezone(UTC)
 
 
+def build_job_filter(wanted: object) -> dict[str, object]:
+    """Return the filters that are set in a dataclass, in the form in which a job stores them."""
+    names = wanted.__dataclass_fields__  # type: ignore[attr-defined]
+    given = {name: getattr(wanted, name) for name in names}
+    return {
+        name: value if isinstance(value, int) else str(value)
+        for name, value in given.items()
+        if value not in (None, ())
+    }
+
+
 class Sorting(msgspec.Struct, frozen=True, gc=False):
     """The sorting of a list. `default` is the sorting of a URL that names none."""
 
