@@ -79,9 +79,8 @@ def find_rule(rules: RuleSet, name: str | None) -> Rule | None:
 
 
 def apply_edit(rules: RuleSet, edit: RulesEdit) -> RuleSet | None:
-    """Return the rules after the edit. Return None if its object is gone or has another
-    revision.
-    """
+    """Return the rules after the edit. Return None if the rule or default that the edit names is
+    gone or has another revision."""
     if isinstance(edit, SetDefault):
         return RuleSet(edit.default, rules.rules) if rules.default == edit.expected else None
     if isinstance(edit, PutRule) and edit.name is None:

@@ -122,7 +122,7 @@ def match_default(
     rules: RuleSet, currency: str, targets: Mapping[UUID, RuleTarget],
     verdicts: tuple[RuleVerdict, ...] = (),
 ) -> RuleMatch:  # fmt: skip
-    """Return the match of a claim that no rule took. Only its currency matters."""
+    """Return the match of a claim that no rule matches. Only its currency matters."""
     if rules.default is None:
         return RuleMatch(None, None, verdicts)
     obstacle = _find_obstacle(targets.get(rules.default), currency)
@@ -149,7 +149,8 @@ def find_matching_rule(
 ) -> tuple[Rule, UUID] | None:  # fmt: skip
     """Return the matching rule and its workflow, or None.
 
-    Same result as `match_rules` without the reasons, for thousands of claims.
+    The result is that of `match_rules` without the reasons, but fast enough for thousands of
+    claims.
     """
     for each in prepared:
         for tested, test in each.tests:

@@ -199,8 +199,8 @@ def list_overlaps_of_rule(
 
 def _compare(earlier: Rule, later: Rule, targets: Mapping[UUID, RuleTarget]) -> Overlap | None:
     """Compare two rules. A rule takes a claim only if the workflow at the claim's split position
-    accepts its currency. So two rules meet where, at some position, both workflows accept the same
-    one."""
+    accepts its currency. Two rules therefore overlap if both workflows accept the same currency at
+    some position."""
     pairs = list(_list_pairs(earlier, later))
     currencies = [
         (_find_currency(first, targets), _find_currency(second, targets)) for first, second in pairs

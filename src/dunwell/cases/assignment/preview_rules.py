@@ -99,7 +99,8 @@ def add_claims(
 
 
 def compute_assignment(rulebook: Rulebook, facts: MatchedClaim) -> RulesResult:
-    """Return the same result as `match_rules`, for thousands of claims."""
+    """Return the rule and the workflow of a claim. The result is that of `match_rules`, but this is
+    fast enough for thousands of claims."""
     assert facts.claim_id is not None
     matched = find_matching_rule(
         rulebook.prepared, facts.conditions, facts.currency,

@@ -127,7 +127,11 @@ async def load_draft_rulebook(tx: Connection, merchant: Merchant) -> Rulebook | 
 async def load_rulebook_of_rules(
     tx: Connection, merchant: Merchant, rules: RuleSet, version: int | None
 ) -> Rulebook:
-    """Load the workflows that the rules refer to, in two statements."""
+    """Return the rulebook of these rules. It loads the workflows that the rules refer to, in two
+    statements.
+
+    `version` is the version of published rules, or None for others.
+    """
     rows = await load_targets(tx, merchant.merchant_id, list_targets(rules))
     pairs = [(row.workflow_id, row.major) for row in rows.values() if row.major is not None]
     newest = await load_newest(tx, merchant.merchant_id, pairs) if pairs else {}

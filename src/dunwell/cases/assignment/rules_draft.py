@@ -1,5 +1,5 @@
 """Review, save, publish and discard the draft of a merchant's assignment rules (CONTRACT 8). Claims
-created after publication follow it."""
+created after the publication follow the published rules."""
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping

@@ -320,7 +320,7 @@ async def save_draft(
 
 
 async def delete_draft(tx: Connection, merchant_id: int) -> bool:
-    """Return False if there was no draft."""
+    """Delete the draft. Return False if there was none."""
     return await tx.fetchval(_DELETE_DRAFT, merchant_id) is not None
 
 

@@ -3,9 +3,9 @@
 The claim's page then shows nothing about the claim (`interfaces.landing`). The address that reached
 the wrong person is added to the suppression list. A person who has died is not contacted about any
 claim of the merchant: the dispute stores the identities that guards use, and every sender checks
-them (`contact.messages.suppression`). Both end when the merchant rejects the dispute or confirms
-that this is the right person, or when the debtor withdraws the dispute. Accepting the dispute
-changes neither.
+them (`contact.messages.suppression`). The suppression and the stop of contacts end when the
+merchant rejects the dispute or confirms that this is the right person, or when the debtor withdraws
+the dispute. Accepting the dispute changes neither.
 """
 
 from dataclasses import dataclass

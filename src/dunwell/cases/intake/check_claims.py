@@ -238,7 +238,7 @@ class _ClaimParser:
         self._faults_left = _MAX_FAULTS
 
     def parse_claim(self, raw: msgspec.Raw) -> ClaimSubmission | RejectedSubmission:
-        """Parse one claim of a body. Raises InvalidRequest if it is too large."""
+        """Parse one claim of a body. Raises InvalidRequest if the text is not JSON."""
         text = bytes(raw)
         if len(text) > _MAX_CLAIM_BYTES:
             message = (

@@ -109,7 +109,8 @@ async def notify_of_modality(work: Work, claim: LockedClaim, modality: Modality)
     await notify_debtor(work, claim.claim_id, subject, facts)
 
 
-# More earlier modalities than a claim can get within the period that the limit covers.
+# The most earlier modalities that are loaded. A claim cannot get as many within the period that the
+# limit of requests covers.
 _MAX_EARLIER = 200
 
 
@@ -300,7 +301,8 @@ async def _save_answer(work: Work, action: str, before: Modality, after: Modalit
 
 
 def _list_values(modality: Modality) -> dict[str, object]:
-    """The reason is masked, because it is the merchant's message to the debtor."""
+    """Return the audited values. The reason is masked, because it is the merchant's message to the
+    debtor."""
     reason = None if modality.reason is None else MASKED
     return {"state": modality.state, "endedReason": modality.ended_reason, "reason": reason}
 

@@ -17,8 +17,8 @@ _DAYS_OF_EVERY_MONTH = 28
 class Instalment(msgspec.Struct, frozen=True, gc=False):
     """An instalment of a schedule, and what has been paid of it. `number` counts from 1.
 
-    `awaited_on` is set for an instalment that is collected by direct debit: until this day it is
-    not missed. After a return or a cancellation it is that day.
+    `awaited_on` is set for an instalment that is collected by direct debit: the instalment is not
+    missed before this day is over. After a return or a cancellation it is the day of that event.
     """
 
     number: int

@@ -131,7 +131,8 @@ def _list_windows(modality: Modality, timezone: str) -> Iterator[_NoticeWindow]:
             continue
         reminded_at = compute_morning(instalment.due_on - _REMINDER_LEAD, timezone)
         missed_on = instalment.missed_after + _MISSED_AFTER
-        # The debtor of a direct debit is notified of that.
+        # An instalment that is collected by direct debit needs no reminder: the debtor gets a
+        # pre-notification of the debit.
         if reminded_at > agreed_at and instalment.awaited_on is None:
             due = InstalmentNotice(InstalmentNoticeKind.DUE, instalment)
             yield _NoticeWindow(due, reminded_at, calendar.start_of(missed_on))

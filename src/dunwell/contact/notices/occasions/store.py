@@ -139,7 +139,7 @@ class Debtor(msgspec.Struct, frozen=True, gc=False):
 async def save_occasion(
     tx: Connection, occasion: NoticeOccasion, facts: OccasionFacts, due_at: datetime
 ) -> bool:
-    """Insert the occasion. Return False if it exists."""
+    """Insert the occasion. Return False if it already exists."""
     stored = msgspec.to_builtins(facts)
     return bool(await tx.fetchval(_SAVE, *_key(occasion), stored, due_at))
 
@@ -147,7 +147,7 @@ async def save_occasion(
 async def save_occasions(
     tx: Connection, merchant_id: int, occasions: Sequence[OccasionToSave]
 ) -> None:
-    """Insert the occasions that do not exist."""
+    """Insert the occasions that do not exist yet."""
     if occasions:
         await tx.execute(
             _SAVE_MANY, merchant_id, [each.claim_id for each in occasions],
