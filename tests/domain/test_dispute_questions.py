@@ -17,7 +17,7 @@ from dunwell.cases.disputes.reasons import (
     DisputeType,
     OfferedReason,
     QuestionKind,
-    find_answer_faults,
+    list_answer_faults,
     list_questions,
     needs_message,
 )
@@ -34,7 +34,7 @@ def a_reason(dispute_type: DisputeType) -> OfferedReason:
 
 
 def find(reason: OfferedReason, message: str | None = "a", **answers: str) -> list[tuple[str, str]]:
-    faults = find_answer_faults(reason, answers, message, TODAY)
+    faults = list_answer_faults(reason, answers, message, TODAY)
     return [(fault.path, fault.code) for fault in faults]
 
 

@@ -17,7 +17,7 @@ from dunwell.cases.modalities.limits import (
     ModalityFacts,
     PlanTerms,
     Terms,
-    find_terms_faults,
+    list_terms_faults,
 )
 from dunwell.cases.modalities.offers import ModalityOffer, list_offers
 from tests.support.modalities import OFFERED
@@ -30,7 +30,7 @@ BY_RATE = ModalitySettings(PlanSettings(min_rate="2000"), DeferralSettings(max_d
 def faults(
     terms: Terms, modalities: ModalitySettings, facts: ModalityFacts = OWED
 ) -> list[tuple[str, str]]:
-    found = find_terms_faults(terms, modalities, facts, TODAY)
+    found = list_terms_faults(terms, modalities, facts, TODAY)
     return [(each.path, each.code) for each in found]
 
 
@@ -169,7 +169,7 @@ def test_every_offer_is_accepted_unchanged(
     assert len(offers) <= 7
     assert len({each.terms for each in offers}) == len(offers)
     for offer in offers:
-        assert find_terms_faults(offer.terms, modalities, facts, TODAY) == []
+        assert list_terms_faults(offer.terms, modalities, facts, TODAY) == []
         assert offer.total_cents == facts.outstanding_cents
         assert all(a.due_on < b.due_on for a, b in pairwise(offer.schedule))
 

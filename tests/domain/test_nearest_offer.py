@@ -19,7 +19,7 @@ from dunwell.cases.modalities.limits import (
     ModalityFacts,
     PlanTerms,
     Terms,
-    find_terms_faults,
+    list_terms_faults,
 )
 from dunwell.cases.modalities.offers import find_nearest_offer, list_offered_deferrals
 
@@ -107,7 +107,7 @@ def test_the_nearest_offer_is_within_the_merchants_limits_and_adds_up(
     offer = find_nearest_offer(refused, bounds, facts, TODAY)
     assume(offer is not None)
     assert offer is not None
-    assert find_terms_faults(offer.terms, bounds, facts, TODAY) == []
+    assert list_terms_faults(offer.terms, bounds, facts, TODAY) == []
     assert offer.total_cents == facts.outstanding_cents
     assert offer.schedule == offer.terms.schedule(facts.outstanding_cents)
 
@@ -155,7 +155,7 @@ def test_no_acceptable_offer_is_nearer_to_the_request(
     if isinstance(terms, PlanTerms) and terms.first_on != asked.first_on:
         # The day is impossible even with fewer instalments.
         nearer = [PlanTerms(count, asked.first_on) for count in range(2, asked.count)]
-    assert all(find_terms_faults(each, bounds, facts, TODAY) for each in nearer)
+    assert all(list_terms_faults(each, bounds, facts, TODAY) for each in nearer)
 
 
 def _sum_by(day: date, schedule: tuple[Instalment, ...]) -> int:

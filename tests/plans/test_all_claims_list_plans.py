@@ -275,7 +275,7 @@ def list_often(now: datetime) -> dict[str, Ask]:
             w, limit=PAGE, cursor=c, wanted=ModalityFilter(**middle)
         ),
         "modalities to answer": lambda w, c: list_modalities(
-            w, limit=PAGE, cursor=c, wanted=ModalityFilter(ModalityState.REQUESTED, stands=True)
+            w, limit=PAGE, cursor=c, wanted=ModalityFilter(ModalityState.REQUESTED, is_live=True)
         ),
         "communications": lambda w, c: list_communications(w, limit=PAGE, cursor=c),
         "unknown sends": lambda w, c: list_communications(

@@ -65,8 +65,10 @@ def _find_obstacle(claim: AssignableClaim | None, target: AssignmentTarget) -> s
     if target.obstacle is not None:
         return target.obstacle
     if claim.currency != target.currency:
-        takes = f"The {target.word} accepts claims in {target.currency}"
-        return f"{takes}; this one is in {claim.currency}."
+        return (
+            f"The {target.word} accepts claims in {target.currency}; "
+            f"this one is in {claim.currency}."
+        )
     return None
 
 

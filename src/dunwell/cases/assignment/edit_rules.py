@@ -122,7 +122,7 @@ def _name_copy(rules: RuleSet, name: str) -> str:
 
 _REPEATED = Fault("/name", "Another rule has this name. Choose another name.", "REPEATED")
 # Edits of the list, which depend on the revision of the whole draft.
-_ORDER_EDITS = (MoveRule, RemoveRule, CopyRule)
+_LIST_EDITS = (MoveRule, RemoveRule, CopyRule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ async def edit_rules_draft(work: Work, edit: RulesEdit, *, expected_revision: st
     """
     work.require(Right.CONFIGURE)
     state = await lock_rules_state(work)
-    if isinstance(edit, _ORDER_EDITS) and expected_revision != state.revision:
+    if isinstance(edit, _LIST_EDITS) and expected_revision != state.revision:
         raise EditConflict(DRAFT_CHANGED)
     rules = apply_edit(state.rules, edit)
     if rules is None:
@@ -163,14 +163,14 @@ async def check_rule(work: Work, value: Mapping[str, Any], name: str | None) -> 
     """Check a rule together with the rules of the draft. `name` is the rule that it replaces, if
     any."""
     work.require(Right.READ_CLAIMS)
-    state = await find_rules_draft(work.tx, work.merchant_id)
+    draft = await find_rules_draft(work.tx, work.merchant_id)
     published = await find_published_rules(work.tx, work.merchant_id)
-    current = state or published
+    current = draft or published
     rules = current.rules if current else RuleSet()
     targets = await load_targets(work.tx, work.merchant_id)
     ids = {row.name: row.workflow_id for row in targets.values() if not row.is_deleted}
     others = {rule.name for rule in rules.rules if rule.name != name}
-    faults = [*_find_faults(value, ids, others)]
+    faults = [*_list_faults(value, ids, others)]
     if faults:
         return CheckedRule(None, tuple(faults))
     [rule] = resolve_names(parse_rules({"rules": [value], "default": None}), ids).rules
@@ -185,7 +185,7 @@ async def check_rule(work: Work, value: Mapping[str, Any], name: str | None) -> 
     return CheckedRule(rule, draft_rules=rulebook.rules, overlaps=overlaps)
 
 
-def _find_faults(
+def _list_faults(
     value: Mapping[str, Any], ids: Mapping[str, Any], others: set[str]
 ) -> Iterator[Fault]:
     try:

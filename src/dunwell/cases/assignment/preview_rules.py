@@ -142,8 +142,8 @@ async def continue_rules_preview(work: Work, preview: RulesPreview, limit: int) 
     """Count about `limit` more claims, page by page, so that other requests run in between."""
     work.require(Right.READ_CLAIMS)
     zone = ZoneInfo(work.merchant.configuration.timezone)
-    counted = preview.effect.claims + limit
-    while preview.next_id is not None and preview.effect.claims < counted:
+    target_count = preview.effect.claims + limit
+    while preview.next_id is not None and preview.effect.claims < target_count:
         page = await list_past_claims(
             work.tx, work.merchant_id, zone,
             since=preview.since, from_id=preview.next_id, limit=PAGE_SIZE,

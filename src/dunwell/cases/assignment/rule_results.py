@@ -13,6 +13,7 @@ from dunwell.core.claims.conditions import PROPERTIES, ConditionFacts, list_test
 from dunwell.core.workflows.definition import Condition
 from dunwell.platform.text.translation import LazyText
 
+# The wire name and the attribute of each fact whose presence a condition can test.
 _PRESENT = (("email", "email"), ("mobileNumber", "mobile_number"))
 
 

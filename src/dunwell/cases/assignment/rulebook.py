@@ -105,9 +105,9 @@ async def load_rulebook(tx: Connection, merchant: Merchant) -> Rulebook:
     Do not call it in a transaction that changes the merchant's rules or workflows, because the
     result is cached for others.
     """
-    kept = _cache.get(merchant.merchant_id)
-    if kept is not None and kept[0] == merchant.revision:
-        return kept[1]
+    cached = _cache.get(merchant.merchant_id)
+    if cached is not None and cached[0] == merchant.revision:
+        return cached[1]
     published = await find_published_rules(tx, merchant.merchant_id)
     rulebook = Rulebook()
     if published is not None:

@@ -89,7 +89,7 @@ async def publish_rules(work: Work, rules: RuleSet, *, comment: str | None = Non
     # Keeps the workflows from being deleted in the meantime.
     await lock_workflows_for_reference(work.tx, work.merchant_id, list_targets(rules))
     targets = await load_targets(work.tx, work.merchant_id, list_targets(rules))
-    faults = list(_find_target_faults(rules, targets))
+    faults = list(_list_target_faults(rules, targets))
     if faults:
         raise ValidationError(faults)
     published_rules = await find_published_rules(work.tx, work.merchant_id)
@@ -98,22 +98,22 @@ async def publish_rules(work: Work, rules: RuleSet, *, comment: str | None = Non
         work.tx, work.merchant_id, rules, author=author, now=work.now, comment=comment
     )
     await increment_revision(work.tx, work.merchant_id)
-    before = None if published_rules is None else list_rule_values(published_rules.rules)
+    before = None if published_rules is None else build_audit_values(published_rules.rules)
     await save_audit(
         work, "assignment_rules.publish", f"assignment_rules:{version}",
-        before=before, after=list_rule_values(rules),
+        before=before, after=build_audit_values(rules),
         rules=len(rules.rules), default=None if rules.default is None else str(rules.default),
     )  # fmt: skip
     return version
 
 
-def list_rule_values(rules: RuleSet) -> dict[str, Any]:
+def build_audit_values(rules: RuleSet) -> dict[str, Any]:
     """Return the rules as a document with workflow ids instead of names."""
     values: dict[str, Any] = msgspec.to_builtins(build_document(rules, {}))
     return values
 
 
-def _find_target_faults(rules: RuleSet, targets: Mapping[UUID, TargetRow]) -> Iterator[Fault]:
+def _list_target_faults(rules: RuleSet, targets: Mapping[UUID, TargetRow]) -> Iterator[Fault]:
     """Yield faults with pointers into the document of the rules."""
     by_name = {str(each): targets.get(each) for each in list_targets(rules)}
     for path, workflow_id in list_workflow_names(build_document(rules, {})):
@@ -212,8 +212,8 @@ async def publish_rules_draft(
     if confirmation is not None:
         changes = await list_draft_changes(work.tx, work.merchant_id, draft)
         faults = [
-            *_find_comment_faults(confirmation.comment),
-            *_find_unapproved_changes(work, changes, confirmation),
+            *_list_comment_faults(confirmation.comment),
+            *_list_unapproved_changes(work, changes, confirmation),
         ]
         if faults:
             raise ValidationError(faults)
@@ -273,7 +273,7 @@ def describe_author(work: Work) -> str:
     return f"{work.actor.kind}:{work.actor.actor_id or ''}"
 
 
-def _find_unapproved_changes(
+def _list_unapproved_changes(
     work: Work, changes: Collection[RulesDraftChange], confirmation: RulesConfirmation
 ) -> Iterator[Fault]:
     own = describe_author(work)
@@ -283,11 +283,11 @@ def _find_unapproved_changes(
             yield Fault(f"/agreed/{author}", message, "NOT_AGREED")
 
 
-def _find_comment_faults(comment: str) -> Iterator[Fault]:
+def _list_comment_faults(comment: str) -> Iterator[Fault]:
     yield from find_unprintable(comment, ("comment",))
     if len(comment) > MAX_COMMENT_LENGTH:
         yield Fault("/comment", f"Use at most {MAX_COMMENT_LENGTH} characters.", "TOO_LONG")
 
 
 def _select_changes(before: RuleSet, after: RuleSet) -> tuple[dict[str, Any], dict[str, Any]]:
-    return select_changed_fields(list_rule_values(before), list_rule_values(after))
+    return select_changed_fields(build_audit_values(before), build_audit_values(after))

@@ -301,8 +301,7 @@ async def find_rules_draft(tx: Connection, merchant_id: int) -> RulesDraft | Non
     row = await tx.fetchrow(_FIND_DRAFT, merchant_id)
     if row is None:
         return None
-    rules = msgspec.convert(row["document"], RuleSet)
-    return RulesDraft(rules, row["saved_at"], row["first_revision"], row["revision"])
+    return RulesDraft(_build_rules(row), row["saved_at"], row["first_revision"], row["revision"])
 
 
 async def save_draft(

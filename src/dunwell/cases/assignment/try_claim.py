@@ -64,7 +64,7 @@ def parse_hypothetical_claim(value: object) -> HypotheticalClaim:
     faults = [*find_faults(value, HypotheticalClaim), *find_unprintable(value)]
     claim = convert_if_valid(value, HypotheticalClaim)
     if claim is not None:
-        faults += _find_code_faults(claim)
+        faults += _list_code_faults(claim)
     if faults or claim is None:
         raise ValidationError(faults)
     return claim
@@ -95,7 +95,7 @@ def build_claim_facts(
     return MatchedClaim(claim.claim_id, claim.currency or merchant_currency, conditions)
 
 
-def _find_code_faults(claim: HypotheticalClaim) -> Iterator[Fault]:
+def _list_code_faults(claim: HypotheticalClaim) -> Iterator[Fault]:
     if claim.currency is not None and not is_currency(claim.currency):
         yield build_currency_fault(claim.currency, "/currency")
     if claim.language is not None and not is_language(claim.language):

@@ -58,7 +58,7 @@ class DisputeResolution:
     message: str | None = None
 
 
-def find_outcome_faults(outcome: str, *, ends_claim: bool | None) -> Iterator[Fault]:
+def list_outcome_faults(outcome: str, *, ends_claim: bool | None) -> Iterator[Fault]:
     if ends_claim and outcome == DisputeState.REJECTED:
         message = "Rejecting a dispute does not end the claim. Omit endClaim, or accept it."
         yield Fault("/endClaim", message, "NOT_ALLOWED")
@@ -75,7 +75,7 @@ async def resolve_dispute(
     work.require(Right.ANSWER)
     claim, dispute = await lock_dispute(work, claim_id, dispute_id)
     is_accepted = resolution.outcome is DisputeState.ACCEPTED
-    if faults := list(find_outcome_faults(resolution.outcome, ends_claim=resolution.end_claim)):
+    if faults := list(list_outcome_faults(resolution.outcome, ends_claim=resolution.end_claim)):
         raise ValidationError(faults)
     if not check_transition(dispute, resolution.outcome):
         return dispute

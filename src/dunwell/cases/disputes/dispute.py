@@ -119,13 +119,13 @@ def check_new_dispute(
     is_debtor = actor_kind is ActorKind.DEBTOR
     known = list_offered_reasons(disputes) if is_debtor else list_reasons(disputes)
     reason = next((each for each in known if each.name == new.type), None)
-    faults = [*_find_text_faults(new), *find_reason_faults(new.type, new.message, known)]
+    faults = [*_list_text_faults(new), *list_reason_faults(new.type, new.message, known)]
     if faults or reason is None:
         raise ValidationError(faults)
     return reason
 
 
-def find_reason_faults(
+def list_reason_faults(
     type_: str, message: str | None, known: Iterable[OfferedReason]
 ) -> Iterator[Fault]:
     """Yield the faults of the reason and of the message that it requires.
@@ -213,8 +213,8 @@ def render_case_number(dispute_id: UUID) -> str:
     The number is derived from the id and not stored, so it cannot be searched for. It only has to
     distinguish the disputes of one claim, for which forty bits are enough.
     """
-    signs = b32encode(sha256(dispute_id.bytes).digest()[:_NUMBER_BYTES]).decode()
-    number = signs.translate(_TO_CROCKFORD)
+    characters = b32encode(sha256(dispute_id.bytes).digest()[:_NUMBER_BYTES]).decode()
+    number = characters.translate(_TO_CROCKFORD)
     return f"{number[:4]}-{number[4:]}"
 
 
@@ -229,7 +229,7 @@ def compute_hold_end(
     return (response_sent_at or answered_at) + timedelta(days=quiet_days)
 
 
-def _find_text_faults(new: NewDispute) -> Iterator[Fault]:
+def _list_text_faults(new: NewDispute) -> Iterator[Fault]:
     if len(new.message or "") > _MAX_TEXT_LENGTH:
         yield Fault("/message", f"Use at most {_MAX_TEXT_LENGTH} characters.", "TOO_LONG")
     yield from find_unprintable(new.message, ("message",))

@@ -101,6 +101,7 @@ async def list_disputes(
 
 
 def build_overdue_filter(work: Work) -> DisputeFilter:
+    """Return the filter for open disputes that are past the response deadline."""
     configuration = work.merchant.configuration
     within = configuration.disputes.answer_within_days
     until = compute_overdue_before(work.now, within, configuration.timezone)

@@ -187,7 +187,7 @@ def needs_message(reason: OfferedReason) -> bool:
     return reason.name in _NEEDS_MESSAGE
 
 
-def find_answer_faults(
+def list_answer_faults(
     reason: OfferedReason, answers: Mapping[str, str], message: str | None, today: date
 ) -> Iterator[Fault]:
     """Yield the faults of the answers, with the questions' names as paths, in order.
@@ -196,17 +196,17 @@ def find_answer_faults(
     """
     for question in list_questions(reason):
         if question.name in answers:
-            yield from _check(question, answers[question.name], today)
+            yield from _list_question_faults(question, answers[question.name], today)
     if needs_message(reason) and not (message or "").strip():
         yield Fault(MESSAGE_FIELD, "Describe what is wrong.", "REQUIRED")
     if len(message or "") > _MAX_MESSAGE_LENGTH:
         yield Fault(MESSAGE_FIELD, f"Use at most {_MAX_MESSAGE_LENGTH} characters.", "TOO_LONG")
 
 
-def _check(question: DisputeQuestion, answer: str, today: date) -> Iterator[Fault]:
+def _list_question_faults(question: DisputeQuestion, answer: str, today: date) -> Iterator[Fault]:
     match question.kind:
         case QuestionKind.DAY:
-            yield from _check_day(question.name, answer, today)
+            yield from _list_day_faults(question.name, answer, today)
         case QuestionKind.AMOUNT:
             if not answer.isdecimal() or not answer.isascii() or int(answer) > _MAX_CENTS:
                 yield Fault(question.name, "Give an amount.", "WRONG_FORMAT")
@@ -219,7 +219,7 @@ def _check(question: DisputeQuestion, answer: str, today: date) -> Iterator[Faul
                 yield Fault(question.name, message, "TOO_LONG")
 
 
-def _check_day(name: str, answer: str, today: date) -> Iterator[Fault]:
+def _list_day_faults(name: str, answer: str, today: date) -> Iterator[Fault]:
     try:
         day = date.fromisoformat(answer)
     except ValueError:

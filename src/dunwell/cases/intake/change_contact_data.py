@@ -12,7 +12,7 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import mask, save_audit, select_changed_fields
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.intake.check_claims import find_debtor_faults
+from dunwell.cases.intake.check_claims import list_debtor_faults
 from dunwell.cases.intake.submission import ClaimSubmission, ContactPatch
 from dunwell.core.claims.fields import (
     ContactData,
@@ -57,7 +57,7 @@ def apply_patch(
     # changed.
     changed = {name: merged.get(name) for name in patch if name in _CHANGEABLE}
     faults += find_faults(changed, ContactData)
-    faults += find_debtor_faults(_replace_fields(present, changed))
+    faults += list_debtor_faults(_replace_fields(present, changed))
     if faults:
         raise ValidationError(limit_faults(faults))
     return _replace_fields(present, changed)
@@ -98,6 +98,7 @@ def _merge_patch(target: Any, patch: Any) -> Any:
 
 
 def _explain(fault: Fault) -> Fault:
+    """Return the fault with a message that says where an unchangeable field can be changed."""
     message = _UNCHANGEABLE.get(fault.path.removeprefix("/"))
     if fault.code != "UNKNOWN_FIELD" or message is None:
         return fault

@@ -113,6 +113,7 @@ _PlainClaim: Any = msgspec.defstruct(
 _plain_decoder = msgspec.json.Decoder(list[_PlainClaim])
 
 
+# Control characters above the ASCII range, in UTF-8.
 _HIGH_CONTROL = re.compile(rb"\xc2[\x80-\x9f]")
 
 
@@ -254,7 +255,7 @@ class _ClaimParser:
             return self._reject(None, error.faults)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return self._reject_shape(text)
-        repeated = [] if has_given_keys([claim], text) else list(_find_repeated_keys(text))
+        repeated = [] if has_given_keys([claim], text) else list(_list_repeated_keys(text))
         return self.check_content(claim, repeated)
 
     def check_content(
@@ -263,7 +264,7 @@ class _ClaimParser:
         """Check the claim's content. `repeated` has the faults of keys that occur twice in its
         text."""
         claim = _normalize(claim)
-        faults = list(_find_content_faults(claim))
+        faults = list(_list_content_faults(claim))
         if faults or repeated:
             return self._reject(claim.reference_number, chain(repeated, faults))
         return claim
@@ -276,7 +277,7 @@ class _ClaimParser:
         reference = value.get("referenceNumber") if isinstance(value, dict) else None
         if not isinstance(reference, str) or len(reference) > _MAX_REFERENCE_LENGTH:
             reference = None
-        return self._reject(reference, _find_all_faults(value, text))
+        return self._reject(reference, _list_all_faults(value, text))
 
     def _reject(self, reference: str | None, faults: Iterable[Fault]) -> RejectedSubmission:
         listed = limit_faults(faults) if self._faults_left > 0 else [MORE_FAULTS]
@@ -284,19 +285,19 @@ class _ClaimParser:
         return RejectedSubmission(reference, ValidationError(listed))
 
 
-def _find_repeated_keys(text: bytes) -> Iterator[Fault]:
+def _list_repeated_keys(text: bytes) -> Iterator[Fault]:
     """Yield a fault for each key that occurs twice, up to the limit of listed faults."""
     return islice(find_repeated_keys(text), MAX_FAULTS)
 
 
-def _find_all_faults(value: object, text: bytes) -> Iterator[Fault]:
+def _list_all_faults(value: object, text: bytes) -> Iterator[Fault]:
     """Yield all faults of a claim with the wrong shape."""
     yield from find_faults(value, ClaimSubmission)
     if not has_no_repeated_keys(value, text):
-        yield from _find_repeated_keys(text)
+        yield from _list_repeated_keys(text)
     claim = convert_valid_fields(value, ClaimSubmission)
     if claim is not None:
-        yield from _find_content_faults(_normalize(claim) if claim.reference_number else claim)
+        yield from _list_content_faults(_normalize(claim) if claim.reference_number else claim)
 
 
 def normalize_reference(reference: str) -> str:
@@ -317,7 +318,7 @@ def _normalize(claim: ClaimSubmission) -> ClaimSubmission:
 # which is false and equals nothing, so that a fault is not reported twice.
 
 
-def _find_content_faults(claim: ClaimSubmission) -> Iterator[Fault]:
+def _list_content_faults(claim: ClaimSubmission) -> Iterator[Fault]:
     if claim.reference_number == "":
         yield Fault(
             "/referenceNumber", "The reference is blank; give your own reference.", "EMPTY_TEXT"
@@ -325,11 +326,11 @@ def _find_content_faults(claim: ClaimSubmission) -> Iterator[Fault]:
     if claim.currency and claim.currency not in _CURRENCIES:
         message = f"{claim.currency} is not an ISO 4217 currency code such as EUR."
         yield Fault("/currency", message, "UNKNOWN_CURRENCY")
-    yield from find_debtor_faults(claim)
-    yield from _find_item_faults(claim.items)
+    yield from list_debtor_faults(claim)
+    yield from _list_item_faults(claim.items)
 
 
-def find_debtor_faults(claim: ContactData) -> Iterator[Fault]:
+def list_debtor_faults(claim: ContactData) -> Iterator[Fault]:
     """Yield the faults of debtor and contact data that types cannot express."""
     if _is_blank(claim.last_name) and _is_blank(claim.company_name):
         yield Fault("/debtorLastName", "Give debtorLastName or companyName.", "REQUIRED")
@@ -348,16 +349,16 @@ def find_debtor_faults(claim: ContactData) -> Iterator[Fault]:
         yield Fault("/address/country", message, "UNKNOWN_COUNTRY")
 
 
-def _find_item_faults(items: list[ItemSubmission]) -> Iterator[Fault]:
+def _list_item_faults(items: list[ItemSubmission]) -> Iterator[Fault]:
     if not items:
         return
     if all(item.type in _FEES for item in items):
         yield Fault("/items", "At least one item must be of type PRIMARY.", "PRIMARY_MISSING")
     for position, item in enumerate(items):
-        yield from find_date_faults(item, f"/items/{position}")
+        yield from list_date_faults(item, f"/items/{position}")
 
 
-def find_date_faults(item: ItemSubmission, path: str = "") -> Iterator[Fault]:
+def list_date_faults(item: ItemSubmission, path: str = "") -> Iterator[Fault]:
     """Yield the faults of the item's dates. `path` is the JSON pointer of the item."""
     if item.item_date and item.due_date and item.due_date < item.item_date:
         yield Fault(f"{path}/dueDate", "dueDate is before itemDate.", "WRONG_ORDER")

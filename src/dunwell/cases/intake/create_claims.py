@@ -216,10 +216,10 @@ async def _reject_unusable(
             refused[n] = CreationResult(None, claim.reference_number, claim.error)
         elif claim.attachments and any(a.ticket_id not in usable for a in claim.attachments):
             refused[n] = CreationResult(
-                None, claim.reference_number, _unknown_ticket(claim, usable)
+                None, claim.reference_number, _build_unknown_ticket(claim, usable)
             )
         elif claim.reference_number in seen:
-            refused[n] = CreationResult(None, claim.reference_number, _duplicate(None))
+            refused[n] = CreationResult(None, claim.reference_number, _build_duplicate(None))
         else:
             seen.add(claim.reference_number)
     return refused
@@ -249,7 +249,7 @@ async def _insert_claims(
         for n, each in enumerate(requests)
     ]
     stored = await work.tx.fetch(
-        _CREATE, work.merchant_id, rows, items, _attachment_rows(work, chosen), audits, work.now,
+        _CREATE, work.merchant_id, rows, items, _build_attachment_rows(work, chosen), audits, work.now,
         rules_version,
     )  # fmt: skip
     written = {}
@@ -269,18 +269,20 @@ def _build_result(
     start: ClaimStart,
     today: date,
     claim_id: int | None,
-    present: int | None,
+    existing_claim_id: int | None,
 ) -> CreationResult:
     """Build the result. If a claim exists under the id reserved for it, an earlier attempt of this
     request created it without getting the result."""
-    if claim_id is None and (present is None or present != submitted.claim_id):
-        return CreationResult(None, submitted.claim.reference_number, _duplicate(present))
-    remarks = tuple(_find_remarks(submitted.claim, start, today))
+    if claim_id is None and (existing_claim_id is None or existing_claim_id != submitted.claim_id):
+        return CreationResult(
+            None, submitted.claim.reference_number, _build_duplicate(existing_claim_id)
+        )
+    remarks = tuple(_list_remarks(submitted.claim, start, today))
     reference_number = submitted.claim.reference_number
-    return CreationResult(claim_id or present, reference_number, None, remarks)
+    return CreationResult(claim_id or existing_claim_id, reference_number, None, remarks)
 
 
-def _find_remarks(
+def _list_remarks(
     claim: ClaimSubmission, start: ClaimStart, today: date
 ) -> Iterator[CreationRemark]:
     if not claim.has_contact:
@@ -296,7 +298,9 @@ def _find_remarks(
         )
 
 
-def _attachment_rows(work: Work, chosen: Mapping[int, SubmittedClaim]) -> list[dict[str, Any]]:
+def _build_attachment_rows(
+    work: Work, chosen: Mapping[int, SubmittedClaim]
+) -> list[dict[str, Any]]:
     return [
         {
             "n": n,
@@ -321,10 +325,10 @@ def _link_repeated_references(results: dict[int, CreationResult]) -> None:
         error = result.error
         if isinstance(error, DuplicateReferenceNumber) and error.details["claimId"] is None:
             first_id = first_ids.get(result.reference_number)
-            results[n] = CreationResult(None, result.reference_number, _duplicate(first_id))
+            results[n] = CreationResult(None, result.reference_number, _build_duplicate(first_id))
 
 
-def _unknown_ticket(claim: ClaimSubmission, usable: Container[object]) -> UnknownTicket:
+def _build_unknown_ticket(claim: ClaimSubmission, usable: Container[object]) -> UnknownTicket:
     unknown = [a.source for a in claim.attachments if a.ticket_id not in usable]
     return UnknownTicket(
         "No usable upload has this ticket; upload the file again and use the new ticketId.",
@@ -332,7 +336,7 @@ def _unknown_ticket(claim: ClaimSubmission, usable: Container[object]) -> Unknow
     )
 
 
-def _duplicate(claim_id: int | None) -> DuplicateReferenceNumber:
+def _build_duplicate(claim_id: int | None) -> DuplicateReferenceNumber:
     return DuplicateReferenceNumber(
         "An earlier claim has this referenceNumber; see details.claimId.",
         claimId=claim_id,

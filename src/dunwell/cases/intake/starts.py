@@ -131,34 +131,34 @@ class _StartDecider:
         self._work = work
         self._rulebook = rulebook
         self._today = compute_today(work)
-        self._start_by_currency = cache(self._start_in_currency)
-        self._start_by_workflow = cache(self._start_of_workflow)
+        self._default_start = cache(self._compute_default_start)
+        self._workflow_start = cache(self._compute_workflow_start)
 
     def decide(self, submitted: SubmittedClaim) -> ClaimStart:
         claim = submitted.claim
         if not self._rulebook.prepared:
-            return self._start_by_currency(claim.currency, claim.first_primary_due_on)
+            return self._default_start(claim.currency, claim.first_primary_due_on)
         facts = SubmittedFacts(claim, self._today)
         arguments = (facts, claim.currency, self._rulebook.targets, submitted.claim_id or _NO_ID)
         chosen = choose_workflow(self._rulebook.prepared, *arguments)
         if chosen is not None:
-            return self._start_by_workflow(chosen, claim.first_primary_due_on)
-        start = self._start_by_currency(claim.currency, claim.first_primary_due_on)
+            return self._workflow_start(chosen, claim.first_primary_due_on)
+        start = self._default_start(claim.currency, claim.first_primary_due_on)
         if start.row is not UNASSIGNED or not self._has_other_currencies(claim.currency):
             return start
         match = match_rules(self._rulebook.rules, *arguments)
         return ClaimStart(UNASSIGNED, match.is_refused_for_currency)
 
-    def _start_in_currency(self, currency: str, due_on: date | None) -> ClaimStart:
+    def _compute_default_start(self, currency: str, due_on: date | None) -> ClaimStart:
         """Return the start of a claim that no rule matches."""
         rules, targets = self._rulebook.rules, self._rulebook.targets
         match = match_default(rules, currency, targets)
         if match.workflow_id is not None:
-            return self._start_by_workflow(match.workflow_id, due_on)
-        is_other = self._has_other_currencies(currency) and match.is_refused_for_currency
-        return ClaimStart(UNASSIGNED, is_other)
+            return self._workflow_start(match.workflow_id, due_on)
+        is_refused = self._has_other_currencies(currency) and match.is_refused_for_currency
+        return ClaimStart(UNASSIGNED, is_refused)
 
-    def _start_of_workflow(self, workflow_id: UUID, due_on: date | None) -> ClaimStart:
+    def _compute_workflow_start(self, workflow_id: UUID, due_on: date | None) -> ClaimStart:
         version = self._rulebook.versions[workflow_id]
         timezone = self._work.merchant.configuration.timezone
         row = StartRow(

@@ -17,8 +17,8 @@ from dunwell.accounts.users.store import load_assignees_by_id
 from dunwell.cases.modalities.limits import (
     Terms,
     check_may_request,
-    find_terms_faults,
     is_approved_automatically,
+    list_terms_faults,
 )
 from dunwell.cases.modalities.modality import (
     HOLD_KINDS,
@@ -63,8 +63,8 @@ from dunwell.platform.text.translation import LazyText
 
 def is_kept(modality: Modality) -> bool:
     """Return whether an approved modality is active or was fulfilled."""
-    is_kept = modality.ended_reason in (None, ModalityEndReason.FULFILLED)
-    return modality.state is ModalityState.APPROVED and is_kept
+    is_approved = modality.state is ModalityState.APPROVED
+    return is_approved and modality.ended_reason in (None, ModalityEndReason.FULFILLED)
 
 
 def build_answer_facts(
@@ -187,7 +187,7 @@ async def _build_modality(work: Work, claim_id: int, terms: Terms, currency: str
     configuration = work.merchant.configuration
     facts = await load_modality_facts(work.tx, work.merchant_id, claim_id)
     today = local_date(work.now, configuration.timezone)
-    faults = find_terms_faults(terms, configuration.modalities, facts, today)
+    faults = list_terms_faults(terms, configuration.modalities, facts, today)
     if faults:
         raise ValidationError(faults)
     return Modality(
@@ -231,7 +231,7 @@ async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Moda
     await lift_holds(work, claim_id, HoldKind.MODALITY_REQUESTED)
     await publish_state_change(work, approved)
     await notify_of_modality(work, claim, approved)
-    await _save_answer(work, "modality.approve", requested, approved)
+    await _audit_change(work, "modality.approve", requested, approved)
     return approved
 
 
@@ -264,7 +264,7 @@ async def reject_modality(
     await lift_holds(work, claim_id, HoldKind.MODALITY_REQUESTED)
     await publish_state_change(work, rejected)
     await notify_of_modality(work, claim, rejected)
-    await _save_answer(work, "modality.reject", requested, rejected)
+    await _audit_change(work, "modality.reject", requested, rejected)
     return rejected
 
 
@@ -288,19 +288,19 @@ async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Mod
         work.tx, work.merchant_id, claim_ids=[claim_id], kinds=HOLD_KINDS, now=work.now
     )
     withdrawn = replace(modality, ended_at=work.now, ended_reason=ModalityEndReason.WITHDRAWN)
-    await _save_answer(work, "modality.withdraw", modality, withdrawn)
+    await _audit_change(work, "modality.withdraw", modality, withdrawn)
     return withdrawn
 
 
-async def _save_answer(work: Work, action: str, before: Modality, after: Modality) -> None:
-    was, now = select_changed_fields(_list_values(before), _list_values(after))
+async def _audit_change(work: Work, action: str, before: Modality, after: Modality) -> None:
+    was, now = select_changed_fields(_build_audit_values(before), _build_audit_values(after))
     await save_audit(
         work, action, f"claim:{after.claim_id}",
         before=was, after=now, modalityId=str(after.modality_id),
     )  # fmt: skip
 
 
-def _list_values(modality: Modality) -> dict[str, object]:
+def _build_audit_values(modality: Modality) -> dict[str, object]:
     """Return the audited values. The reason is masked, because it is the merchant's message to the
     debtor."""
     reason = None if modality.reason is None else MASKED

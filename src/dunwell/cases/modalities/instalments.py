@@ -85,7 +85,7 @@ def apply_payments(instalments: Sequence[Instalment], paid_cents: int) -> tuple[
     covered, left = [], max(0, paid_cents)
     for instalment in instalments:
         paid = min(left, instalment.amount_cents)
-        is_known = paid == instalment.paid_cents
-        covered.append(instalment if is_known else replace(instalment, paid_cents=paid))
+        is_unchanged = paid == instalment.paid_cents
+        covered.append(instalment if is_unchanged else replace(instalment, paid_cents=paid))
         left -= paid
     return tuple(covered)

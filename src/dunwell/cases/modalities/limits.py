@@ -63,7 +63,7 @@ class DeferralTerms(msgspec.Struct, frozen=True, gc=False):
 Terms = PlanTerms | DeferralTerms
 
 
-def find_terms_faults(
+def list_terms_faults(
     terms: Terms, modalities: ModalitySettings, facts: ModalityFacts, today: date
 ) -> list[Fault]:
     """Return every fault of the terms. An empty list means that they are within the merchant's
@@ -71,10 +71,10 @@ def find_terms_faults(
     if isinstance(terms, PlanTerms):
         if modalities.plan is None:
             return [_build_not_offered_fault("payment plan")]
-        return list(_find_plan_faults(terms, modalities.plan, facts, today))
+        return list(_list_plan_faults(terms, modalities.plan, facts, today))
     if modalities.deferment is None:
         return [_build_not_offered_fault("deferment")]
-    return list(_find_deferral_faults(terms, modalities.deferment, facts, today))
+    return list(_list_deferral_faults(terms, modalities.deferment, facts, today))
 
 
 def is_approved_automatically(
@@ -112,7 +112,7 @@ def check_may_request(
         )
 
 
-def _find_plan_faults(
+def _list_plan_faults(
     terms: PlanTerms, plans: PlanSettings, facts: ModalityFacts, today: date
 ) -> Iterator[Fault]:
     last_first_on = today + timedelta(days=plans.first_date_within_days)
@@ -127,10 +127,10 @@ def _find_plan_faults(
     elif not 2 <= terms.count <= MAX_INSTALMENTS:
         yield Fault("/count", f"Choose 2 to {MAX_INSTALMENTS} instalments.", "OUT_OF_RANGE")
     else:
-        yield from _find_instalment_faults(terms, plans, facts)
+        yield from _list_instalment_faults(terms, plans, facts)
 
 
-def _find_instalment_faults(
+def _list_instalment_faults(
     terms: PlanTerms, plans: PlanSettings, facts: ModalityFacts
 ) -> Iterator[Fault]:
     if terms.count > compute_max_instalments(plans, facts):
@@ -153,7 +153,7 @@ def compute_max_instalments(plans: PlanSettings, facts: ModalityFacts) -> int:
     return facts.outstanding_cents // (plans.min_rate_cents or 1)
 
 
-def _find_deferral_faults(
+def _list_deferral_faults(
     terms: DeferralTerms, deferments: DeferralSettings, facts: ModalityFacts, today: date
 ) -> Iterator[Fault]:
     first, last = compute_deferral_range(deferments, facts, today)

@@ -19,19 +19,19 @@ from dunwell.platform.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class ModalityFilter:
-    """All given conditions must match. `stands` selects modalities that have not ended. `since`
+    """All given conditions must match. `is_live` selects modalities that have not ended. `since`
     (inclusive) and `until` (exclusive) apply to the time of the request."""
 
     state: ModalityState | None = None
     type: ModalityType | None = None
-    stands: bool | None = None
+    is_live: bool | None = None
     since: datetime | None = None
     until: datetime | None = None
     whose: AssigneeFilter = ANY_ASSIGNEE
 
 
 def _match_requested(wanted: ModalityFilter) -> tuple[()] | None:
-    is_open_request = wanted.state is ModalityState.REQUESTED and wanted.stands is True
+    is_open_request = wanted.state is ModalityState.REQUESTED and wanted.is_live is True
     return () if is_open_request else None
 
 
@@ -46,7 +46,7 @@ MODALITIES: ListedTable[ModalityFilter, UUID, ListedModality] = ListedTable(
             "payment_modalities_requested",
             "l.state = 'REQUESTED' AND l.ended_at IS NULL",
             _match_requested,
-            covers=("state", "stands"),
+            covers=("state", "is_live"),
         ),
     ),
     at="requested_at",
@@ -54,7 +54,7 @@ MODALITIES: ListedTable[ModalityFilter, UUID, ListedModality] = ListedTable(
     filters={
         "state": "l.state = {}",
         "type": "l.type = {}",
-        "stands": "(l.ended_at IS NULL) = {}",
+        "is_live": "(l.ended_at IS NULL) = {}",
         "whose": list_assignee_tests,
     },
     load=load_listed_modalities,

@@ -16,7 +16,7 @@ from dunwell.cases.modalities.limits import (
     Terms,
     compute_deferral_range,
     compute_max_instalments,
-    find_terms_faults,
+    list_terms_faults,
 )
 from dunwell.cases.modalities.modality import Modality, ModalityType
 
@@ -135,7 +135,7 @@ def _list_fitting(
     days = list(_list_first_dates(modalities.plan, today)) if first_on is None else [first_on]
     limit = compute_max_instalments(modalities.plan, facts)
     fitting = [count for count in sorted(counts) if count <= limit]
-    if fitting and not find_terms_faults(PlanTerms(fitting[-1], days[0]), modalities, facts, today):
+    if fitting and not list_terms_faults(PlanTerms(fitting[-1], days[0]), modalities, facts, today):
         # Shorter plans end sooner and have larger instalments, so they are within the limits as
         # well.
         return [PlanTerms(count, days[0]) for count in fitting]
@@ -156,7 +156,7 @@ def _find_first_date(
     """Return the plan that starts on the first of these days within the limits, or None."""
     for first_on in days:
         terms = PlanTerms(count, first_on)
-        if not find_terms_faults(terms, modalities, facts, today):
+        if not list_terms_faults(terms, modalities, facts, today):
             return terms
     return None
 
@@ -181,12 +181,12 @@ def _list_deferrals(
     if last < today + _WEEK + _MIN_GAP:
         sooner = [max(first, today + (last - today) // 2)]
     else:
-        sooner = [today + _WEEK, *_find_day_between(today, last)]
+        sooner = [today + _WEEK, *_list_days_between(today, last)]
     for until in dict.fromkeys((*sooner, last)):
         yield DeferralTerms(until)
 
 
-def _find_day_between(today: date, last: date) -> list[date]:
+def _list_days_between(today: date, last: date) -> list[date]:
     """Return the end of the month, by when most people have received their income, or two weeks
     from today. Return an empty list if both are too close to the other offered days."""
     soonest = today + _WEEK + _MIN_GAP
@@ -249,25 +249,25 @@ def _find_nearest_plan(
         if fewer:
             return fewer[-1]
     # The whole amount on the day of the first instalment, like a plan with one payment.
-    terms = DeferralTerms(min(requested.first_on, _find_last_day(refused)))
+    terms = DeferralTerms(min(requested.first_on, _compute_last_day(refused)))
     return terms if _is_possible(terms, modalities, facts, today) else None
 
 
 def _is_possible(
     terms: DeferralTerms, modalities: ModalitySettings, facts: ModalityFacts, today: date
 ) -> bool:
-    return facts.outstanding_cents > 0 and not find_terms_faults(terms, modalities, facts, today)
+    return facts.outstanding_cents > 0 and not list_terms_faults(terms, modalities, facts, today)
 
 
 def _find_nearest_deferral(
     refused: Sequence[Terms], modalities: ModalitySettings, facts: ModalityFacts, today: date
 ) -> DeferralTerms | None:
-    last_day = _find_last_day(refused)
+    last_day = _compute_last_day(refused)
     days = list_offered_deferrals(modalities, facts, today)
     return next((each for each in reversed(days) if each.until <= last_day), None)
 
 
-def _find_last_day(refused: Sequence[Terms]) -> date:
+def _compute_last_day(refused: Sequence[Terms]) -> date:
     """Return the last day before every day to which a deferral was refused."""
     days = [each.until for each in refused if isinstance(each, DeferralTerms)]
     return min(days, default=date.max) - _ONE_DAY

@@ -31,10 +31,10 @@ def decide_progress(modality: Modality, status: Status, today: date) -> Modality
             if status is Status.COLLECTED
             else ModalityEndReason.CLAIM_ENDED
         )
-    owing = next((each for each in modality.schedule if not each.is_paid), None)
-    if owing is None:
+    unpaid = next((each for each in modality.schedule if not each.is_paid), None)
+    if unpaid is None:
         return ModalityEndReason.FULFILLED
-    next_check_on = _day_after(modality.type, owing)
+    next_check_on = _day_after(modality.type, unpaid)
     if today < next_check_on:
         return next_check_on
     if modality.type is ModalityType.PAYMENT_PLAN and modality.state is ModalityState.APPROVED:

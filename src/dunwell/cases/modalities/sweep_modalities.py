@@ -230,6 +230,7 @@ def _compute_send_time(work: Work, wanted: datetime) -> datetime:
     return hours.first_moment(max(wanted, work.real_now))
 
 
+# How often a worker checks due modalities.
 MODALITY_SECONDS = 5.0
 _SET_SIZE = 500
 

@@ -68,11 +68,11 @@ class UnreadReply(msgspec.Struct, frozen=True, gc=False):
 
 
 async def count_unread_replies(
-    tx: Connection, merchant_id: int, most: int
+    tx: Connection, merchant_id: int, limit: int
 ) -> tuple[int, datetime | None]:
-    """Return how many replies are unread, counting at most `most`, and when the oldest was
+    """Return how many replies are unread, counting at most `limit`, and when the oldest was
     received."""
-    row = await tx.fetchrow(_COUNT_UNREAD, merchant_id, most)
+    row = await tx.fetchrow(_COUNT_UNREAD, merchant_id, limit)
     assert row is not None
     return row[0], row[1]
 

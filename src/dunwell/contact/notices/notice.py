@@ -186,11 +186,11 @@ def respects_contact_stop(kind: NoticeKind) -> bool:
 
 
 def _find_next_allowed(
-    requested_at: Sequence[datetime], most: int, within: timedelta, now: datetime
+    requested_at: Sequence[datetime], limit: int, within: timedelta, now: datetime
 ) -> datetime | None:
     """Return when there is room for one more, or None if there is room now."""
     counted = sorted(at for at in requested_at if at > now - within)
-    return None if len(counted) < most else counted[-most] + within
+    return None if len(counted) < limit else counted[-limit] + within
 
 
 NoticeState = Literal["PLANNED", "HANDED_OVER", "ACCEPTED", "FAILED", "UNKNOWN"]

@@ -41,7 +41,7 @@ _UNSENT = Counter(
 )
 
 
-def count_unsent(kind: NoticeKind, channel: NoticeChannel, outcome: UnsentOutcome) -> None:
+def increment_unsent(kind: NoticeKind, channel: NoticeChannel, outcome: UnsentOutcome) -> None:
     _UNSENT.labels(kind.value, channel, outcome).inc()
 
 
@@ -67,7 +67,7 @@ async def report_notice_failure(work: Work, notice_id: UUID, reason: str) -> Non
         work, "notice.fail", f"claim:{notice.claim_id}",
         noticeId=str(notice_id), kind=notice.kind, channel=notice.channel,
     )  # fmt: skip
-    count_unsent(notice.kind, notice.channel, "FAILED_LATER")
+    increment_unsent(notice.kind, notice.channel, "FAILED_LATER")
 
 
 async def sweep_notices(resources: Resources) -> int:

@@ -35,7 +35,7 @@ from dunwell.contact.notices.notice import (
     respects_suppression,
 )
 from dunwell.contact.notices.notice_codes import unmask_notice
-from dunwell.contact.notices.notice_outcomes import count_unsent
+from dunwell.contact.notices.notice_outcomes import increment_unsent
 from dunwell.contact.notices.store import (
     LeasedNotice,
     lease_notices,
@@ -201,7 +201,7 @@ async def record_notice(
     )
     state, notice = settlement.state, each.notice
     if is_saved and state in ("FAILED", "UNKNOWN"):
-        count_unsent(notice.kind, notice.addressee.channel, state)
+        increment_unsent(notice.kind, notice.addressee.channel, state)
         log.warning(
             "notice not sent",
             notice_id=str(each.notice_id),
@@ -310,19 +310,21 @@ class _NoticeQueue:
         self, tx: Connection, merchants: Mapping[int, Merchant], leased: Sequence[LeasedNotice]
     ) -> dict[UUID, NoticeSettlement]:
         """Return the outcomes of the notices whose channel must not be called."""
-        found = {}
+        settlements = {}
         reasons = await load_reasons_of_many(
-            tx, self._resources.keys, [_find_address(each) for each in leased]
+            tx, self._resources.keys, [_build_address_key(each) for each in leased]
         )
         stopped = await list_stopped_claims(
             tx,
             self._resources.keys,
-            {_find_claim(each) for each in leased if respects_contact_stop(each.notice.kind)},
+            {_build_claim_key(each) for each in leased if respects_contact_stop(each.notice.kind)},
         )
         for each in leased:
             # The address may have been suppressed since planning, or the debtor reported dead.
-            reason = reasons.get(_find_address(each))
-            is_stopped = respects_contact_stop(each.notice.kind) and _find_claim(each) in stopped
+            reason = reasons.get(_build_address_key(each))
+            is_stopped = (
+                respects_contact_stop(each.notice.kind) and _build_claim_key(each) in stopped
+            )
             channel = each.notice.addressee.channel
             adapter = self._adapters.find(merchants[each.merchant_id], channel)
             due_notice = DueNotice(
@@ -334,8 +336,8 @@ class _NoticeQueue:
             )
             settlement = decide_no_call(due_notice, self._resources.clock.now())
             if settlement is not None:
-                found[each.notice_id] = settlement
-        return found
+                settlements[each.notice_id] = settlement
+        return settlements
 
 
 async def _load_merchants(tx: Connection, leased: Sequence[LeasedNotice]) -> dict[int, Merchant]:
@@ -347,11 +349,11 @@ async def _load_merchants(tx: Connection, leased: Sequence[LeasedNotice]) -> dic
     return found
 
 
-def _find_claim(each: LeasedNotice) -> ClaimKey:
+def _build_claim_key(each: LeasedNotice) -> ClaimKey:
     return each.merchant_id, each.notice.addressee.claim_id
 
 
-def _find_address(each: LeasedNotice) -> tuple[int, Channel, str]:
+def _build_address_key(each: LeasedNotice) -> tuple[int, Channel, str]:
     """Return the address in the form in which suppressions are looked up."""
     addressee = each.notice.addressee
     return each.merchant_id, addressee.channel, addressee.recipient

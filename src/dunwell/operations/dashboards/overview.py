@@ -213,7 +213,7 @@ def _get_lists(
     configuration = work.merchant.configuration
     zone, answer_days = configuration.timezone, configuration.modalities.answer_within_days
     requested_before = compute_overdue_before(work.now, answer_days, zone)
-    requested = ModalityFilter(ModalityState.REQUESTED, stands=True)
+    requested = ModalityFilter(ModalityState.REQUESTED, is_live=True)
     return {
         AttentionKind.OPEN_DISPUTES: (DISPUTES, OPEN_DISPUTES),
         AttentionKind.OVERDUE_DISPUTES: (DISPUTES, build_overdue_filter(work)),

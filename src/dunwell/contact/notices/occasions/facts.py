@@ -358,7 +358,7 @@ def is_worth_letter(facts: OccasionFacts) -> bool:
     return isinstance(facts, LetterFacts)
 
 
-def find_amount_due(facts: LetterFacts, outstanding_cents: int) -> int:
+def compute_amount_due(facts: LetterFacts, outstanding_cents: int) -> int:
     """Return what the debtor is to pay next, in minor units; 0 for nothing."""
     if isinstance(facts, PlanFacts):
         return min(facts.rows[0][1], outstanding_cents)

@@ -175,7 +175,8 @@ async def lock_occasion(
     return OccasionState(msgspec.convert(row["facts"], OCCASIONS[occasion.name]), sent)
 
 
-async def save_sent(tx: Connection, occasion: NoticeOccasion, notice_id: UUID) -> None:
+async def save_occasion_notice(tx: Connection, occasion: NoticeOccasion, notice_id: UUID) -> None:
+    """Save the notice by which the debtor is being notified of the occasion."""
     await tx.execute(_SAVE_SENT, *_key(occasion), notice_id)
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.intake.check_claims import find_date_faults
+from dunwell.cases.intake.check_claims import list_date_faults
 from dunwell.cases.intake.submission import ItemSubmission
 from dunwell.cases.payments.change_items import (
     ItemAddition,
@@ -159,7 +159,7 @@ async def _add_fee(call: ApiCall) -> claims.AddedItem:
 async def _add_item(call: ApiCall) -> claims.AddedItem:
     claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    given = parse_body(call.body, ItemSubmission, find_date_faults)
+    given = parse_body(call.body, ItemSubmission, list_date_faults)
     item = NewItem(
         type=given.type,
         value_cents=int(given.value),

@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.answer_dispute import (
     DisputeResolution,
     ResolutionOutcome,
-    find_outcome_faults,
+    list_outcome_faults,
     resolve_dispute,
 )
 from dunwell.cases.disputes.dispute import ClaimDispute as StoredDispute
@@ -20,7 +20,7 @@ from dunwell.cases.disputes.dispute import (
     DisputeState,
     EvidenceFile,
     NewDispute,
-    find_reason_faults,
+    list_reason_faults,
     render_case_number,
 )
 from dunwell.cases.disputes.list_disputes import (
@@ -227,7 +227,7 @@ async def _open(call: ApiCall) -> Dispute:
     given = parse_body(
         call.body,
         DisputeRequest,
-        lambda given: find_reason_faults(given.type, given.message, reasons),
+        lambda given: list_reason_faults(given.type, given.message, reasons),
     )
     new = NewDispute(given.type, given.message)
     return build_dispute(await open_dispute(call.work, call.services.resources.keys, claim_id, new))
@@ -240,7 +240,7 @@ async def _resolve(call: ApiCall) -> Dispute:
     given = parse_body(
         call.body,
         ResolutionRequest,
-        lambda given: find_outcome_faults(given.outcome, ends_claim=given.end_claim),
+        lambda given: list_outcome_faults(given.outcome, ends_claim=given.end_claim),
     )
     resolution = DisputeResolution(_OUTCOMES[given.outcome], given.end_claim, given.message)
     resolved = await resolve_dispute(call.work, claim_id, dispute_id, resolution)

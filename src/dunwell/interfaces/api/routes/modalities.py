@@ -286,7 +286,7 @@ async def _find(call: ApiCall) -> FoundModalityList:
     query.check()
     wanted = ModalityFilter(
         ModalityState(state) if state else None, ModalityType(kind) if kind else None,
-        stands=stands, since=since, until=until,
+        is_live=stands, since=since, until=until,
     )  # fmt: skip
     found = await list_modalities(call.work, limit=limit, cursor=cursor, wanted=wanted)
     items = [

@@ -11,7 +11,7 @@ from dunwell.cases.disputes.reasons import (
     DisputeQuestion,
     OfferedReason,
     QuestionKind,
-    find_answer_faults,
+    list_answer_faults,
     list_questions,
 )
 from dunwell.core.files.uploads import discard_uploads
@@ -73,7 +73,7 @@ def parse_answers(
         if any(typed):
             answers[question.name] = _parse_answer(question, typed, currency, language)
     message = fields.get(MESSAGE_FIELD, "").strip() or None
-    faults = list(find_answer_faults(reason, answers, message, today))
+    faults = list(list_answer_faults(reason, answers, message, today))
     return ParsedAnswers(answers, message, faults)
 
 

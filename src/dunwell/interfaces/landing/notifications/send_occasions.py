@@ -47,7 +47,7 @@ from dunwell.contact.notices.occasions.store import (
     load_debtor,
     lock_occasion,
     postpone_occasion,
-    save_sent,
+    save_occasion_notice,
 )
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.core.claims.access import lock_claim_of_merchant
@@ -138,7 +138,7 @@ async def _send_by_next_channel(
             await postpone_occasion(work.tx, occasion, sent.again_at)
             return True
         if isinstance(sent, UUID):
-            await save_sent(work.tx, occasion, sent)
+            await save_occasion_notice(work.tx, occasion, sent)
             await _run_follow_up(work, occasion, BEING_SENT)
             return True
     return False

@@ -39,7 +39,7 @@ from dunwell.contact.messages.templates.rendering import (
 from dunwell.contact.messages.templates.sms_parts import replace_typography
 from dunwell.contact.notices.notice import Addressee, DebtorNotice
 from dunwell.contact.notices.notice_codes import NOTICE_CODE_MASK, has_check_code
-from dunwell.contact.notices.occasions.facts import Facts, LetterFacts, find_amount_due
+from dunwell.contact.notices.occasions.facts import Facts, LetterFacts, compute_amount_due
 from dunwell.core.claims.fields import DebtorName
 from dunwell.interfaces.landing.render.addresses import build_address
 from dunwell.interfaces.web.formats import build_message_filters
@@ -136,7 +136,7 @@ class NoticeWriter:
         """Write the notice as a letter. Raises MerchantNotConfigured."""
         language = self._choose_language(addressee)
         creditor = build_creditor(merchant, self._find_operator())
-        due_cents = find_amount_due(facts, post.outstanding_cents)
+        due_cents = compute_amount_due(facts, post.outstanding_cents)
         text, values = self._render(
             f"{facts.template}.md",
             merchant,

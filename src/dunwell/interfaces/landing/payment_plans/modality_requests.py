@@ -17,7 +17,7 @@ from dunwell.cases.modalities.limits import (
     PlanTerms,
     Terms,
     check_may_request,
-    find_terms_faults,
+    list_terms_faults,
 )
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.offers import find_plan, find_plan_by_instalment, list_plans
@@ -85,7 +85,7 @@ def can_request(earlier: Sequence[Modality], now: datetime) -> bool:
 
 def is_available(terms: Terms, request_facts: ModalityRequestFacts) -> bool:
     """Return whether the merchant's limits allow these terms."""
-    return not find_terms_faults(
+    return not list_terms_faults(
         terms, request_facts.modalities, request_facts.facts, request_facts.today
     )
 

@@ -94,8 +94,8 @@ class RequestedPlanPage(Page, frozen=True):
 
 
 _FILTERS = {
-    "waiting": ModalityFilter(state=ModalityState.REQUESTED, stands=True),
-    "running": ModalityFilter(state=ModalityState.APPROVED, stands=True),
+    "waiting": ModalityFilter(state=ModalityState.REQUESTED, is_live=True),
+    "running": ModalityFilter(state=ModalityState.APPROVED, is_live=True),
     "all": ModalityFilter(),
 }
 _MAX_REASON_LENGTH = 2_000
