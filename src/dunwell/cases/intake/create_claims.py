@@ -249,8 +249,8 @@ async def _insert_claims(
         for n, each in enumerate(requests)
     ]
     stored = await work.tx.fetch(
-        _CREATE, work.merchant_id, rows, items, _build_attachment_rows(work, chosen), audits, work.now,
-        rules_version,
+        _CREATE, work.merchant_id, rows, items, _build_attachment_rows(work, chosen), audits,
+        work.now, rules_version,
     )  # fmt: skip
     written = {}
     for row in stored:
