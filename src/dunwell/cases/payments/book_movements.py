@@ -60,9 +60,9 @@ class RequestSettlement:
 
 @dataclass(frozen=True, slots=True)
 class BookedMovements:
-    # Whether the request is paid.
+    # True if the request is paid.
     is_paid: bool
-    # Whether one of the movements that were new is a refund.
+    # True if one of the new movements is a refund.
     has_refund: bool
 
 
@@ -140,8 +140,11 @@ async def _book_payment(
     settlement: RequestSettlement, claim: LockedClaim, movement: MoneyMovement, *, is_first: bool
 ) -> _Booking:
     """Book money that was received. If the merchant has recorded the same transaction, that payment
-    is used, even if it has completed an announced transfer. With another amount, or if the merchant
-    has reversed it, staff has to look at it."""
+    is used, even if it has completed an announced transfer. If that payment has another amount or
+    was reversed, nothing is booked and staff has to look at the movement.
+
+    `is_first` is true for the first movement of the request. Its payment completes the request.
+    """
     work, request = settlement.work, settlement.request
     payment = await find_payment_by_transaction(
         work.tx, work.merchant_id, request.claim_id, movement.movement_id
@@ -187,8 +190,8 @@ async def _book_return(
     known: Sequence[PaymentMovement],
     refund: StoredRefund | None,
 ) -> _Booking:
-    """Book money that went back to the debtor, or that came back to the merchant after that. What
-    came back covers first what was returned beyond the payments."""
+    """Book money that went back to the debtor, or that came back to the merchant after that. Money
+    that came back first covers what was returned beyond the payments."""
     work = settlement.work
     origin = RETURN_OF.get(movement.kind)
     open_cents = movement.amount_cents
@@ -215,7 +218,8 @@ def _list_sources(
     movement: MoneyMovement, known: Sequence[PaymentMovement]
 ) -> list[PaymentMovement]:
     """Return the movements whose payments a return may change. Money that came back is given first
-    to the payment from which it was taken, and to none if nothing is known of that."""
+    to the payment from which it was taken, and to no payment if it is not known from which one it
+    was taken."""
     paid = [each for each in known if each.kind == MovementKind.PAID]
     origin = RETURN_OF.get(movement.kind)
     if origin is not None:
@@ -272,8 +276,8 @@ async def _save_refund_result(
 async def _restore(
     settlement: RequestSettlement, claim: LockedClaim, payment: StoredPayment, change: MoneyChange
 ) -> Status:
-    """Give the money back to the payment. What the merchant gave up with a refund that failed is
-    owed again, and is paid by it."""
+    """Add the money to the payment again. If it comes from a failed refund by which the merchant
+    gave up a part of the claim, that part is owed again and this money pays it."""
     work = settlement.work
     if change.refund is not None:
         await undo_reductions(work.tx, work.merchant_id, change.refund.refund_id)

@@ -124,7 +124,7 @@ async def list_movements(
     work: Work, *, limit: int, cursor: str | None = None, wanted: MovementFilter = ALL_MOVEMENTS,
     oldest_first: bool = False,
 ) -> ListPage[ListedMovement]:  # fmt: skip
-    """Raises ValidationError for an invalid cursor."""
+    """List the merchant's movements. Raises ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     return await list_page(
         work.scope(), MOVEMENTS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
@@ -134,7 +134,8 @@ async def list_movements(
 async def list_claim_movements(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedMovement]:
-    """Raises NotFound, and ValidationError for an invalid cursor."""
+    """List the movements of a claim. Raises NotFound, and ValidationError for an invalid
+    cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim_exists(work, claim_id)

@@ -55,7 +55,8 @@ _BANK = "bank:"
 
 
 def _list_account_tests(account: str, _: ListScope) -> list[Test]:
-    """Return the test for the account; that of a bank is written like in movements."""
+    """Return the SQL test for the account. The name of a bank account begins with `bank:`, as in
+    movements."""
     if account.startswith(_BANK):
         return [(_RECEIVED_BY_BANK, (account.removeprefix(_BANK),))]
     return [(_RECEIVED_BY_PROVIDER, (account,))]
@@ -70,7 +71,7 @@ class PaymentFilter:
     provider_name: str | None = None
     since: datetime | None = None
     until: datetime | None = None
-    # The name of the account at a provider or bank that received them.
+    # The name of the account at a provider or bank that received the payments.
     account: str | None = None
     # Only payments for which `ListedPayment.is_unmatched` is true.
     is_unmatched: bool = False
@@ -135,7 +136,7 @@ async def list_payments(
     work: Work, *, limit: int, cursor: str | None = None, wanted: PaymentFilter = ALL_PAYMENTS,
     oldest_first: bool = False,
 ) -> ListPage[ListedPayment]:  # fmt: skip
-    """Raises ValidationError for an invalid cursor."""
+    """List the merchant's payments. Raises ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     return await list_page(
         work.scope(), PAYMENTS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
@@ -147,7 +148,7 @@ async def list_payment_requests(
     wanted: PaymentRequestFilter = ALL_PAYMENT_REQUESTS,
     oldest_first: bool = False,
 ) -> ListPage[ListedPaymentRequest]:  # fmt: skip
-    """Raises ValidationError for an invalid cursor."""
+    """List the merchant's payment requests. Raises ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     return await list_page(
         work.scope(),
@@ -162,7 +163,7 @@ async def list_payment_requests(
 async def list_claim_payments(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedPayment]:
-    """Raises NotFound, and ValidationError for an invalid cursor."""
+    """List the payments of a claim. Raises NotFound, and ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim_exists(work, claim_id)
@@ -173,7 +174,8 @@ async def list_claim_payments(
 async def list_claim_payment_requests(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedPaymentRequest]:
-    """Raises NotFound, and ValidationError for an invalid cursor."""
+    """List the payment requests of a claim. Raises NotFound, and ValidationError for an invalid
+    cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim_exists(work, claim_id)
@@ -186,7 +188,10 @@ async def list_claim_payment_requests(
 async def get_payment(
     work: Work, payment_id: UUID, *, claim_id: int | None = None
 ) -> ListedPayment:
-    """Raises NotFound. If both are missing, the message names the claim."""
+    """Return the payment; with `claim_id`, only if it belongs to this claim.
+
+    Raises NotFound. If claim and payment are missing, the message names the claim.
+    """
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if claim_id is not None:
@@ -201,15 +206,15 @@ async def get_payment(
 
 @dataclass(frozen=True, slots=True)
 class PaymentHistory:
-    """The movements of one payment, and the refunds of it that were ordered, both in their
-    order."""
+    """The movements of one payment, and the refunds of it that were ordered, each in the order in
+    which they were recorded."""
 
     movements: Sequence[PaymentMovement]
     refunds: Sequence[StoredRefund]
 
 
 async def get_payment_history(work: Work, payment_id: UUID) -> PaymentHistory:
-    """Raises NotFound."""
+    """Return the movements and refunds of a payment. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         payment = (await get_payment(work, payment_id)).payment
@@ -221,7 +226,10 @@ async def get_payment_history(work: Work, payment_id: UUID) -> PaymentHistory:
 async def get_payment_request(
     work: Work, request_id: UUID, *, claim_id: int | None = None
 ) -> ListedPaymentRequest:
-    """Raises NotFound. If both are missing, the message names the claim."""
+    """Return the payment request; with `claim_id`, only if it belongs to this claim.
+
+    Raises NotFound. If claim and request are missing, the message names the claim.
+    """
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if claim_id is not None:

@@ -12,7 +12,8 @@ from dunwell.cases.payments.provider import MoneyMovement, MovementKind
 REVERSED = "REVERSED"
 # All kinds of movements.
 MOVEMENT_KINDS = (*(each.value for each in MovementKind), REVERSED)
-# Money came back to the merchant -> the kind of movement, with the same id, that took it.
+# The kind of a movement that brings money back to the merchant -> the kind of the earlier movement,
+# with the same id, that took the money.
 RETURN_OF: Mapping[MovementKind, MovementKind] = {
     MovementKind.REFUND_FAILED: MovementKind.REFUNDED,
     MovementKind.CHARGEBACK_REVERSED: MovementKind.CHARGED_BACK,

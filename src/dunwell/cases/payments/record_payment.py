@@ -243,7 +243,7 @@ def build_payment(
 def decide_statuses(
     status: Status, before_collected: Status | None, balance: Balance
 ) -> tuple[Status, Status | None]:
-    """Return the claim's status after a payment, and the status before COLLECTED if it has that."""
+    """Return the claim's status after a payment and, if it is COLLECTED, the status before that."""
     if balance.outstanding_cents > 0 or status is Status.COLLECTED:
         return status, before_collected
     following = decide_status(status, ClaimTransition.PAID_IN_FULL)

@@ -215,8 +215,8 @@ def compute_reductions(
 async def reverse_payment(
     work: Work, claim_id: int, payment_id: UUID, reason: str | None = None
 ) -> RecordedPayment:
-    """Reverse what is left of a payment. For a reversed payment nothing changes (`is_new` is
-    False).
+    """Reverse what is left of a payment. A payment that is already reversed stays unchanged
+    (`is_new` is False).
 
     `reason` is a line of at most 255 characters for staff. Raises NotFound and ValidationError.
     """

@@ -1,7 +1,9 @@
-"""A claim's statement of account at the end of a day: what was demanded, paid and reversed by then.
+"""A claim's statement of account at the end of a day: what was demanded, paid and reversed until
+then.
 
 An item counts from its own date, but not before the claim was created. A payment counts from the
-day it was made. What was returned of it is an entry of the day on which that was recorded.
+day on which it was made. A return of a payment is an entry of the day on which the return was
+recorded.
 """
 
 from collections import Counter

@@ -41,6 +41,7 @@ class _ClaimAccount:
     claim: LockedClaim
     items: list[OwedItem]
     paid_cents: int
+    # The status and, if it is COLLECTED, the status before that.
     statuses: tuple[Status, Status | None]
 
 
@@ -60,7 +61,7 @@ async def book_payments(
         if claim_id in announced:
             request = await find_matching_transfer(work, claim_id, new.amount_cents)
         if request is not None:
-            # Another payment of the claim does not complete it again.
+            # Another payment of the claim does not complete the same transfer again.
             announced -= {claim_id}
         request_id = None if request is None else request.request_id
         account = accounts[claim_id]

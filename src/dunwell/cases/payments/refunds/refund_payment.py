@@ -132,7 +132,8 @@ class RefundableAmounts:
 async def find_refundable_amounts(
     work: Work, claim_id: int, payment_id: UUID
 ) -> RefundableAmounts | None:
-    """Return None if the payment was not made through a provider. Raises NotFound."""
+    """Return what can be refunded of the payment, or None if it was not made through a provider.
+    Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     payment = await find_payment(work.tx, work.merchant_id, claim_id, payment_id)
     if payment is None:
@@ -200,8 +201,8 @@ def decide_refund(
 ) -> tuple[int, RefundEffect]:
     """Return how much is refunded and with which effect.
 
-    left_cents: what is left of the payment. surplus_cents: what the claim is overpaid. Raises
-    InvalidState and ValidationError.
+    `left_cents` is what is left of the payment, and `surplus_cents` what the claim is overpaid.
+    Raises InvalidState and ValidationError.
     """
     if left_cents <= 0:
         message = "Nothing is left of this payment that could be refunded."
@@ -244,7 +245,8 @@ class PaidMovement:
 
 
 async def _find_paid_movement(work: Work, payment: StoredPayment) -> PaidMovement | None:
-    """Return None if the payment was not made through a provider."""
+    """Return the movement by which the payment was made, or None if it was not made through a
+    provider."""
     for each in await list_payment_movements(work.tx, work.merchant_id, payment):
         if each.kind == MovementKind.PAID and each.payment_id == payment.payment_id:
             assert each.request_id is not None, "a provider listed it"
@@ -260,7 +262,8 @@ async def _find_paid_movement(work: Work, payment: StoredPayment) -> PaidMovemen
 
 
 async def get_paid_movement(work: Work, payment: StoredPayment) -> PaidMovement:
-    """Raises InvalidState if the payment was not made through a provider."""
+    """Return the movement by which the payment was made. Raises InvalidState if it was not made
+    through a provider."""
     found = await _find_paid_movement(work, payment)
     if found is not None:
         return found

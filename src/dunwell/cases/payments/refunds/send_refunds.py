@@ -42,7 +42,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Refusal
 from dunwell.platform.resources import Resources
 
-# How often orders that wait are looked for.
+# How often the worker looks for waiting orders.
 REFUND_SECONDS = 2.0
 # An order without an answer is sent again after these times. The last one repeats.
 REPEAT_DELAYS = (timedelta(minutes=5), timedelta(minutes=10))

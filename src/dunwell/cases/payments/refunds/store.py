@@ -334,8 +334,8 @@ async def save_refusal(
 async def save_refund_reviewed(
     tx: Connection, merchant_id: int, refund_id: UUID, now: datetime
 ) -> bool:
-    """Save that staff has reviewed a refund that is not made. Return False if it was so already,
-    or if the refund was made."""
+    """Save that staff has reviewed a refund that is not made. Return False if that was saved
+    before, or if the refund was made."""
     return await tx.fetchval(_SAVE_REVIEWED, merchant_id, refund_id, now) is not None
 
 

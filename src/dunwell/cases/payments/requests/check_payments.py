@@ -1,8 +1,8 @@
 """The periodic check of payment requests at their providers.
 
-The check saves the time of the next check before it makes this one. So a crash costs one check, and
-two workers never check the same request at once. A request whose provider gave no answer is checked
-again soon, also if its regular check is a month away.
+Each check first saves the time of the next one. A crash therefore costs one check, and two workers
+never check the same request at once. A request whose provider gave no answer is checked again soon,
+also if its regular check is a month away.
 """
 
 import asyncio

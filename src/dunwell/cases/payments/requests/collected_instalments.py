@@ -1,7 +1,7 @@
 """Record what the money of a request says about the instalment that the provider collects with it.
 
-The request of such a debit has the id of its collection. It is read and changed in the transaction
-that books the movements, so that an instalment is missed in the moment in which its money is gone.
+The request has the id of the debit's collection. The debit is read and changed in the transaction
+that books the movements, so that an instalment counts as missed as soon as its money is gone.
 """
 
 from collections.abc import Sequence
@@ -77,5 +77,6 @@ def decide_collection_state(
 
 
 async def _await_debtor(work: Work, modality_id: UUID, instalment: int, day: date) -> None:
-    """Let the debtor pay an instalment that is not collected, as without a mandate."""
+    """Wait until the given day for the debtor to pay an instalment that is not collected, as
+    without a mandate."""
     await save_awaited_day(work.tx, work.merchant_id, modality_id, instalment, awaited_on=day)

@@ -94,8 +94,8 @@ async def _has_payment_hold(work: Work, claim_id: int) -> bool:
 
 
 async def check_choice(work: Work, claim_id: int, choice: PaymentChoice) -> None:
-    """Raises ValidationError (AMOUNT_CHANGED) if the total has changed or the merchant does not
-    accept the choice."""
+    """Check that the merchant accepts the choice and that its total is still right. Raises
+    ValidationError (AMOUNT_CHANGED)."""
     items = await load_items(work.tx, work.merchant_id, claim_id)
     partial = work.merchant.configuration.payment.partial
     if choice.kind is PaymentChoiceKind.PART:

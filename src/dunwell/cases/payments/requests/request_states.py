@@ -114,7 +114,7 @@ def decide_next_return_check(
     """Return when a completed request is checked next for refunds and chargebacks. Return None when
     its money can no longer be returned.
 
-    refunded_at: when a refund of it was last accepted or listed.
+    `refunded_at` is when a refund of its payment was last accepted or listed.
     """
     for since, checks in ((refunded_at, REFUND_CHECKS), (settled_at, RETURN_CHECKS)):
         for until, delay in checks:

@@ -143,6 +143,7 @@ async def _settle(
     asked: StoredPaymentRequest,
     answer: CheckoutState | None,
 ) -> PaymentRequestState:
+    """Record the answer. `asked` is the request as it was before the provider was asked."""
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)
         claim = await lock_claim(tx, merchant_id, asked.claim_id)

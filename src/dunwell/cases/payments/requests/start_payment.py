@@ -80,9 +80,12 @@ async def start_payment(
     claim_id: int,
     intent: PaymentIntent,
 ) -> StartedPayment:
-    """Raises NotFound; InvalidState: the claim is not payable, or money is on its way;
+    """Start the payment and return the page of the provider.
+
+    Raises NotFound; InvalidState: the claim is not payable, or money is on its way;
     ValidationError: another amount is due now (AMOUNT_CHANGED); PaymentProviderUnavailable: the
-    call can be repeated without loss."""
+    call can be repeated without loss.
+    """
     check_right(actor, Right.CHANGE_CLAIMS)
     provider = _choose_provider(resources, providers, merchant, intent)
     attempt = PaymentAttempt(

@@ -217,7 +217,8 @@ async def find_request(
 async def lock_request(
     tx: Connection, merchant_id: int, request_id: UUID
 ) -> StoredPaymentRequest | None:
-    """The claim must be locked first."""
+    """Lock and return the request, or return None if it does not exist. The claim must be locked
+    first."""
     row = await tx.fetchrow(_LOCK, merchant_id, request_id)
     return None if row is None else _build_request(row)
 
