@@ -73,18 +73,21 @@ GROUP BY t.entry_id, t.number, t.state, t.matched_cents
 HAVING (t.state, count(m.match_id), t.matched_cents) NOT IN
     (('MATCHED', 1, max(t.amount_cents)), ('OPEN', 0, 0))
 """
+# Reads every table once: it has thousands of files after 200 kills.
 _WRONG_COUNTS = """
-SELECT f.name, f.state, f.entry_count, f.read_count, f.pending_count, f.new_count, f.matched_count,
-       brought.entries, brought.matched
-FROM bank_files f
-CROSS JOIN LATERAL (
-    SELECT count(DISTINCT e.entry_id) AS entries, count(m.match_id) AS matched
+WITH brought AS (
+    SELECT e.file_id, count(DISTINCT e.entry_id) AS entries, count(m.match_id) AS matched
     FROM bank_entries e
     LEFT JOIN bank_matches m ON m.merchant_id = $1 AND m.entry_id = e.entry_id
-    WHERE e.merchant_id = $1 AND e.file_id = f.file_id AND e.status = 'BOOK'
-) brought
+    WHERE e.merchant_id = $1 AND e.status = 'BOOK'
+    GROUP BY e.file_id
+)
+SELECT f.name, f.state, f.entry_count, f.read_count, f.pending_count, f.new_count, f.matched_count,
+       b.entries, b.matched
+FROM bank_files f
+LEFT JOIN brought b USING (file_id)
 WHERE f.merchant_id = $1
-  AND ((f.new_count, f.matched_count) <> (brought.entries, brought.matched)
+  AND ((f.new_count, f.matched_count) <> (coalesce(b.entries, 0), coalesce(b.matched, 0))
        OR f.new_count > f.read_count - f.pending_count
        OR f.state = 'DONE' AND f.read_count <> f.entry_count)
 """
@@ -98,6 +101,13 @@ GROUP BY name
 _OTHER_STATES = """
 SELECT name, state, problems FROM bank_files
 WHERE merchant_id = $1 AND state NOT IN ('DONE', 'CANCELLED')
+"""
+# Sessions of killed processes that still have a transaction open, and so hold locks.
+_LEFT_OPEN = """
+SELECT application_name, state, query
+FROM pg_stat_activity
+WHERE state LIKE 'idle in transaction%' AND state_change < now() - interval '5 seconds'
+  AND $1::integer > 0
 """
 _UNBALANCED = """
 SELECT c.claim_id
@@ -327,6 +337,7 @@ async def _check_everything(service: _Service) -> None:
     assert booked == _sum_by_claim(bank)
     assert await harness.rows(_WRONG_COUNTS) == []
     assert await harness.rows(_UNBALANCED) == []
+    assert await harness.rows(_LEFT_OPEN) == []
     cents = sum(each for each, _ in booked.values())
     print(
         f"{len(bank.entries)} entries of {len(bank.files)} files, {len(service.uploaded)} of them "
