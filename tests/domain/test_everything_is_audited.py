@@ -32,8 +32,14 @@ from dunwell.cases.rollout.scenarios import switch_to_workflows
 from dunwell.cases.rollout.texts import edit_text
 from dunwell.cases.rollout.trials import send_trial, simulate, sms_costs, trial_messages
 from dunwell.cases.statements.entries import record_entries
-from dunwell.cases.statements.matches import assign_transactions, match_transactions
+from dunwell.cases.statements.matches import (
+    assign_transactions,
+    match_transactions,
+    record_matches,
+)
+from dunwell.cases.statements.matches.again import match_again
 from dunwell.cases.statements.matches.debits import match_debits
+from dunwell.cases.statements.matches.returns import book_returns
 from dunwell.contact.escalation import end_claim, engine
 from dunwell.contact.escalation.contacts.outcomes import record_outcomes
 from dunwell.contact.escalation.reports import delivery_reports
@@ -138,7 +144,9 @@ _NO_ROW = {
         publish_workflow.publish_workflow, match_debits.record_debits,
         edit_text.edit_text, refused_addresses.suppress_refused_addresses,
         assign_transactions.assign_transactions, match_transactions.book_matches,
+        match_again.match_entry_again,
     ),
+    "Matching, which follows at once, writes the row.": (match_again.match_recent_again,),
     "The use case that calls it writes the row.": (
         assign_claims.start_runs, disputes_store.insert_evidence_files,
         wrong_person.withhold_claim,
@@ -150,7 +158,8 @@ _NO_ROW = {
         record_payment.allocate_surplus, live_requests.complete_transfer,
         live_requests.find_matching_transfer,
         live_requests.refresh_live_requests,
-        edit_draft.save_changed_draft, match_transactions.record_matches,
+        edit_draft.save_changed_draft, record_matches.record_matches,
+        book_returns.book_return,
         record_entries.record_entries,
     ),
     "What a debtor types is no deed until it is sent, which writes the row.": (

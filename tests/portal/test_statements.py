@@ -8,11 +8,12 @@ import pytest
 
 from dunwell.cases.payments.provider import Payout
 from dunwell.cases.statements.import_statements import import_next_file
+from dunwell.cases.statements.matches.again import match_again
 from dunwell.cases.statements.matches.match_transactions import match_new_transactions
 from dunwell.cases.statements.payouts.record_payouts import record_payouts
 from dunwell.core.claims.searching.search_claims import index_claims
 from dunwell.core.claims.states import Status
-from tests.support.bank_files import build_balance, build_camt
+from tests.support.bank_files import build_balance, build_camt, build_detail, build_entry
 from tests.support.harness import Harness
 from tests.support.portal import OWN_FORM, Clerk, read_fields
 from tests.support.statements import StatementHarness, build_credit, build_file
@@ -282,3 +283,79 @@ async def test_problems_and_reasons_are_shown_in_the_readers_language(
     page = await clerk.get(path)
     assert '<span lang="en">It was held.</span>' in page.text
     assert '<span lang="en">Once a sentence.</span>' in page.text
+
+
+async def test_the_open_entries_of_a_statement_are_matched_again(
+    clerk: Clerk, statements: StatementHarness
+) -> None:
+    await _load(statements, build_credit("102.40", "INV-2026-1001", "A"))
+    page = await clerk.get("/bank/accounts/main")
+    [address] = re.findall(r'href="([^"]*/statements/[0-9a-f]+)"', page.text)
+    assert 'value="match"' in (await clerk.get(address)).text
+    (claim_id,) = await statements.harness.create("INV-2026-1001")
+    done = await clerk.follow(await clerk.send(address, do="match"))
+    assert "are being matched again" in done.text
+    async with statements.harness.work() as work:
+        await match_new_transactions(work, "main")
+    assert (await statements.balance(claim_id))[1] == 0
+    shown = await clerk.get(address)
+    assert 'value="match"' not in shown.text
+    none = await clerk.follow(await clerk.send(address, do="match"))
+    assert "no entry of this statement can be" in none.text
+
+
+async def test_one_entry_is_matched_again(clerk: Clerk, statements: StatementHarness) -> None:
+    await _load(statements, build_credit("102.40", "INV-2026-1001", "A"))
+    (entry,) = _list_entries((await clerk.get(_ENTRIES)).text)
+    form = _read_form(entry, "match")
+    still = await clerk.follow(await clerk.post(_ENTRIES, form))
+    assert "it is still not certain" in still.text
+    (claim_id,) = await statements.harness.create("INV-2026-1001")
+    done = await clerk.follow(await clerk.post(_ENTRIES, form))
+    assert "Matched." in done.text
+    assert (await statements.balance(claim_id))[1] == 0
+    again = await clerk.follow(await clerk.post(_ENTRIES, form))
+    assert "Nothing was changed" in again.text
+
+
+async def test_an_entry_that_fails_again_says_so(
+    clerk: Clerk, statements: StatementHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _load(statements, build_credit("102.40", "INV-2026-1001", "A"))
+    (entry,) = _list_entries((await clerk.get(_ENTRIES)).text)
+
+    async def fail(*_: Any, **__: Any) -> None:
+        raise ValueError("planted")
+
+    monkeypatch.setattr(match_again, "match_transactions", fail)
+    failed = await clerk.follow(await clerk.post(_ENTRIES, _read_form(entry, "match")))
+    assert "because of an" in failed.text
+    assert await statements.states() == [("OPEN", 0)]
+
+
+async def test_an_entry_that_someone_decided_about_is_not_offered_to_be_matched_again(
+    clerk: Clerk, statements: StatementHarness, claim_id: int
+) -> None:
+    await _load(statements, build_credit("102.40", _UNCLEAR, "A"))
+    (entry,) = _list_entries((await clerk.get(_ENTRIES)).text)
+    form = {**_read_form(entry, "find"), "typed": str(claim_id)}
+    await clerk.follow(await clerk.post(_ENTRIES, form))
+    undone = await clerk.follow(await clerk.send(_ENTRIES, do="undo"))
+    (entry,) = _list_entries(undone.text)
+    assert 'value="match"' not in entry
+
+
+async def test_a_return_of_a_part_shows_the_payments_that_it_may_take_back(
+    clerk: Clerk, statements: StatementHarness
+) -> None:
+    await statements.harness.create("INV-2026-1001", "INV-2026-1002")
+    await _load(statements, build_credit("204.80", "INV-2026-1001 INV-2026-1002", "A"))
+    more = "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>"
+    details = build_detail("102.40", "Retoure", kind="DBIT", more=more)
+    await _load(statements, build_entry("102.40", kind="DBIT", reference="R", details=details))
+    (entry,) = _list_entries((await clerk.get(_ENTRIES)).text)
+    words = " ".join(re.sub(r"<[^>]+>", "", entry).split())
+    assert "It may return a part of the entry of" in words
+    assert "INV-2026-1001" in words
+    assert "INV-2026-1002" in words
+    assert len(re.findall(r'href="[^"]*/payments/[0-9a-f-]{36}"', entry)) == 2

@@ -46,6 +46,9 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "_new_and_within_seven_days_for_a_person"
         ),
     ),
+    "cases/statements/matches/again/match_again.py RETRIED_FOR": (
+        ("tests/usecases/test_match_again.py::test_an_import_matches_recent_open_payments_again"),
+    ),
     "cases/statements/matches/match_transactions.py _PAYOUT_EARLY": _PAYOUT_DAYS,
     "cases/statements/matches/match_transactions.py _PAYOUT_LATE": _PAYOUT_DAYS,
     "accounts/users/sessions/store.py FORMS_KEPT_FOR": (_KEPT_FORMS,),

@@ -33,6 +33,7 @@ from dunwell.cases.statements.entries import store as entries_store
 from dunwell.cases.statements.listing import store as listing_store
 from dunwell.cases.statements.matches import store as matches_store
 from dunwell.cases.statements.matches.debits import store as named_debits_store
+from dunwell.cases.statements.matches.returns import store as returns_store
 from dunwell.cases.statements.payouts import store as payouts_store
 from dunwell.contact.escalation import store as escalation_store
 from dunwell.contact.escalation.contacts import store as contacts_store
@@ -457,9 +458,9 @@ QUIET = _name({
         entries_store._FIND_NOTIFIED, entries_store._FIND_STORED,
         statements_store._RELEASE_STATEMENT,
         statements_store._RELEASE_TRANSACTIONS, matches_store._FIND_OF_CUSTOMERS,
-        matches_store._FIND_ORIGINALS, payouts_store._INSERT_PAYOUTS,
+        returns_store._FIND_ORIGINALS, payouts_store._INSERT_PAYOUTS,
         matches_store._FIND_MATCH_OF_PAYMENT,
-        matches_store._LIST_NEW, matches_store._SAVE_STATES, matches_store._SAVE_PROBLEM,
+        matches_store._LIST_NEW, matches_store._SAVE_PROBLEM,
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
         disputes_store._LIFT_SUPPRESSION,

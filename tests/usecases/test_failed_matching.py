@@ -39,9 +39,11 @@ class _PlantedFailure:
         self.sizes: list[int] = []
         patch.setattr(match_transactions, "book_matches", self.book)
 
-    async def book(self, work: Any, claims: Any, matched: Sequence[tuple[Any, Any]]) -> Any:
+    async def book(
+        self, work: Any, claims: Any, matched: Sequence[tuple[Any, Any]], **more: Any
+    ) -> Any:
         self.sizes.append(len(matched))
-        booked = await self._book(work, claims, matched)
+        booked = await self._book(work, claims, matched, **more)
         transactions: list[BankTransaction] = [transaction for transaction, _ in matched]
         if any(_BAD in each.remittance_text for each in transactions):
             raise self.error
@@ -119,10 +121,10 @@ async def test_an_outage_of_the_database_leaves_every_transaction_new(
         # It is an outage also where the transactions are matched one by one.
         planted.error = ValueError("planted")
 
-        async def fail_alone(*matched: Any) -> Any:
+        async def fail_alone(*matched: Any, **more: Any) -> Any:
             if len(matched[2]) == 1:
                 planted.error = error
-            return await planted.book(*matched)
+            return await planted.book(*matched, **more)
 
         patch.setattr(match_transactions, "book_matches", fail_alone)
         with pytest.raises(DatabaseAway):

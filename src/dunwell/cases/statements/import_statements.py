@@ -42,6 +42,7 @@ from dunwell.cases.statements.imported_file import (
     open_file,
     seal_file,
 )
+from dunwell.cases.statements.matches.again.match_again import match_recent_again
 from dunwell.cases.statements.matches.debits.match_debits import record_status_reports
 from dunwell.cases.statements.matches.match_sets import match_next_set
 from dunwell.cases.statements.store import (
@@ -189,9 +190,6 @@ async def import_next_file(resources: Resources) -> int:
         return 0
     await _FileImport(resources, *found, lease).run()
     return 1
-
-
-# An entry with its number in the statement and its key.
 
 
 class _ImportStopped(Exception):  # noqa: N818 - it is no error
@@ -347,7 +345,10 @@ class _FileImport:
             self._add_problems("OF_STATEMENT", statement, recorded.problems)
 
     async def _match(self, account: str) -> None:
-        """Match all new transactions of an account, also those that another file brought."""
+        """Match all new transactions of an account, also those that another file brought, and the
+        recent ones that are open: a claim may have been created since."""
+        async with self.resources.database.transaction() as tx:
+            await match_recent_again(await self._open_work(tx), account)
         seen = 1
         while seen:
             seen = await match_next_set(self.resources, self.merchant_id, account)

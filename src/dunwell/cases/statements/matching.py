@@ -102,15 +102,18 @@ def decide_match(
 ) -> MatchDecision:
     """Return what the payment belongs to, or what is suggested to a person."""
     matcher = _Matcher(money, candidates, tolerance_cents)
-    groups = [
-        list(matcher.list_checked()), list(matcher.list_whole()), list(matcher.list_mandate()),
-        list(matcher.list_damaged()),
-    ]  # fmt: skip
-    certain = [each for group in groups for each in group]
-    first = next(filter(None, groups), [])
+    certain: list[MatchSuggestion] = []
+    first: list[MatchSuggestion] = []
+    for list_group in (
+        matcher.list_checked, matcher.list_whole, matcher.list_mandate, matcher.list_damaged,
+    ):  # fmt: skip
+        group = list(list_group())
+        certain += group
+        if group and not first:
+            first = group
+            if len({each.parts for each in first}) == 1 and matcher.is_automatic(first[0]):
+                return MatchDecision(first[0])
     sets = matcher.list_named_sets(first) or matcher.list_named_sets(certain)
-    if len({each.parts for each in first}) == 1 and matcher.is_automatic(first[0]):
-        return MatchDecision(first[0])
     if sets:
         return MatchDecision(sets[0])
     proposals = [

@@ -46,14 +46,18 @@ class _ClaimAccount:
 
 
 async def book_payments(
-    work: Work, claims: Mapping[int, LockedClaim], wanted: Sequence[tuple[int, NewPayment]]
-) -> list[StoredPayment]:
+    work: Work, claims: Mapping[int, LockedClaim], wanted: Sequence[tuple[int, NewPayment]], *,
+    items: Mapping[int, list[OwedItem]] | None = None,
+) -> list[StoredPayment]:  # fmt: skip
     """Book new payments (claim id, payment) of locked claims, in the given order. Announced
-    transfers that they cover are completed."""
+    transfers that they cover are completed. `items` are those of the claims as they are now, if
+    they were loaded already."""
     claim_ids = sorted({claim_id for claim_id, _ in wanted})
     if not claim_ids:
         return []
-    accounts = await _load_accounts(work, claims, claim_ids)
+    if items is None:
+        items = await load_items_of_claims(work.tx, work.merchant_id, claim_ids)
+    accounts = await _load_accounts(work, claims, claim_ids, items)
     announced = await list_claims_with_requests(work.tx, work.merchant_id, claim_ids, BANK_TRANSFER)
     booked, completed, occasions, audits = [], [], [], []
     for claim_id, new in wanted:
@@ -83,9 +87,9 @@ async def book_payments(
 
 
 async def _load_accounts(
-    work: Work, claims: Mapping[int, LockedClaim], claim_ids: Sequence[int]
-) -> dict[int, _ClaimAccount]:
-    items = await load_items_of_claims(work.tx, work.merchant_id, claim_ids)
+    work: Work, claims: Mapping[int, LockedClaim], claim_ids: Sequence[int],
+    items: Mapping[int, list[OwedItem]],
+) -> dict[int, _ClaimAccount]:  # fmt: skip
     paid = await load_paid_cents_of_claims(work.tx, work.merchant_id, claim_ids)
     return {
         claim_id: _ClaimAccount(

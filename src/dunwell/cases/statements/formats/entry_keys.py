@@ -12,7 +12,7 @@ banks use it again every year. Pure.
 import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dunwell.cases.statements.formats.repeated_entries import PaymentMarks
 from dunwell.cases.statements.formats.statement import BankEntry, BankStatement, EntryStatus
@@ -24,11 +24,11 @@ class EntryKey:
 
     identity: str
     ordinal: int
+    # The key as it is stored: 64 hexadecimal digits.
+    text: str = field(init=False, compare=False)
 
-    @property
-    def text(self) -> str:
-        """The key as it is stored: 64 hexadecimal digits."""
-        return _hash([self.identity, self.ordinal])
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", _hash([self.identity, self.ordinal]))
 
     def distinguish(self, marks: PaymentMarks) -> str:
         """Return the stored key of an entry that only its marks distinguish from another one."""

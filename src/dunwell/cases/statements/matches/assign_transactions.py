@@ -19,8 +19,10 @@ from dunwell.cases.statements.matches.match_transactions import (
     book_matches,
     build_money,
     list_references,
-    record_matches,
 )
+from dunwell.cases.statements.matches.record_matches import record_matches
+from dunwell.cases.statements.matches.returns.book_returns import list_originals
+from dunwell.cases.statements.matches.returns.store import OriginalEntry
 from dunwell.cases.statements.matches.store import (
     BankMatch,
     BankTransaction,
@@ -63,10 +65,12 @@ class TransactionShare:
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """A transaction that needs a person, with what it may belong to, in the order of the rules."""
+    """A transaction that needs a person, with what it may belong to, in the order of the rules. For
+    a return, `originals` are the entries whose money it may take back."""
 
     transaction: BankTransaction
     suggestions: tuple[MatchSuggestion, ...]
+    originals: Sequence[OriginalEntry] = ()
 
 
 async def list_open_transactions(
@@ -82,8 +86,12 @@ async def list_open_transactions(
     tolerance = accounts[account].tolerance_cents
     digests = {each.counterparty_digest for each in opened if each.counterparty_digest}
     by_payer = await find_claims_by_payer(work.tx, work.merchant_id, sorted(digests))
+    originals = await list_originals(work, opened)
     return [
-        OpenTransaction(each, await _suggest(work, each, by_payer, tolerance)) for each in opened
+        OpenTransaction(
+            each, await _suggest(work, each, by_payer, tolerance), originals.get(each.key, ())
+        )
+        for each in opened
     ]
 
 

@@ -3,39 +3,36 @@ returned payments, then payments of debtors. What is not certain stays open for 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime, time
+from typing import NamedTuple
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.bookings.book_payments import book_payments
 from dunwell.cases.payments.bookings.store import load_items_of_claims, lock_claims
-from dunwell.cases.payments.movements import PaymentMovement
-from dunwell.cases.payments.provider import MovementKind
 from dunwell.cases.payments.record_payment import NewPayment
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER
-from dunwell.cases.payments.reversals import MoneyChange, return_money
-from dunwell.cases.payments.store import StoredPayment, find_payment, insert_movement
-from dunwell.cases.statements.match_reasons import (
-    build_reason,
-    build_return_reason,
-    is_known_return,
-)
+from dunwell.cases.payments.store import StoredPayment
+from dunwell.cases.statements.match_reasons import build_reason
 from dunwell.cases.statements.matches.debits.match_debits import (
     find_claims_by_debit,
     list_debit_ids,
     record_debits,
 )
+from dunwell.cases.statements.matches.record_matches import compute_paid_at, record_matches
+from dunwell.cases.statements.matches.returns.book_returns import (
+    book_return,
+    find_returned_entries,
+)
+from dunwell.cases.statements.matches.returns.store import OriginalEntry
 from dunwell.cases.statements.matches.store import (
     BankMatch,
     BankTransaction,
-    OriginalPayment,
     count_matched,
     find_claims_by_reference,
-    find_original_payments,
-    insert_matches,
+    list_claims_by_reference,
     list_new_transactions,
     save_states,
 )
@@ -56,8 +53,10 @@ from dunwell.cases.statements.payouts.store import (
     save_arrival,
 )
 from dunwell.cases.statements.store import list_accounts
+from dunwell.core.claims.balance import OwedItem
 from dunwell.core.claims.reference_forms import (
     WrittenReferences,
+    is_short,
     list_written_references,
     normalize_reference,
 )
@@ -75,7 +74,14 @@ class _Plan:
     states: dict[tuple[UUID, int], tuple[str, int]] = field(default_factory=dict)
     matches: dict[tuple[UUID, int], MatchSuggestion] = field(default_factory=dict)
     payouts: dict[tuple[UUID, int], AwaitedPayout] = field(default_factory=dict)
-    returns: dict[tuple[UUID, int], OriginalPayment] = field(default_factory=dict)
+    returns: dict[tuple[UUID, int], OriginalEntry] = field(default_factory=dict)
+
+
+class _ClaimsToPay(NamedTuple):
+    """Locked claims with their items."""
+
+    claims: Mapping[int, LockedClaim]
+    items: Mapping[int, list[OwedItem]]
 
 
 async def match_new_transactions(work: Work, account: str, *, limit: int = SET_SIZE) -> int:
@@ -87,11 +93,14 @@ async def match_new_transactions(work: Work, account: str, *, limit: int = SET_S
     return len(new)
 
 
-async def match_transactions(work: Work, account: str, new: Sequence[BankTransaction]) -> None:
-    """Match these new transactions of an account, and book what is certain."""
+async def match_transactions(
+    work: Work, account: str, new: Sequence[BankTransaction], *, before: str = "NEW"
+) -> int:
+    """Match these transactions of an account, which have the state `before`, and book what is
+    certain. Return how many were matched."""
     work.require(Right.RECORD_MONEY)
     if not new:
-        return
+        return 0
     accounts = await list_accounts(work.tx, work.merchant_id)
     tolerance = accounts[account].tolerance_cents
     plan = _Plan(states={each.key: ("OPEN", 0) for each in new})
@@ -104,27 +113,30 @@ async def match_transactions(work: Work, account: str, new: Sequence[BankTransac
     left_out = debits.keys() | results.doubtful
     everything, new = new, [each for each in new if each.key not in left_out]
     await _plan_payouts(work, plan, new)
-    await _plan_returns(work, plan, [each for each in new if each.amount_cents < 0])
+    plan.returns = await find_returned_entries(work, new)
+    plan.states |= {key: ("RETURNED", each.amount_cents) for key, each in plan.returns.items()}
     arrived = [each for each in new if each.amount_cents > 0 and each.key not in plan.payouts]
-    claims = await _plan_payments(work, plan, arrived, tolerance)
+    to_pay = await _plan_payments(work, plan, arrived, tolerance)
     # Another worker may have matched the same set.
-    kept = await save_states(work.tx, work.merchant_id, plan.states)
+    kept = await save_states(work.tx, work.merchant_id, plan.states, before=before)
     transactions = [each for each in everything if each.key in kept]
     await record_matches(work, [each for key, each in debits.items() if key in kept])
     await book_matches(
-        work, claims, [(each, plan.matches[each.key]) for each in transactions
-                       if each.key in plan.matches],
+        work, to_pay.claims, [(each, plan.matches[each.key]) for each in transactions
+                              if each.key in plan.matches],
+        items=to_pay.items,
     )  # fmt: skip
     await _record_payouts(work, plan, transactions)
     for each in transactions:
         if each.key in plan.returns:
-            await _book_return(work, each, plan.returns[each.key])
+            await book_return(work, each, plan.returns[each.key])
     decided = [each.entry_id for each in transactions if plan.states[each.key][0] != "OPEN"]
     await count_matched(work.tx, work.merchant_id, decided)
     await save_audit(
         work, "bankStatement.match", f"bankAccount:{account}",
         after={"seen": len(transactions), "matched": len(decided)},
     )  # fmt: skip
+    return len(decided)
 
 
 async def _plan_payouts(work: Work, plan: _Plan, new: Sequence[BankTransaction]) -> None:
@@ -153,43 +165,24 @@ def _fits_payout(transaction: BankTransaction, payout: AwaitedPayout) -> bool:
     return payout.paid_at - PAYOUT_EARLY <= booked_at <= payout.paid_at + PAYOUT_LATE
 
 
-async def _plan_returns(work: Work, plan: _Plan, taken: Sequence[BankTransaction]) -> None:
-    """Find the payments that come back. Only a known reason reverses a payment."""
-    known = [each for each in taken if is_known_return(each.return_reason) and each.end_to_end_id]
-    originals = await find_original_payments(
-        work.tx, work.merchant_id, {each.end_to_end_id or "" for each in known}
-    )
-    for transaction in known:
-        found = [
-            each for each in originals
-            if each.end_to_end_id == transaction.end_to_end_id
-            and each.amount_cents == -transaction.amount_cents
-        ]  # fmt: skip
-        if len(found) == 1:
-            originals.remove(found[0])
-            plan.returns[transaction.key] = found[0]
-            plan.states[transaction.key] = ("RETURNED", -transaction.amount_cents)
-
-
 async def _plan_payments(
     work: Work, plan: _Plan, arrived: Sequence[BankTransaction], tolerance_cents: int
-) -> dict[int, LockedClaim]:
+) -> _ClaimsToPay:
     """Decide what the payments belong to. Return the claims, which are locked first."""
     written = {each.key: list_references(each) for each in arrived}
-    whole = {one for each in written.values() for one in each.whole}
-    normal = {one for each in written.values() for one in (*each.normal, *each.checked)}
-    found = await find_claims_by_reference(work.tx, work.merchant_id, whole, normal)
+    named_ids = await _find_named(work, arrived, written)
     by_debit = await find_claims_by_debit(work, arrived)
-    found = sorted({*found, *by_debit.values()})
-    returned = [each.claim_id for each in plan.returns.values()]
+    found = sorted({*named_ids, *by_debit.values()})
+    returned = [part.claim_id for each in plan.returns.values() for part in each.parts]
     claims = await lock_claims(work.tx, work.merchant_id, [*found, *returned])
-    candidates = await _load_candidates(work, [claims[each] for each in found])
+    items = await load_items_of_claims(work.tx, work.merchant_id, found)
+    candidates = {each: _build_candidate(claims[each], items.get(each, ())) for each in found}
     by_form: dict[str, list[int]] = {}
     for claim_id, claim in candidates.items():
         by_form.setdefault(normalize_reference(claim.reference_number), []).append(claim_id)
     for transaction in arrived:
         texts = written[transaction.key]
-        named = [one for form in {**texts.normal, **texts.checked} for one in by_form.get(form, [])]
+        named = [one for form in {**texts.normal, **texts.checked} for one in by_form.get(form, ())]
         suggestion = decide_match(
             build_money(transaction, texts),
             MatchCandidates(
@@ -204,23 +197,49 @@ async def _plan_payments(
         plan.states[transaction.key] = ("MATCHED", transaction.amount_cents)
         for part in suggestion.parts:
             candidates[part.claim_id] = _pay(candidates[part.claim_id], part.cents)
-    return claims
+    return _ClaimsToPay(claims, items)
 
 
-async def _load_candidates(work: Work, claims: Sequence[LockedClaim]) -> dict[int, CandidateClaim]:
-    """Return locked claims with what they owe, by id. Rules that decide do not need more."""
-    claim_ids = [each.claim_id for each in claims]
-    items = await load_items_of_claims(work.tx, work.merchant_id, claim_ids)
-    return {
-        claim.claim_id: CandidateClaim(
-            claim_id=claim.claim_id,
-            reference_number=claim.reference_number,
-            currency=claim.currency,
-            status=claim.status,
-            outstanding_cents=sum(each.outstanding_cents for each in items.get(claim.claim_id, ())),
-        )
-        for claim in claims
+async def _find_named(
+    work: Work,
+    arrived: Sequence[BankTransaction],
+    written: Mapping[tuple[UUID, int], WrittenReferences],
+) -> set[int]:
+    """Return the claims that the texts may name.
+
+    Most texts have the whole reference of one claim. Then no other form of a reference can change
+    the decision, and none is searched for: a text has some ten of them.
+    """
+    whole = {one for each in written.values() for one in each.whole}
+    exact = {
+        each.reference_number: each
+        for each in await list_claims_by_reference(work.tx, work.merchant_id, whole)
     }
+    found, others = {each.claim_id for each in exact.values()}, set[str]()
+    for transaction in arrived:
+        texts = written[transaction.key]
+        named = [
+            each
+            for each in texts.whole & exact.keys()
+            if exact[each].currency == transaction.currency
+            and not is_short(normalize_reference(each))
+        ]
+        if len(named) != 1 or texts.checked:
+            others.update(texts.normal, texts.checked)
+    if others:
+        found.update(await find_claims_by_reference(work.tx, work.merchant_id, (), others))
+    return found
+
+
+def _build_candidate(claim: LockedClaim, items: Sequence[OwedItem]) -> CandidateClaim:
+    """Return a locked claim with what it owes. Rules that decide do not need more."""
+    return CandidateClaim(
+        claim_id=claim.claim_id,
+        reference_number=claim.reference_number,
+        currency=claim.currency,
+        status=claim.status,
+        outstanding_cents=sum(each.outstanding_cents for each in items),
+    )
 
 
 def _pay(claim: CandidateClaim, cents: int) -> CandidateClaim:
@@ -247,8 +266,11 @@ async def book_matches(
     work: Work,
     claims: Mapping[int, LockedClaim],
     matched: Sequence[tuple[BankTransaction, MatchSuggestion]],
+    *,
+    items: Mapping[int, list[OwedItem]] | None = None,
 ) -> list[BankMatch]:
-    """Book the payments of transactions whose claims are locked, and record what they belong to."""
+    """Book the payments of transactions whose claims are locked, and record what they belong to.
+    `items`: those of the claims, if they are loaded."""
     work.require(Right.RECORD_MONEY)
     wanted, kept = [], []
     for transaction, suggestion in matched:
@@ -259,11 +281,11 @@ async def book_matches(
                 transaction.currency,
                 str(match_id),
                 provider_name=BANK_TRANSFER,
-                paid_at=_compute_paid_at(work, transaction.booked_on),
+                paid_at=compute_paid_at(work, transaction.booked_on),
             )
             wanted.append((part.claim_id, new))
             kept.append((match_id, transaction, suggestion))
-    payments = await book_payments(work, claims, wanted)
+    payments = await book_payments(work, claims, wanted, items=items)
     matches = [
         BankMatch(
             match_id=match_id,
@@ -279,26 +301,20 @@ async def book_matches(
         for (match_id, transaction, suggestion), payment in zip(kept, payments, strict=True)
     ]
     await record_matches(work, matches)
-    payers = [
-        (transaction.counterparty_digest, payment.claim_id)
-        for (_, transaction, _), payment in zip(kept, payments, strict=True)
-        if transaction.counterparty_digest is not None
-    ]
-    await save_payers(work.tx, work.merchant_id, payers, work.now)
+    await _save_payers(work, [each for _, each, _ in kept], payments)
     return matches
 
 
-async def record_matches(work: Work, matches: Sequence[BankMatch]) -> None:
-    """Record what transactions belong to, in the name of who does it."""
-    work.require(Right.RECORD_MONEY)
-    actor = (work.actor.kind, work.actor.actor_id)
-    await insert_matches(work.tx, work.merchant_id, matches, actor=actor, now=work.now)
-
-
-def _compute_paid_at(work: Work, booked_on: date) -> datetime:
-    """Return noon of the booking day in the merchant's zone, but no time in the future."""
-    zone = ZoneInfo(work.merchant.configuration.timezone)
-    return min(datetime.combine(booked_on, _NOON, zone).astimezone(UTC), work.now)
+async def _save_payers(
+    work: Work, transactions: Sequence[BankTransaction], payments: Sequence[StoredPayment]
+) -> None:
+    """Save from which account each of these payments came."""
+    payers = [
+        (transaction.counterparty_digest, payment.claim_id)
+        for transaction, payment in zip(transactions, payments, strict=True)
+        if transaction.counterparty_digest is not None
+    ]
+    await save_payers(work.tx, work.merchant_id, payers, work.now)
 
 
 async def _record_payouts(work: Work, plan: _Plan, transactions: Sequence[BankTransaction]) -> None:
@@ -325,50 +341,3 @@ async def _record_payouts(work: Work, plan: _Plan, transactions: Sequence[BankTr
             )
         )
     await record_matches(work, matches)
-
-
-async def _book_return(work: Work, transaction: BankTransaction, original: OriginalPayment) -> None:
-    """Take a payment back by the original amount. What the bank charges for it is not part of the
-    transaction, and no debt of the debtor."""
-    payment = await find_payment(work.tx, work.merchant_id, original.claim_id, original.payment_id)
-    assert payment is not None, "it is a foreign key"
-    claim = (await lock_claims(work.tx, work.merchant_id, [original.claim_id]))[original.claim_id]
-    cents = min(-transaction.amount_cents, payment.amount_cents - payment.returned_cents)
-    movement = _build_movement(work, transaction, payment, cents)
-    await insert_movement(work.tx, work.merchant_id, movement)
-    if cents > 0:
-        change = MoneyChange(cents, MovementKind.CHARGED_BACK, movement.movement_id)
-        await return_money(work, claim, payment, change)
-    match = BankMatch(
-        match_id=work.ids.new(work.now),
-        kind="MATCHED",
-        entry_id=transaction.entry_id,
-        number=transaction.number,
-        amount_cents=-transaction.amount_cents,
-        rule=MatchRule.RETURN,
-        explanation=build_return_reason("RETURNED", transaction.return_reason or ""),
-        claim_id=original.claim_id,
-        payment_id=original.payment_id,
-    )
-    await record_matches(work, [match])
-
-
-def _build_movement(
-    work: Work, transaction: BankTransaction, payment: StoredPayment, cents: int
-) -> PaymentMovement:
-    return PaymentMovement(
-        record_id=work.ids.new(work.now),
-        provider=f"bank:{transaction.account}",
-        movement_id=f"{transaction.entry_id}:{transaction.number}",
-        kind=MovementKind.CHARGED_BACK,
-        claim_id=payment.claim_id,
-        request_id=payment.request_id,
-        payment_id=payment.payment_id,
-        amount_cents=-transaction.amount_cents,
-        currency=transaction.currency,
-        booked_cents=cents,
-        moved_at=_compute_paid_at(work, transaction.booked_on),
-        recorded_at=work.now,
-        review_reason=None,
-        reviewed_at=None,
-    )

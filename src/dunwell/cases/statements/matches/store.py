@@ -119,11 +119,11 @@ _LOCK = compose("{load}ORDER BY t.entry_id, t.number\nFOR NO KEY UPDATE", load=_
 # Sets the state of transactions that nothing was decided about in the meantime.
 _SAVE_STATES = """
 UPDATE bank_transactions t
-SET state = s.state, matched_cents = t.matched_cents + s.cents
+SET state = s.state, matched_cents = t.matched_cents + s.cents, problem = NULL
 FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::bigint[])
     AS s (entry_id, number, state, cents)
-WHERE t.merchant_id = $1 AND t.entry_id = s.entry_id AND t.number = s.number AND t.state = 'NEW'
-  AND NOT t.is_decided
+WHERE t.merchant_id = $1 AND t.entry_id = s.entry_id AND t.number = s.number AND t.state = $6
+  AND NOT t.is_decided AND t.matched_cents = 0
 RETURNING t.entry_id, t.number
 """
 # Opens a new transaction for a person.
@@ -223,6 +223,12 @@ CROSS JOIN LATERAL (
     WHERE merchant_id = $1 AND term = n.term
     LIMIT $4) s
 """
+# Uses claims_reference.
+_LIST_BY_REFERENCE = """
+SELECT claim_id, reference_number, currency
+FROM claims
+WHERE merchant_id = $1 AND reference_number = ANY($2::text[])
+"""
 # Uses primary keys.
 _LOAD_CANDIDATES = """
 SELECT c.claim_id, c.reference_number, c.currency, c.status, d.customer_number,
@@ -240,16 +246,6 @@ SELECT d.claim_id
 FROM debtors d
 WHERE d.merchant_id = $1 AND d.customer_number = ANY($2::text[])
 LIMIT $3
-"""
-# Payments that arrived with this end-to-end id and were matched. Uses bank_transactions_end_to_end,
-# bank_matches_transaction and bank_matches_undone.
-_FIND_ORIGINALS = """
-SELECT t.end_to_end_id, m.claim_id, m.payment_id, t.amount_cents
-FROM bank_transactions t
-JOIN bank_matches m ON m.merchant_id = $1 AND m.entry_id = t.entry_id AND m.number = t.number
-WHERE t.merchant_id = $1 AND t.end_to_end_id = ANY($2::text[]) AND t.amount_cents > 0
-  AND m.kind = 'MATCHED' AND m.claim_id IS NOT NULL
-  AND NOT EXISTS (SELECT FROM bank_matches u WHERE u.merchant_id = $1 AND u.undoes = m.match_id)
 """
 # Per normal form; more claims than this could not be distinguished anyway.
 _SAME_TERM_LIMIT = 5
@@ -310,13 +306,14 @@ async def save_problem(
 
 
 async def save_states(
-    tx: Connection, merchant_id: int, states: Mapping[tuple[UUID, int], tuple[str, int]]
-) -> frozenset[tuple[UUID, int]]:
-    """Save the state of new transactions, and the cents that are matched. Return those that were
-    still new."""
+    tx: Connection, merchant_id: int, states: Mapping[tuple[UUID, int], tuple[str, int]], *,
+    before: str,
+) -> frozenset[tuple[UUID, int]]:  # fmt: skip
+    """Save the state of transactions, and the cents that are matched. Return those that still had
+    the state `before`, and that nobody decided about."""
     rows = await tx.fetch(
         _SAVE_STATES, merchant_id, [entry for entry, _ in states], [number for _, number in states],
-        [state for state, _ in states.values()], [cents for _, cents in states.values()],
+        [state for state, _ in states.values()], [cents for _, cents in states.values()], before,
     )  # fmt: skip
     return frozenset((row["entry_id"], row["number"]) for row in rows)
 
@@ -392,6 +389,23 @@ async def find_claims_by_reference(
     return [row["claim_id"] for row in rows]
 
 
+@dataclass(frozen=True, slots=True)
+class NamedClaim:
+    """A claim whose whole reference number is in a text."""
+
+    claim_id: int
+    reference_number: str
+    currency: str
+
+
+async def list_claims_by_reference(
+    tx: Connection, merchant_id: int, references: Collection[str]
+) -> list[NamedClaim]:
+    """Return the claims with one of these reference numbers."""
+    rows = await tx.fetch(_LIST_BY_REFERENCE, merchant_id, sorted(references))
+    return [NamedClaim(*row) for row in rows]
+
+
 async def load_candidates(
     tx: Connection, merchant_id: int, claim_ids: Collection[int]
 ) -> dict[int, CandidateClaim]:
@@ -410,20 +424,3 @@ async def find_claims_of_customers(
         _FIND_OF_CUSTOMERS, merchant_id, sorted(customer_numbers), _CUSTOMER_LIMIT
     )
     return [row["claim_id"] for row in rows]
-
-
-@dataclass(frozen=True, slots=True)
-class OriginalPayment:
-    """The payment that a return takes back."""
-
-    end_to_end_id: str
-    claim_id: int
-    payment_id: UUID
-    amount_cents: int
-
-
-async def find_original_payments(
-    tx: Connection, merchant_id: int, end_to_end_ids: Collection[str]
-) -> list[OriginalPayment]:
-    rows = await tx.fetch(_FIND_ORIGINALS, merchant_id, sorted(end_to_end_ids))
-    return [OriginalPayment(**row) for row in rows]

@@ -27,6 +27,10 @@ from dunwell.cases.statements.listing.list_statements import (
     list_statements,
     load_claims_to_match,
 )
+from dunwell.cases.statements.matches.again.match_again import (
+    can_match_again,
+    match_statement_again,
+)
 from dunwell.cases.statements.store import StatementAccount
 from dunwell.contact.escalation.statement_age import StatementLimit
 from dunwell.core.claims.lists.store import ClaimRow
@@ -84,7 +88,8 @@ class BankFilePage(Page, frozen=True):
 
 
 class BankStatementPage(Page, frozen=True):
-    """The lines of a statement. `next_after` is the place after which the next page begins."""
+    """The lines of a statement. `next_after` is the place after which the next page begins.
+    `has_matchable` is True if an entry of this page can be matched again."""
 
     template: ClassVar[str] = "bank_statement.html"
     area: ClassVar[str] = "payments"
@@ -93,6 +98,7 @@ class BankStatementPage(Page, frozen=True):
     statement: ListedStatement
     lines: Sequence[MatchedLine]
     claims: Mapping[int, ClaimRow]
+    has_matchable: bool
     next_after: str
     result_code: str
 
@@ -229,12 +235,14 @@ async def get_statement_page(
         shown = lines[:_LINES_PER_PAGE]
         claim_ids = {one.claim_id for each in shown for one in each.matches if one.claim_id}
         claims = await load_claims_to_match(work, claim_ids)
+        transactions = [each.line.transaction for each in shown if each.line.transaction]
     has_more = len(lines) > _LINES_PER_PAGE
     page = BankStatementPage(
         account=account,
         statement=found[0],
         lines=shown,
         claims=claims,
+        has_matchable=any(map(can_match_again, transactions)),
         next_after="-".join(map(str, shown[-1].line.place)) if has_more else "",
         result_code=request.get_parameter("done"),
     )
@@ -245,7 +253,8 @@ async def get_statement_page(
 async def change_statement(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Release a held statement, or undo a match of one of its lines."""
+    """Release a held statement, match its open entries again, or undo a match of one of its
+    lines."""
     statement_hash, account = _parse_hash(request), request.path_params["account"]
     redirect_to_statement = partial(
         site.redirect, request, access, "bank_statement",
@@ -255,6 +264,9 @@ async def change_statement(
         return redirect_to_statement(done=await undo_matches(site, access, fields.all("match")))
     async with site.open_work(access) as work:
         await get_account(work, account)
+        if fields["do"] == "match":
+            count = await match_statement_again(work, account, statement_hash)
+            return redirect_to_statement(done="matching" if count else "none_open")
     try:
         async with site.open_work(access) as work:
             await release_statement(work, account, statement_hash)

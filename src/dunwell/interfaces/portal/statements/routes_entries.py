@@ -15,6 +15,11 @@ from dunwell.cases.statements.listing.list_statements import (
     count_open_transactions,
     load_claims_to_match,
 )
+from dunwell.cases.statements.matches.again.match_again import (
+    MatchingFailed,
+    can_match_again,
+    match_entry_again,
+)
 from dunwell.cases.statements.matches.assign_transactions import (
     OpenTransaction,
     TransactionShare,
@@ -55,13 +60,15 @@ class EntryForm(msgspec.Struct, frozen=True):
 
 class BankEntriesPage(Page, frozen=True):
     """Open entries of an account, the oldest first, without the first `skip` ones. `new_match_ids`
-    are the matches that were just made, which can be undone."""
+    are the matches that were just made, which can be undone. `matchable` are the entries (id,
+    number) that can be matched again."""
 
     template: ClassVar[str] = "bank_entries.html"
     area: ClassVar[str] = "payments"
 
     account: StatementAccount
     opened: Sequence[OpenTransaction]
+    matchable: frozenset[tuple[UUID, int]]
     claims: Mapping[int, ClaimRow]
     open_count: int
     skip: int
@@ -83,7 +90,8 @@ async def get_entries_page(
 async def decide_entry(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Assign an entry to claims, search for its claim, record it without a claim, or undo."""
+    """Assign an entry to claims, search for its claim, match it again, record it without a claim,
+    or undo."""
     if not access.may(Right.RECORD_MONEY):
         raise NotFound("There is no such page.")
     if fields["do"] == "undo":
@@ -93,7 +101,8 @@ async def decide_entry(
     if not _is_number(number):
         raise NotFound("There is no such entry.")
     key = parse_form_id(fields, "entry_id"), int(number)
-    decide = {"find": _assign_typed, "aside": _record_without_claim}.get(fields["do"], _assign)
+    named = {"find": _assign_typed, "aside": _record_without_claim, "match": _match_again}
+    decide = named.get(fields["do"], _assign)
     try:
         return await decide(site, request, access, fields, key=key)
     except (InvalidState, ValidationError):
@@ -165,6 +174,18 @@ async def _match_entry(
     return _redirect(site, request, access, "assigned", undo=match_ids)
 
 
+async def _match_again(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess, _fields: FormFields,
+    key: tuple[UUID, int],
+) -> Response:  # fmt: skip
+    try:
+        async with site.open_work(access) as work:
+            is_matched = await match_entry_again(work, *key)
+    except MatchingFailed:
+        return _redirect(site, request, access, "failed")
+    return _redirect(site, request, access, "matched" if is_matched else "unmatched")
+
+
 async def _record_without_claim(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields,
     key: tuple[UUID, int],
@@ -214,6 +235,9 @@ async def _render_entries_page(
     page = BankEntriesPage(
         account=account,
         opened=shown,
+        matchable=frozenset(
+            each.transaction.key for each in shown if can_match_again(each.transaction)
+        ),
         claims=claims,
         open_count=open_count,
         skip=skip,

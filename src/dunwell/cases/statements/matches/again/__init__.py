@@ -1,0 +1,1 @@
+"""Matching open transactions again."""
