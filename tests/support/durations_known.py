@@ -30,6 +30,7 @@ _PAYOUT_DAYS = (
         "_to_twelve_days_after_it_was_paid"
     ),
 )
+_RECENT = "tests/usecases/test_match_again.py::test_an_import_matches_recent_open_payments_again"
 ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/contacts/final_check.py _RECHECK_STATEMENTS_AFTER": (
         (
@@ -46,9 +47,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "_new_and_within_seven_days_for_a_person"
         ),
     ),
-    "cases/statements/matches/again/match_again.py RETRIED_FOR": (
-        ("tests/usecases/test_match_again.py::test_an_import_matches_recent_open_payments_again"),
-    ),
+    "cases/statements/matches/again/match_again.py RETRIED_FOR": (_RECENT,),
     "cases/statements/matches/match_transactions.py _PAYOUT_EARLY": _PAYOUT_DAYS,
     "cases/statements/matches/match_transactions.py _PAYOUT_LATE": _PAYOUT_DAYS,
     "accounts/users/sessions/store.py FORMS_KEPT_FOR": (_KEPT_FORMS,),

@@ -1,12 +1,16 @@
 """A return of an entry that was booked as several payments reverses all of them or none."""
 
+from typing import Any
+
 import pytest
 
+from dunwell.cases.payments.reversals import return_money
 from dunwell.cases.statements.matches.assign_transactions import (
     TransactionShare,
     assign_transactions,
     record_without_claim,
 )
+from dunwell.cases.statements.matches.returns.book_returns import book_return
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -113,18 +117,16 @@ async def test_an_entry_that_is_not_booked_whole_is_left_to_a_person(
 async def test_if_one_payment_cannot_be_reversed_none_is(
     bank: StatementHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dunwell.cases.statements.matches.returns import book_returns  # noqa: PLC0415
-
     claims = await _pay_both(bank)
-    real, seen = book_returns.return_money, []
+    seen = []
 
-    async def fail_at_second(*given: object) -> object:
+    async def fail_at_second(*given: Any) -> Any:
         seen.append(given)
         if len(seen) % 2 == 0:
             raise ValueError("planted")
-        return await real(*given)  # type: ignore[arg-type]
+        return await return_money(*given)
 
-    monkeypatch.setattr(book_returns, "return_money", fail_at_second)
+    monkeypatch.setattr(f"{book_return.__module__}.return_money", fail_at_second)
     await bank.load(_build_return("204.80"))
     assert [await bank.balance(each) for each in claims] == [_PAID, _PAID]
     assert await bank.count("payment_movements") == 0
