@@ -79,6 +79,27 @@ FAULTS = (
         ["tests/usecases/test_direct_debits.py"],
     ),
     Fault(
+        12, "a cancellation overtakes the order that is under way",
+        "cases/direct_debit/provider_records/store.py",
+        "next_attempt_at = coalesce(next_attempt_at, $4)", "next_attempt_at = $4",
+        ["tests/usecases/test_interrupted_debit_orders.py"],
+    ),
+    Fault(
+        12, "a late cancellation is forgotten",
+        "cases/direct_debit/provider_records/store.py",
+        "CASE WHEN cancel_reason IS NOT DISTINCT FROM $3 THEN NULL",
+        "CASE WHEN $3::text IS NOT DISTINCT FROM $3 THEN NULL",
+        ["tests/usecases/test_interrupted_debit_orders.py"],
+    ),
+    Fault(
+        12, "an order without an answer counts as refused",
+        "cases/direct_debit/providers/collect_debits.py",
+        "        return await provider.find_collection("
+        "debit.provider_mandate_id, debit.collection_id)\n",
+        "        return None\n",
+        ["tests/usecases/test_interrupted_debit_orders.py"],
+    ),
+    Fault(
         12, "a file for the bank is delivered again",
         "cases/direct_debit/files/deliver_files.py",
         "    if file.handed_over_at is None:\n        async with",

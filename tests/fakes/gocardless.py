@@ -122,7 +122,7 @@ class GoCardlessMoney(GoCardlessEvents):
             case _, "MD":
                 changed = self._change_mandate(self.table("mandates")[object_id], action)
             case _, "PM":
-                changed = self._change_payment(self.table("payments")[object_id], action, details)
+                changed = self._act_on_payment(self.table("payments")[object_id], action, details)
             case _:
                 changed = self._change_request(object_id, action, details)
         return changed
@@ -147,6 +147,13 @@ class GoCardlessMoney(GoCardlessEvents):
         payment = self.table("payments")[billing_request["links"]["payment_request_payment"]]
         self._change_payment(payment, action, details)
         return billing_request
+
+    def _act_on_payment(self, payment: Object, action: str, details: Mapping[str, Any]) -> Object:
+        """Let something happen to a payment, but only in the status that `expected` names."""
+        others = {key: value for key, value in details.items() if key != "expected"}
+        if details.get("expected", payment["status"]) != payment["status"]:
+            return payment
+        return self._change_payment(payment, action, others)
 
     def _change_payment(self, payment: Object, action: str, details: Mapping[str, Any]) -> Object:
         status = {

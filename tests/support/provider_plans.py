@@ -34,17 +34,22 @@ WITH_PROVIDER = msgspec.structs.replace(
 )
 
 
-@asynccontextmanager
-async def open_gocardless(fake: FakeProviderProcess) -> AsyncIterator[GoCardlessProvider]:
+def build_gocardless(origin: str) -> GoCardlessProvider:
+    """Return the adapter of a live account at the fake GoCardless."""
     account = GoCardlessAccount(
         access_token_file="token", webhook_secret_file="secret",
-        base_url=fake.origin, networks=("127.0.0.1",),
+        base_url=origin, networks=("127.0.0.1",),
     )  # fmt: skip
     secrets = {
         f"paymentProviders/{ACCOUNT}/accessTokenFile": b"live_9k",
         f"paymentProviders/{ACCOUNT}/webhookSecretFile": WEBHOOK_SECRET.encode(),
     }
-    adapter = GoCardlessProvider(ACCOUNT, account, secrets, wait_seconds=(0.0, 0.0))
+    return GoCardlessProvider(ACCOUNT, account, secrets, wait_seconds=(0.0, 0.0))
+
+
+@asynccontextmanager
+async def open_gocardless(fake: FakeProviderProcess) -> AsyncIterator[GoCardlessProvider]:
+    adapter = build_gocardless(fake.origin)
     try:
         yield adapter
     finally:
