@@ -2,6 +2,7 @@
 surplus with one click."""
 
 import re
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
@@ -12,9 +13,10 @@ from dunwell.cases.payments.provider import (
     PaymentProviderRefused,
 )
 from dunwell.cases.payments.refunds.store import RefundEffect
+from dunwell.cases.payments.requests.closed_accounts import save_closed_failure
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.application import an_application
+from tests.support.application import Application, an_application
 from tests.support.payments import PaymentHarness, a_payment_harness, send_refunds
 from tests.support.portal import Clerk, read_fields, sign_in
 from tests.support.refunds import order
@@ -243,3 +245,47 @@ async def test_a_refused_refund_waits_on_the_page_of_reviews_with_the_providers_
     assert "Marked as reviewed." in done.text
     assert "All done." in done.text
     assert "Refunds that were not made" not in (await clerk.get("")).text
+
+
+@pytest.mark.parametrize(
+    ("account", "message"),
+    [("sandbox", None), ("cards", "The provider account cards was removed.")],
+)
+async def test_a_payment_says_that_the_account_of_its_provider_was_removed(
+    resources: Resources, payments: PaymentHarness, account: str, message: str | None
+) -> None:
+    application = Application(resources)
+    application.providers["sandbox"] = payments.provider
+    clerk = await sign_in(resources, application.app, payments.harness)
+    payment_id = await _pay(payments, 10240)
+    await payments.harness.rows(
+        "UPDATE payment_movements SET provider = $2 WHERE merchant_id = $1", account
+    )
+    page = " ".join((await clerk.get(f"/payments/{payment_id}")).text.split())
+    if message is None:
+        assert "The provider account" not in page
+    else:
+        assert message in page
+
+
+@pytest.mark.parametrize(
+    ("failing_since", "message"),
+    [
+        (None, "are read as long as its key works"),
+        (datetime(2026, 3, 1, 8, tzinfo=UTC), "has given no answer since"),
+    ],
+)
+async def test_a_payment_says_that_the_account_of_its_provider_is_closed(
+    resources: Resources, payments: PaymentHarness, failing_since: datetime | None, message: str
+) -> None:
+    payment_id = await _pay(payments, 10240)
+    application = Application(resources)
+    application.providers["sandbox"] = payments.provider
+    payments.provider.is_closed = True
+    clerk = await sign_in(resources, application.app, payments.harness)
+    if failing_since is not None:
+        async with resources.database.transaction() as tx:
+            await save_closed_failure(tx, "sandbox", failing_since)
+    page = " ".join((await clerk.get(f"/payments/{payment_id}")).text.split())
+    assert "account sandbox is closed" in page
+    assert message in page

@@ -57,6 +57,7 @@ claim_notes              note_id
 claim_search             claim_id term
 claims                   claim_id; reference_number
 link_request_counts            ! visitor_digest window_start
+closed_account_failures    ! provider
 communication_contents   communication_id
 communications           communication_id; claim_id run step_id place
 contact_guards           identity_digest

@@ -33,10 +33,7 @@ _PAYOUT_DAYS = (
 _RECENT = "tests/usecases/test_match_again.py::test_an_import_matches_recent_open_payments_again"
 ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/contacts/final_check.py _RECHECK_STATEMENTS_AFTER": (
-        (
-            "tests/engine/test_statement_age.py"
-            "::test_an_old_statement_holds_contacts_and_the_explanation_says_so"
-        ),
+        "tests/engine/test_statement_age.py::test_an_old_statement_holds_contacts_and_the_explanation_says_so",
     ),
     "contact/escalation/statement_age.py _ONE_DAY": (
         "tests/engine/test_statement_age.py::test_only_banking_days_count",
@@ -405,6 +402,9 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     "cases/payments/requests/account_rounds.py PAUSES": (
         f"{_ROUNDS}::test_each_failure_in_a_row_makes_the_pause_of_an_account_longer",
+    ),
+    "cases/payments/requests/account_rounds.py CLOSED_PAUSES": (
+        "tests/usecases/test_closed_accounts.py::test_nobody_is_alerted_of_a_closed_account_and_staff_sees_since_when_it_fails",
     ),
     "cases/payments/requests/account_rounds.py ALERT_AFTER": (
         f"{_ROUNDS}::test_an_account_without_answers_pauses_and_is_alerted_after_an_hour",

@@ -26,6 +26,7 @@ from dunwell.cases.modalities import store as modalities_store
 from dunwell.cases.modalities import sweep_modalities
 from dunwell.cases.payments import store as payments_store
 from dunwell.cases.payments.refunds import store as refunds_store
+from dunwell.cases.payments.requests import closed_accounts
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import store as rollout_store
 from dunwell.cases.statements import store as statements_store
@@ -96,9 +97,9 @@ NOT_ONE_MERCHANTS = _name({
     "a loop goes over all merchants, and what it takes bears its merchant": (
         sandbox_store._LEASE_NOTICES,
         requests_store._LIST_BY_PROVIDER_IDS,
-        requests_store._MAKE_DUE,
+        requests_store._MAKE_DUE, requests_store._GIVE_UP,
         requests_store._LIST_ACCOUNTS, requests_store._LOCK_DUE, requests_store._SAVE_NEXT_CHECKS,
-        refunds_store._LIST_ACCOUNTS, refunds_store._LEASE_DUE,
+        refunds_store._LIST_ACCOUNTS, refunds_store._LEASE_DUE, refunds_store._GIVE_UP,
         searching_store._HAS_QUEUED,
         searching_store._INSERT,
         searching_store._LOAD,
@@ -163,10 +164,10 @@ NOT_ONE_MERCHANTS = _name({
         notices_store._LEASE,
         occasions_store._ERASE, occasions_store._FIND_DUE,
         debit_files_store._LIST_MERCHANTS,
-        provider_records_store._LIST_MANDATE_ACCOUNTS,
+        provider_records_store._LIST_MANDATE_ACCOUNTS, provider_records_store._GIVE_UP_MANDATES,
         provider_records_store._LIST_DEBIT_ACCOUNTS,
         provider_records_store._LEASE_MANDATES, provider_records_store._LEASE_DEBITS,
-        provider_records_store._MAKE_NAMED_DUE,
+        provider_records_store._MAKE_NAMED_DUE, provider_records_store._GIVE_UP_DEBITS,
         statements_store._LEASE_FILE, statements_store._LIST_FETCHED,
         statements_store._LIST_MERCHANTS,
         matches_store._LIST_ACCOUNTS_WITH_NEW,
@@ -217,13 +218,12 @@ NOT_ONE_MERCHANTS = _name({
         audit_log._INSERT, audit_log._LOAD,
         alerts_store._INSERT_ALERTS, alerts_store._COLUMNS,
         alerts_store._END_ALERTS, alerts_store._UPSERT_ALERT,
-        alerts_store._LIST_ACTIVE,
-        alerts_store._LIST_UNREPORTED,
+        alerts_store._LIST_ACTIVE, alerts_store._LIST_UNREPORTED,
         alerts_store._SAVE_EVENT, alerts_store._UPDATE_ALERTS,
         alerts_store._SAVE_UNKNOWN_OUTCOMES,
-        alerts_store._LEASE_MAILS,
-        alerts_store._INSERT_MAILS,
-        alerts_store._SAVE_MAIL_OUTCOME,
+        alerts_store._LEASE_MAILS, alerts_store._INSERT_MAILS, alerts_store._SAVE_MAIL_OUTCOME,
+        closed_accounts._SAVE_FAILURE, closed_accounts._DELETE_FAILURE,
+        closed_accounts._FIND_FAILURE, closed_accounts._IS_REMOVED,
         alerts_store._SWEEP_ALERTS,
         alerts_store._SWEEP_MAILS,
         operations_alerts_store._COUNT_BATCHES,

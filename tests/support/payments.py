@@ -84,6 +84,7 @@ class ScriptedPaymentProvider:
     name: str = "sandbox"
     kind: str = "sandbox"
     moves_money: bool = False
+    is_closed: bool = False
     is_away: bool = False
     cancellation: CheckoutCancellation = CheckoutCancellation.CANNOT_CANCEL
     # Called during a request, before the response.

@@ -228,6 +228,29 @@ async def test_the_doctor_names_an_account_that_is_missing_although_it_is_needed
     assert finding.words.startswith("The account is not in the installation file. It is still")
 
 
+async def test_the_doctor_describes_a_closed_account_and_finds_no_fault(
+    resources: Resources,
+) -> None:
+    """Nothing listens at its address, as if its key had been revoked."""
+    closed = {
+        **STRIPE, "baseUrl": "http://127.0.0.1:1", "networks": ["127.0.0.1"], "closed": True,
+    }  # fmt: skip
+    await apply(resources, {"cards": closed})
+    await use_account(resources, "cards")
+    async with resources.database.transaction() as tx:
+        await insert_row(
+            tx, "payment_requests", 1, provider="cards", state="COMPLETED",
+            request_id=uuid4(), next_check_at=LATER, created_at=STARTED,
+        )  # fmt: skip
+    url = get_database_url(resources.settings)
+    [finding] = await check_payment_providers(url, resources.settings)
+    assert (finding.subject, finding.mark) == ("payments cards", "note")
+    assert "the account is closed" in finding.words
+    assert "cannot be read any more" in finding.words
+    assert "after they were made: 1." in finding.words
+    assert finding.words.endswith("nordwind")
+
+
 async def test_a_running_process_follows_the_installation_file(resources: Resources) -> None:
     current = CurrentInstallation(resources)
     async with open_payment_providers(resources, current) as providers:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 import pytest
 
+from dunwell.adapters.payments.gocardless.provider import GoCardlessProvider
 from dunwell.cases.direct_debit.debit_values import (
     CancelReason,
     Collection,
@@ -17,6 +18,7 @@ from dunwell.cases.direct_debit.mandates import revoke_mandate
 from dunwell.cases.direct_debit.provider_records.store import make_named_mandates_due
 from dunwell.cases.modalities.modality import ModalityEndReason
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
+from dunwell.cases.payments.provider import PaymentProviderKeyRejected
 from dunwell.cases.payments.requests.check_payments import PaymentChecks
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
@@ -33,6 +35,7 @@ from tests.support.provider_plans import (
 _PAYMENTS = (
     "SELECT provider_name, amount_cents, returned_cents FROM payments WHERE merchant_id = $1"
 )
+_PROVIDER_MANDATES = "SELECT state FROM provider_mandates WHERE merchant_id = $1"
 _NOTICES = "SELECT occasion FROM debtor_occasions WHERE merchant_id = $1 ORDER BY occasion"
 DUE = datetime(2026, 3, 16, 12, tzinfo=UTC)
 
@@ -367,3 +370,63 @@ async def test_a_new_mandate_does_not_collect_what_an_earlier_one_collects(
         (first.instalment, CollectionState.DELIVERED), (2, CollectionState.PLANNED),
         (3, CollectionState.PLANNED),
     ]  # fmt: skip
+
+
+async def test_a_closed_account_collects_nothing_more_and_its_mandates_end(
+    plan: ProviderPlan,
+) -> None:
+    await plan.give()
+    provider = plan.providers[ACCOUNT]
+    assert isinstance(provider, GoCardlessProvider)
+    provider.is_closed = True
+    # The instalment is planned, and not ordered.
+    await plan.run()
+    first = await plan.first()
+    assert (first.state, first.cancel_reason) == (
+        CollectionState.CANCELLED, CancelReason.MANDATE_ENDED,
+    )  # fmt: skip
+    await plan.check_mandates()
+    (mandate,) = await plan.mandates()
+    assert mandate.ended_reason is MandateEndReason.ACCOUNT_CLOSED
+    # It is cancelled at the provider as well.
+    await plan.check_mandates(timedelta(0))
+    rows = await plan.arrangement.harness.rows(_PROVIDER_MANDATES)
+    assert [row["state"] for row in rows] == ["ENDED"]
+    with pytest.raises(InvalidState):
+        await plan.open_page()
+
+
+async def test_a_mandate_that_is_given_while_the_account_is_being_closed_is_cancelled(
+    plan: ProviderPlan,
+) -> None:
+    checkout_id = await plan.open_page()
+    provider = plan.providers[ACCOUNT]
+    assert isinstance(provider, GoCardlessProvider)
+    provider.is_closed = True
+    plan.fake.act(checkout_id, "give")
+    await plan.check_mandates()
+    await plan.check_mandates(timedelta(0))
+    assert await plan.mandates() == []
+    rows = await plan.arrangement.harness.rows(_PROVIDER_MANDATES)
+    assert [row["state"] for row in rows] == ["ENDED"]
+
+
+async def test_mandates_of_a_closed_account_end_when_its_key_no_longer_works(
+    plan: ProviderPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await plan.give()
+    provider = plan.providers[ACCOUNT]
+    assert isinstance(provider, GoCardlessProvider)
+
+    async def reject(*_: object) -> None:
+        raise PaymentProviderKeyRejected("The payment provider does not accept the key.")
+
+    monkeypatch.setattr(provider, "fetch_mandate", reject)
+    await plan.check_mandates()
+    assert (await plan.mandates())[0].state is MandateState.ACTIVE
+    provider.is_closed = True
+    await plan.check_mandates()
+    (mandate,) = await plan.mandates()
+    assert mandate.ended_reason is MandateEndReason.ACCOUNT_CLOSED
+    rows = await plan.arrangement.harness.rows(_PROVIDER_MANDATES)
+    assert [row["state"] for row in rows] == ["ENDED"]

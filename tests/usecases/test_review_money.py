@@ -10,7 +10,6 @@ from dunwell.cases.payments.provider import MoneyMovement, MovementKind, Payment
 from dunwell.cases.payments.refunds.store import RefundEffect, RefundState
 from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.cases.payments.review_money import (
-    REFUND_OVERDUE_AFTER,
     RefundReview,
     decide_refund_review,
     list_refunds_to_review,
@@ -23,6 +22,8 @@ from dunwell.platform.resources import Resources
 from tests.support.durations import JUST
 from tests.support.payments import PaymentHarness, a_payment_harness
 from tests.support.refunds import list_movement, list_refund_states, order, pay, send
+
+_ONE_WEEK = timedelta(days=7)
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ async def test_a_refund_that_is_not_made_for_a_week_waits_for_staff_until_it_is_
     payment_id = await pay(payments)
     refund = await order(payments, payment_id, amount_cents=500, effect=RefundEffect.REOPEN)
     await send(payments)
-    clock.advance(REFUND_OVERDUE_AFTER)
+    clock.advance(_ONE_WEEK)
     assert await _list(payments) == []
     clock.advance(JUST)
     assert await _list(payments) == [(500, RefundReview.OVERDUE, None)]
@@ -121,7 +122,7 @@ async def test_a_refund_that_was_reviewed_while_it_was_late_is_listed_when_it_is
     refund = await order(
         payments, await pay(payments), amount_cents=500, effect=RefundEffect.REOPEN
     )
-    clock.advance(REFUND_OVERDUE_AFTER + timedelta(hours=1))
+    clock.advance(_ONE_WEEK + timedelta(hours=1))
     async with payments.harness.work() as work:
         await review_refund(work, refund.refund_id)
     assert await _list(payments) == []

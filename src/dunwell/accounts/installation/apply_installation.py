@@ -96,6 +96,7 @@ async def plan_installation(
         after = merge_installations(current.installation, new)
         await _check_used_providers(connection, current.installation, after)
         changes = list_changes(current.installation, after)
+        changes += await _list_given_up(connection, current.installation, after)
         changes += await _list_changed_secrets(resources, connection, secrets)
     return InstallationChanges(current.number, changes)
 
@@ -114,6 +115,7 @@ async def apply_installation(
         after = merge_installations(current.installation, new)
         await _check_used_providers(tx, current.installation, after)
         changes = list_changes(current.installation, after)
+        changes += await _list_given_up(tx, current.installation, after)
         changes += await _list_changed_secrets(resources, tx, secrets)
         if not changes:
             return InstallationChanges(current.number, changes)
@@ -185,7 +187,8 @@ async def _find_used_account_faults(
     """Return a fault for each account at a payment provider that is in use, and that would be
     removed or lead to another kind of provider, which knows none of the account's checkouts.
 
-    An account is in use if merchants offer it, or if payments, refunds or mandates still need it.
+    An account is in use if merchants offer it, or if payments, refunds or mandates still need it. A
+    closed account can be removed although payments or refunds need it.
     """
     accounts = after.payment_providers or {}
     gone = [
@@ -196,11 +199,40 @@ async def _find_used_account_faults(
     if not gone:
         return []
     used = await list_merchants_by_account(tx, gone)
-    pending = {each.provider: each for each in await list_pending_account_work(tx)}
+    removed = _list_removed_closed_accounts(before, after)
+    pending = {
+        each.provider: each
+        for each in await list_pending_account_work(tx)
+        if each.provider not in removed
+    }
     return [
         _build_used_account_fault(name, used.get(name, ()), pending.get(name))
         for name in sorted(gone)
         if name in used or name in pending
+    ]
+
+
+def _list_removed_closed_accounts(before: Installation, after: Installation) -> frozenset[str]:
+    kept, accounts = after.payment_providers or {}, before.payment_providers or {}
+    return frozenset(
+        name for name, account in accounts.items() if account.closed and name not in kept
+    )
+
+
+async def _list_given_up(
+    connection: Connection, before: Installation, after: Installation
+) -> list[str]:
+    """Return a line for each closed account that would be removed although it is needed, with what
+    is given up."""
+    removed = _list_removed_closed_accounts(before, after)
+    if not removed:
+        return []
+    return [
+        f"paymentProviders/{each.provider}: removed for good. Payments that are no longer checked "
+        f"for refunds and chargebacks: {each.checked}. Refunds that are not sent and are left to "
+        f"the merchants' staff: {each.refunds}."
+        for each in await list_pending_account_work(connection)
+        if each.provider in removed
     ]
 
 
@@ -217,8 +249,9 @@ def _build_used_account_fault(
         )
     if pending is not None:
         sentences.append(
-            f"{describe_pending_work(pending)} Keep it in the file until then. A merchant without "
-            "it in its payment methods does not offer it to debtors."
+            f"{describe_pending_work(pending)} Keep it in the file until then. If its contract has "
+            'ended, apply the file with "closed: true" for it first: then nothing new is started '
+            "through it, and it can be removed."
         )
     return Fault(render_pointer(["paymentProviders", account]), " ".join(sentences), "IN_USE")
 

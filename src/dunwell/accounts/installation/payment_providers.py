@@ -18,7 +18,15 @@ _KEY = "paymentProviders"
 _RESERVED_NAMES = ("sandbox", "bank-transfer")
 
 
-class StripeAccount(ProviderPart, frozen=True, tag_field="adapter", tag="stripe"):
+class _PaymentAccountPart(ProviderPart, frozen=True, kw_only=True):
+    """The keys that all accounts have."""
+
+    # True: the contract with the provider has ended. Nothing new is started through the account.
+    # What it has received is read as long as its key works, and it may be removed.
+    closed: bool = False
+
+
+class StripeAccount(_PaymentAccountPart, frozen=True, tag_field="adapter", tag="stripe"):
     """An account at Stripe."""
 
     # A secret key, or better a restricted one: "rk_live_...".
@@ -30,7 +38,7 @@ class StripeAccount(ProviderPart, frozen=True, tag_field="adapter", tag="stripe"
     networks: Networks = ()
 
 
-class MollieAccount(ProviderPart, frozen=True, tag_field="adapter", tag="mollie"):
+class MollieAccount(_PaymentAccountPart, frozen=True, tag_field="adapter", tag="mollie"):
     """A website profile at Mollie."""
 
     # The profile's API key: "live_...".
@@ -45,7 +53,7 @@ class MollieAccount(ProviderPart, frozen=True, tag_field="adapter", tag="mollie"
     networks: Networks = ()
 
 
-class GoCardlessAccount(ProviderPart, frozen=True, tag_field="adapter", tag="gocardless"):
+class GoCardlessAccount(_PaymentAccountPart, frozen=True, tag_field="adapter", tag="gocardless"):
     """An account at GoCardless."""
 
     access_token_file: SecretFile

@@ -19,7 +19,11 @@ import msgspec
 import structlog
 
 from dunwell.adapters.payments.api_values import clean_text
-from dunwell.cases.payments.provider import PaymentProviderRefused, PaymentProviderUnavailable
+from dunwell.cases.payments.provider import (
+    PaymentProviderKeyRejected,
+    PaymentProviderRefused,
+    PaymentProviderUnavailable,
+)
 from dunwell.platform.http.client import HttpClient, HttpResponse, NoResponse, open_http_client
 
 USER_AGENT = "Dunwell-Payments/1"
@@ -140,7 +144,7 @@ class ApiClient:
             log.error(
                 "payment provider rejected key", provider=self._account, status=response.status
             )
-            raise PaymentProviderUnavailable("The payment provider does not accept the key.")
+            raise PaymentProviderKeyRejected("The payment provider does not accept the key.")
         if 400 <= response.status < 500:
             reason = clean_text(self._find_reason(response.start), _MAX_REASON_LENGTH)
             words = reason or f"status {response.status}"

@@ -48,6 +48,8 @@ class MandateEndReason(StrEnum):
     RETURNED = "RETURNED"
     UNUSED = "UNUSED"
     PLAN_ENDED = "PLAN_ENDED"
+    # The account at the provider that collects with it was closed.
+    ACCOUNT_CLOSED = "ACCOUNT_CLOSED"
 
 
 class CollectionState(StrEnum):

@@ -103,6 +103,14 @@ class MandateProvider(PaymentProvider, Protocol):
         """Cancel a payment that the provider has not sent to the bank yet."""
 
 
+def find_offered_mandate_provider(
+    providers: Mapping[str, PaymentProvider], name: str | None
+) -> MandateProvider | None:
+    """Return the account if debtors can give new mandates there."""
+    provider = None if name is None else find_mandate_provider(providers, name)
+    return None if provider is None or provider.is_closed else provider
+
+
 def find_mandate_provider(
     providers: Mapping[str, PaymentProvider], name: str
 ) -> MandateProvider | None:

@@ -152,6 +152,10 @@ class PaymentProviderUnavailable(Unavailable):
     may be repeated."""
 
 
+class PaymentProviderKeyRejected(PaymentProviderUnavailable):
+    """The provider does not accept the account's key, so the call took no effect."""
+
+
 class PaymentProviderRefused(InvalidRequest):
     """The provider answered that it will not do this. Repeating the call does not help."""
 
@@ -171,6 +175,11 @@ class PaymentProvider(Protocol):
     @property
     def kind(self) -> str:
         """The kind of provider, for example STRIPE; providerName in events."""
+
+    @property
+    def is_closed(self) -> bool:
+        """True if the contract with the provider has ended: nothing new is started, and what the
+        account has received is read as long as its key works."""
 
     @property
     def moves_money(self) -> bool:

@@ -87,6 +87,7 @@ class GoCardlessProvider(GoCardlessMandates):
                 "again."
             )
         self.name = name
+        self.is_closed = account.closed
         # A token of the sandbox opens checkouts that move no money.
         self.moves_money = not token.startswith(b"sandbox_")
         self._webhook_secret = webhook_secret

@@ -83,6 +83,7 @@ class MollieProvider:
                 "The API key is missing. Apply the installation file again."
             )
         self.name = name
+        self.is_closed = account.closed
         # A key of Mollie's test mode opens checkouts that move no money.
         self.moves_money = not key.startswith(b"test_")
         self._webhook_secret = find_secret(secrets, name, "webhookSecretFile")

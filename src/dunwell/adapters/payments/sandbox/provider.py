@@ -57,6 +57,7 @@ class SandboxProvider:
     name = NAME
     kind = NAME
     moves_money = False
+    is_closed = False
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources

@@ -104,6 +104,7 @@ class StripeProvider:
                 "again."
             )
         self.name = name
+        self.is_closed = account.closed
         # A key of Stripe's test mode opens checkouts that move no money.
         self.moves_money = not key.startswith((b"sk_test_", b"rk_test_"))
         self._webhook_secret = webhook_secret

@@ -111,15 +111,17 @@ WHERE (provider, checkout_id) IN (SELECT $1, unnest($2::text[])) AND state <> 'E
 """
 # Over all merchants. Uses the index provider_mandates_check.
 _LEASE_MANDATES = """
-UPDATE provider_mandates m
-SET next_check_at = $2::timestamptz + $3
-FROM (
+WITH due AS MATERIALIZED (
     SELECT merchant_id, mandate_id
     FROM provider_mandates
     WHERE provider = $1 AND next_check_at <= $2
     ORDER BY next_check_at
     LIMIT $4
-    FOR NO KEY UPDATE SKIP LOCKED) due
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE provider_mandates m
+SET next_check_at = $2::timestamptz + $3
+FROM due
 WHERE m.merchant_id = due.merchant_id AND m.mandate_id = due.mandate_id
 RETURNING m.merchant_id, m.mandate_id
 """
@@ -159,15 +161,17 @@ GROUP BY provider
 """
 # Over all merchants. Uses the index provider_debits_attempt and then primary keys.
 _LEASE_DEBITS = """
-UPDATE provider_debits p
-SET next_attempt_at = $2::timestamptz + $3
-FROM (
+WITH due AS MATERIALIZED (
     SELECT merchant_id, collection_id
     FROM provider_debits
     WHERE provider = $1 AND next_attempt_at <= $2
     ORDER BY next_attempt_at
     LIMIT $4
-    FOR NO KEY UPDATE SKIP LOCKED) due
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE provider_debits p
+SET next_attempt_at = $2::timestamptz + $3
+FROM due
 JOIN debit_collections d
     ON d.merchant_id = due.merchant_id AND d.collection_id = due.collection_id
 JOIN provider_mandates m ON m.merchant_id = d.merchant_id AND m.mandate_id = d.mandate_id
@@ -184,6 +188,30 @@ SET next_attempt_at = CASE WHEN cancel_reason IS NOT DISTINCT FROM $3 THEN NULL
                            ELSE $4::timestamptz END
 WHERE merchant_id = $1 AND collection_id = $2
 """
+
+
+# Over all merchants. The mandates of an account that was removed.
+_GIVE_UP_MANDATES = """
+UPDATE provider_mandates
+SET state = 'ENDED', next_check_at = NULL
+WHERE provider = $1 AND state <> 'ENDED' AND next_check_at IS NOT NULL
+"""
+# Over all merchants. Uses the index provider_debits_attempt.
+_GIVE_UP_DEBITS = """
+UPDATE provider_debits
+SET next_attempt_at = NULL
+WHERE provider = $1 AND next_attempt_at IS NOT NULL
+"""
+
+
+async def give_up_mandates(tx: Connection, provider: str) -> None:
+    """Ask for no mandate of an account any more."""
+    await tx.execute(_GIVE_UP_MANDATES, provider)
+
+
+async def give_up_debits(tx: Connection, provider: str) -> None:
+    """Order and cancel no debit at an account any more."""
+    await tx.execute(_GIVE_UP_DEBITS, provider)
 
 
 async def insert_provider_mandate(

@@ -21,6 +21,7 @@ from dunwell.cases.direct_debit.debit_values import RESULT_WITHIN, CollectionSta
 from dunwell.cases.direct_debit.provider_records.store import (
     ProviderDebit,
     finish_debit,
+    give_up_debits,
     lease_debits,
     list_accounts_with_debits,
     save_accepted_debit,
@@ -37,6 +38,7 @@ from dunwell.cases.payments.mandate_provider import (
 from dunwell.cases.payments.provider import (
     CheckoutState,
     CheckoutStatus,
+    PaymentProviderKeyRejected,
     PaymentProviderRefused,
     PaymentProviders,
     PaymentProviderUnavailable,
@@ -76,6 +78,9 @@ class DebitOrders:
     async def list_accounts(self, tx: Connection) -> Sequence[PendingAccount]:
         return await list_accounts_with_debits(tx)
 
+    async def give_up(self, tx: Connection, provider: str) -> None:
+        await give_up_debits(tx, provider)
+
     async def run_batch(self, provider: str, limit: int) -> BatchResult:
         async with self._resources.database.transaction() as tx:
             leased = await lease_debits(
@@ -102,9 +107,16 @@ class DebitOrders:
         provider = find_mandate_provider(self._providers, debit.provider)
         if provider is None:
             raise PaymentProviderUnavailable("The payment provider is not installed here.")
-        if debit.cancel_reason is not None:
-            await _cancel(self._resources, self._providers, provider, debit)
-        elif debit.state is CollectionState.RELEASED:
+        is_ordered = debit.state is CollectionState.RELEASED
+        # A debit that was ordered before the account was closed may already be at the provider.
+        if debit.cancel_reason is not None or (is_ordered and provider.is_closed):
+            try:
+                await _cancel(self._resources, self._providers, provider, debit)
+            except PaymentProviderKeyRejected:
+                if not provider.is_closed:
+                    raise
+                await _give_up(self._resources, debit)
+        elif is_ordered:
             await _order(self._resources, provider, debit)
         else:
             async with self._resources.database.transaction() as tx:
@@ -191,6 +203,16 @@ async def _cancel(
         )  # fmt: skip
         await finish_debit(tx, debit, work.real_now)
     await settle_payment(resources, providers, debit.merchant_id, debit.collection_id)
+
+
+async def _give_up(resources: Resources, debit: ProviderDebit) -> None:
+    """Record that the provider can no longer be called for a debit. One that it has may still be
+    collected; nothing will be known of it."""
+    if debit.payment_reference is None:
+        await _record_cancelled(resources, debit)
+        return
+    async with resources.database.transaction() as tx:
+        await finish_debit(tx, debit, resources.clock.now())
 
 
 async def _record_cancelled(resources: Resources, debit: ProviderDebit) -> None:

@@ -36,6 +36,7 @@ from dunwell.cases.direct_debit.provider_records.store import (
     StoredProviderMandate,
     find_open_provider_mandate,
     find_provider_mandate,
+    give_up_mandates,
     insert_provider_mandate,
     lease_mandates,
     list_accounts_with_mandates,
@@ -50,8 +51,13 @@ from dunwell.cases.payments.mandate_provider import (
     ProviderMandate,
     ProviderMandateStatus,
     find_mandate_provider,
+    find_offered_mandate_provider,
 )
-from dunwell.cases.payments.provider import PaymentProviders, PaymentProviderUnavailable
+from dunwell.cases.payments.provider import (
+    PaymentProviderKeyRejected,
+    PaymentProviders,
+    PaymentProviderUnavailable,
+)
 from dunwell.cases.payments.requests.account_rounds import AccountRounds, BatchResult
 from dunwell.cases.payments.requests.provider_calls import report_provider_failures
 from dunwell.cases.payments.requests.store import PendingAccount
@@ -126,7 +132,7 @@ def _choose_provider(
     resources: Resources, providers: PaymentProviders, merchant: Merchant
 ) -> MandateProvider:
     name = merchant.configuration.payment.direct_debit_provider
-    provider = None if name is None else find_mandate_provider(providers, name)
+    provider = find_offered_mandate_provider(providers, name)
     if provider is None:
         raise InvalidState("This plan cannot be paid by direct debit.", state="NOT_AVAILABLE")
     if provider.moves_money and merchant.is_sandbox:
@@ -195,6 +201,9 @@ class MandateChecks:
     async def list_accounts(self, tx: Connection) -> Sequence[PendingAccount]:
         return await list_accounts_with_mandates(tx)
 
+    async def give_up(self, tx: Connection, provider: str) -> None:
+        await give_up_mandates(tx, provider)
+
     async def run_batch(self, provider: str, limit: int) -> BatchResult:
         async with self._resources.database.transaction() as tx:
             leased = await lease_mandates(
@@ -235,7 +244,10 @@ async def settle_mandate(
         stored = await find_provider_mandate(connection, merchant_id, mandate_id)
     if stored is None:
         raise _build_not_found(mandate_id)
-    answer = await _ask(providers, merchant_id, stored)
+    provider = find_mandate_provider(providers, stored.provider)
+    if provider is None:
+        raise PaymentProviderUnavailable("The payment provider is not installed here.")
+    answer = await _ask(provider, merchant_id, stored)
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)
         assert merchant is not None, "it is a foreign key"
@@ -244,34 +256,46 @@ async def settle_mandate(
         current = await find_provider_mandate(tx, merchant_id, mandate_id)
         # Another answer was recorded in the meantime; this one may be older.
         if current is not None and current.state is stored.state:
-            await _record(work, current, answer)
+            await _record(work, current, answer, is_closed=provider.is_closed)
 
 
 async def _ask(
-    providers: PaymentProviders, merchant_id: int, stored: StoredProviderMandate
-) -> ProviderMandate:
-    provider = find_mandate_provider(providers, stored.provider)
-    if provider is None:
-        raise PaymentProviderUnavailable("The payment provider is not installed here.")
-    async with report_provider_failures(provider.name, merchant_id):
-        if stored.provider_mandate_id is None:
-            if stored.checkout_id is None:
-                return ProviderMandate(ProviderMandateStatus.OPEN)
-            return await provider.fetch_mandate_request(stored.checkout_id)
-        if stored.state is ProviderMandateState.CANCELLING:
-            await provider.cancel_mandate(stored.provider_mandate_id)
-        return await provider.fetch_mandate(stored.provider_mandate_id)
+    provider: MandateProvider, merchant_id: int, stored: StoredProviderMandate
+) -> ProviderMandate | None:
+    """Return the provider's answer. Return None if the account is closed and its key no longer
+    works, so that nothing more is known of the mandate."""
+    try:
+        async with report_provider_failures(provider.name, merchant_id):
+            if stored.provider_mandate_id is None:
+                if stored.checkout_id is None:
+                    return ProviderMandate(ProviderMandateStatus.OPEN)
+                return await provider.fetch_mandate_request(stored.checkout_id)
+            if stored.state is ProviderMandateState.CANCELLING:
+                await provider.cancel_mandate(stored.provider_mandate_id)
+            return await provider.fetch_mandate(stored.provider_mandate_id)
+    except PaymentProviderKeyRejected:
+        if not provider.is_closed:
+            raise
+        return None
 
 
-async def _record(work: Work, stored: StoredProviderMandate, answer: ProviderMandate) -> None:
-    """Record the provider's answer. The claim is locked."""
-    if answer.status in _END_REASONS:
+async def _record(
+    work: Work, stored: StoredProviderMandate, answer: ProviderMandate | None, *, is_closed: bool
+) -> None:
+    """Record the provider's answer. At a closed account no mandate stays active. The claim is
+    locked."""
+    if answer is None:
+        await _end(work, stored, MandateEndReason.ACCOUNT_CLOSED)
+    elif answer.status in _END_REASONS:
         await _end(work, stored, _END_REASONS[answer.status])
     elif stored.state is ProviderMandateState.OPEN:
-        await _record_open(work, stored, answer)
+        await _record_open(work, stored, answer, is_closed=is_closed)
     else:
         mandate = await find_mandate(work.tx, work.merchant_id, stored.mandate_id)
         is_over = mandate is None or mandate.state is not MandateState.ACTIVE
+        if is_closed and mandate is not None and not is_over:
+            await close_mandate(work, mandate, MandateEndReason.ACCOUNT_CLOSED)
+            is_over = True
         # What has ended here is cancelled with the next call.
         await save_provider_mandate(
             work.tx, work.merchant_id, stored,
@@ -280,7 +304,9 @@ async def _record(work: Work, stored: StoredProviderMandate, answer: ProviderMan
         )  # fmt: skip
 
 
-async def _record_open(work: Work, stored: StoredProviderMandate, answer: ProviderMandate) -> None:
+async def _record_open(
+    work: Work, stored: StoredProviderMandate, answer: ProviderMandate, *, is_closed: bool
+) -> None:
     if answer.status is not ProviderMandateStatus.ACTIVE or answer.mandate_id is None:
         is_over = work.real_now >= stored.created_at + _OPEN_CHECKED_FOR
         state = ProviderMandateState.ENDED if is_over else ProviderMandateState.OPEN
@@ -289,8 +315,9 @@ async def _record_open(work: Work, stored: StoredProviderMandate, answer: Provid
             work.tx, work.merchant_id, stored, state, next_check_at=next_check_at
         )
         return
-    is_given = await _insert_given(work, stored, answer)
-    # A mandate for a plan that has ended in the meantime is cancelled at once.
+    is_given = not is_closed and await _insert_given(work, stored, answer)
+    # A mandate for a plan that has ended in the meantime, or that was given while the account was
+    # being closed, is cancelled at once.
     await save_provider_mandate(
         work.tx, work.merchant_id, stored,
         ProviderMandateState.ACTIVE if is_given else ProviderMandateState.CANCELLING,

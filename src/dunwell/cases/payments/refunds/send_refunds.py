@@ -17,12 +17,17 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.cases.payments.provider import PaymentProviderRefused, PaymentProviders
+from dunwell.cases.payments.provider import (
+    PaymentProviderKeyRejected,
+    PaymentProviderRefused,
+    PaymentProviders,
+)
 from dunwell.cases.payments.refunds.refund_payment import get_paid_movement
 from dunwell.cases.payments.refunds.store import (
     RefundRefusal,
     RefundState,
     StoredRefund,
+    give_up_refunds,
     lease_due_refunds,
     list_accounts_with_refunds,
     save_next_attempt,
@@ -71,6 +76,9 @@ class RefundOrders:
 
     async def list_accounts(self, tx: Connection) -> Sequence[PendingAccount]:
         return await list_accounts_with_refunds(tx)
+
+    async def give_up(self, tx: Connection, provider: str) -> None:
+        await give_up_refunds(tx, provider)
 
     async def run_batch(self, provider: str, limit: int) -> BatchResult:
         now = self._resources.clock.now()
@@ -128,6 +136,10 @@ class RefundOrders:
                     request.provider_reference, paid.movement, refund.amount_cents,
                     refund.refund_id,
                 )  # fmt: skip
+        except PaymentProviderKeyRejected:
+            if not provider.is_closed:
+                raise
+            return _Refusal(RefundRefusal.ACCOUNT_CLOSED)
         except PaymentProviderRefused as refused:
             return _Refusal(RefundRefusal.PROVIDER, render_line(refused.message)[:_MAX_TEXT])
 

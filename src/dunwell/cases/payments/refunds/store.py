@@ -201,6 +201,12 @@ RETURNING r.merchant_id, {columns}
 """,
     columns=", ".join(f"r.{each.name}" for each in fields(StoredRefund)),
 )
+# Over all merchants. Uses the same index.
+_GIVE_UP = """
+UPDATE payment_refunds
+SET state = 'REFUSED', refusal = 'ACCOUNT_CLOSED', next_attempt_at = NULL, reviewed_at = NULL
+WHERE provider = $1 AND next_attempt_at IS NOT NULL AND state = 'CREATED'
+"""
 _SAVE_NEXT_ATTEMPT = """
 UPDATE payment_refunds
 SET next_attempt_at = $3
@@ -358,6 +364,12 @@ async def lease_due_refunds(
         values = dict(row)
         found.append((values.pop("merchant_id"), _build_refund(values)))
     return found
+
+
+async def give_up_refunds(tx: Connection, provider: str) -> None:
+    """Refuse the refunds of an account that the provider has not answered. Staff has to review
+    them."""
+    await tx.execute(_GIVE_UP, provider)
 
 
 async def save_next_attempt(

@@ -2,9 +2,11 @@
 provider that hangs or is not available delays no other account.
 
 An account that gives no answers pauses for a growing time, and operators are alerted after an hour.
+If it is closed, nobody is alerted: its pauses become longer, and staff sees since when nothing is
+known of its payments.
 Nothing is called for an account that is missing: it was removed from the installation file, or its
 secrets cannot be read after a backup was restored. Its work stays due, and operators are alerted at
-once.
+once. The work of an account that was closed and then removed is given up.
 """
 
 import asyncio
@@ -18,6 +20,11 @@ import structlog
 from dunwell.accounts.installation.alerts.alert import AlertCondition, AlertFigures, AlertKind
 from dunwell.accounts.installation.alerts.store import save_condition
 from dunwell.cases.payments.provider import PaymentProviders
+from dunwell.cases.payments.requests.closed_accounts import (
+    delete_closed_failure,
+    is_removed_account,
+    save_closed_failure,
+)
 from dunwell.cases.payments.requests.store import PendingAccount
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
@@ -30,6 +37,8 @@ _ACCOUNTS_AT_ONCE = 50
 # Pauses of an account after one failure, two, and more. All are shorter than `QUIET_PERIOD`, after
 # which an alert ends if its condition is not found again.
 PAUSES = (timedelta(minutes=1), timedelta(minutes=2), timedelta(minutes=5), timedelta(minutes=10))
+# What follows them for a closed account. Its key may never work again.
+CLOSED_PAUSES = (timedelta(hours=1), timedelta(hours=6), timedelta(days=1))
 ALERT_AFTER = timedelta(hours=1)
 _RENEW_AFTER = timedelta(minutes=5)
 
@@ -53,6 +62,9 @@ class AccountWork(Protocol):
     async def list_accounts(self, tx: Connection) -> Sequence[PendingAccount]:
         """Return the accounts for which work is planned."""
 
+    async def give_up(self, tx: Connection, provider: str) -> None:
+        """End the work of an account that was closed and removed."""
+
     async def run_batch(self, provider: str, limit: int) -> BatchResult:
         """Make the calls of an account that are due, but at most `limit`. A call that fails is due
         again later."""
@@ -67,10 +79,13 @@ class _AccountHealth:
     paused_until: datetime | None = None
     # When the account was last reported as missing.
     reported_at: datetime | None = None
+    # Whether it is stored that the account gives no answer. None: it is not known.
+    is_failure_stored: bool | None = None
 
-    def record_failure(self, now: datetime) -> None:
+    def record_failure(self, now: datetime, *, is_closed: bool) -> None:
+        pauses = (*PAUSES, *CLOSED_PAUSES) if is_closed else PAUSES
         self.failing_since = self.failing_since or now
-        self.paused_until = now + PAUSES[min(self.failures, len(PAUSES) - 1)]
+        self.paused_until = now + pauses[min(self.failures, len(pauses) - 1)]
         self.failures += 1
 
     def is_paused(self, now: datetime) -> bool:
@@ -133,25 +148,56 @@ class AccountRounds:
             calls += result.calls
             if result.calls > result.failed:
                 health.failures, health.failing_since, health.paused_until = 0, None, None
+                await self._forget_failure(name, health)
         if result.failed:
             await self._record_failure(name, health)
         return calls
 
     async def _record_failure(self, name: str, health: _AccountHealth) -> None:
         now = self._resources.clock.now()
-        health.record_failure(now)
+        is_closed = self._is_closed(name)
+        health.record_failure(now, is_closed=is_closed)
         since = health.failing_since
         log.warning("payment account paused", provider=name, failing_since=since)
-        if since is not None and now - since >= ALERT_AFTER:
+        if is_closed:
+            await self._store_failure(name, health, now)
+        elif since is not None and now - since >= ALERT_AFTER:
             figures = AlertFigures(since=since)
             await self._save_alert(AlertKind.PAYMENT_ACCOUNT_FAILING, name, figures, now)
 
     async def _report_missing(self, name: str, health: _AccountHealth, now: datetime) -> None:
-        """Begin or renew the alert about an account that is needed and not installed."""
-        if health.reported_at is None or now >= health.reported_at + _RENEW_AFTER:
-            log.error("payment account missing", provider=name)
-            await self._save_alert(AlertKind.PAYMENT_ACCOUNT_MISSING, name, AlertFigures(), now)
-            health.reported_at = now
+        """Begin or renew the alert about an account that is needed and not installed, or give its
+        work up if it was removed on purpose."""
+        if health.reported_at is not None and now < health.reported_at + _RENEW_AFTER:
+            return
+        async with self._resources.database.transaction() as tx:
+            is_removed = await is_removed_account(tx, name)
+            if is_removed:
+                await self._work.give_up(tx, name)
+                await delete_closed_failure(tx, name)
+        if is_removed:
+            log.warning("work of a removed payment account given up", provider=name)
+            return
+        log.error("payment account missing", provider=name)
+        await self._save_alert(AlertKind.PAYMENT_ACCOUNT_MISSING, name, AlertFigures(), now)
+        health.reported_at = now
+
+    def _is_closed(self, name: str) -> bool:
+        provider = self._providers.get(name)
+        return provider is not None and provider.is_closed
+
+    async def _store_failure(self, name: str, health: _AccountHealth, now: datetime) -> None:
+        """Save since when a closed account gives no answer."""
+        if not health.is_failure_stored:
+            async with self._resources.database.transaction() as tx:
+                await save_closed_failure(tx, name, health.failing_since or now)
+            health.is_failure_stored = True
+
+    async def _forget_failure(self, name: str, health: _AccountHealth) -> None:
+        if health.is_failure_stored is not False:
+            async with self._resources.database.transaction() as tx:
+                await delete_closed_failure(tx, name)
+            health.is_failure_stored = False
 
     async def _save_alert(
         self, kind: AlertKind, name: str, figures: AlertFigures, now: datetime

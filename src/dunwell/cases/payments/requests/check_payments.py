@@ -23,6 +23,7 @@ from dunwell.cases.payments.requests.store import (
     PendingAccount,
     RequestKey,
     StoredPaymentRequest,
+    give_up_requests,
     list_accounts_to_check,
     lock_due_requests,
     make_requests_due,
@@ -54,6 +55,9 @@ class PaymentChecks:
 
     async def list_accounts(self, tx: Connection) -> Sequence[PendingAccount]:
         return await list_accounts_to_check(tx)
+
+    async def give_up(self, tx: Connection, provider: str) -> None:
+        await give_up_requests(tx, provider, self._resources.clock.now())
 
     async def run_batch(self, provider: str, limit: int) -> BatchResult:
         now = self._resources.clock.now()

@@ -139,7 +139,7 @@ def _choose_provider(
 ) -> PaymentProvider:
     offered = {(each.provider, each.means) for each in merchant.configuration.payment.methods}
     provider = providers.get(intent.provider)
-    if provider is None or (intent.provider, intent.means) not in offered:
+    if provider is None or provider.is_closed or (intent.provider, intent.means) not in offered:
         message = "This way to pay is not offered. Choose another."
         raise ValidationError([Fault("/provider", message, "NOT_ALLOWED")])
     if provider.moves_money and merchant.is_sandbox:

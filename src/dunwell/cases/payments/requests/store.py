@@ -207,6 +207,22 @@ WHERE merchant_id = $1 AND collection_id = $2
 """
 
 
+# Over all merchants. Uses the index payment_requests_due.
+_GIVE_UP = """
+UPDATE payment_requests
+SET next_check_at = NULL,
+    state = CASE WHEN state IN ('CREATED', 'OPEN', 'PENDING') THEN 'EXPIRED' ELSE state END,
+    settled_at = CASE WHEN state IN ('CREATED', 'OPEN', 'PENDING') THEN $2 ELSE settled_at END
+WHERE provider = $1 AND next_check_at IS NOT NULL
+"""
+
+
+async def give_up_requests(tx: Connection, provider: str, now: datetime) -> None:
+    """Check no request of an account any more, and expire those that are not paid. A hold of theirs
+    ends by itself."""
+    await tx.execute(_GIVE_UP, provider, now)
+
+
 async def find_request(
     tx: Connection, merchant_id: int, request_id: UUID
 ) -> StoredPaymentRequest | None:

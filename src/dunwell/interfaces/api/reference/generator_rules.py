@@ -34,7 +34,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "FeeType": ("COLLECTION_FEE", "DUNNING_FEE"),
     "HoldKind": ("DISPUTE", "PAUSE", "MODALITY_REQUESTED", "MODALITY_ACTIVE", "PAYMENT_PENDING"),
     "ItemType": ("PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"),
-    "MandateEnd": ("REVOKED", "RETURNED", "UNUSED", "PLAN_ENDED"),
+    "MandateEnd": ("REVOKED", "RETURNED", "UNUSED", "PLAN_ENDED", "ACCOUNT_CLOSED"),
     "MandateState": ("REQUESTED", "ACTIVE", "REVOKED", "FAILED", "EXPIRED"),
     "ModalityEnd": ("WITHDRAWN", "BROKEN", "FULFILLED", "PASSED", "REJECTED", "CLAIM_ENDED"),
     "ModalityState": ("REQUESTED", "APPROVED", "REJECTED"),

@@ -7,7 +7,7 @@ from msgspec import Meta
 from dunwell.platform.text.wire import Currency, Day, Instant, Uuid, Wire
 
 MandateStateName = Literal["REQUESTED", "ACTIVE", "REVOKED", "FAILED", "EXPIRED"]
-MandateEndName = Literal["REVOKED", "RETURNED", "UNUSED", "PLAN_ENDED"]
+MandateEndName = Literal["REVOKED", "RETURNED", "UNUSED", "PLAN_ENDED", "ACCOUNT_CLOSED"]
 CollectionStateName = Literal[
     "PLANNED", "PRENOTIFIED", "RELEASED", "DELIVERED", "COLLECTED", "RETURNED", "CANCELLED"
 ]
@@ -67,7 +67,8 @@ class DebitMandate(Wire, frozen=True):
                 "REVOKED: by the debtor, or by your staff for the debtor. RETURNED: the bank "
                 "returned a debit and would return every further one, or refused the mandate. "
                 "UNUSED: for 36 months, or the provider says so. PLAN_ENDED: the payment plan has "
-                "ended. Null while it is valid."
+                "ended. ACCOUNT_CLOSED: the account at the provider is closed. Null while it is "
+                "valid."
             )
         ),
     ]

@@ -1,7 +1,7 @@
 """Check the accounts at payment providers: whether each provider responds and its key has every
 permission that Dunwell needs. No money is moved."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import asyncpg
 
@@ -9,6 +9,7 @@ from dunwell.accounts.installation.apply_installation import describe_pending_wo
 from dunwell.accounts.installation.payment_providers import PaymentAccount
 from dunwell.accounts.installation.store import (
     PendingAccountWork,
+    list_merchants_by_account,
     list_pending_account_work,
     load_installation,
     load_secrets,
@@ -43,18 +44,32 @@ async def check_payment_providers(url: str, settings: Settings) -> list[DoctorFi
             accounts = (await load_installation(connection)).installation.payment_providers or {}
             secrets = await load_secrets(connection, keys)
             pending = await list_pending_account_work(connection)
+            closed = [name for name, account in accounts.items() if account.closed]
+            used = await list_merchants_by_account(connection, closed) if closed else {}
     except (Unavailable, asyncpg.PostgresError):
         return []
     finally:
         await database.close()
     installed = {SANDBOX_PROVIDER, *accounts}
+    by_name = {each.provider: each for each in pending}
     missing = [each for each in pending if each.provider not in installed]
     return [
         *(_build_missing_finding(each) for each in missing),
         *[
             finding
             for name, account in accounts.items()
+            if not account.closed
             for finding in await check_payment_provider(name, account, secrets)
+        ],
+        *[
+            await _check_closed_account(
+                name,
+                accounts[name],
+                secrets,
+                pending=by_name.get(name),
+                merchants=used.get(name, ()),
+            )
+            for name in closed
         ],
     ]
 
@@ -62,6 +77,30 @@ async def check_payment_providers(url: str, settings: Settings) -> list[DoctorFi
 def _build_missing_finding(pending: PendingAccountWork) -> DoctorFinding:
     problem = f"The account is not in the installation file. {describe_pending_work(pending)}"
     return DoctorFinding(f"payments {pending.provider}", problem.rstrip("."), _MISSING_REMEDY)
+
+
+async def _check_closed_account(
+    name: str, account: PaymentAccount, secrets: Mapping[str, bytes], *,
+    pending: PendingAccountWork | None, merchants: Sequence[str],
+) -> DoctorFinding:  # fmt: skip
+    """Describe a closed account, whose key may have stopped working. `merchants` name it or have
+    mandates there."""
+    found = await check_payment_provider(name, account, secrets)
+    problems = [each for each in found if each.is_fault]
+    words = "the account is closed: debtors are not offered it"
+    if problems:
+        words += f". What it has received cannot be read any more: {problems[0].words}"
+    elif pending is not None:
+        words += ", and what it has received is read"
+    if pending is not None:
+        words += f". {describe_pending_work(pending)}"
+    if merchants:
+        words += f" Merchants that still name it or have mandates there: {', '.join(merchants)}"
+    remedy = (
+        "Remove it from the installation file when nothing has to be read any more, and run: "
+        "dunwell apply FILE"
+    )
+    return DoctorFinding(f"payments {name}", words.rstrip("."), remedy, is_note=True)
 
 
 async def check_payment_provider(

@@ -182,7 +182,8 @@ def parse_means(text: str) -> PaymentMeans | None:
 
 
 def list_methods(providers: PaymentProviders, merchant: Merchant) -> list[ShownMethod]:
-    """List the merchant's payment providers that are installed, in the merchant's order."""
+    """List the merchant's payment providers that are installed and not closed, in the merchant's
+    order."""
     return [
         ShownMethod(
             each.provider,
@@ -191,7 +192,7 @@ def list_methods(providers: PaymentProviders, merchant: Merchant) -> list[ShownM
             has_wallets=each.means == "CARD" and provider.kind in _KINDS_WITH_WALLETS,
         )
         for each in merchant.configuration.payment.methods
-        if (provider := providers.get(each.provider)) is not None
+        if (provider := providers.get(each.provider)) is not None and not provider.is_closed
     ]
 
 

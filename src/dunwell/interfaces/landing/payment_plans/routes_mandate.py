@@ -23,7 +23,7 @@ from dunwell.cases.direct_debit.providers.settle_mandates import (
     settle_open_mandate,
 )
 from dunwell.cases.modalities.modality import Modality
-from dunwell.cases.payments.mandate_provider import MandateProvider, find_mandate_provider
+from dunwell.cases.payments.mandate_provider import MandateProvider, find_offered_mandate_provider
 from dunwell.cases.payments.provider import PaymentProviderRefused, PaymentProviderUnavailable
 from dunwell.contact.messages.letters.sheet import Paper, PaperBody, build_paper, encode_paper
 from dunwell.contact.messages.templates.creditors import build_creditor
@@ -225,7 +225,7 @@ async def _answer_form(
 def _find_provider(site: DebtorSite, opened: OpenedClaim) -> MandateProvider | None:
     """Return the provider at which the merchant's debtors give mandates, or None."""
     name = opened.merchant.configuration.payment.direct_debit_provider
-    return None if name is None else find_mandate_provider(site.providers, name)
+    return find_offered_mandate_provider(site.providers, name)
 
 
 async def _update_from_provider(site: DebtorSite, opened: OpenedClaim, modality: Modality) -> None:

@@ -11,6 +11,7 @@ from dunwell.cases.modalities.answer_modality import build_answer_facts, is_kept
 from dunwell.cases.modalities.modality import Modality, ModalityType
 from dunwell.cases.modalities.progress import GRACE
 from dunwell.cases.modalities.store import LOAD_ONE, ModalityRow, build_modality
+from dunwell.cases.payments.mandate_provider import find_offered_mandate_provider
 from dunwell.contact.messages.letters.sheet import (
     Paper,
     PaperBody,
@@ -144,8 +145,9 @@ async def get_modality_page(
 
 async def _has_direct_debit(site: DebtorSite, opened: OpenedClaim) -> bool:
     payment = opened.merchant.configuration.payment
-    if payment.direct_debit is None or payment.direct_debit_provider is not None:
-        return payment.direct_debit_provider is not None
+    provider = find_offered_mandate_provider(site.providers, payment.direct_debit_provider)
+    if provider is not None or payment.direct_debit is None:
+        return provider is not None
     async with site.resources.database.connection() as connection:
         work = site.build_work(connection, opened.merchant, opened.session.session_id)
         return await can_collect_through_bank(work)

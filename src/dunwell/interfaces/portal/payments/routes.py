@@ -1,10 +1,11 @@
 """Payments over all claims: received, started by debtors, recorded, reversed."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import ClassVar
 from uuid import UUID
 
+import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
@@ -19,12 +20,13 @@ from dunwell.cases.payments.list_payments import (
     list_payment_requests,
     list_payments,
 )
-from dunwell.cases.payments.provider import PaymentProviderUnavailable
+from dunwell.cases.payments.provider import MovementKind, PaymentProviderUnavailable
 from dunwell.cases.payments.refunds.refund_payment import (
     RefundableAmounts,
     find_refundable_amounts,
     list_pending_refunds,
 )
+from dunwell.cases.payments.requests.closed_accounts import find_closed_failure
 from dunwell.cases.payments.requests.live_requests import cancel_request, is_cancellable
 from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
@@ -89,6 +91,15 @@ class PaymentsPage(Page, frozen=True):
     result_code: str = ""
 
 
+class AccountNote(msgspec.Struct, frozen=True):
+    """The provider's account of a payment, if it is closed or removed. `failing_since` is when a
+    closed one stopped to give answers."""
+
+    account: str
+    is_removed: bool
+    failing_since: datetime | None
+
+
 class PaymentPage(Page, frozen=True):
     """One payment, its movements and refunds, and the form that reverses it. `revision` is that of
     the claim. `error` is the fault of the form. `refundable` is None for a payment that was not
@@ -101,6 +112,8 @@ class PaymentPage(Page, frozen=True):
     history: PaymentHistory
     refundable: RefundableAmounts | None
     reversal_preview: ReversalPreview
+    # None if the account at the provider is in use, or if there is none.
+    account_note: AccountNote | None
     # The entry of a bank statement that the payment was recorded from; None for other payments.
     entry: BankTransaction | None
     revision: str
@@ -269,11 +282,13 @@ async def _render_payment_page(
         refundable = await find_refundable_amounts(work, claim_id, payment_id)
         reversal_preview = await preview_reversal(work, claim_id, payment_id)
         entry = await find_entry_of_payment(work, claim_id, payment_id)
+        account_note = await _find_account_note(site, work, history)
     page = PaymentPage(
         listed=listed,
         history=history,
         refundable=refundable,
         reversal_preview=reversal_preview,
+        account_note=account_note,
         entry=entry,
         revision=revision,
         reason=reason,
@@ -283,6 +298,23 @@ async def _render_payment_page(
     )
     status = 409 if is_conflict else 422 if error else 200
     return site.render_merchant_page(request, access, page, status)
+
+
+async def _find_account_note(
+    site: PortalSite, work: Work, history: PaymentHistory
+) -> AccountNote | None:
+    """Return what staff has to know about the account through which a payment was made."""
+    providers = site.debtors.providers
+    for each in history.movements:
+        if each.kind != MovementKind.PAID or each.request_id is None:
+            continue
+        provider = providers.get(each.provider)
+        if provider is None:
+            return AccountNote(each.provider, is_removed=True, failing_since=None)
+        if provider.is_closed:
+            failing_since = await find_closed_failure(work, each.provider)
+            return AccountNote(each.provider, is_removed=False, failing_since=failing_since)
+    return None
 
 
 @at_merchant

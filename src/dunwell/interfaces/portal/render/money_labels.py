@@ -138,6 +138,7 @@ MANDATE_ENDS: Labels = {
     "RETURNED": LazyText("the bank returned a debit, and would return every further one"),
     "UNUSED": LazyText("not used for 36 months"),
     "PLAN_ENDED": LazyText("the payment plan has ended"),
+    "ACCOUNT_CLOSED": LazyText("the account at the provider is closed"),
 }
 PROVIDER_MANDATE_ENDS: Labels = {
     **MANDATE_ENDS,
