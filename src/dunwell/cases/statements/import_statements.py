@@ -7,7 +7,7 @@ was interrupted, cancelled or repeated duplicates nothing.
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -34,6 +34,8 @@ from dunwell.cases.statements.formats.statement import (
     BankStatement,
     EntryStatus,
     StatementKind,
+    is_statement_of,
+    normalize_iban,
 )
 from dunwell.cases.statements.imported_file import (
     ENDED,
@@ -267,10 +269,9 @@ class _FileImport:
         files = await asyncio.to_thread(parse_bank_file, file.name, content, mapping)
         self.problems += [each.refusal.problem for each in files if each.refusal is not None]
         await self._record_reports([one for each in files for one in each.status_reports])
-        by_iban = {each.iban: each for each in accounts.values()}
         found = []
         for statement in _complete_statements(files):
-            account = by_iban.get(statement.account)
+            account = _find_account(accounts.values(), statement)
             if account is None:
                 self.problems.append(
                     build_problem(
@@ -413,6 +414,19 @@ def _complete_statements(files: Sequence[BankFile]) -> Iterator[BankStatement]:
             yield statement
         else:
             yield merge_details(statement, notifications).statement
+
+
+def _find_account(
+    accounts: Iterable[StatementAccount], statement: BankStatement
+) -> StatementAccount | None:
+    """Return the account that a statement names, by its IBAN or by a national number that only one
+    of the accounts has."""
+    found = [
+        each
+        for each in accounts
+        if each.iban == normalize_iban(statement.account) or is_statement_of(statement, each.iban)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 async def _finish_statement(work: Work, head: StatementHead, statement: BankStatement) -> None:

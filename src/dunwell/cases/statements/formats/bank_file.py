@@ -147,11 +147,13 @@ def _is_xml(content: bytes) -> bool:
 
 
 def _decode(content: bytes) -> str:
-    """Decode MT940. The texts of old files are in the encoding of Windows."""
+    """Decode MT940. The texts of old files are in the encoding of Windows, and the lines of some
+    end with a carriage return alone."""
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return content.decode("windows-1252", errors="replace")
+        text = content.decode("windows-1252", errors="replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _refuse_other_message(root: XmlElement, place: FilePlace) -> BankFileRefused:

@@ -18,6 +18,7 @@ from dunwell.cases.statements.formats.amounts import (
 from dunwell.cases.statements.formats.camt_details import (
     SIGNS,
     EntryFacts,
+    find_only_child,
     find_transaction_code,
     parse_charges,
     parse_detail,
@@ -193,7 +194,7 @@ def _parse_entry(element: XmlElement, facts: _StatementFacts, number: int) -> Ba
     reference = normalize_bank_reference(find_text(element, "AcctSvcrRef"))
     name = f"{number} ({shorten(reference)})" if reference else str(number)
     place = FilePlace(facts.place.file, facts.place.statement, name)
-    amount = find_child(element, "Amt")
+    amount = find_only_child(element, "Amt", "Ntry/Amt", place)
     written = None if amount is None else amount.text
     given = None if amount is None else amount.get("Ccy")
     if amount is not None and given is None:
@@ -258,6 +259,7 @@ def _choose_charges(
 
 
 def _parse_sign(element: XmlElement, name: str, place: FilePlace) -> int:
+    find_only_child(element, "CdtDbtInd", name, place)
     code = find_text(element, "CdtDbtInd")
     if code not in SIGNS:
         raise place.refuse_value(name, code, "SIGN")

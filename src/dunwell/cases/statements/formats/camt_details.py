@@ -87,6 +87,19 @@ def parse_detail(
     return detail, amounts.charges_cents
 
 
+def find_only_child(
+    element: XmlElement, path: str, name: str, place: FilePlace
+) -> XmlElement | None:
+    """Return the element with a value at a path, None if there is none. Raises BankFileRefused if
+    there are several, or if it has elements inside: its value is not certain then."""
+    found = [*list_children(element, path)]
+    if len(found) > 1:
+        raise place.refuse_value(name, found[1].text, "SEVERAL_VALUES")
+    if found and found[0].has_children:
+        raise place.refuse_value(name, found[0].text, "DIVIDED_VALUE")
+    return found[0] if found else None
+
+
 def parse_charges(element: XmlElement, currency: str, place: FilePlace) -> int:
     """Return the charges of an entry or transaction that are part of its amount, signed."""
     total = 0
@@ -136,7 +149,7 @@ def _parse_amount(
 ) -> int | None:
     """Return the first of these amounts that is in the currency, without a sign."""
     for path in paths:
-        found = find_child(element, path)
+        found = find_only_child(element, path, path, place)
         if found is not None and found.get("Ccy", currency) == currency:
             return parse_unsigned_amount(WrittenAmount(path, found.text, currency), place)
     return None

@@ -9,7 +9,11 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from dunwell.cases.statements.formats.amounts import WrittenAmount, parse_signed_amount
+from dunwell.cases.statements.formats.amounts import (
+    WrittenAmount,
+    is_plausible_day,
+    parse_signed_amount,
+)
 from dunwell.cases.statements.formats.coded_text import CodedText
 from dunwell.cases.statements.formats.csv_mapping import CsvMapping, build_date_format
 from dunwell.cases.statements.formats.problems import build_problem
@@ -186,7 +190,9 @@ def _parse_day(row: _Row, name: str, mapping: CsvMapping, *, is_required: bool) 
     # Some banks add the time of day.
     for written in (text or "", _TIME.sub("", text or "")):
         with contextlib.suppress(ValueError):
-            return datetime.strptime(written, date_format).date()  # noqa: DTZ007
+            day = datetime.strptime(written, date_format).date()  # noqa: DTZ007
+            if is_plausible_day(day):
+                return day
     if not is_required:
         return None
     raise row.place.refuse_value(

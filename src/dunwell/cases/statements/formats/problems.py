@@ -124,6 +124,8 @@ _VALUES: Texts = {
     "SIGN": LazyText(
         "It has to be CRDT or DBIT, or the sign is unknown. Ask the bank for a corrected file."
     ),
+    "SEVERAL_VALUES": LazyText("It is there more than once. Ask the bank for a corrected file."),
+    "DIVIDED_VALUE": LazyText("It has other elements inside. Ask the bank for a corrected file."),
     "NO_DAY": LazyText("A booked entry has to have a day. Ask the bank for a corrected file."),
     "CSV_DIRECTION": LazyText(
         "It has to be S or H, D or C, DBIT or CRDT, and the amount without a sign. Correct the "

@@ -81,8 +81,9 @@ def is_mt940(text: str) -> bool:
 
 
 def parse_mt940(text: str, place: FilePlace) -> tuple[BankStatement, ...]:
-    """Return the statements of a file. Raises BankFileRefused if a field cannot be read."""
-    text = _TRAILER.sub("-", text.replace("\r\n", "\n").replace("\r", "\n"))
+    """Return the statements of a file, whose lines end with line feeds. Raises BankFileRefused if a
+    field cannot be read."""
+    text = _TRAILER.sub("-", text)
     text = _WRAPPED_AMOUNT.sub(r"\1", _WRAPPED_TAG.sub(":", text))
     starts = [found.start() for found in _START.finditer(text)]
     if _LINES.search(text[: starts[0]]):

@@ -25,7 +25,7 @@ _MAX_ATTRIBUTES = 1_000_000
 # An entry has about ten. Above this, children are searched each time.
 _MAX_LISTED_CHILDREN = 100
 _DECLARED = re.compile(r"""<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
-_DECLARATION = re.compile(r"<\?xml\s[^>]*\?>")
+_DECLARATION = re.compile(r"<\?xml\s[^>]{0,400}\?>")
 # These are supersets of ASCII, so that the declaration itself can be read.
 _ENCODINGS = frozenset(
     {"utf-8", "us-ascii", "ascii", "windows-1252", "cp1252"}
@@ -60,6 +60,10 @@ class XmlElement:
     def text(self) -> str | None:
         text: str | None = self._element.text
         return text
+
+    @property
+    def has_children(self) -> bool:
+        return len(self._element) > 0
 
     def get(self, attribute: str, default: str | None = None) -> str | None:
         value: str | None = self._element.get(attribute, default)
@@ -114,8 +118,11 @@ def parse_xml(content: bytes, place: FilePlace) -> XmlDocument:
         encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False,
         huge_tree=False, remove_comments=True, remove_pis=True,
     )  # fmt: skip
+    # Only at the beginning: a search through a file of such beginnings would not end.
+    declaration = _DECLARATION.match(text)
+    document = text[declaration.end() :] if declaration else text
     try:
-        root = etree.fromstring(_DECLARATION.sub("", text, count=1).encode(), parser)
+        root = etree.fromstring(document.encode(), parser)
     except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
         why = clean_text(error.msg if isinstance(error, SyntaxError) else error.reason)
         raise place.refuse("DAMAGED_XML", why=why or "") from None
