@@ -32,7 +32,7 @@ def test_inserted_text_is_not_searched_for_placeholders() -> None:
 def test_missing_and_unused_placeholder_values_are_refused(
     slots: dict[str, str],
 ) -> None:
-    with pytest.raises(ValueError, match="do not match"):
+    with pytest.raises(ValueError, match="have no value, or these values no slot"):
         compose("SELECT {key}", **slots)
 
 

@@ -45,8 +45,8 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "cases/statements/matches/again/match_again.py RETRIED_FOR": (_RECENT,),
-    "cases/statements/matches/match_transactions.py _PAYOUT_EARLY": _PAYOUT_DAYS,
-    "cases/statements/matches/match_transactions.py _PAYOUT_LATE": _PAYOUT_DAYS,
+    "cases/statements/payouts/store.py PAYOUT_EARLY": _PAYOUT_DAYS,
+    "cases/statements/payouts/store.py PAYOUT_LATE": _PAYOUT_DAYS,
     "accounts/users/sessions/store.py FORMS_KEPT_FOR": (_KEPT_FORMS,),
     "cases/direct_debit/debit_values.py RESULT_WITHIN": (
         f"{_DEBITS}::test_a_plan_waits_fourteen_days_for_the_result",

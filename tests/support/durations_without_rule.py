@@ -165,13 +165,10 @@ NO_RULE: Mapping[str, str] = {
     "operations/recovery/keep_archive.py _POLL_SECONDS": _PAUSE,
     "operations/recovery/keep_archive.py _TIMEOUT_SECONDS": _TIMEOUT,
     "cases/rollout/preview/effects.py DEFAULT_PREVIEW_DAYS": _BOUND,
-    "cases/rollout/preview/preview_message.py _SAMPLE_PAY_BY_DELAY": (
-        "a made-up day of a made-up message"
-    ),
     "cases/rollout/preview/sample_contact.py _build_usual": "made-up days of a made-up claim",
     "cases/rollout/trials/simulated_events.py _MAX_DAYS": _BOUND,
     "cases/rollout/trials/simulated_events.py _ONE_DAY": _UNIT,
-    "cases/rollout/trials/trial_messages.py _SAMPLE_PAY_BY_DELAY": (
+    "cases/rollout/trials/trial_messages.py SAMPLE_PAY_BY_DELAY": (
         "a made-up day of a made-up message"
     ),
     "cases/rollout/trials/simulated_events.py _MAX_DURATION": _BOUND,
