@@ -6,6 +6,7 @@ The tests count modules instead of seconds, which vary on a busy machine.
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import click
 import pytest
@@ -17,20 +18,31 @@ _HEAVY = {
     "PIL", "aiohttp", "jinja2", "obstore", "pikepdf", "starlette", "typst", "uvicorn",
 }  # fmt: skip
 _RUN = """
-import json, sys
+import contextlib, json, sys
 from dunwell.interfaces.cli.main import main
-try:
-    main(sys.argv[1:])
-except SystemExit:
-    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+for words in json.loads(sys.argv[1]):
+    with contextlib.suppress(SystemExit):
+        main(words)
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
 
 
 def _read_by(*words: str) -> set[str]:
     """Return the modules that a separate Python process has imported when the command ends."""
+    return _read_by_all([words])
+
+
+def _read_by_help(*commands: str) -> set[str]:
+    """Return the modules that a process has imported when it has shown the help of each of these
+    commands."""
+    return _read_by_all([[each, "--help"] for each in commands])
+
+
+def _read_by_all(commands: Sequence[Sequence[str]]) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-c", _RUN, *words], capture_output=True, text=True, check=True
-    )
+        [sys.executable, "-c", _RUN, json.dumps(commands)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
     return set(json.loads(done.stderr))
 
 
@@ -67,18 +79,16 @@ def test_config_imports_settings_and_no_database() -> None:
     assert folders == {"dunwell.interfaces", "dunwell.platform"}
 
 
-@pytest.mark.parametrize(
-    "word",
-    ["audit", "communications", "credential", "migrate", "rules", "suppression", "switch",
-     "up", "verify-ledger"],
-)  # fmt: skip
-def test_a_command_that_serves_nothing_imports_no_web_application(word: str) -> None:
-    assert _libraries(_read_by(word, "--help")).isdisjoint(_HEAVY)
+def test_commands_that_serve_nothing_import_no_web_application() -> None:
+    read = _read_by_help(
+        "audit", "communications", "credential", "migrate", "rules", "suppression", "switch", "up",
+        "verify-ledger",
+    )  # fmt: skip
+    assert _libraries(read).isdisjoint(_HEAVY)
 
 
-@pytest.mark.parametrize("word", ["apply", "explain"])
-def test_the_help_of_a_command_does_not_import_its_implementation(word: str) -> None:
-    read = _read_by(word, "--help")
+def test_the_help_of_a_command_does_not_import_its_implementation() -> None:
+    read = _read_by_help("apply", "explain")
     assert _libraries(read).isdisjoint({"asyncpg", "msgspec", *_HEAVY})
     folders = {".".join(name.split(".")[:2]) for name in _ours(read)}
     assert folders == {"dunwell.interfaces", "dunwell.platform"}
