@@ -1,7 +1,7 @@
 """Layouts are data. They are checked when they are loaded, and their free zones stay empty on the
 page."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,8 +18,8 @@ from dunwell.contact.messages.letters.layout import (
     load_layout,
     parse_layout,
 )
-from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.sheet import encode_sheet
+from tests.support.children import PRINTER
 from tests.support.letters import PrintedLetter, a_letter
 from tests.support.tools import run_tool
 
@@ -32,25 +32,18 @@ _LONG = (
 _BODY = "Guten Tag,\n\n" + "wir bitten um Zahlung der offenen Rechnung. " * 60
 
 
-@pytest.fixture
-async def printer() -> AsyncIterator[LetterPrinter]:
-    printer = LetterPrinter(1)
-    yield printer
-    await printer.close()
-
-
 def test_an_unknown_layout_is_refused_with_the_names_of_all_layouts() -> None:
     assert sorted(get_args(LayoutName)) == list_layouts()
 
 
 @pytest.mark.parametrize("name", list_layouts())
 async def test_the_window_and_the_free_zones_contain_nothing_else(
-    printer: LetterPrinter, tmp_path: Path, name: str
+    tmp_path: Path, name: str
 ) -> None:
     layout = parse_layout(load_layout(name))
     sheet = encode_sheet(a_letter(_BODY, address=_LONG, layout=name).sheet)
     path = tmp_path / "letter.pdf"
-    path.write_bytes(await printer.print_sheet(sheet))
+    path.write_bytes(await PRINTER.print_sheet(sheet))
     words = PrintedLetter(path).words()
     seen = [word.text for word in words if word.is_within(*_corners(layout.visible))]
     sender = ["Nordwind", "Schuhe", "GmbH", "·", "Deichstraße", "1", "·", "20459", "Hamburg"]
@@ -63,21 +56,19 @@ async def test_the_window_and_the_free_zones_contain_nothing_else(
 
 
 @pytest.mark.parametrize("name", list_layouts())
-async def test_equal_input_gives_equal_bytes(printer: LetterPrinter, name: str) -> None:
+async def test_equal_input_gives_equal_bytes(name: str) -> None:
     sheet = encode_sheet(a_letter(layout=name).sheet)
-    first = await printer.print_sheet(sheet)
-    await printer.print_sheet(encode_sheet(a_letter(layout="c5-6").sheet))
-    assert await printer.print_sheet(sheet) == first
+    first = await PRINTER.print_sheet(sheet)
+    await PRINTER.print_sheet(encode_sheet(a_letter(layout="c5-6").sheet))
+    assert await PRINTER.print_sheet(sheet) == first
 
 
-async def test_form_a_is_eighteen_millimetres_higher(
-    printer: LetterPrinter, tmp_path: Path
-) -> None:
+async def test_form_a_is_eighteen_millimetres_higher(tmp_path: Path) -> None:
     tops = []
     for name in ("din-5008-a", "din-5008-b"):
         path = tmp_path / f"{name}.pdf"
         sheet = encode_sheet(a_letter(layout=name).sheet)
-        path.write_bytes(await printer.print_sheet(sheet))
+        path.write_bytes(await PRINTER.print_sheet(sheet))
         tops.append(next(word.top for word in PrintedLetter(path).words() if word.text == "51147"))
     assert tops[1] - tops[0] == pytest.approx(18, abs=0.1)
 
