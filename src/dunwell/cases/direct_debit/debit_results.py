@@ -39,7 +39,7 @@ from dunwell.core.events.payloads import EventPaymentData, payment_completed
 
 class DebitOutcome(StrEnum):
     COLLECTED = "COLLECTED"
-    # Rejected before the money moved, or returned after it.
+    # Rejected before the money moved, or returned afterwards.
     RETURNED = "RETURNED"
 
 
@@ -50,7 +50,7 @@ class DebitResult:
     outcome: DebitOutcome
     # The day of the entry or of the report.
     booked_on: date
-    # Of the debit, without the bank's charges; None if the bank does not say.
+    # The amount of the debit without the bank's charges. None if the bank does not give it.
     amount_cents: int | None = None
     currency: str | None = None
     # The bank's code of a return, such as "AM04".
@@ -59,13 +59,14 @@ class DebitResult:
 
 class RecordedResult(StrEnum):
     RECORDED = "RECORDED"
-    # It changed nothing, because it was recorded before.
+    # The result changed nothing, because it was recorded before.
     KNOWN = "KNOWN"
     # No debit has this end-to-end id.
     UNKNOWN_DEBIT = "UNKNOWN_DEBIT"
-    # The code is not one for which banks return debits. A person has to look at it.
+    # The code is not one for which banks return debits. A person has to look at the result.
     UNKNOWN_REASON = "UNKNOWN_REASON"
-    # The amount or currency is another, or the debit was never delivered. A person has to look.
+    # The amount or currency differs, or the debit was never delivered. A person has to look at the
+    # result.
     MISMATCH = "MISMATCH"
 
 
@@ -91,7 +92,7 @@ async def record_debit_result(
 
 
 def decide_result(collection: Collection, result: DebitResult) -> RecordedResult:
-    """Decide whether a result is recorded. RECORDED means that it has to be."""
+    """Return RECORDED if the result still has to be recorded, otherwise why it is not recorded."""
     is_return = result.outcome is DebitOutcome.RETURNED
     if is_return and not is_return_reason(result.reason_code):
         return RecordedResult.UNKNOWN_REASON
@@ -152,8 +153,8 @@ async def _book(
 async def _return(
     work: Work, claim: LockedClaim, collection: Collection, result: DebitResult
 ) -> None:
-    """Take the money back, if it was booked. The instalment is missed from the day on which this is
-    known, so the debtor has the usual days of grace."""
+    """Reverse the payment, if the debit was booked. The instalment counts as missed from the day on
+    which the return becomes known, so the debtor has the usual days of grace."""
     assert result.reason_code is not None, "it was checked"
     today = local_date(work.now, work.merchant.configuration.timezone)
     await save_return_day(

@@ -24,7 +24,7 @@ _COUNTRIES = frozenset({
 # How long a plan waits for the result of a debit that the bank has.
 RESULT_WITHIN = timedelta(days=14)
 _ONE_DAY = timedelta(days=1)
-# How long before its day a debit is ordered from a provider.
+# How long before the due date of its instalment a debit is ordered from a provider.
 _ORDER_LEAD = timedelta(days=14)
 
 
@@ -65,8 +65,8 @@ class CollectionState(StrEnum):
 
 
 # State -> possible next states. A file can be rejected before the money is collected, and a debit
-# can be returned for months after it. A provider can also cancel a debit, and can collect one again
-# that was returned.
+# can be returned for months afterwards. A provider can also cancel a debit, and can collect one
+# again that was returned.
 TRANSITIONS: Mapping[CollectionState, frozenset[CollectionState]] = {
     CollectionState.PLANNED: frozenset(
         {CollectionState.PRENOTIFIED, CollectionState.RELEASED, CollectionState.CANCELLED}
@@ -134,11 +134,12 @@ class Mandate:
     actor_kind: str
     actor_id: str | None
     state: MandateState
-    # The day after which it ends if it is not used.
+    # The day after which the mandate ends if it is not used.
     expires_on: date
     ended_at: datetime | None = None
     ended_reason: MandateEndReason | None = None
-    # The provider's account with which it was given, and its kind. None: the bank collects.
+    # The provider's account at which the mandate was given, and the kind of provider. None: the
+    # bank collects.
     provider: str | None = None
     provider_name: str | None = None
 
@@ -152,7 +153,7 @@ class Collection:
     claim_id: int
     modality_id: UUID
     instalment: int
-    # The instalment's day.
+    # The instalment's due date.
     due_on: date
     # The banking day on which the account is debited.
     collected_on: date
@@ -168,7 +169,7 @@ class Collection:
     return_reason: str | None = None
     cancel_reason: CancelReason | None = None
     notified_at: datetime | None = None
-    # The provider's account that collects it. None: the bank.
+    # The provider's account that collects the instalment. None: the bank collects it.
     provider: str | None = None
 
 
@@ -196,7 +197,7 @@ def compute_expiry(used_on: date) -> date:
 
 def compute_collection_day(due_on: date, notified_on: date, notice_days: int) -> date:
     """Return the banking day on which an instalment is collected: its due date or, if that leaves
-    the debtor too little notice, the first day that does not."""
+    the debtor too little notice, the first banking day that leaves enough."""
     return find_banking_day(max(due_on, notified_on + timedelta(days=notice_days)))
 
 
@@ -217,8 +218,8 @@ def compute_last_release_day(collected_on: date, lead_days: int) -> date:
 
 
 def decide_sequence_type(*, was_used: bool, is_last: bool) -> SequenceType:
-    """Return the sequence type of a debit. `was_used`: an earlier debit of the mandate was not
-    rejected before its settlement. `is_last`: no further debit follows."""
+    """Return the sequence type of a debit. `was_used` is true if an earlier debit of the mandate
+    was not rejected before its settlement, and `is_last` if no further debit follows."""
     if was_used:
         return SequenceType.FINAL if is_last else SequenceType.RECURRENT
     return SequenceType.ONE_OFF if is_last else SequenceType.FIRST

@@ -215,7 +215,7 @@ def seal_account(keys: KeyRing, merchant_id: int, mandate_id: UUID, account: Deb
 
 
 def open_account(keys: KeyRing, merchant_id: int, mandate: Mandate) -> DebitAccount:
-    """Raises DecryptionFailed."""
+    """Return the decrypted account of a mandate. Raises DecryptionFailed."""
     context = build_seal_context(merchant_id, mandate.mandate_id)
     assert mandate.account_sealed is not None, "a provider collects with this mandate"
     plain = keys.open(SEAL_PURPOSE, mandate.account_sealed, context)

@@ -125,7 +125,7 @@ def _add_batch(message: _Element, order: DebitOrder, batch: OrderBatch) -> None:
     element = _add(message, "PmtInf")
     _add(element, "PmtInfId", batch.batch_id)
     _add(element, "PmtMtd", "DD")
-    # One entry of the statement for each debit, so that each payment is matched by itself.
+    # Ask for one statement entry per debit, so that each payment is matched by itself.
     _add(element, "BtchBookg", "false")
     _add_sums(element, batch.debits)
     kind = _add(element, "PmtTpInf")

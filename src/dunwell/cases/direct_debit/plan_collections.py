@@ -57,6 +57,7 @@ from dunwell.core.claims.states import ACTIVE
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
+# How often the worker looks for mandates to check.
 PLAN_SECONDS = 5.0
 _SET_SIZE = 200
 _ONE_DAY = timedelta(days=1)
@@ -254,7 +255,7 @@ async def _check(work: Work, plan: CheckedPlan) -> None:
         for collection, reason in steps.cancel:
             await cancel_collection(work, collection, reason)
         if steps.insert:
-            # The collections that are new may be due for their notification.
+            # The new collections may be due for their notification.
             await save_checked(work.tx, work.merchant_id, mandate.mandate_id, work.now)
             return
     next_check_at = compute_morning(today + _ONE_DAY, zone)
@@ -262,8 +263,8 @@ async def _check(work: Work, plan: CheckedPlan) -> None:
 
 
 async def _check_at_provider(work: Work, plan: CheckedPlan) -> bool:
-    """Do what is due for the debits that a provider collects. Return whether some are new, so that
-    they are checked at once."""
+    """Plan, order and cancel the debits that a provider collects, as far as they are due. Return
+    whether some are new, so that they are checked at once."""
     today = local_date(work.now, work.merchant.configuration.timezone)
     steps = decide_provider_steps(
         plan.modality, plan.collections, today, is_disputed=plan.is_disputed
@@ -286,8 +287,9 @@ async def _check_at_provider(work: Work, plan: CheckedPlan) -> bool:
 
 
 async def _order(work: Work, plan: CheckedPlan, collection: Collection) -> None:
-    """Let the worker order a debit from the provider. Its payment request has the same id, so it
-    is booked like any other payment. Until its result can be known, its instalment is awaited."""
+    """Let the worker order a debit from the provider. The payment request of the debit has the same
+    id, so the debit is booked like any other payment. Until the result of the debit can be known,
+    its instalment does not count as missed."""
     mandate = plan.mandate
     assert mandate.provider is not None, "it was checked"
     assert mandate.provider_name is not None, "it is set with the provider"

@@ -1,4 +1,4 @@
-"""The SQL of mandates and collections. `file_store` has that of the files for the bank."""
+"""The SQL of mandates and collections. `files/store.py` has the SQL of the files for the bank."""
 
 from collections.abc import Collection as Ids
 from collections.abc import Mapping, Sequence
@@ -290,8 +290,8 @@ async def list_merchants_to_check(
 async def lock_due_mandates(
     tx: Connection, merchant_id: int, now: datetime, limit: int
 ) -> list[Mandate]:
-    """Lock claims with due mandates, skipping those that others have locked, and return these
-    mandates."""
+    """Lock claims with due mandates, skipping those that others have locked, and return the due
+    mandates of the locked claims."""
     locked = await tx.fetch(_LOCK_DUE_CLAIMS, merchant_id, now, limit)
     claim_ids = [row["claim_id"] for row in locked]
     # A separate statement sees what was committed while it waited for the locks.

@@ -27,6 +27,7 @@ from dunwell.cases.direct_debit.files.store import (
 from dunwell.contact.sending.batches.letter_folder import LetterFolder
 from dunwell.platform.resources import Resources
 
+# How often the worker looks for files to deliver.
 DELIVER_SECONDS = 2.0
 # A file whose delivery failed is tried again after this time. It is longer than an attempt can
 # take, so that no two workers deliver the same file.
@@ -74,7 +75,7 @@ async def _deliver_one(
 async def _write(
     resources: Resources, folder: LetterFolder, merchant_id: int, file: DebitFile
 ) -> None:
-    """Raises OSError."""
+    """Write the file and give it its final name. Raises OSError."""
     if file.handed_over_at is None:
         async with resources.database.connection() as connection:
             sealed = await load_content(connection, merchant_id, file.file_id)

@@ -18,9 +18,9 @@ from dunwell.platform.errors import InvalidState, NotFound
 
 
 async def hold_back_debit(work: Work, collection_id: UUID) -> None:
-    """Cancel a collection that is not released. A proposed file loses it, and is deleted with its
-    last one. Repeating it changes nothing. Raises NotFound; InvalidState: it is released, or was
-    cancelled for another reason."""
+    """Cancel a collection that is not released, and take it out of the proposed file that has it. A
+    file without collections is deleted. Repeating the call changes nothing. Raises NotFound, and
+    InvalidState if the collection is released or was cancelled for another reason."""
     work.require(Right.RECORD_MONEY)
     await lock_claim_of_merchant(work, (await _load(work, collection_id)).claim_id)
     collection = await _load(work, collection_id)
@@ -43,7 +43,7 @@ async def hold_back_debit(work: Work, collection_id: UUID) -> None:
 
 
 async def _load(work: Work, collection_id: UUID) -> Collection:
-    """Raises NotFound."""
+    """Return the collection. Raises NotFound."""
     found = await load_collections(work.tx, work.merchant_id, [collection_id])
     if not found:
         raise NotFound(f"There is no debit {collection_id}.")

@@ -232,7 +232,8 @@ def _mark_released(work: Work, file: DebitFile, settings: DirectDebitSettings) -
 
 
 async def _lock_collections(work: Work, collection_ids: Sequence[UUID]) -> list[Collection]:
-    """Lock the claims of the collections, and return these. Raises NotFound."""
+    """Lock the claims of the collections, and return the collections as they are then. Raises
+    NotFound."""
     found = await load_collections(work.tx, work.merchant_id, collection_ids)
     missing = set(collection_ids) - {each.collection_id for each in found}
     if missing:
@@ -243,7 +244,8 @@ async def _lock_collections(work: Work, collection_ids: Sequence[UUID]) -> list[
 
 
 async def _lock_file_collections(work: Work, file_id: UUID) -> list[Collection]:
-    """Lock the claims of a file's collections, and return these. Raises NotFound."""
+    """Lock the claims of a file's collections, and return the collections as they are then. Raises
+    NotFound."""
     if await find_file(work.tx, work.merchant_id, file_id) is None:
         raise _build_not_found(file_id)
     found = await list_file_collections(work.tx, work.merchant_id, file_id)
@@ -264,7 +266,8 @@ async def _lock_proposed(work: Work, file_id: UUID) -> DebitFile:
 async def _check_releasable(
     work: Work, collections: Sequence[Collection], file_id: UUID | None = None
 ) -> None:
-    """Raises ValidationError with a fault for each collection that cannot be released."""
+    """Raise ValidationError with a fault for each collection that cannot be released, and
+    InvalidState if there are none."""
     if not collections:
         raise InvalidState("None of these debits can be released any more.", state="EMPTY")
     obstacles = await find_obstacles(work, collections, file_id)
@@ -282,7 +285,8 @@ async def find_obstacles(
     work: Work, collections: Sequence[Collection], file_id: UUID | None = None
 ) -> dict[UUID, str]:
     """Return why collections cannot be released, as a CancelReason, a state or ACCOUNT_CLOSED, by
-    their id. Those that can be released are left out. `file_id` is the proposal that has them."""
+    their id. Collections that can be released are left out. `file_id` is the proposed file that has
+    the collections, or None if no file has them."""
     work.require(Right.READ_CLAIMS)
     settings = work.merchant.configuration.payment.direct_debit
     is_closed = settings is not None and await is_account_closed(

@@ -14,9 +14,9 @@ from dunwell.platform.database.sql import compose
 
 
 class DebitFileState(StrEnum):
-    # A second user has to release it.
+    # A second user has to release the file.
     PROPOSED = "PROPOSED"
-    # It is to be delivered, or downloaded.
+    # The file waits to be delivered or downloaded.
     RELEASED = "RELEASED"
     DELIVERED = "DELIVERED"
 

@@ -156,7 +156,7 @@ async def list_all_mandates(
     work: Work, *, limit: int, cursor: str | None = None, wanted: MandateFilter = ALL_MANDATES,
     oldest_first: bool = False,
 ) -> ListPage[ListedMandate]:  # fmt: skip
-    """Raises ValidationError for an invalid cursor."""
+    """List the merchant's mandates. Raises ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     return await list_page(
         work.scope(), MANDATES, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
@@ -166,7 +166,7 @@ async def list_all_mandates(
 async def list_mandates_of_claim(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedMandate]:
-    """Raises NotFound, and ValidationError for an invalid cursor."""
+    """List the mandates of a claim. Raises NotFound, and ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim_exists(work, claim_id)
@@ -175,7 +175,8 @@ async def list_mandates_of_claim(
 
 
 async def get_mandate(work: Work, claim_id: int, mandate_id: UUID) -> ListedMandate:
-    """Raises NotFound. If both are missing, the message names the claim."""
+    """Return a mandate of a claim. Raises NotFound. If both are missing, the message names the
+    claim."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim_exists(work, claim_id)
@@ -191,7 +192,7 @@ async def list_collections(
     work: Work, *, limit: int, cursor: str | None = None,
     wanted: CollectionFilter = ALL_COLLECTIONS, oldest_first: bool = False,
 ) -> ListPage[ListedCollection]:  # fmt: skip
-    """Raises ValidationError for an invalid cursor."""
+    """List the merchant's collections. Raises ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     return await list_page(
         work.scope(), COLLECTIONS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
@@ -201,7 +202,8 @@ async def list_collections(
 async def list_collections_of_mandate(
     work: Work, claim_id: int, mandate_id: UUID, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedCollection]:
-    """Raises NotFound, and ValidationError for an invalid cursor."""
+    """List the collections of a mandate. Raises NotFound, and ValidationError for an invalid
+    cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await get_mandate(work, claim_id, mandate_id)
@@ -221,7 +223,7 @@ async def list_debit_accounts(work: Work) -> list[str]:
 
 
 async def get_collection(work: Work, collection_id: UUID) -> ListedCollection:
-    """Raises NotFound."""
+    """Return a collection. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     found = await load_listed_collections(work.tx, work.merchant_id, [collection_id])
     if collection_id not in found:
@@ -237,7 +239,7 @@ async def get_plan_debits(work: Work, claim_id: int, modality_id: UUID) -> PlanD
         collections = await list_mandate_collections(
             work.tx, work.merchant_id, [each.mandate_id for each in mandates]
         )
-    # Of one instalment, the newest comes last.
+    # The newest collection of an instalment comes last, so it is the one that is kept.
     return PlanDebits(mandates, {each.instalment: each for each in collections})
 
 
@@ -264,7 +266,7 @@ async def list_debit_files(
     work: Work, *, limit: int, cursor: str | None = None, wanted: DebitFileFilter = ALL_FILES,
     oldest_first: bool = False,
 ) -> ListPage[DebitFile]:  # fmt: skip
-    """Raises ValidationError for an invalid cursor."""
+    """List the files for the bank. Raises ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     return await list_page(
         work.scope(), DEBIT_FILES, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first

@@ -263,7 +263,7 @@ async def make_mandate_due(
 async def make_named_mandates_due(
     tx: Connection, provider: str, provider_ids: Sequence[str], now: datetime
 ) -> None:
-    """Let the worker ask at once for the mandates that the provider's account names by these ids.
+    """Let the worker ask at once for the mandates that the provider's account knows by these ids.
     Unknown ids are left out."""
     await tx.execute(_MAKE_NAMED_DUE, provider, list(provider_ids), now)
 
@@ -327,7 +327,7 @@ async def save_accepted_debit(
 
 
 async def finish_debit(tx: Connection, debit: ProviderDebit, now: datetime) -> None:
-    """Save that the provider was called for a debit as it was leased."""
+    """Save that the provider was called for a debit in the state in which the debit was leased."""
     await tx.execute(
         _FINISH_DEBIT, debit.merchant_id, debit.collection_id, debit.cancel_reason, now
     )

@@ -57,6 +57,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Refusal
 from dunwell.platform.resources import Resources
 
+# How often the worker looks for debits to order or cancel.
 COLLECT_SECONDS = 2.0
 # A call that gave no answer is repeated after this time. It is longer than a call can take, so that
 # no two workers order the same debit at once.

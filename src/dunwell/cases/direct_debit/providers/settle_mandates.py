@@ -67,6 +67,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InvalidState, NotFound, Refusal
 from dunwell.platform.resources import Resources
 
+# How often the worker looks for mandates to check.
 MANDATE_SECONDS = 2.0
 _LEASE = timedelta(minutes=1)
 _CALLS_PER_ACCOUNT = 5
