@@ -1,1 +1,1 @@
-"""Bank statements: reading the files of banks and finding the claims that were paid."""
+"""Bank statements: read the files of banks and find the claims that were paid."""

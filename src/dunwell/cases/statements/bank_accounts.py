@@ -32,15 +32,16 @@ async def list_bank_accounts(work: Work) -> list[StatementAccount]:
 
 
 def compute_account_revision(account: StatementAccount | None) -> str:
-    """Return the revision of an account's settings; None: that there is no such account."""
+    """Return the revision of an account's settings. Without an account (None), return the revision
+    of an account that does not exist."""
     return compute_revision(None if account is None else [_describe(account), account.csv_mapping])
 
 
 async def save_bank_account(
     work: Work, account: StatementAccount, revision: str | None = None
 ) -> StatementAccount:
-    """Create or change an account. A closed account stays closed. Raises ValidationError;
-    EditConflict: the account is no longer as it was at this revision."""
+    """Create or change an account. A closed account stays closed. Raises ValidationError, and
+    EditConflict if the account has changed since `revision`."""
     work.require(Right.CONFIGURE)
     iban = normalize_iban(account.iban) or ""
     known = await list_accounts(work.tx, work.merchant_id)
@@ -86,12 +87,13 @@ async def save_csv_mapping(
 
 async def close_bank_account(work: Work, account: str) -> StatementAccount:
     """Close an account: nothing is imported or collected through it, and no message waits for its
-    statements, which stay readable. Raises NotFound; InvalidState: it is closed already."""
+    statements, which stay readable. Raises NotFound, and InvalidState if the account is already
+    closed."""
     return await _save_closed(work, account, is_closed=True)
 
 
 async def reopen_bank_account(work: Work, account: str) -> StatementAccount:
-    """Reopen a closed account. Raises NotFound; InvalidState: it is open already."""
+    """Reopen a closed account. Raises NotFound, and InvalidState if the account is already open."""
     return await _save_closed(work, account, is_closed=False)
 
 

@@ -13,7 +13,7 @@ _MAX_STEPS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class CoveringSets:
-    """Sets of ids whose amounts make the sum, the smallest sets first."""
+    """Sets of ids whose amounts add up to the sum, the smallest sets first."""
 
     sets: tuple[frozenset[int], ...]
     # False if the search was broken off, so that there may be more sets.
@@ -26,7 +26,8 @@ class CoveringSets:
 
 def find_covering_sets(total: int, amounts: Mapping[int, int], tolerance: int = 0) -> CoveringSets:
     """Return the sets of at least two amounts (id -> cents, all positive) whose sum differs from
-    `total` by at most `tolerance`. The search is bounded, and says whether it was complete."""
+    `total` by at most `tolerance`. The search is bounded, and the result says whether it was
+    complete."""
     usable = sorted(
         ((cents, each) for each, cents in amounts.items() if 0 < cents <= total + tolerance),
         reverse=True,
@@ -44,7 +45,8 @@ class _Search:
     def __init__(self, amounts: tuple[tuple[int, int], ...], total: int, tolerance: int) -> None:
         self._amounts = amounts
         self._total, self._tolerance = total, tolerance
-        # What is left from each place on, by which a branch that stays too small is cut off.
+        # The sum of the amounts from each place on. A branch that cannot reach the total any more
+        # is cut off.
         self._left = [0] * (len(amounts) + 1)
         for place in range(len(amounts) - 1, -1, -1):
             self._left[place] = self._left[place + 1] + amounts[place][0]

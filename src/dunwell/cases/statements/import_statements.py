@@ -1,8 +1,8 @@
-"""Import files of a bank: store a file, read its statements in steps, cancel it, and release a
-statement whose sums are wrong.
+"""Import files of a bank: store a file, read its statements in steps, cancel an import, and release
+a statement whose sums are wrong.
 
-Every step is one transaction, and each entry has a key by which it is recognised. An import that
-was interrupted, cancelled or repeated duplicates nothing.
+Every step is one transaction, and each entry has a key by which it is recognised. An import that is
+interrupted, cancelled or repeated duplicates nothing.
 """
 
 import asyncio
@@ -89,8 +89,8 @@ async def submit_file(
     """Store a file that a worker imports. `account` is the one whose CSV mapping applies; other
     formats name their account themselves.
 
-    Raises NotFound: there is no such account; InvalidState: it is closed; ValidationError: the file
-    is empty or too large.
+    Raises NotFound if there is no such account, InvalidState if it is closed, and ValidationError
+    if the file is empty or too large.
     """
     work.require(Right.RECORD_MONEY)
     accounts = await list_accounts(work.tx, work.merchant_id)
@@ -141,14 +141,14 @@ async def _get_file(work: Work, file_id: UUID) -> ImportedFile:
 
 
 async def list_imported_files(work: Work, *, limit: int = 50) -> list[ImportedFile]:
-    """Return the files that were imported last."""
+    """Return the newest files, whatever the state of their import."""
     work.require(Right.READ_CLAIMS)
     return await list_files(work.tx, work.merchant_id, limit)
 
 
 async def cancel_import(work: Work, file_id: UUID) -> ImportedFile:
-    """Cancel an import. What was stored until then stays, and importing the file again continues
-    there. Raises NotFound; InvalidState: the import is over."""
+    """Cancel an import. The entries that were stored until then stay, and a new import of the file
+    adds the others. Raises NotFound, and InvalidState if the import is over."""
     work.require(Right.RECORD_MONEY)
     file = await _get_file(work, file_id)
     if not await cancel_file(work.tx, work.merchant_id, file_id, work.real_now):
@@ -195,14 +195,14 @@ async def import_next_file(resources: Resources) -> int:
 
 
 class _ImportStopped(Exception):  # noqa: N818 - it is no error
-    """The import was cancelled, or another worker has it."""
+    """The import was cancelled, or another worker has taken it over."""
 
 
 @dataclass(frozen=True, slots=True)
 class _StatementToImport:
     account: StatementAccount
     statement: BankStatement
-    # Why it is held.
+    # Why the statement is held.
     broken: Sequence[CodedText]
 
     @property
@@ -249,7 +249,7 @@ class _FileImport:
         except _ImportStopped:
             log.info("bank file no longer imported", file_id=str(self.file_id))
         except Refusal:
-            # The database is away, for example. The file is taken again.
+            # The database is away, for example. Another turn of the worker imports the file.
             raise
         except Exception:
             log.exception("bank file cannot be imported", file_id=str(self.file_id))
@@ -346,14 +346,14 @@ class _FileImport:
             self._add_problems("OF_STATEMENT", statement, recorded.problems)
 
     async def _match(self, account: str) -> None:
-        """Match all new transactions of an account, also those that another file brought, and the
-        recent ones that are open: a claim may have been created since."""
+        """Match all new transactions of an account, including those of other files, and again its
+        recent open ones: their claims may have been created in the meantime."""
         async with self.resources.database.transaction() as tx:
             await match_recent_again(await self._open_work(tx), account)
         seen = 1
         while seen:
             seen = await match_next_set(self.resources, self.merchant_id, account)
-            # In its own transaction: matching holds rows of other files.
+            # In its own transaction, because matching locks rows of other files.
             async with self.resources.database.transaction() as tx:
                 await self._save_progress(tx)
 
@@ -396,7 +396,7 @@ def digest_payer(keys: KeyRing, merchant_id: int, iban: str) -> bytes:
 
 
 def hash_statement(statement: BankStatement, keys: Sequence[EntryKey | None]) -> bytes:
-    """Return what identifies a statement: its account, balances, days and entries."""
+    """Return the hash of what identifies a statement: its account, balances, days and entries."""
     parts = [
         statement.account, statement.kind, statement.statement_id, statement.period_from,
         statement.period_to, statement.created_on, statement.opening_cents,
@@ -430,7 +430,8 @@ def _find_account(
 
 
 async def _finish_statement(work: Work, head: StatementHead, statement: BankStatement) -> None:
-    """Save the day up to which the bank has reported. A notification reports no whole day."""
+    """Save the day up to which the bank has reported. A notification does not report a whole day,
+    so nothing is saved for it."""
     if statement.kind is StatementKind.DETAILS:
         return
     days = [statement.period_to, statement.created_on]

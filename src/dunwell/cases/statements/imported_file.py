@@ -1,5 +1,4 @@
-"""A bank file that was given to be imported, and how its content is sealed until the import is
-over."""
+"""A bank file that is imported, and how its content is sealed until the import is over."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +15,7 @@ class FileState(StrEnum):
     RUNNING = "RUNNING"
     DONE = "DONE"
     CANCELLED = "CANCELLED"
-    # Nothing in it could be read.
+    # Nothing in the file could be used, or the import failed.
     REFUSED = "REFUSED"
 
 
@@ -32,13 +31,13 @@ class ImportedFile:
     name: str
     size_bytes: int
     state: FileState
-    # Entries in the file, those that were read, those among them that the bank has not booked yet,
-    # and the booked ones that this file brought.
+    # Entries in the file, those that were read, those of the read ones that the bank has not booked
+    # yet, and the booked ones that this file brought.
     entry_count: int = 0
     read_count: int = 0
     pending_count: int = 0
     new_count: int = 0
-    # Payments of the entries that this file brought that were matched without a person.
+    # Payments in entries of this file that were matched without a person.
     matched_count: int = 0
     # Sentences about what is wrong with the file.
     problems: tuple[str, ...] = ()
@@ -50,7 +49,7 @@ class ImportedFile:
 
     @property
     def known_count(self) -> int:
-        """How many of the entries that were read another file brought before."""
+        """How many of the read entries an earlier file brought."""
         return self.read_count - self.pending_count - self.new_count
 
 
@@ -59,7 +58,7 @@ def seal_file(keys: KeyRing, merchant_id: int, file_id: UUID, content: bytes) ->
 
 
 def open_file(keys: KeyRing, merchant_id: int, file_id: UUID, sealed: bytes) -> bytes:
-    """Raises DecryptionFailed."""
+    """Return the decrypted content. Raises DecryptionFailed."""
     return keys.open(SEAL_PURPOSE, sealed, build_seal_context(merchant_id, file_id))
 
 

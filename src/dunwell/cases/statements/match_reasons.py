@@ -1,6 +1,4 @@
-"""Why a transaction belongs to something: the reasons of matches, and the reasons for which banks
-return money, by code. Pure.
-"""
+"""The reasons of matches, and the reasons for which banks return money, by code. Pure."""
 
 from dunwell.cases.statements.formats.coded_text import CodedText, Fact, Texts, load_text
 from dunwell.platform.text.translation import LazyText
@@ -38,7 +36,7 @@ RETURN_REASONS: Texts = {
 }
 # Files of returns can contain transactions that succeeded.
 SUCCESS_CODES = frozenset({"0000", "000", "00"})
-# What a suggestion is based on, and how its amount compares with what is owed.
+# The basis of a suggestion, and how its amount compares with what is owed.
 _SUGGESTIONS: Texts = {
     "SUGGESTION": LazyText("%(basis)s; %(comparison)s."),
     "CHECKED_REFERENCE": LazyText('"%(written)s" names the claim, its check digits are right'),
@@ -77,7 +75,8 @@ def build_reason(code: str, /, **facts: Fact) -> CodedText:
 
 
 def build_return_reason(code: str, bank_code: str) -> CodedText:
-    """Return the reason of a match with a payment that came back, with the bank's code."""
+    """Return the reason of a match with a returned payment. `bank_code` is the bank's reason for
+    the return."""
     return build_reason(code, code=bank_code, meaning=build_reason(bank_code))
 
 

@@ -29,7 +29,7 @@ class MatchRule(StrEnum):
     # Proposals only.
     SHORT_NUMBER = "SHORT_NUMBER"
     PAYER_ACCOUNT = "PAYER_ACCOUNT"
-    # What is no payment of a debtor, and what a person decides.
+    # Transactions that are no payment of a debtor, and decisions of a person.
     PAYOUT = "PAYOUT"
     RETURN = "RETURN"
     BY_HAND = "BY_HAND"
@@ -44,7 +44,7 @@ class CandidateClaim:
     reference_number: str
     currency: str
     status: Status
-    # What is owed at this point, after the payments that were matched before.
+    # What is still owed after the payments of the set that were matched before.
     outstanding_cents: int
     customer_number: str | None = None
 
@@ -62,7 +62,7 @@ class ArrivedMoney:
 
 @dataclass(frozen=True, slots=True)
 class MatchCandidates:
-    """What is known about claims that a payment may belong to."""
+    """The claims that a payment may belong to, by how they were found."""
 
     # Claims whose reference number, in any form, is in the text.
     by_reference: Sequence[CandidateClaim] = ()
@@ -91,7 +91,7 @@ class MatchSuggestion:
 
 @dataclass(frozen=True, slots=True)
 class MatchDecision:
-    """`match` is booked at once. Without it, a person decides, and `proposals` are suggested."""
+    """`match` is booked at once. If it is None, a person decides, and `proposals` are suggested."""
 
     match: MatchSuggestion | None
     proposals: tuple[MatchSuggestion, ...] = ()
@@ -100,7 +100,7 @@ class MatchDecision:
 def decide_match(
     money: ArrivedMoney, candidates: MatchCandidates, tolerance_cents: int = 0
 ) -> MatchDecision:
-    """Return what the payment belongs to, or what is suggested to a person."""
+    """Return the claims that the payment belongs to, or proposals for a person."""
     matcher = _Matcher(money, candidates, tolerance_cents)
     certain: list[MatchSuggestion] = []
     first: list[MatchSuggestion] = []
@@ -180,7 +180,8 @@ class _Matcher:
                 yield self._suggest(claim, MatchRule.PAYER_ACCOUNT)
 
     def list_named_sets(self, found: Sequence[MatchSuggestion]) -> list[MatchSuggestion]:
-        """Return the set of all claims that were found, if they are exactly paid."""
+        """Return one suggestion for all claims that were found, if the payment is exactly what they
+        owe together."""
         named = {each.parts[0].claim_id for each in found}
         claims = [self._claims[each] for each in sorted(named) if each in self._claims]
         total = sum(claim.outstanding_cents for claim in claims)
@@ -202,8 +203,8 @@ class _Matcher:
         ]
 
     def is_automatic(self, suggestion: MatchSuggestion) -> bool:
-        """Return whether the payment is booked without a person. What names the claim exactly is
-        also booked if it is more than what is owed: the surplus is shown."""
+        """Return whether the payment is booked without a person. A payment that names the claim
+        exactly is also booked if it is more than the claim owes: the surplus is shown."""
         claim = self._claims.get(suggestion.parts[0].claim_id)
         if claim is None or claim.status not in (*ACTIVE, Status.COLLECTED):
             return False
@@ -225,7 +226,7 @@ class _Matcher:
         return claim.outstanding_cents > 0 and difference <= self._tolerance
 
     def _suggest(self, claim: CandidateClaim, rule: MatchRule, **facts: str) -> MatchSuggestion:
-        """Suggest one claim. The code of the rule is also that of its text."""
+        """Suggest one claim. The name of the rule is also the code of the text for its basis."""
         text = build_reason(
             "SUGGESTION", basis=build_reason(rule, **facts), comparison=self._compare_amount(claim)
         )
@@ -233,7 +234,8 @@ class _Matcher:
         return MatchSuggestion((part,), rule, text)
 
     def _suggest_set(self, claims: Sequence[CandidateClaim], code: str) -> MatchSuggestion:
-        """Share the payment among the claims. What the tolerance allows is left to the last."""
+        """Divide the payment among the claims. The last claim gets the rest, which may differ from
+        what it owes by the tolerance."""
         parts, left = [], self._money.amount_cents
         for claim in claims[:-1]:
             parts.append(MatchPart(claim.claim_id, min(claim.outstanding_cents, left)))

@@ -24,7 +24,7 @@ class StatementAccount:
 
     account: str
     iban: str
-    # Exactly as the bank has it.
+    # The account holder, exactly as the bank writes the name.
     holder: str
     csv_mapping: CsvMapping | None = None
     # Claims are not dunned while the newest statement is older. None: no limit.
@@ -232,7 +232,7 @@ class FetchedAccount:
 
 
 async def list_fetched_accounts(tx: Connection) -> list[FetchedAccount]:
-    """Return the accounts of all merchants."""
+    """Return the accounts of all merchants for which statements are fetched."""
     return [FetchedAccount(**row) for row in await tx.fetch(_LIST_FETCHED)]
 
 
@@ -273,7 +273,7 @@ async def find_file(tx: Connection, merchant_id: int, file_id: UUID) -> Imported
 
 
 async def list_files(tx: Connection, merchant_id: int, limit: int) -> list[ImportedFile]:
-    """Return the newest files first."""
+    """Return files, the newest first."""
     return [_build_file(row) for row in await tx.fetch(_LIST_FILES, merchant_id, limit)]
 
 
@@ -298,11 +298,11 @@ async def lease_file(tx: Connection, now: datetime, lease: Lease) -> tuple[int, 
 
 @dataclass(frozen=True, slots=True)
 class ImportProgress:
-    """How far an import is. `new` is what the last step added."""
+    """The progress of an import. `new` is the number of entries that the last step added."""
 
     entry_count: int
     read_count: int
-    # Among those that were read, the ones that the bank has not booked.
+    # The entries among the read ones that the bank has not booked.
     pending_count: int
     new: int = 0
 
@@ -310,7 +310,8 @@ class ImportProgress:
 async def save_progress(
     tx: Connection, merchant_id: int, file_id: UUID, lease: Lease, progress: ImportProgress
 ) -> bool:
-    """Return False if the import was cancelled or another worker has it."""
+    """Save the progress of an import, and renew the lease. Return False if the import was cancelled
+    or another worker has taken it over."""
     return bool(
         await tx.fetchval(
             _SAVE_PROGRESS, merchant_id, file_id, lease.lease_id, lease.until,
@@ -331,7 +332,7 @@ async def end_file(  # noqa: PLR0913 - what the end of an import writes
 
 
 async def cancel_file(tx: Connection, merchant_id: int, file_id: UUID, now: datetime) -> bool:
-    """Return False if the import is over."""
+    """Cancel an import. Return False if it is over."""
     return bool(await tx.fetchval(_CANCEL_FILE, merchant_id, file_id, now))
 
 
@@ -342,7 +343,7 @@ class StatementHead:
     account: str
     statement_hash: bytes
     file_id: UUID
-    # Why it is not booked until a person releases it; empty if its sums are right.
+    # Why the statement is not booked until a person releases it; empty if its sums are right.
     broken: Sequence[CodedText] = ()
 
 
@@ -364,7 +365,7 @@ async def insert_statement(
 async def release_statement_rows(
     tx: Connection, merchant_id: int, account: str, statement_hash: bytes, now: datetime
 ) -> str | None:
-    """Release a held statement. Return why it was held, None if it is not held."""
+    """Release a held statement. Return why it was held, or None if it is not held."""
     reason: str | None = await tx.fetchval(
         _RELEASE_STATEMENT, merchant_id, account, statement_hash, now
     )

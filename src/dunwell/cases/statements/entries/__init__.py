@@ -1,1 +1,1 @@
-"""Storing the entries of statements."""
+"""Store the entries of statements."""

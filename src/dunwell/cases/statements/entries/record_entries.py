@@ -1,5 +1,5 @@
-"""Store the entries of a statement: those that are known are left out, and notifications (camt.054)
-complete the entries that they belong to, whichever of the two arrives first."""
+"""Store the entries of a statement. Entries that are known are left out, and notifications
+(camt.054) complete the entries that they belong to, whichever of the two arrives first."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -70,7 +70,7 @@ class ArrivingEntry:
 
 @dataclass(frozen=True, slots=True)
 class RecordedEntries:
-    """How many booked entries were not known, and sentences about doubtful ones."""
+    """How many booked entries were not known, and problems with doubtful entries."""
 
     new_count: int
     problems: Sequence[CodedText]
@@ -97,7 +97,7 @@ async def record_entries(
     else:
         new = recorder.decide(arriving, stored)
         await recorder.use_notified(new)
-    # A notification alone is not booked: the statement that follows is.
+    # The entries of a notification alone are not booked: those of the statement that follows are.
     state = "HELD" if is_held or is_notification else "NEW"
     return RecordedEntries(await recorder.insert(new, state), recorder.problems)
 
@@ -137,7 +137,9 @@ class _Recorder:
     async def find_stored(
         self, arriving: Sequence[ArrivingEntry]
     ) -> Mapping[tuple[str, bool], Sequence[StoredEntry]]:
-        """Return the stored entries with the same references and about the same days."""
+        """Return the stored entries that have the bank reference of an arriving entry and were
+        booked at most MAX_MOVED before the first or after the last arriving entry, by reference and
+        direction."""
         entries = [each.entry for each in arriving if each.entry.bank_reference is not None]
         days = [each.booked_on for each in entries if each.booked_on is not None]
         found: dict[tuple[str, bool], list[StoredEntry]] = defaultdict(list)
@@ -160,7 +162,7 @@ class _Recorder:
         stored: Mapping[tuple[str, bool], Sequence[StoredEntry]],
     ) -> list[_NewEntry]:
         """Return the entries that are not known. An entry without a reference is recognised by its
-        key alone, when it is inserted."""
+        key alone, when the entry is inserted."""
         new = []
         for each in arriving:
             decision, listed = _NEW, stored.get(name_group(each.entry))
@@ -214,7 +216,8 @@ class _Recorder:
         arriving: Sequence[ArrivingEntry],
         stored: Mapping[tuple[str, bool], Sequence[StoredEntry]],
     ) -> list[ArrivingEntry]:
-        """Complete the stored entries to which the notification belongs. Return the others."""
+        """Complete the stored entries to which the entries of the notification belong. Return the
+        entries that belong to no stored entry."""
         parts: dict[UUID, list[BankEntry]] = defaultdict(list)
         known: dict[UUID, StoredEntry] = {}
         others = []
@@ -232,8 +235,8 @@ class _Recorder:
     async def _replace_transactions(
         self, stored: StoredEntry, entries: Sequence[BankEntry]
     ) -> None:
-        """Replace the stored transactions of an entry by those of its notification. Once one of the
-        stored transactions was matched or decided, nothing is changed."""
+        """Replace the stored transactions of an entry by those of its notification. Nothing is
+        changed once one of the stored transactions was matched or decided."""
         known = BankEntry(
             amount_cents=stored.amount_cents,
             currency=stored.currency,

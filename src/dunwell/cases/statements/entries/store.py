@@ -26,8 +26,8 @@ WHERE merchant_id = $1 AND account = $2 AND entry_key IS NULL
 """
 _ENTRY_COLUMNS = tuple(each.name for each in fields(EntryRow))
 _TRANSACTION_COLUMNS = tuple(each.name for each in fields(TransactionRow))
-# Entries are inserted in the order of their keys, so that two imports do not deadlock. An entry
-# that is known is left out. Uses bank_entries_key.
+# Entries are inserted in the order of their keys, so that two imports do not deadlock. Known
+# entries are left out. Uses bank_entries_key.
 _INSERT_ENTRIES = compose(
     """
 INSERT INTO bank_entries (merchant_id, account, statement_hash, file_id, {columns})
@@ -42,7 +42,7 @@ RETURNING entry_id
 """,
     columns=", ".join(_ENTRY_COLUMNS),
 )
-# What resembles another entry is not matched; a person decides.
+# A transaction that resembles another entry is not matched: a person decides.
 _INSERT_TRANSACTIONS = compose(
     """
 INSERT INTO bank_transactions (merchant_id, account, state, {columns})
@@ -70,7 +70,8 @@ WHERE e.merchant_id = $1 AND e.account = $2 AND e.bank_reference = ANY($3::text[
   AND e.booked_on BETWEEN $4 AND $5 AND e.status = 'BOOK' AND s.kind <> 'DETAILS'
 ORDER BY e.booked_on, e.entry_id
 """
-# What notifications gave before their statement. Uses bank_entries_reference and bank_entries_key.
+# The entries that notifications gave before their statement. Uses bank_entries_reference and
+# bank_entries_key.
 _FIND_NOTIFIED = """
 SELECT e.entry_id, e.entry_key, e.bank_reference, e.amount_cents, e.currency, e.booked_on,
        e.charges_cents, e.statement_hash
@@ -100,7 +101,7 @@ _DELETE_ENTRIES = """
 DELETE FROM bank_entries
 WHERE merchant_id = $1 AND entry_id = ANY($2::uuid[])
 """
-# Only while nothing was matched or decided.
+# Deletes the transactions only if none of them was matched or decided.
 _DELETE_TRANSACTIONS = """
 WITH free AS (
     SELECT t.entry_id
@@ -142,7 +143,7 @@ async def insert_entries(
 async def insert_transactions(
     tx: Connection, merchant_id: int, account: str, state: str, rows: Sequence[TransactionRow]
 ) -> None:
-    """Insert transactions. Those that are not held and resemble others are open."""
+    """Insert transactions. Those that are not held and resemble others get the state OPEN."""
     if rows:
         columns = [[getattr(each, name) for each in rows] for name in _TRANSACTION_COLUMNS]
         await tx.execute(_INSERT_TRANSACTIONS, merchant_id, account, state, *columns)
@@ -153,7 +154,7 @@ async def find_stored_entries(
     days: tuple[date, date],
 ) -> list[StoredEntry]:  # fmt: skip
     """Return the booked entries that have one of the bank's references, from the first to the last
-    of these days. What only notifications gave is left out."""
+    of these days. Entries that only notifications gave are left out."""
     rows = await tx.fetch(_FIND_STORED, merchant_id, account, list(references), *days)
     return [_build_stored(row) for row in rows]
 
@@ -198,7 +199,8 @@ async def list_transactions(
 
 
 async def delete_entries(tx: Connection, merchant_id: int, entry_ids: Sequence[UUID]) -> None:
-    """Delete entries of notifications with their transactions, which nothing was decided about."""
+    """Delete entries of notifications with their transactions. No transaction may have been matched
+    or decided."""
     await tx.execute(_DELETE_ENTRIES, merchant_id, list(entry_ids))
 
 

@@ -1,7 +1,6 @@
-"""Entries of a statement as they are stored: one row for each line, and one for each payment that a
-line consists of. Personal data is kept as far as staff need it; the payer's account is shortened.
-Pure.
-"""
+"""Entries of a statement as they are stored: one row for each line of the statement, and one for
+each payment of a line. Personal data is kept only as far as staff need it; the payer's account is
+shortened. Pure."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ DigestIban = Callable[[str], bytes]
 @dataclass(frozen=True, slots=True)
 class EntryRow:
     entry_id: UUID
-    # None if it is not booked.
+    # None if the entry is not booked.
     entry_key: str | None
     status: str
     # The place in the statement, from 1.
@@ -55,7 +54,7 @@ class TransactionRow:
     counterparty_iban_shown: str | None
     counterparty_digest: bytes | None
     return_reason: str | None
-    # The day of another entry that may be the same one. None: there is none.
+    # The day of another entry that may be the same one. None if there is no such entry.
     resembles_on: date | None = None
 
 
@@ -83,8 +82,8 @@ def build_entry_row(
 def build_transaction_rows(
     entry_id: UUID, entry: BankEntry, digest_iban: DigestIban
 ) -> Iterator[TransactionRow]:
-    """Yield a row for each payment of a booked entry. An entry whose transactions have no complete
-    amounts is one payment with all their texts. What the bank charged is not part of a payment."""
+    """Yield a row for each payment of a booked entry. If an amount is missing, the entry is one
+    payment with the texts of all its transactions. The bank's charges are not part of a payment."""
     if not entry.counts or entry.booked_on is None:
         return
     details: Sequence[EntryDetail] = entry.details
@@ -116,12 +115,13 @@ def build_transaction_rows(
 
 
 def shorten_iban(iban: str) -> str:
-    """Return an account number of which only the ends are shown."""
+    """Return the first and last characters of an account number."""
     return f"{iban[:4]} … {iban[-4:]}" if len(iban) > 10 else "…"
 
 
 def _merge(details: Sequence[EntryDetail]) -> EntryDetail:
-    """Return one transaction with the texts of all. Without an amount, it is the whole entry."""
+    """Return one transaction with the texts of all. It has no amount, because it is the whole
+    entry."""
     if len(details) < 2:
         detail = details[0] if details else _NO_DETAIL
         return EntryDetail(

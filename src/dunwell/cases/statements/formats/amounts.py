@@ -33,10 +33,12 @@ class WrittenAmount:
 
 
 def parse_unsigned_amount(written: WrittenAmount, place: FilePlace) -> int:
-    """Return the minor units of an amount of an XML file or of MT940 with a point: "1234.50".
+    """Return the minor units of an amount of an XML file, or of MT940 after its comma was replaced
+    by a point: "1234.50".
 
-    Some banks write five decimals everywhere. Zeros after the currency's decimals change nothing.
-    Raises BankFileRefused if it is no such amount, or has more decimals than its currency.
+    Some banks always write five decimals, so zeros after the currency's decimals are ignored.
+    Raises BankFileRefused if the text is not such an amount, or has more decimals than its
+    currency.
     """
     text = (written.text or "").strip()
     found = _XML_AMOUNT.fullmatch(text)
@@ -54,7 +56,8 @@ def parse_unsigned_amount(written: WrittenAmount, place: FilePlace) -> int:
 def parse_signed_amount(written: WrittenAmount, place: FilePlace, *, decimal_comma: bool) -> int:
     """Return the minor units of an amount of a CSV file: "-1.234,50", "1,234.50 EUR", "12,00-".
 
-    Raises BankFileRefused if it is no such amount, or has more decimals than its currency.
+    Raises BankFileRefused if the text is not such an amount, or has more decimals than its
+    currency.
     """
     currency = written.currency or ""
     text = (written.text or "").strip()
@@ -74,7 +77,8 @@ def parse_signed_amount(written: WrittenAmount, place: FilePlace, *, decimal_com
 def check_currency(element: str, currency: str | None, place: FilePlace) -> str:
     """Return the code of a currency.
 
-    Raises BankFileRefused if it is not one of ISO 4217: without it, an amount has no meaning.
+    Raises BankFileRefused if the code is not in ISO 4217: without a currency, an amount has no
+    meaning.
     """
     if currency is None or not is_currency(currency):
         raise place.refuse_value(element, currency, "CURRENCY_CODE")

@@ -36,12 +36,13 @@ from dunwell.platform.text.translation import CountText
 MAX_FILE_BYTES = 25_000_000
 _MAX_MEMBERS = 200
 _MAX_UNPACKED_BYTES = 100_000_000
-# A file that says the same thing 5,000 times is packed to about a fiftieth.
+# A file that repeats one entry 5,000 times is packed to about a fiftieth.
 _MAX_RATIO = 250
 _MAX_ARCHIVE_DEPTH = 2
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _IS_ENCRYPTED = 0x1
-# Each file of an archive has one; an archive inside it can have more of them.
+# Each file of an archive has one such mark. The marks of an archive inside the archive are counted
+# too, so the limit is higher than that of files.
 _MEMBER_MARK, _MAX_MARKS = b"PK\x01\x02", _MAX_MEMBERS * 10
 _DAMAGES = (zipfile.BadZipFile, ValueError, OSError, NotImplementedError)
 # What operating systems add to archives.
@@ -69,9 +70,9 @@ class BankFileFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BankFile:
-    """One file, or one file of an archive: what it has, or why it was refused."""
+    """One file, or one file of an archive: its content, or why it was refused."""
 
-    # With the archive's name before it: "november.zip/2026-11-27.xml".
+    # The name of the file, after that of its archive: "november.zip/2026-11-27.xml".
     name: str
     format: BankFileFormat | None = None
     statements: tuple[BankStatement, ...] = ()
@@ -90,9 +91,10 @@ class _Budget:
 def parse_bank_file(
     name: str, content: bytes, mapping: CsvMapping | None = None
 ) -> tuple[BankFile, ...]:
-    """Return what is in a file, for an archive each file of it. At least one is returned.
+    """Return the content of a file, or of each file of an archive. At least one is returned.
 
-    `mapping` is the one of the account for which the file is imported; without it, CSV is refused.
+    `mapping` is that of the account for which the file is imported. Without a mapping, CSV is
+    refused.
     """
     return tuple(_parse(FilePlace(_name(name)), content, mapping, (_Budget(), 1)))
 

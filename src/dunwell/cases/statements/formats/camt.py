@@ -70,7 +70,7 @@ class _StatementFacts:
     place: FilePlace
     currency: str | None
     iban: str | None
-    # The day of an entry that has none.
+    # The day of an entry that names none.
     day: date | None
     problems: list[CodedText] = field(default_factory=list)
 
@@ -245,8 +245,8 @@ def _parse_details(
 def _choose_charges(
     amount_cents: int, details: Sequence[EntryDetail], charges: tuple[int, int]
 ) -> int:
-    """Return the charges that are part of an entry's amount. Banks give them with the entry, with
-    its transactions, or with both, and also where they are booked separately."""
+    """Return the charges that are part of an entry's amount. Banks give charges with the entry,
+    with its transactions, or with both, and also if the charges are booked separately."""
     of_details, of_entry = charges
     if not details:
         return of_entry

@@ -23,7 +23,7 @@ from dunwell.cases.statements.formats.xml_document import (
 )
 
 SIGNS = {"CRDT": 1, "DBIT": -1}
-# SEPA asks for this text where the payer gave no end-to-end id.
+# SEPA prescribes this text if the payer gave no end-to-end id.
 _NOT_PROVIDED = "NOTPROVIDED"
 
 
@@ -42,7 +42,7 @@ class EntryFacts:
 
 @dataclass(frozen=True, slots=True)
 class DetailAmounts:
-    """Signed. The amount is without the charges, and None if it is unknown."""
+    """Signed amounts. `amount_cents` is without the charges, and None if it is unknown."""
 
     amount_cents: int | None
     charges_cents: int
@@ -51,7 +51,8 @@ class DetailAmounts:
 def parse_detail(
     element: XmlElement, facts: EntryFacts, *, is_only: bool
 ) -> tuple[EntryDetail, int]:
-    """Return a transaction and its charges. `is_only`: the entry has no other transaction."""
+    """Return a transaction and its charges. `is_only` is true if the entry has no other
+    transaction."""
     references = find_child(element, "Refs")
     reason = find_text(
         find_child(element, "RtrInf"), "Rsn/Cd", "Rsn/Prtry", "RtrRsn/Cd", "RtrRsn/Prtry"
@@ -123,8 +124,8 @@ def find_transaction_code(element: XmlElement) -> str | None:
 def _parse_amounts(
     element: XmlElement, facts: EntryFacts, *, is_only: bool, is_return: bool
 ) -> DetailAmounts:
-    """The bank's charge on a return is not a part of the payment that is returned: the original
-    amount is InstdAmt."""
+    """Return the amount and the charges of a transaction. The bank's charge on a return is not part
+    of the payment that is returned: the original amount is InstdAmt."""
     sign = 1 if facts.amount_cents >= 0 else -1
     sign = SIGNS.get(find_text(element, "CdtDbtInd") or "", sign)
     charges = parse_charges(element, facts.currency, facts.place)
@@ -158,8 +159,9 @@ def _parse_amount(
 def _find_counterparty(
     element: XmlElement, facts: EntryFacts, *, is_return: bool
 ) -> tuple[str | None, str | None]:
-    """Return name and IBAN of the other party. A return keeps the roles of the original payment, so
-    its other party is where that of a payment in the same direction is not."""
+    """Return the name and the IBAN of the other party. A return keeps the roles of the original
+    payment, so the other party has the role that the account itself has in a payment of this
+    direction."""
     parties = find_child(element, "RltdPties")
     if parties is None:
         return None, None

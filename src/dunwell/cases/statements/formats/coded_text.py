@@ -1,6 +1,5 @@
 """Texts that are stored as a code with facts, so that they can be shown in every language. A text
-that was stored as a sentence is shown as it is. Pure.
-"""
+that was stored as a sentence is shown unchanged. Pure."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -22,7 +21,8 @@ class CodedText(LazyText):
 
     @classmethod
     def build(cls, texts: Texts, code: str, /, **facts: Fact) -> Self:
-        """Raises KeyError: there is no such text, or a fact is missing."""
+        """Return the text of a code with its facts. Raises KeyError if there is no such text, or a
+        fact is missing."""
         built = cls(texts[code].text, **facts)
         built.code = code
         return built
@@ -38,7 +38,7 @@ def build_day(day: date) -> DayText:
 
 
 def dump_text(text: str) -> Any:
-    """Return a text as JSON. A text without a code is stored as it is."""
+    """Return a text as JSON. A text without a code is stored unchanged."""
     if isinstance(text, CodedText):
         return {"code": text.code, "facts": {key: _dump(fact) for key, fact in text.facts.items()}}
     return str(text)
@@ -55,7 +55,8 @@ def _dump(fact: Any) -> Any:
 
 
 def load_text(texts: Texts, stored: Any) -> str:
-    """Return the text that `dump_text` stored, or its code if another version wrote it."""
+    """Return the text that `dump_text` stored, or only its code if this version does not know the
+    code or its facts."""
     if not isinstance(stored, dict):
         return str(stored)
     try:

@@ -22,10 +22,10 @@ class CsvMapping:
     number from 1 if the file has no header."""
 
     iban: str
-    # Of every entry, unless the file has a column for it.
+    # The currency of every entry, unless the file has a column for it.
     currency: str
     booked_on: str | int
-    # One signed column, or one for each direction.
+    # A column of signed amounts, unless there is one for debits and one for credits.
     amount: str | int | None = None
     debit: str | int | None = None
     credit: str | int | None = None
@@ -39,7 +39,7 @@ class CsvMapping:
     bank_reference: str | int | None = None
     end_to_end_id: str | int | None = None
     mandate_id: str | int | None = None
-    # A column that tells booked entries from pending ones, and its text for booked ones.
+    # A column that distinguishes booked entries from pending ones, and its text for booked ones.
     status: str | int | None = None
     booked_word: str | None = None
     delimiter: str = ";"
@@ -112,7 +112,7 @@ def _check_choices(mapping: CsvMapping) -> Sequence[Fault]:
 
 
 def _is_date_format(date_format: str) -> bool:
-    """Return whether each of day, month and year is in it once."""
+    """Return whether the format has the day, the month and the year once each."""
     if _DATE_FORMAT.fullmatch(date_format) is None:
         return False
     return all(date_format.count(part) == 1 for part in ("DD", "MM")) and "YY" in date_format
@@ -134,7 +134,8 @@ def _check_amount_columns(mapping: CsvMapping) -> Sequence[Fault]:
 
 
 def _check_columns(mapping: CsvMapping) -> Sequence[Fault]:
-    """A number counts from 1; a name needs a header. No column can be two things."""
+    """Return a fault for each column whose number is out of range or whose name has no header, and
+    one if two fields use the same column."""
     columns = mapping.list_columns()
     faults = []
     for name, column in columns.items():

@@ -1,6 +1,5 @@
-"""Read CSV files of a bank with the mapping of the account. It says which column has what; nothing
-is guessed. Pure.
-"""
+"""Read CSV files of a bank. The mapping of the account says what each column contains; nothing is
+guessed. Pure."""
 
 import contextlib
 import csv
@@ -62,7 +61,7 @@ class _Row:
 
 
 def parse_csv(content: bytes, place: FilePlace, mapping: CsvMapping) -> BankStatement:
-    """Return the entries of a file. Raises BankFileRefused if a day or an amount cannot be read."""
+    """Return the statement in a file. Raises BankFileRefused if the mapping does not fit it."""
     rows = _list_rows(content, place, mapping)
     if mapping.has_header and not rows:
         raise place.refuse("NO_HEADER")

@@ -3,9 +3,9 @@ same entry.
 
 With a bank reference, an entry is recognised by the account, the reference, the amount and the day
 of booking. The amount is part of the key because some banks give a booking and its reversal the
-same reference, and the day because some use a reference again. Without a reference, it is
+same reference, and the day because some use a reference again. Without a reference, an entry is
 recognised by the account, the day, the amount and all its texts. Equal entries of one statement are
-counted, so that two equal payments stay two. The statement's id is not part of the key, because
+numbered, so that two equal payments remain two. The statement's id is not part of the key, because
 banks use it again every year. Pure.
 """
 
@@ -39,7 +39,8 @@ class EntryKey:
 def compute_entry_keys(statement: BankStatement) -> tuple[EntryKey | None, ...]:
     """Return the key of each entry of a statement, in order.
 
-    An entry that is not booked has none: it can return with another text and amount.
+    An entry that is not booked has no key: a later statement can have it with another text and
+    amount.
     """
     seen: Counter[str] = Counter()
     keys: list[EntryKey | None] = []

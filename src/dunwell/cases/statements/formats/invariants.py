@@ -1,7 +1,6 @@
 """Check the sums of a statement. An entry is the sum of its transactions and charges; the opening
-balance plus the entries is the closing balance. A statement that fails is held until a person has
-looked at it. Pure.
-"""
+balance plus the entries is the closing balance. A statement that breaks one of these rules is held
+until a person has looked at it. Pure."""
 
 from collections.abc import Iterator
 
@@ -17,8 +16,8 @@ from dunwell.platform.text.shape import shorten
 
 
 def find_broken_invariants(statement: BankStatement) -> tuple[CodedText, ...]:
-    """Return a problem for each invariant that the statement breaks. An empty result means that it
-    may be booked."""
+    """Return a problem for each invariant that the statement breaks. A statement without such a
+    problem may be booked."""
     return (*_check_entries(statement), *_check_balances(statement))
 
 
@@ -51,7 +50,8 @@ def compute_details_total(entry: BankEntry) -> int | None:
 
 
 def _check_balances(statement: BankStatement) -> Iterator[CodedText]:
-    """Only a statement of what was booked has balances that can be relied on."""
+    """Yield a problem if the balances do not fit the entries. Only a statement of booked entries
+    has reliable balances."""
     opening, closing = statement.opening_cents, statement.closing_cents
     if statement.kind is not StatementKind.STATEMENT or opening is None or closing is None:
         return

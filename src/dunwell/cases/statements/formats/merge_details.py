@@ -24,7 +24,7 @@ from dunwell.platform.text.shape import shorten
 @dataclass(frozen=True, slots=True)
 class MergedStatement:
     statement: BankStatement
-    # The entries of notifications that completed no entry of the statement. They may belong to
+    # The entries of notifications that completed no entry of the statement. These can belong to
     # another statement of the account.
     unused: tuple[BankEntry, ...] = ()
 
@@ -34,8 +34,8 @@ def merge_details(
 ) -> MergedStatement:
     """Return the statement with its entries completed. Notifications of other accounts are ignored.
 
-    Where a notification has another amount than the entry, its transactions are not used, and the
-    statement gets a problem that says so.
+    If the amount of a notification differs from that of the entry, its transactions are not used,
+    and the statement gets a problem that says so.
     """
     groups: dict[tuple[str, bool], list[list[BankEntry]]] = defaultdict(list)
     unused: list[BankEntry] = []
@@ -89,10 +89,11 @@ def _take_entries(
 
 
 def complete_entry(entry: BankEntry, found: Sequence[Sequence[BankEntry]]) -> BankEntry | None:
-    """Return the entry with the transactions of the notification that names its reference, None if
-    no notification has its amount. `found` has the entries of each notification.
+    """Return the entry with the transactions of the notification that names its reference. Return
+    None if no notification has the amount of the entry. `found` has the entries of each
+    notification.
 
-    The entry stays as it is if it already has as many transactions with amounts.
+    The entry stays unchanged if it already has as many transactions with amounts.
     """
     if not found:
         return entry
@@ -119,7 +120,8 @@ _Notified = TypeVar("_Notified", bound=NotifiedAmount)
 def choose_group(
     entry: BankEntry, found: Sequence[Sequence[_Notified]]
 ) -> Sequence[_Notified] | None:
-    """Return the entries of one notification, or of all, that make the amount of the entry."""
+    """Return the entries of one notification, or of all together, that add up to the amount of the
+    entry. Return None if there are no such entries."""
     together = [each for group in found for each in group]
     for group in (*found, together):
         total = sum(each.amount_cents for each in group)
@@ -137,7 +139,8 @@ def _group_entries(notification: BankStatement) -> dict[tuple[str, bool], list[B
 
 
 def name_group(entry: BankEntry) -> tuple[str, bool]:
-    """A booking and its reversal can have the same reference, so the direction belongs to it."""
+    """Return the reference and the direction of an entry. A booking and its reversal can have the
+    same reference."""
     return entry.bank_reference or "", entry.amount_cents >= 0
 
 
@@ -146,7 +149,7 @@ def _list_booked(notification: BankStatement) -> Sequence[BankEntry]:
 
 
 def _list_details(entry: BankEntry) -> Sequence[EntryDetail]:
-    """Return the transactions of a notified entry. Without any, it is itself one transaction."""
+    """Return the transactions of a notified entry. An entry without transactions is itself one."""
     own = EntryDetail(
         amount_cents=entry.amount_cents - entry.charges_cents,
         payment_information_id=entry.payment_information_id,
@@ -162,7 +165,7 @@ def count_known(details: Sequence[EntryDetail]) -> int:
 
 
 def explain_difference(entry: BankEntry, found: Sequence[Sequence[NotifiedAmount]]) -> CodedText:
-    """Say that notified entries do not make the amount of the entry."""
+    """Return the problem that the notified entries do not add up to the amount of the entry."""
     total = sum(each.amount_cents for group in found for each in group)
     return build_problem(
         "NOTIFIED_AMOUNT",

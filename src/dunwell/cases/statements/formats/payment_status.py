@@ -1,7 +1,7 @@
 """Read pain.002: what the bank says about an order, its batches and its transactions.
 
-A status applies to everything below it that has none. A bank reports the transactions that it
-rejects, and often nothing about the others. Pure.
+The status of an order or batch applies to each of its parts that has no status of its own. A bank
+reports the transactions that it rejects, and often nothing about the others. Pure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,9 +33,9 @@ _SETTLED = frozenset({"ACSC", "ACCC"})
 class OrderOutcome(StrEnum):
     """What a status means for the money."""
 
-    # The bank will not move it.
+    # The bank will not move the money.
     REJECTED = "REJECTED"
-    # The bank has moved it.
+    # The bank has moved the money.
     SETTLED = "SETTLED"
     # Everything else, such as accepted, partly accepted, or a status that is unknown here.
     PENDING = "PENDING"
@@ -52,7 +52,7 @@ class StatusReason:
 class TransactionStatus:
     """The status of one transaction of the order."""
 
-    # As the bank writes it, such as "RJCT"; None if that of the batch applies.
+    # The bank's code, such as "RJCT". None if the status of the batch applies.
     status: str | None
     end_to_end_id: str | None = None
     instruction_id: str | None = None
@@ -83,7 +83,7 @@ class PaymentStatusReport:
     # The MsgId of the order, and its kind, such as "pain.008.001.08".
     original_message_id: str
     original_message_name: str | None
-    # Of the whole order; None if it is only given for batches or transactions.
+    # The status of the whole order. None if only batches or transactions have one.
     status: str | None
     reasons: tuple[StatusReason, ...] = ()
     batches: tuple[BatchStatus, ...] = ()
@@ -93,8 +93,8 @@ class PaymentStatusReport:
     ) -> tuple[OrderOutcome, tuple[StatusReason, ...]]:
         """Return what the report means for one transaction of the order, and why.
 
-        The status of the transaction applies, else that of its batch, else that of the order. If a
-        transaction is reported several times, a rejection is final.
+        The status of the transaction applies, otherwise that of its batch, otherwise that of the
+        order. If a transaction is reported several times, a rejection overrides every other status.
         """
         batches = [
             batch
@@ -115,7 +115,7 @@ class PaymentStatusReport:
 
 
 def decide_outcome(status: str | None) -> OrderOutcome:
-    """Return what a code of the bank means for the money."""
+    """Return what a status code means for the money."""
     if status in _REJECTED:
         return OrderOutcome.REJECTED
     return OrderOutcome.SETTLED if status in _SETTLED else OrderOutcome.PENDING

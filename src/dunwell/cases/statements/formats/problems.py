@@ -235,7 +235,7 @@ def build_problem(code: str, /, **facts: Fact) -> CodedText:
 
 
 def list_holding_problems(problems: Iterable[str]) -> list[str]:
-    """Return those problems of a statement because of which it is held."""
+    """Return the problems because of which a statement is held."""
     return [each for each in problems if isinstance(each, CodedText) and each.code in _INVARIANTS]
 
 

@@ -1,9 +1,8 @@
 """Decide whether an entry with a bank's reference is known, new, or may be either.
 
 An entry with the same reference, amount and day of booking is the same one. Some banks use a
-reference again, and some move the day of booking of an entry. Nobody but a person can tell these
-apart while the days are near each other, so such an entry is stored and a person decides about it.
-Pure.
+reference again, and some move the day of booking of an entry. While the days are near each other,
+only a person can distinguish the two cases, so such an entry is stored and a person decides. Pure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +12,7 @@ from uuid import UUID
 
 from dunwell.cases.statements.formats.statement import BankEntry
 
-# A bank moves the day of booking over a weekend and holidays, not further.
+# A bank moves the day of booking past a weekend and holidays, but not further.
 MAX_MOVED = timedelta(days=7)
 
 
@@ -26,7 +25,7 @@ class PaymentMarks:
     payer_digest: bytes | None = None
 
     def contradict(self, other: "PaymentMarks") -> bool:
-        """Return whether the two cannot be of the same payment."""
+        """Return whether the marks cannot belong to the same payment."""
         pairs = (
             (self.end_to_end_id, other.end_to_end_id), (self.payer_digest, other.payer_digest),
         )  # fmt: skip
@@ -69,8 +68,8 @@ def decide_entry(
     stored: Iterable[StoredEntry],
     statement_hash: bytes,
 ) -> EntryDecision:
-    """Decide about an entry of the statement with this hash. `ordinal` is its place among equal
-    entries of the statement, and `stored` are entries with its reference."""
+    """Decide whether an entry of the statement with this hash is known. `ordinal` is its place
+    among equal entries of the statement, and `stored` are entries with its reference."""
     equal = [
         each
         for each in stored

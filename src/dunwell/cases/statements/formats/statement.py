@@ -63,7 +63,7 @@ class FilePlace:
     def refuse_value(
         self, element: str, value: str | None, reason: str, /, **facts: Fact
     ) -> BankFileRefused:
-        """Build the refusal of the whole file because of one value in it, None if it is missing.
+        """Build the refusal of the whole file because of one value, which is None if it is missing.
         `reason` is the code of a problem."""
         parts = {
             "place": self.describe(), "element": element, "reason": build_problem(reason, **facts),
@@ -147,12 +147,12 @@ class BankEntry:
     amount_cents: int
     currency: str
     status: EntryStatus
-    # None only if the entry does not count.
+    # None only if the entry is not booked.
     booked_on: date | None
     value_on: date | None = None
     # The bank's own reference, by which it names the entry in other files.
     bank_reference: str | None = None
-    # The entry takes back an earlier one. Its amount already has the right sign.
+    # The entry reverses an earlier one. Its amount already has the right sign.
     is_reversal: bool = False
     # The part of the amount that is the bank's charges, signed: negative for a cost.
     charges_cents: int = 0
@@ -165,7 +165,7 @@ class BankEntry:
 
     @property
     def counts(self) -> bool:
-        """Whether the entry may be booked. Others are only shown."""
+        """Whether the entry has payments to match. Other entries are only shown."""
         return self.status is EntryStatus.BOOK and self.amount_cents != 0
 
     def list_texts(self) -> Iterator[str]:
@@ -186,7 +186,7 @@ class BankStatement:
     iban: str | None
     # The account's number if it is no IBAN, as the bank writes it.
     account_number: str | None
-    # ISO 4217. None if the statement is empty and does not name it.
+    # ISO 4217. None if the statement has no entries and names no currency.
     currency: str | None
     entries: tuple[BankEntry, ...] = ()
     period_from: date | None = None

@@ -55,7 +55,7 @@ _WRAPPED_TAG = re.compile(r"^:\n(?=(?:[0-9]{2}[A-Z]?|NS):)", re.MULTILINE)
 _WRAPPED_AMOUNT = re.compile(
     r"^(:61:[0-9]{6}(?:[0-9]{4})?R?[CD][A-Z]?)\n(?=[0-9])", re.MULTILINE | re.IGNORECASE
 )
-# The library cuts it off after 35 characters.
+# The library cuts the account off after 35 characters.
 _ACCOUNT = re.compile(r"^:25[A-Z]?:([^\n]*)", re.MULTILINE)
 _MONEY_FIELDS = re.compile(r"^:(?P<tag>61|6[02][FM]?):(?P<value>[^\n]*)", re.MULTILINE)
 # An amount ends at the letter of the transaction type.
@@ -142,7 +142,8 @@ def _add_type(
 
 
 def _explain_unreadable_field(error: RuntimeError, place: FilePlace) -> BankFileRefused:
-    """The library raises RuntimeError(message, tag, value)."""
+    """Return the refusal for a field that the library cannot read. The library raises
+    RuntimeError(message, tag, value)."""
     if len(error.args) != 3:
         return place.refuse("MT940_FIELD")
     _, tag, value = error.args
@@ -272,5 +273,6 @@ def _convert(element: str, amount: Decimal, currency: str, place: FilePlace) -> 
 
 
 def _plain(day: date | None) -> date | None:
-    """Return a date of the standard library, which the library's own class inherits from."""
+    """Return a day as a `date` of the standard library. The class of the library inherits from
+    `date`."""
     return None if day is None else date(day.year, day.month, day.day)

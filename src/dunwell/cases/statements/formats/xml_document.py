@@ -22,7 +22,8 @@ _LxmlElement: TypeAlias = etree._Element  # noqa: SLF001
 # memory. libxml2 limits the depth to 256 and a text to ten million characters.
 _MAX_ELEMENTS = 1_500_000
 _MAX_ATTRIBUTES = 1_000_000
-# An entry has about ten. Above this, children are searched each time.
+# An entry has about ten children. The children of an element with more than this are searched each
+# time.
 _MAX_LISTED_CHILDREN = 100
 _DECLARED = re.compile(r"""<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 _DECLARATION = re.compile(r"<\?xml\s[^>]{0,400}\?>")
@@ -101,7 +102,7 @@ def _get_local_name(tag: str) -> str:
 @dataclass(frozen=True, slots=True)
 class XmlDocument:
     root: XmlElement
-    # What was wrong and did not prevent reading it.
+    # What was wrong and did not prevent reading the document.
     problems: tuple[CodedText, ...] = ()
 
 
@@ -182,6 +183,6 @@ def _decode(content: bytes, place: FilePlace) -> tuple[str, tuple[CodedText, ...
     except UnicodeDecodeError:
         if encoding == "utf-16":
             raise place.refuse("DAMAGED_FILE") from None
-        # Only names and texts can be affected: digits are the same in both.
+        # Only names and texts can be affected: digits are the same in both encodings.
         text = content.decode("windows-1252", errors="replace").lstrip()
         return text, (build_problem("OTHER_ENCODING", encoding=encoding.upper()),)

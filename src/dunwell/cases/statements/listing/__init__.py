@@ -1,1 +1,1 @@
-"""What staff reads of bank statements."""
+"""The lists of bank statements, their lines and open transactions."""

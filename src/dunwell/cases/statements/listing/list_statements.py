@@ -1,5 +1,5 @@
-"""What staff reads of bank statements: the statements of an account, their lines with what each
-belongs to, and how much is open."""
+"""List the statements of an account and their lines with what each belongs to, and count open
+transactions."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,8 @@ class ListedStatement:
     currency: str | None
     entry_count: int
     problems: Sequence[str]
-    # The codes of the problems because of which it is or was held; earlier a sentence.
+    # The codes of the problems because of which the statement is or was held; an earlier version
+    # stored a sentence.
     held_reason: str | None
     released_at: datetime | None
     imported_at: datetime
@@ -47,7 +48,7 @@ class ListedStatement:
 
     @property
     def holding_problems(self) -> Sequence[str]:
-        """Why it is held."""
+        """Why the statement is held."""
         return list_holding_problems(self.problems) or [self.held_reason or ""]
 
     @property

@@ -1,4 +1,4 @@
-"""The SQL of what staff reads of statements: their lines, and how much is open."""
+"""The SQL that lists the lines of statements and counts open transactions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -48,7 +48,7 @@ class StatementLine:
 
     @property
     def place(self) -> tuple[int, int]:
-        """After which the next lines begin."""
+        """The position and number after which the next lines begin."""
         return self.position, self.transaction.number if self.transaction else 0
 
 

@@ -1,1 +1,1 @@
-"""What the transactions of statements belong to: matched by rules, or decided by a person."""
+"""Match the transactions of statements, by rules or by decisions of a person."""

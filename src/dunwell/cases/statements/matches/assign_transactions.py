@@ -1,5 +1,5 @@
-"""What a person decides about transactions on statements: which claims they belong to, that they
-belong to none, and that a match was wrong."""
+"""Record what a person decides about transactions on statements: which claims they belong to, that
+they belong to none, or that a match was wrong."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,8 +65,8 @@ class TransactionShare:
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """A transaction that needs a person, with what it may belong to, in the order of the rules. For
-    a return, `originals` are the entries whose money it may take back."""
+    """A transaction that a person has to assign, with suggestions in the order of the rules. For a
+    return, `originals` are the entries whose money it may take back."""
 
     transaction: BankTransaction
     suggestions: tuple[MatchSuggestion, ...]
@@ -98,7 +98,7 @@ async def list_open_transactions(
 async def _suggest(
     work: Work, transaction: BankTransaction, by_payer: dict[bytes, list[int]], tolerance: int
 ) -> tuple[MatchSuggestion, ...]:
-    # What made the matching fail could also make the suggestions fail.
+    # An error that made the matching fail could also make the suggestions fail.
     if transaction.amount_cents < 0 or transaction.problem is not None:
         return ()
     written = list_references(transaction)
@@ -114,7 +114,7 @@ async def _suggest(
     decision = decide_match(
         build_money(transaction, written),
         MatchCandidates(
-            # In a fixed order, so that a clerk who reloads the page sees the same one first.
+            # In a fixed order, so that the page shows the same claim first when it is reloaded.
             by_reference=[claims[each] for each in sorted(named) if each in claims],
             by_debit={name: claims[each] for name, each in by_debit.items() if each in claims},
             by_payer=[claims[each] for each in paid if each in claims],
@@ -128,8 +128,8 @@ async def _suggest(
 async def find_transactions_for_claim(
     work: Work, account: str, claim_id: int, *, limit: int = 200
 ) -> tuple[list[BankTransaction], CoveringSets]:
-    """Return open payments, and the sets of them (by their place in the list) that make exactly
-    what the claim owes. Raises NotFound."""
+    """Return open payments, and the sets of them that add up to exactly what the claim owes. A set
+    has the places of payments in the list. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     claims = await load_candidates(work.tx, work.merchant_id, [claim_id])
     if claim_id not in claims:
@@ -147,9 +147,9 @@ async def find_transactions_for_claim(
 async def assign_transactions(work: Work, shares: Sequence[TransactionShare]) -> list[BankMatch]:
     """Book transactions to claims: one to several claims, several to one, or a part of one.
 
-    Raises NotFound: no such claim or transaction; InvalidState: a transaction is not open, or has
-    less left; ValidationError: no or too many shares, an amount that is not positive, or another
-    currency.
+    Raises NotFound if there is no such claim or transaction; InvalidState if a transaction is not
+    open or has less left; ValidationError if there are no shares or too many, an amount is not
+    positive, or the currency differs.
     """
     work.require(Right.RECORD_MONEY)
     if not 0 < len(shares) <= _MAX_SHARES or any(each.cents <= 0 for each in shares):
@@ -221,10 +221,11 @@ async def record_without_claim(work: Work, entry_id: UUID, number: int, note: st
 
 
 async def undo_match(work: Work, match_id: UUID, reason: str | None = None) -> BankMatch:
-    """Take a match back. Its payment is reversed, and the transaction is open for a person again.
+    """Undo a match. Its payment is reversed, and the transaction is open again, so that a person
+    can assign it.
 
-    Raises NotFound; InvalidState: it is undone already, it is a returned payment, or money of its
-    payment went back to the debtor.
+    Raises NotFound, and InvalidState if the match is already undone, if it is a returned payment,
+    or if money of its payment went back to the debtor.
     """
     work.require(Right.RECORD_MONEY)
     match = await find_match(work.tx, work.merchant_id, match_id)
@@ -251,19 +252,19 @@ async def undo_match(work: Work, match_id: UUID, reason: str | None = None) -> B
 async def reverse_matched_payment(
     work: Work, claim_id: int, payment_id: UUID, reason: str | None = None
 ) -> RecordedPayment:
-    """Reverse what is left of a payment, and undo the match that booked it if it is of a bank
-    statement. For a reversed payment nothing changes.
+    """Reverse what is left of a payment. If the payment comes from a bank statement, also undo its
+    match. A payment that is already reversed stays unchanged.
 
     Raises NotFound and ValidationError as `reverse_payment` does.
     """
     work.require(Right.RECORD_MONEY)
-    # Locks the claim first.
+    # This call locks the claim before the transaction is locked.
     recorded = await reverse_payment(work, claim_id, payment_id, reason)
     if recorded.is_new:
         match = await find_match_of_payment(work.tx, work.merchant_id, claim_id, payment_id)
         if match is not None:
             transaction = await _lock_one(work, (match.entry_id, match.number))
-            # What went back to the debtor before stays matched.
+            # Money that went back to the debtor before stays matched.
             cents = min(recorded.reversed_cents, match.amount_cents)
             await _open_again(work, match, transaction, cents, reason=reason)
     return recorded
@@ -284,7 +285,7 @@ async def find_entry_of_payment(
 async def _open_again(
     work: Work, match: BankMatch, transaction: BankTransaction, cents: int, *, reason: str | None
 ) -> BankMatch:
-    """Record that a match was undone, and open its locked transaction for these cents."""
+    """Record that a match was undone, and open these cents of its locked transaction."""
     undone = BankMatch(
         match_id=work.ids.new(work.now),
         kind="UNDONE",
@@ -309,7 +310,7 @@ async def _open_again(
 
 
 async def list_transaction_matches(work: Work, entry_id: UUID) -> list[BankMatch]:
-    """Return what the transactions of an entry belong and belonged to."""
+    """Return the matches of an entry's transactions, including undone ones."""
     work.require(Right.READ_CLAIMS)
     return await list_matches(work.tx, work.merchant_id, [entry_id])
 

@@ -24,7 +24,7 @@ from dunwell.platform.resources import Resources
 
 MATCH_SECONDS = 2.0
 _ACCOUNTS_PER_TURN = 50
-# So few that an import, which renews its lease between the turns, keeps it.
+# Few enough that an import keeps its lease, which it renews after each turn.
 _SINGLE_PER_TURN = 100
 log = structlog.get_logger(__name__)
 
@@ -41,7 +41,8 @@ async def match_all(resources: Resources) -> int:
 
 async def match_next_set(resources: Resources, merchant_id: int, account: str) -> int:
     """Match the next new transactions of an account together. If that fails, match some of them one
-    by one. Return how many there were. Raises DatabaseAway: nothing more was matched."""
+    by one. Return how many there were. Raises DatabaseAway if the database fails; later
+    transactions then stay new."""
     try:
         async with resources.database.transaction() as tx:
             work = await _open_work(resources, tx, merchant_id)
@@ -81,7 +82,7 @@ async def _leave_to_person(
     async with resources.database.transaction() as tx:
         work = await _open_work(resources, tx, merchant_id)
         problem = build_problem("MATCHING_FAILED")
-        # Another worker may have matched it.
+        # Another worker may have matched the transaction.
         if await save_problem(tx, merchant_id, transaction.key, problem):
             await save_audit(
                 work, "bankStatement.match", f"bankAccount:{transaction.account}",

@@ -68,7 +68,7 @@ _NOON = time(12)
 
 @dataclass(slots=True)
 class _Plan:
-    """What is decided about the transactions of a set."""
+    """The decisions about the transactions of a set."""
 
     # State and matched cents of each transaction.
     states: dict[tuple[UUID, int], tuple[str, int]] = field(default_factory=dict)
@@ -140,8 +140,8 @@ async def match_transactions(
 
 
 async def _plan_payouts(work: Work, plan: _Plan, new: Sequence[BankTransaction]) -> None:
-    """Find payouts first: their sums could match a claim by accident. A negative payout is found as
-    the debit of a provider that takes money back."""
+    """Find the payouts. This comes before payments, because the sum of a payout could match a claim
+    by accident. A negative payout is the debit of a provider that takes money back."""
     amounts = {each.amount_cents for each in new}
     awaited = await list_awaited_payouts(work.tx, work.merchant_id, amounts)
     for transaction in new:
@@ -159,7 +159,7 @@ def _fits_payout(transaction: BankTransaction, payout: AwaitedPayout) -> bool:
     if (transaction.amount_cents, transaction.currency) != (payout.amount_cents, payout.currency):
         return False
     if transaction.return_reason is not None:
-        # It takes back a payment of a debtor.
+        # The transaction returns a payment of a debtor.
         return False
     booked_at = datetime.combine(transaction.booked_on, _NOON, UTC)
     return payout.paid_at - PAYOUT_EARLY <= booked_at <= payout.paid_at + PAYOUT_LATE
@@ -168,7 +168,8 @@ def _fits_payout(transaction: BankTransaction, payout: AwaitedPayout) -> bool:
 async def _plan_payments(
     work: Work, plan: _Plan, arrived: Sequence[BankTransaction], tolerance_cents: int
 ) -> _ClaimsToPay:
-    """Decide what the payments belong to. Return the claims, which are locked first."""
+    """Lock the claims that the payments or returns may belong to, decide which claims each payment
+    belongs to, and return the locked claims."""
     written = {each.key: list_references(each) for each in arrived}
     named_ids = await _find_named(work, arrived, written)
     by_debit = await find_claims_by_debit(work, arrived)
@@ -232,7 +233,7 @@ async def _find_named(
 
 
 def _build_candidate(claim: LockedClaim, items: Sequence[OwedItem]) -> CandidateClaim:
-    """Return a locked claim with what it owes. Rules that decide do not need more."""
+    """Return a locked claim with what it owes. Rules that book a payment need no other facts."""
     return CandidateClaim(
         claim_id=claim.claim_id,
         reference_number=claim.reference_number,
@@ -243,12 +244,12 @@ def _build_candidate(claim: LockedClaim, items: Sequence[OwedItem]) -> Candidate
 
 
 def _pay(claim: CandidateClaim, cents: int) -> CandidateClaim:
-    """Return the claim as the next payment of the set finds it."""
+    """Return the claim as it is for the next payment of the set."""
     return replace(claim, outstanding_cents=max(0, claim.outstanding_cents - cents))
 
 
 def list_references(transaction: BankTransaction) -> WrittenReferences:
-    """Return what in the transaction's texts may be a reference number."""
+    """Return the parts of the transaction's texts that may be a reference number."""
     structured = transaction.references_text.splitlines()
     lines = transaction.remittance_text.splitlines()
     if transaction.end_to_end_id is not None:
@@ -257,7 +258,7 @@ def list_references(transaction: BankTransaction) -> WrittenReferences:
 
 
 def build_money(transaction: BankTransaction, texts: WrittenReferences) -> ArrivedMoney:
-    """Return what is left of a transaction for the rules."""
+    """Return the part of a transaction that belongs to nothing yet, as the rules need it."""
     debit_ids = list_debit_ids(transaction)
     return ArrivedMoney(transaction.left_cents, transaction.currency, texts, debit_ids)
 
@@ -270,7 +271,7 @@ async def book_matches(
     items: Mapping[int, list[OwedItem]] | None = None,
 ) -> list[BankMatch]:
     """Book the payments of transactions whose claims are locked, and record what they belong to.
-    `items`: those of the claims, if they are loaded."""
+    `items` are those of the claims, or None if they are still to be loaded."""
     work.require(Right.RECORD_MONEY)
     wanted, kept = [], []
     for transaction, suggestion in matched:

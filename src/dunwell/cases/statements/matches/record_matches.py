@@ -1,4 +1,4 @@
-"""Record what transactions belong to, and when their money was paid."""
+"""Record matches, and compute when the money of a transaction was paid."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
@@ -12,7 +12,7 @@ _NOON = time(12)
 
 
 async def record_matches(work: Work, matches: Sequence[BankMatch]) -> None:
-    """Record what transactions belong to, in the name of who does it."""
+    """Record matches as made by the actor of `work`."""
     work.require(Right.RECORD_MONEY)
     actor = (work.actor.kind, work.actor.actor_id)
     await insert_matches(work.tx, work.merchant_id, matches, actor=actor, now=work.now)

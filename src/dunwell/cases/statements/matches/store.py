@@ -43,7 +43,7 @@ class BankTransaction:
     return_reason: str | None
     # The day of another entry with the same reference and amount, which may be the same payment.
     resembles_on: date | None
-    # Why it is left to a person: a `CodedText`.
+    # Why the matching failed and left the transaction to a person: a `CodedText`.
     problem: str | None
 
     @property
@@ -52,13 +52,13 @@ class BankTransaction:
 
     @property
     def left_cents(self) -> int:
-        """What does not belong to anything yet."""
+        """The part of the amount that does not belong to anything yet."""
         return abs(self.amount_cents) - self.matched_cents
 
 
 @dataclass(frozen=True, slots=True)
 class BankMatch:
-    """What a transaction belongs to, or that this was taken back."""
+    """What a transaction belongs to, or (kind UNDONE) that an earlier match was undone."""
 
     match_id: UUID
     kind: str
@@ -154,7 +154,7 @@ SET matched_count = f.matched_count + matched.transactions
 FROM locked JOIN matched USING (file_id)
 WHERE f.merchant_id = $1 AND f.file_id = locked.file_id
 """
-# What a person decides. The transaction must be locked.
+# Saves the decision of a person. The transaction must be locked.
 _SAVE_DECISION = """
 UPDATE bank_transactions
 SET state = $4, matched_cents = $5, is_decided = true
@@ -299,8 +299,8 @@ def build_transaction(row: Mapping[str, Any]) -> BankTransaction:
 async def save_problem(
     tx: Connection, merchant_id: int, key: tuple[UUID, int], problem: CodedText
 ) -> bool:
-    """Open a transaction for a person because of this problem. Return False if it is no longer
-    new."""
+    """Open a transaction for a person because of this problem. Return False if the transaction is
+    no longer new."""
     stored = msgspec.json.encode(dump_text(problem)).decode()
     return await tx.fetchval(_SAVE_PROBLEM, merchant_id, *key, stored) is not None
 
@@ -336,7 +336,7 @@ async def insert_matches(
     tx: Connection, merchant_id: int, matches: Sequence[BankMatch], *,
     actor: tuple[str, str | None], now: datetime,
 ) -> None:  # fmt: skip
-    """Insert matches. `actor` is the kind and the id of who made them."""
+    """Insert matches. `actor` has the kind and the id of the user or system that made them."""
     if matches:
         columns = {name: [getattr(each, name) for each in matches] for name in _MATCH_COLUMNS}
         columns["explanation"] = [_encode_reason(each.explanation) for each in matches]
@@ -381,7 +381,7 @@ async def list_matches(
 async def find_claims_by_reference(
     tx: Connection, merchant_id: int, whole: Collection[str], normal: Collection[str]
 ) -> list[int]:
-    """Return the claims whose reference number is one of these, or has one of these normal forms.
+    """Return the claims whose reference number is one of `whole`, or has one of the forms `normal`.
     Other words of a claim can be equal to a normal form, so the claims are candidates only."""
     rows = await tx.fetch(
         _FIND_BY_REFERENCE, merchant_id, sorted(whole), sorted(normal), _SAME_TERM_LIMIT

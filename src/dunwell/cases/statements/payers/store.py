@@ -19,8 +19,8 @@ SELECT DISTINCT $1::integer AS merchant_id, payer_digest, claim_id, $2::timestam
 FROM unnest($3::bytea[], $4::bigint[]) AS p (payer_digest, claim_id)
 ON CONFLICT (merchant_id, payer_digest, claim_id) DO UPDATE SET seen_at = excluded.seen_at
 """
-# An account is forgotten when the last payment from it was taken back. Uses the primary key, then
-# bank_matches_claim.
+# The account of a payer is forgotten when the last payment from it was undone. Uses the primary
+# key, then bank_matches_claim.
 _DELETE_PAYER = """
 DELETE FROM payer_accounts p
 WHERE p.merchant_id = $1 AND p.payer_digest = $2 AND p.claim_id = $3
@@ -49,12 +49,13 @@ async def find_claims_by_payer(
 async def save_payers(
     tx: Connection, merchant_id: int, seen: Sequence[tuple[bytes, int]], now: datetime
 ) -> None:
-    """Save from which accounts (digests) claims were paid."""
+    """Save the accounts (as digests) from which claims were paid."""
     if seen:
         digests, claim_ids = [each for each, _ in seen], [each for _, each in seen]
         await tx.execute(_SAVE_PAYERS, merchant_id, now, digests, claim_ids)
 
 
 async def delete_payer(tx: Connection, merchant_id: int, payer: tuple[bytes, int]) -> None:
-    """Forget that a claim was paid from an account (digest, claim), unless another payment was."""
+    """Forget that a claim was paid from an account, unless another payment came from it. `payer`
+    has the digest of the account and the claim."""
     await tx.execute(_DELETE_PAYER, merchant_id, *payer)

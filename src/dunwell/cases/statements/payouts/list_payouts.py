@@ -54,14 +54,14 @@ class ListedPayout:
     amount_cents: int
     fees_cents: int
     currency: str
-    # When it is expected to arrive.
+    # When the payout is expected to arrive.
     paid_at: datetime
-    # The provider's id of each movement, and its cents. Empty: the provider does not list them.
+    # The provider's id of each movement, and its cents. Empty if the provider does not list them.
     movements: Sequence[tuple[str, int]]
     recorded_at: datetime
-    # When it was found on a statement; None if it is awaited.
+    # When the payout was found on a statement. None if it is awaited.
     arrived_at: datetime | None
-    # None if it is awaited, or if its line is not known.
+    # None if the payout is awaited, or if its line is not known.
     arrival: PayoutArrival | None
 
     @property
@@ -70,7 +70,7 @@ class ListedPayout:
 
     @property
     def difference_cents(self) -> int:
-        """What the movements and fees do not explain of the amount."""
+        """The part of the amount that the movements and fees do not explain."""
         return self.amount_cents - (self.moved_cents - self.fees_cents)
 
 
@@ -90,9 +90,9 @@ class ExplainedMovement:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedPayout:
-    """A payout with the movements of the merchant's claims. The others, of which only their number
-    and sum are shown, can belong to another merchant that uses the same account, or to sales
-    outside Dunwell."""
+    """A payout with the movements of the merchant's claims. The other movements can belong to
+    another merchant that uses the same account, or to sales outside Dunwell; only their number and
+    sum are given."""
 
     payout: ListedPayout
     movements: Sequence[ExplainedMovement]
@@ -115,7 +115,7 @@ class PayoutFilter:
 async def load_payouts(
     tx: Connection, merchant_id: int, record_ids: Collection[UUID]
 ) -> Mapping[UUID, ListedPayout]:
-    """Return the payouts by our id."""
+    """Return the payouts by their record id."""
     found = {}
     for row in await tx.fetch(_LOAD, merchant_id, list(record_ids)):
         values = dict(row)

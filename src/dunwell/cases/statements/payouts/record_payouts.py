@@ -1,5 +1,6 @@
-"""Sums that payment providers pay to the merchant's account, or take back from it. They are known
-before the statement comes, so that they are not taken for a debtor's payment."""
+"""Record the payouts that payment providers pay to the merchant's account, or take back from it.
+They are known before the statement arrives, so the matching does not mistake them for payments of
+debtors."""
 
 import asyncio
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ from dunwell.cases.statements.store import list_merchants_with_accounts
 from dunwell.platform.resources import Resources
 
 PAYOUT_SECONDS = 1800.0
-# Payouts are asked for again, because a provider can be away for some days.
+# Payouts of this time are listed in every turn, because a provider can be away for some days.
 _LISTED_SINCE = timedelta(days=14)
 _ACCOUNTS_AT_ONCE = 10
 # A list of payouts takes several calls.
@@ -34,8 +35,9 @@ log = structlog.get_logger(__name__)
 
 
 async def record_payouts(work: Work, provider: str, listed: Sequence[Payout]) -> int:
-    """Store the payouts that a provider's account lists, and return how many are new. No bank has
-    an entry for a payout of 0. If the statement came before, its entry is matched again."""
+    """Store the payouts that a provider's account lists, and return how many are new. A payout of 0
+    is left out, because no bank has an entry for it. If the statement arrived before the payout was
+    known, its entry is matched again."""
     work.require(Right.RECORD_MONEY)
     moving = [each for each in listed if each.amount_cents != 0]
     listed_by_id = {work.ids.new(work.now): each for each in moving}
@@ -83,7 +85,7 @@ async def _fetch_account(
 
 
 def _list_providers(merchant: Merchant, providers: PaymentProviders) -> list[str]:
-    """Return the accounts at providers that the merchant uses and that pay out."""
+    """Return the providers' accounts that the merchant uses and that pay out."""
     payment = merchant.configuration.payment
     named = {each.provider: None for each in payment.methods}
     if payment.direct_debit_provider is not None:

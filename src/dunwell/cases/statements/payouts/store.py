@@ -53,8 +53,8 @@ WHERE merchant_id = $1 AND provider = $2 AND payout_id = $3
 async def insert_payouts(
     tx: Connection, merchant_id: int, provider: str, listed: Mapping[UUID, Payout], now: datetime
 ) -> list[Payout]:
-    """Insert the payouts that are not known, each with the id that it is to have, and return
-    them."""
+    """Insert the payouts that are not known, each with the record id for which it is listed, and
+    return them."""
     given = listed.values()
     rows = await tx.fetch(
         _INSERT_PAYOUTS, merchant_id, provider, now, list(listed),
@@ -108,5 +108,5 @@ async def save_arrival(
 
 
 async def save_awaited(tx: Connection, merchant_id: int, payout: tuple[str, str]) -> None:
-    """Save that a payout (provider, id) has not arrived after all."""
+    """Save that a payout (provider, id) is awaited again, because its match was undone."""
     await tx.execute(_SAVE_ARRIVED, merchant_id, *payout, None, None, None)

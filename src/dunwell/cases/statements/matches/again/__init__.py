@@ -1,1 +1,1 @@
-"""Matching open transactions again."""
+"""Match open transactions again."""

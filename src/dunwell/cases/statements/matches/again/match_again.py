@@ -1,6 +1,6 @@
-"""Match open transactions again: those of a statement, one of them, and the recent ones of an
-account after each import. A claim may have been created since, or an error mended. What a person
-decided is never touched."""
+"""Match open transactions again: those of a statement, a single one, and the recent ones of an
+account after each import. In the meantime, a claim may have been created, or an error corrected. A
+decision of a person is never changed."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -23,12 +23,12 @@ log = structlog.get_logger(__name__)
 
 
 class MatchingFailed(InvalidState):
-    """An error prevented that a transaction was matched. The log has it."""
+    """An error prevented that a transaction was matched. The log has the error."""
 
 
 def can_match_again(transaction: BankTransaction) -> bool:
-    """Return whether the rules may decide about an open transaction: nobody did, and it is no
-    question whether another entry is the same one."""
+    """Return whether the rules may decide about an open transaction: no person has decided about
+    it, and it does not resemble another entry."""
     is_open = transaction.state == "OPEN" and not transaction.is_decided
     return is_open and transaction.matched_cents == 0 and transaction.resembles_on is None
 
@@ -58,7 +58,8 @@ async def match_recent_again(work: Work, account: str) -> int:
 async def match_entry_again(work: Work, entry_id: UUID, number: int) -> bool:
     """Match one open transaction again. Return whether it was matched.
 
-    Raises NotFound; InvalidState: a person has to decide about it; MatchingFailed.
+    Raises NotFound, InvalidState if a person has to decide about the transaction, and
+    MatchingFailed.
     """
     work.require(Right.RECORD_MONEY)
     key = (entry_id, number)

@@ -23,8 +23,8 @@ SELECT count(*) FROM renewed
 """,
     undecided=_UNDECIDED,
 )
-# Uses bank_transactions_open. What made the matching fail before is left out, and what a person
-# decides about at this moment.
+# Uses bank_transactions_open. Transactions that made the matching fail before are left out, and
+# those that a person decides about at this moment.
 _RENEW_RECENT = compose(
     """
 WITH recent AS (
@@ -51,8 +51,8 @@ SELECT count(*) FROM renewed
 async def renew_statement(
     tx: Connection, merchant_id: int, account: str, statement_hash: bytes
 ) -> int:
-    """Make the open transactions of a statement new that nobody decided about. Return how many
-    there are."""
+    """Set the open transactions of a statement that no person has decided about to NEW. Return how
+    many there are."""
     count: int = await tx.fetchval(_RENEW_STATEMENT, merchant_id, account, statement_hash)
     return count
 
@@ -60,7 +60,7 @@ async def renew_statement(
 async def renew_recent(
     tx: Connection, merchant_id: int, account: str, since: date, limit: int
 ) -> int:
-    """Make the latest open transactions of an account new that nobody decided about. Return how
-    many there are."""
+    """Set the latest open transactions of an account that no person has decided about to NEW.
+    Return how many there are."""
     count: int = await tx.fetchval(_RENEW_RECENT, merchant_id, account, since, limit)
     return count

@@ -1,1 +1,1 @@
-"""What statements and reports say about direct debits."""
+"""Record the results of direct debits that statements and reports of banks contain."""

@@ -38,18 +38,19 @@ _MAX_CLAIM_ID = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class RecordedDebits:
-    """What transactions belong to, and those (entry, number) that a person has to look at."""
+    """The matches that were made, and the transactions (entry, number) that a person has to look
+    at."""
 
     matches: Sequence[BankMatch]
     doubtful: frozenset[tuple[UUID, int]]
 
 
 async def record_debits(work: Work, new: Sequence[BankTransaction]) -> RecordedDebits:
-    """Record what transactions say about our direct debits.
+    """Record the results of our direct debits that these transactions report.
 
     A debit has one credit and one return. A further credit with its end-to-end id is other money,
-    which the rules for payments assign. What the bank reports with another amount or code, for a
-    debit that was not delivered, or again, is left for a person.
+    which the rules for payments assign. A result is left to a person if its amount or code does not
+    fit, if the debit was not delivered, or if the return was recorded before.
     """
     work.require(Right.RECORD_MONEY)
     named = {each.end_to_end_id for each in new if each.end_to_end_id is not None}
@@ -79,7 +80,7 @@ async def _record_result(
     work: Work, transaction: BankTransaction, end_to_end_id: str, *, is_returned: bool
 ) -> BankMatch | None:
     """Record the result that a transaction reports. Return None if a person has to look at it.
-    `is_returned` says whether a statement has its return already."""
+    `is_returned` is true if a statement already has the return of the debit."""
     is_return = transaction.amount_cents < 0
     if is_return and not is_known_return(transaction.return_reason):
         return None
@@ -97,7 +98,8 @@ async def _record_result(
 
 
 def list_debit_ids(transaction: BankTransaction) -> list[str]:
-    """Return what in a transaction may be the end-to-end id or the mandate reference of a debit."""
+    """Return the texts in a transaction that may be the end-to-end id or the mandate reference of a
+    debit."""
     texts = (
         transaction.end_to_end_id, transaction.mandate_id, transaction.references_text,
         transaction.remittance_text,
@@ -122,8 +124,8 @@ async def find_claims_by_debit(
 async def record_status_reports(
     work: Work, reports: Iterable[PaymentStatusReport], today: date
 ) -> int:
-    """Record the debits that the bank rejects. What it accepts is booked when the statement has the
-    money. Return how many were rejected."""
+    """Record the debits that the bank rejects, and return how many there were. Accepted debits are
+    booked when a statement has the money."""
     work.require(Right.RECORD_MONEY)
     rejected = 0
     for report in reports:

@@ -27,8 +27,8 @@ WHERE t.merchant_id = $1 AND t.end_to_end_id = ANY($2::text[])
 async def find_debit_claims(
     tx: Connection, merchant_id: int, named: Collection[str], claim_ids: Collection[int]
 ) -> dict[str, int]:
-    """Return the claim of each of these end-to-end ids and mandate references. `claim_ids` are
-    those that the references begin with."""
+    """Return the claim of each of these end-to-end ids and mandate references. `claim_ids` are the
+    claims with whose ids the references begin."""
     rows = await tx.fetch(_FIND_CLAIMS, merchant_id, sorted(named), sorted(claim_ids))
     return {row["named"]: row["claim_id"] for row in rows}
 

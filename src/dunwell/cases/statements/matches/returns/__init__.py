@@ -1,1 +1,1 @@
-"""Payments that come back: the original entries, and how their parts are reversed."""
+"""Match returned payments: find the original entries, and reverse their parts."""

@@ -1,8 +1,8 @@
-"""Take payments back that a bank returns.
+"""Reverse payments that a bank returns.
 
-A return names its original entry by the end-to-end id. If it takes back the whole entry, all
-payments that were booked of it are reversed together, also those of several claims. Anything else
-is left to a person, who sees the payments of the original entry.
+A return names its original entry by the end-to-end id. If it returns the whole entry, all payments
+that were booked of the entry are reversed together, including those of several claims. Any other
+return is left to a person, who sees the payments of the original entry.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -111,7 +111,8 @@ def _build_movement(
     work: Work, transaction: BankTransaction, payment: StoredPayment, part: OriginalPart, *,
     place: int, booked_cents: int,
 ) -> PaymentMovement:  # fmt: skip
-    """A return of several payments has a movement for each, with its place in the id."""
+    """Return the movement of one part. A return of several payments has a movement for each, with
+    the place of the payment in the id."""
     name = f"{transaction.entry_id}:{transaction.number}"
     return PaymentMovement(
         record_id=work.ids.new(work.now),

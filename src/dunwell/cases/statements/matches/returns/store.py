@@ -32,7 +32,7 @@ class OriginalPart:
     reference_number: str
     payment_id: UUID
     amount_cents: int
-    # What did not go back yet.
+    # The money of the payment that was not returned yet.
     left_cents: int
 
 
