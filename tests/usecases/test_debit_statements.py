@@ -1,9 +1,15 @@
 """What bank statements and reports on orders say about direct debits."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from dunwell.cases.direct_debit.debit_values import Collection as Debit
 from dunwell.cases.direct_debit.debit_values import CollectionState, Mandate
+from dunwell.cases.modalities.modality import ModalityEndReason
+from dunwell.cases.modalities.sweep_modalities import sweep_modalities
+from dunwell.cases.payments.reversals import reverse_payment
+from dunwell.core.claims.states import ACTIVE
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.bank_files import build_detail, build_entry
@@ -156,3 +162,104 @@ async def test_an_accepted_order_books_nothing(at_bank: DebitsAtBank) -> None:
     await at_bank.report("<GrpSts>ACSC</GrpSts>")
     assert await at_bank.state() is CollectionState.DELIVERED
     assert await at_bank.list_payments() == []
+
+
+_MOVED = """
+SELECT kind, booked_cents, review_reason FROM payment_movements
+WHERE merchant_id = $1 ORDER BY kind DESC
+"""
+
+
+async def list_movements(at_bank: DebitsAtBank) -> list[tuple[str, int, str | None]]:
+    return [tuple(row) for row in await at_bank.bank.harness.rows(_MOVED)]
+
+
+@pytest.mark.parametrize("reason", ["", _REASON.replace("AC04", "XT99")])
+async def test_a_rejection_without_a_known_reason_is_one(
+    at_bank: DebitsAtBank, reason: str
+) -> None:
+    await at_bank.report(f"<GrpSts>RJCT</GrpSts>{reason}")
+    (first, *_) = await at_bank.debits.collections(at_bank.mandate)
+    assert (first.state, first.return_reason) == (CollectionState.RETURNED, "NARR")
+    # It says nothing about the next debit.
+    assert (await at_bank.debits.states(at_bank.mandate))[1] is CollectionState.PLANNED
+
+
+async def test_a_rejection_without_a_known_reason_takes_no_money_back(
+    at_bank: DebitsAtBank,
+) -> None:
+    await at_bank.load()
+    await at_bank.report("<GrpSts>RJCT</GrpSts>")
+    assert await at_bank.list_payments() == [("DIRECT_DEBIT", 3414, 0)]
+    assert await at_bank.state() is CollectionState.COLLECTED
+
+
+async def test_a_return_in_a_report_and_on_a_statement_is_one_with_one_period_of_grace(
+    at_bank: DebitsAtBank, clock: MovableClock
+) -> None:
+    clock.move_to(datetime(2026, 3, 18, 8, tzinfo=UTC))
+    await at_bank.report(f"<GrpSts>RJCT</GrpSts>{_REASON.replace('AC04', 'AM04')}")
+    clock.move_to(datetime(2026, 3, 20, 8, tzinfo=UTC))
+    await at_bank.load("AM04")
+    await at_bank.report(f"<GrpSts>RJCT</GrpSts>{_REASON.replace('AC04', 'AM04')}")
+    assert await at_bank.state() is CollectionState.RETURNED
+    assert await at_bank.list_payments() == []
+    assert str((await at_bank.debits.look()).schedule[0].missed_after) == "2026-03-18"
+
+
+async def test_a_report_changes_only_the_debits_of_its_order(at_bank: DebitsAtBank) -> None:
+    status = (
+        "<OrgnlPmtInfAndSts><OrgnlPmtInfId>X-1</OrgnlPmtInfId><TxInfAndSts><OrgnlEndToEndId>"
+        f"{at_bank.first.end_to_end_id}</OrgnlEndToEndId><TxSts>RJCT</TxSts>{_REASON}"
+        "</TxInfAndSts></OrgnlPmtInfAndSts>"
+    )
+    content = _REJECTION.format(message="DD0000000000000000000000", group="", more=status)
+    await at_bank.bank.load(content.encode())
+    assert await at_bank.state() is CollectionState.DELIVERED
+    await at_bank.report("", status)
+    assert await at_bank.state() is CollectionState.DELIVERED
+
+
+@pytest.mark.parametrize("status", ["WITHDRAWN", "ARCHIVED"])
+async def test_a_return_after_the_end_of_the_claim_is_shown_to_a_clerk(
+    at_bank: DebitsAtBank, status: str
+) -> None:
+    await at_bank.load()
+    await at_bank.bank.harness.rows(
+        "UPDATE claims SET status = $2, due_at = NULL WHERE merchant_id = $1", status
+    )
+    await at_bank.load("MD06")
+    assert await at_bank.list_payments() == [("DIRECT_DEBIT", 3414, 3414)]
+    assert (await at_bank.debits.status()).value == status
+    assert await list_movements(at_bank) == [
+        ("PAID", 3414, None), ("CHARGED_BACK", 3414, "CLAIM_ENDED"),
+    ]  # fmt: skip
+
+
+async def test_a_return_of_a_debit_that_was_given_back_before_is_shown_to_a_clerk(
+    at_bank: DebitsAtBank,
+) -> None:
+    await at_bank.load()
+    [row] = await at_bank.bank.harness.rows(
+        "SELECT payment_id FROM payments WHERE merchant_id = $1"
+    )
+    async with at_bank.bank.harness.work() as work:
+        await reverse_payment(work, at_bank.first.claim_id, row["payment_id"])
+    await at_bank.load("MD06")
+    assert await at_bank.list_payments() == [("DIRECT_DEBIT", 3414, 3414)]
+    assert ("CHARGED_BACK", 0, "NOTHING_TO_RETURN") in await list_movements(at_bank)
+
+
+async def test_a_return_after_the_plan_was_paid_is_owed_again(
+    at_bank: DebitsAtBank,
+) -> None:
+    await at_bank.load()
+    await at_bank.bank.harness.pay(at_bank.first.claim_id, 6826)
+    await sweep_modalities(at_bank.bank.harness.resources)
+    assert (await at_bank.debits.look()).ended_reason is ModalityEndReason.FULFILLED
+    await at_bank.load("MD06")
+    assert (await at_bank.debits.status()) in ACTIVE
+    assert (
+        await at_bank.bank.harness.read(at_bank.first.claim_id)
+    ).balance.outstanding_cents == 3414
+    assert (await at_bank.debits.look()).ended_reason is ModalityEndReason.FULFILLED

@@ -4,7 +4,7 @@ Statements and status reports call `record_debit_result` with the end-to-end id.
 recorded before changes nothing, in whatever order the results arrive.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from enum import StrEnum
 from uuid import UUID
@@ -26,7 +26,7 @@ from dunwell.cases.direct_debit.mandates import close_mandate
 from dunwell.cases.direct_debit.store import find_collection, find_mandate, save_result
 from dunwell.cases.modalities.progress import local_date
 from dunwell.cases.modalities.store import save_return_day, schedule_check_now
-from dunwell.cases.payments.movements import PaymentMovement
+from dunwell.cases.payments.movements import PaymentMovement, decide_return_review
 from dunwell.cases.payments.provider import MovementKind
 from dunwell.cases.payments.record_payment import NewPayment, book_payment
 from dunwell.cases.payments.reversals import MoneyChange, return_money
@@ -169,10 +169,13 @@ async def _return(
         movement = _build_movement(
             work, collection, MovementKind.CHARGED_BACK, payment.payment_id, booked_cents=cents
         )
-        await insert_movement(work.tx, work.merchant_id, movement)
+        status = claim.status
         if cents:
             change = MoneyChange(cents, MovementKind.CHARGED_BACK, collection.end_to_end_id)
-            await return_money(work, claim, payment, change)
+            status, _ = await return_money(work, claim, payment, change)
+        review_reason = decide_return_review(collection.amount_cents, cents, status)
+        movement = replace(movement, review_reason=review_reason)
+        await insert_movement(work.tx, work.merchant_id, movement)
     else:
         await schedule_check_now(work.tx, work.merchant_id, collection.claim_id, work.now)
     await _save(

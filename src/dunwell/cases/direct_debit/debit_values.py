@@ -232,6 +232,8 @@ _RETURN_REASONS = frozenset({
     "FF05", "FOCR", "MD01", "MD02", "MD05", "MD06", "MD07", "MS02", "MS03", "NARR", "RC01",
     "RR01", "RR02", "RR03", "RR04", "SL01", "SL11", "SL12", "SL13", "SL14", "TM01", "UPAY",
 })  # fmt: skip
+# The code of a reason that is given in words.
+REASON_ELSEWHERE: Final = "NARR"
 # Reasons that hold for every further debit of the mandate.
 _FINAL_REASONS = frozenset({
     "AC01", "AC04", "AC06", "AC13", "AG01", "MD01", "MD02", "MD07", "MS02", "RR01", "SL01",

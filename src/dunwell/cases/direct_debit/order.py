@@ -6,7 +6,7 @@ characters that every bank accepts. Pure.
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final, TypeAlias
@@ -94,6 +94,31 @@ def render_order(order: DebitOrder) -> bytes:
         _add_batch(message, order, batch)
     content: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
     return content
+
+
+def remove_debits(content: bytes, end_to_end_ids: Collection[str]) -> bytes:
+    """Return an order without these debits, and without batches that lose their last one."""
+    root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
+    message = root[0]
+    for batch in message.findall(_name("PmtInf")):
+        for debit in batch.findall(_name("DrctDbtTxInf")):
+            if debit.findtext(_name("PmtId/EndToEndId")) in end_to_end_ids:
+                batch.remove(debit)
+        if batch.find(_name("DrctDbtTxInf")) is None:
+            message.remove(batch)
+    for element in (message[0], *message.findall(_name("PmtInf"))):
+        place = message if element is message[0] else element
+        amounts = [each.text for each in place.iter(_name("InstdAmt"))]
+        total_cents = sum(int(each.replace(".", "")) for each in amounts)
+        element.find(_name("NbOfTxs")).text = str(len(amounts))
+        element.find(_name("CtrlSum")).text = render_amount(total_cents)
+    changed: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
+    return changed
+
+
+def _name(path: str) -> str:
+    """Return a path with the namespace of the order."""
+    return "/".join(f"{{{_NAMESPACE}}}{each}" for each in path.split("/"))
 
 
 def spell_name(name: str) -> str:

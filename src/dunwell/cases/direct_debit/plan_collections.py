@@ -379,8 +379,8 @@ async def _prenotify(work: Work, plan: CheckedPlan, collection: Collection) -> N
 
 
 async def cancel_collection(work: Work, collection: Collection, reason: CancelReason) -> None:
-    """Cancel a collection that is not released. Its debtor is asked to pay the instalment as if
-    nothing had been agreed. The claim must be locked."""
+    """Cancel a collection that the bank does not have. Its debtor is asked to pay the instalment as
+    if nothing had been agreed. The claim must be locked."""
     await save_cancelled(
         work.tx, work.merchant_id, collection.collection_id, reason=reason, now=work.now
     )

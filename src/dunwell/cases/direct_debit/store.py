@@ -185,7 +185,7 @@ WHERE merchant_id = $1 AND collection_id = $2 AND state = 'PLANNED'
 _SAVE_CANCELLED = """
 UPDATE debit_collections
 SET state = 'CANCELLED', cancel_reason = $3, changed_at = $4, file_id = NULL
-WHERE merchant_id = $1 AND collection_id = $2 AND state IN ('PLANNED', 'PRENOTIFIED')
+WHERE merchant_id = $1 AND collection_id = $2 AND state IN ('PLANNED', 'PRENOTIFIED', 'RELEASED')
 """
 _SAVE_RESULT = """
 UPDATE debit_collections

@@ -16,6 +16,7 @@ from dunwell.cases.payments.movements import (
     PaymentMovement,
     ReviewReason,
     compute_shortfall,
+    decide_return_review,
     order_movements,
 )
 from dunwell.cases.payments.provider import MoneyMovement, MovementKind
@@ -40,7 +41,7 @@ from dunwell.cases.payments.store import (
 )
 from dunwell.contact.messages.templates.formatting import render_line
 from dunwell.core.claims.publish_event import publish_event
-from dunwell.core.claims.states import ACTIVE, Status
+from dunwell.core.claims.states import Status
 from dunwell.core.claims.store import LockedClaim, lock_claim
 from dunwell.core.events.payloads import EventPaymentData, payment_completed
 
@@ -235,12 +236,10 @@ def _list_sources(
 def _decide_review(movement: MoneyMovement, cents: int, status: Status) -> ReviewReason | None:
     """Return why staff has to look at a movement of which `cents` were booked. `status` is the
     claim's."""
-    if cents < movement.amount_cents:
-        return ReviewReason.NOTHING_TO_RETURN
-    if movement.kind is MovementKind.REFUND_FAILED:
+    is_failed = movement.kind is MovementKind.REFUND_FAILED
+    if is_failed and cents == movement.amount_cents:
         return ReviewReason.REFUND_FAILED
-    has_ended = status not in (*ACTIVE, Status.COLLECTED)
-    return ReviewReason.CLAIM_ENDED if has_ended else None
+    return decide_return_review(movement.amount_cents, cents, status)
 
 
 async def _save_refund_result(

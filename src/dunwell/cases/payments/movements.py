@@ -7,6 +7,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from dunwell.cases.payments.provider import MoneyMovement, MovementKind
+from dunwell.core.claims.states import ACTIVE, Status
 
 # The kind of a reversal by the merchant, which no provider lists.
 REVERSED = "REVERSED"
@@ -63,6 +64,17 @@ class PaymentMovement:
     @property
     def needs_review(self) -> bool:
         return self.review_reason is not None and self.reviewed_at is None
+
+
+def decide_return_review(
+    amount_cents: int, booked_cents: int, status: Status
+) -> ReviewReason | None:
+    """Return why staff has to look at money that went back, or came back after that, of which
+    `booked_cents` were booked. `status` is the claim's."""
+    if booked_cents < amount_cents:
+        return ReviewReason.NOTHING_TO_RETURN
+    has_ended = status not in (*ACTIVE, Status.COLLECTED)
+    return ReviewReason.CLAIM_ENDED if has_ended else None
 
 
 def compute_shortfall(known: Iterable[PaymentMovement], currency: str) -> int:

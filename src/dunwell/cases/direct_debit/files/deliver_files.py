@@ -14,7 +14,11 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.cases.direct_debit.files.release_debits import FILE_SEAL_PURPOSE, build_file_context
+from dunwell.cases.direct_debit.files.release_debits import (
+    FILE_SEAL_PURPOSE,
+    build_file_context,
+    drop_ended_debits,
+)
 from dunwell.cases.direct_debit.files.store import (
     DebitFile,
     lease_file,
@@ -77,8 +81,13 @@ async def _write(
 ) -> None:
     """Write the file and give it its final name. Raises OSError."""
     if file.handed_over_at is None:
-        async with resources.database.connection() as connection:
-            sealed = await load_content(connection, merchant_id, file.file_id)
+        async with resources.database.transaction() as tx:
+            merchant = await load_merchant(tx, merchant_id)
+            assert merchant is not None, "it is a foreign key"
+            work = Work.open(resources, tx, merchant, SYSTEM)
+            if not (await drop_ended_debits(work, resources.keys, file.file_id)).debits:
+                return
+            sealed = await load_content(tx, merchant_id, file.file_id)
         assert sealed is not None, "it is released"
         context = build_file_context(merchant_id, file.file_id)
         content = resources.keys.open(FILE_SEAL_PURPOSE, sealed, context)

@@ -28,6 +28,7 @@ from dunwell.cases.direct_debit.files.store import (
     DebitFile,
     DebitFileState,
     OrderedCollection,
+    delete_empty_file,
     delete_proposed_file,
     find_file,
     insert_file,
@@ -38,6 +39,7 @@ from dunwell.cases.direct_debit.files.store import (
     save_delivered,
     save_ordered,
     save_released_file,
+    save_rewritten_file,
 )
 from dunwell.cases.direct_debit.mandates import open_account
 from dunwell.cases.direct_debit.order import (
@@ -45,8 +47,10 @@ from dunwell.cases.direct_debit.order import (
     OrderAccount,
     OrderBatch,
     OrderedDebit,
+    remove_debits,
     render_order,
 )
+from dunwell.cases.direct_debit.plan_collections import cancel_collection
 from dunwell.cases.direct_debit.store import (
     is_account_closed,
     list_disputed_claims,
@@ -155,12 +159,52 @@ async def dissolve_debit_file(work: Work, file_id: UUID) -> None:
     await _audit(work, "debitFile.dissolve", file, None)
 
 
-async def download_debit_file(work: Work, keys: KeyRing, file_id: UUID) -> tuple[DebitFile, bytes]:
-    """Return a released file and its content. A file that is not delivered by a bank connection
-    counts as delivered from the first download on. Raises NotFound and InvalidState."""
-    work.require(Right.RECORD_MONEY)
+async def drop_ended_debits(work: Work, keys: KeyRing, file_id: UUID) -> DebitFile:
+    """Take the debits out of a released file whose mandates have ended since, if the bank does not
+    have the file yet. Return the file. Raises NotFound. A file that has no debit left is
+    deleted."""
+    collections = await _lock_file_collections(work, file_id)
     file = await lock_file(work.tx, work.merchant_id, file_id)
     if file is None:
+        raise _build_not_found(file_id)
+    mandates = await load_mandates(
+        work.tx, work.merchant_id, {each.mandate_id for each in collections}
+    )
+    ended = [
+        each for each in collections
+        if mandates[each.mandate_id].state is not MandateState.ACTIVE
+    ]  # fmt: skip
+    is_here = file.state is DebitFileState.RELEASED and file.handed_over_at is None
+    if not ended or not is_here:
+        return file
+    for each in ended:
+        await cancel_collection(work, each, CancelReason.MANDATE_ENDED)
+    left = file.debits - len(ended)
+    if not left:
+        await delete_empty_file(work.tx, work.merchant_id, file_id)
+        await _audit(work, "debitFile.dissolve", file, None)
+        return replace(file, debits=0, amount_cents=0)
+    sealed = await load_content(work.tx, work.merchant_id, file_id)
+    assert sealed is not None, "it is released"
+    context = build_file_context(work.merchant_id, file_id)
+    document = remove_debits(
+        keys.open(FILE_SEAL_PURPOSE, sealed, context), {each.end_to_end_id for each in ended}
+    )
+    cents = file.amount_cents - sum(each.amount_cents for each in ended)
+    after = replace(file, debits=left, amount_cents=cents)
+    content = keys.seal(FILE_SEAL_PURPOSE, document, context), hashlib.sha256(document).digest()
+    await save_rewritten_file(work.tx, work.merchant_id, after, content)
+    await _audit(work, "debitFile.reduce", file, after)
+    return after
+
+
+async def download_debit_file(work: Work, keys: KeyRing, file_id: UUID) -> tuple[DebitFile, bytes]:
+    """Return a released file and its content. A file that is not delivered by a bank connection
+    counts as delivered from the first download on. Debits whose mandates have ended since the
+    release are taken out first. Raises NotFound, and InvalidState if it is not released."""
+    work.require(Right.RECORD_MONEY)
+    file = await drop_ended_debits(work, keys, file_id)
+    if not file.debits:
         raise _build_not_found(file_id)
     sealed = await load_content(work.tx, work.merchant_id, file_id)
     if sealed is None:

@@ -88,6 +88,16 @@ WHERE merchant_id = $1 AND file_id = $2 AND state = 'PROPOSED'
 _DELETE_PROPOSED = """
 DELETE FROM debit_files WHERE merchant_id = $1 AND file_id = $2 AND state = 'PROPOSED'
 """
+# Of a released file that lost its debits before its delivery.
+_DELETE_EMPTY = """
+DELETE FROM debit_files
+WHERE merchant_id = $1 AND file_id = $2 AND state = 'RELEASED' AND handed_over_at IS NULL
+"""
+_SAVE_REWRITTEN = """
+UPDATE debit_files
+SET debits = $3, amount_cents = $4, content_sealed = $5, content_digest = $6
+WHERE merchant_id = $1 AND file_id = $2 AND state = 'RELEASED' AND handed_over_at IS NULL
+"""
 # Uses the index debit_collections_file.
 _LIST_COLLECTIONS = """
 SELECT collection_id, mandate_id, claim_id, modality_id, instalment, due_on, collected_on,
@@ -201,6 +211,20 @@ async def delete_proposed_file(tx: Connection, merchant_id: int, file_id: UUID) 
     """Delete a proposal. Its collections wait for their release again."""
     await tx.execute(_TAKE_OUT, merchant_id, file_id)
     await tx.execute(_DELETE_PROPOSED, merchant_id, file_id)
+
+
+async def delete_empty_file(tx: Connection, merchant_id: int, file_id: UUID) -> None:
+    """Delete a released file that has no debits any more. Its row must be locked."""
+    await tx.execute(_DELETE_EMPTY, merchant_id, file_id)
+
+
+async def save_rewritten_file(
+    tx: Connection, merchant_id: int, file: DebitFile, content: tuple[bytes, bytes]
+) -> None:
+    """Save a released file with fewer debits. Its row must be locked."""
+    await tx.execute(
+        _SAVE_REWRITTEN, merchant_id, file.file_id, file.debits, file.amount_cents, *content
+    )
 
 
 async def list_file_collections(

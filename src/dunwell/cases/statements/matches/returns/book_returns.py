@@ -6,12 +6,13 @@ return is left to a person, who sees the payments of the original entry.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.bookings.store import lock_claims
-from dunwell.cases.payments.movements import PaymentMovement
+from dunwell.cases.payments.movements import PaymentMovement, decide_return_review
 from dunwell.cases.payments.provider import MovementKind
 from dunwell.cases.payments.reversals import MoneyChange, return_money
 from dunwell.cases.payments.store import StoredPayment, find_payment, insert_movement
@@ -90,10 +91,13 @@ async def _return_part(
     claim = (await lock_claims(work.tx, work.merchant_id, [part.claim_id]))[part.claim_id]
     cents = min(part.amount_cents, payment.amount_cents - payment.returned_cents)
     movement = _build_movement(work, transaction, payment, part, place=place, booked_cents=cents)
-    await insert_movement(work.tx, work.merchant_id, movement)
+    status = claim.status
     if cents > 0:
         change = MoneyChange(cents, MovementKind.CHARGED_BACK, movement.movement_id)
-        await return_money(work, claim, payment, change)
+        status, _ = await return_money(work, claim, payment, change)
+    review_reason = decide_return_review(part.amount_cents, cents, status)
+    movement = replace(movement, review_reason=review_reason)
+    await insert_movement(work.tx, work.merchant_id, movement)
     return BankMatch(
         match_id=work.ids.new(work.now),
         kind="MATCHED",

@@ -1,0 +1,129 @@
+"""Mandates that end after a user released their debits, and before the bank has the file."""
+
+from collections.abc import Sequence
+
+import pytest
+from lxml import etree
+
+from dunwell.cases.direct_debit.debit_values import CancelReason, CollectionState, Mandate
+from dunwell.cases.direct_debit.files.deliver_files import deliver_debit_files
+from dunwell.cases.direct_debit.files.release_debits import drop_ended_debits
+from dunwell.cases.direct_debit.mandates import revoke_mandate
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources
+from tests.support.debit_plans import CLERK, NOTICE, BankFolder, Debits, find_texts, start
+from tests.support.modalities import DEBTOR, Arrangement
+
+
+async def release_two(
+    resources: Resources, clock: MovableClock, deliver_to: str | None
+) -> tuple[Sequence[Debits], Sequence[Mandate]]:
+    """Return two claims of one merchant whose first debits were released in one file."""
+    first = await start(resources, clock, deliver_to=deliver_to)
+    harness = first.arrangement.harness
+    [claim_id] = await harness.create("INV-1002", email="other@example.org")
+    other = Arrangement(harness, claim_id)
+    second = Debits(other, (await other.agree()).modality_id)
+    mandates = [await each.sign() for each in (first, second)]
+    await first.plan_at()
+    await first.plan_at(NOTICE)
+    await first.release()
+    return (first, second), mandates
+
+
+async def revoke(debits: Debits, mandate: Mandate) -> None:
+    async with debits.arrangement.harness.work(DEBTOR) as work:
+        await revoke_mandate(work, debits.arrangement.claim_id, mandate.mandate_id)
+
+
+async def deliver(resources: Resources, folder: BankFolder) -> None:
+    await deliver_debit_files(resources, lambda _: folder)  # type: ignore[arg-type,return-value]
+
+
+async def list_files(debits: Debits) -> list[tuple[str, int, int]]:
+    rows = await debits.arrangement.harness.rows(
+        "SELECT state, debits, amount_cents FROM debit_files WHERE merchant_id = $1"
+    )
+    return [tuple(row) for row in rows]
+
+
+async def test_a_debit_whose_mandate_was_revoked_is_not_delivered(
+    resources: Resources, clock: MovableClock
+) -> None:
+    folder = BankFolder()
+    (first, second), (revoked, kept) = await release_two(resources, clock, "bank")
+    await revoke(first, revoked)
+    await deliver(resources, folder)
+    [content] = folder.files.values()
+    left = (await second.collections(kept))[0]
+    assert find_texts(content, "EndToEndId") == [left.end_to_end_id]
+    assert find_texts(content, "NbOfTxs") == ["1", "1"]
+    assert find_texts(content, "CtrlSum") == ["34.14", "34.14"]
+    assert await list_files(first) == [("DELIVERED", 1, 3414)]
+    dropped = (await first.collections(revoked))[0]
+    assert (dropped.state, dropped.cancel_reason, dropped.file_id) == (
+        CollectionState.CANCELLED, CancelReason.MANDATE_ENDED, None,
+    )  # fmt: skip
+    assert left.state is CollectionState.DELIVERED
+    # The debtor is asked to pay the instalment by its day, as without a mandate.
+    assert str((await first.look()).schedule[0].missed_after) == "2026-03-16"
+    assert etree.fromstring(content) is not None
+
+
+async def test_a_file_without_a_debit_that_is_left_is_not_delivered(
+    resources: Resources, clock: MovableClock
+) -> None:
+    folder = BankFolder()
+    debits, mandates = await release_two(resources, clock, "bank")
+    for each, mandate in zip(debits, mandates, strict=True):
+        await revoke(each, mandate)
+    await deliver(resources, folder)
+    assert folder.files == {}
+    assert await list_files(debits[0]) == []
+
+
+async def test_a_debit_whose_mandate_was_revoked_is_not_downloaded(
+    resources: Resources, clock: MovableClock
+) -> None:
+    (first, second), (revoked, kept) = await release_two(resources, clock, None)
+    await revoke(first, revoked)
+    rows = await first.arrangement.harness.rows(
+        "SELECT file_id FROM debit_files WHERE merchant_id = $1"
+    )
+    async with first.arrangement.harness.work(CLERK) as work:
+        file = await drop_ended_debits(work, resources.keys, rows[0]["file_id"])
+    assert (file.debits, file.amount_cents) == (1, 3414)
+    content = await first.download(file)
+    assert find_texts(content, "MndtId") == [kept.reference]
+    await revoke(second, kept)
+    # What was downloaded stays as it is.
+    assert await first.download(file) == content
+    assert (await second.collections(kept))[0].state is CollectionState.DELIVERED
+
+
+async def test_a_file_that_lost_all_debits_cannot_be_downloaded(
+    resources: Resources, clock: MovableClock
+) -> None:
+    debits = await start(resources, clock)
+    mandate = await debits.sign()
+    await debits.plan_at()
+    await debits.plan_at(NOTICE)
+    file = await debits.release()
+    await revoke(debits, mandate)
+    with pytest.raises(NotFound):
+        await debits.download(file)
+
+
+async def test_a_file_that_the_bank_may_have_keeps_its_debits(
+    resources: Resources, clock: MovableClock
+) -> None:
+    folder = BankFolder(failures={"after": RuntimeError("killed")})
+    (first, _), (revoked, _) = await release_two(resources, clock, "bank")
+    with pytest.raises(RuntimeError):
+        await deliver(resources, folder)
+    await revoke(first, revoked)
+    clock.move_to(clock.now().replace(hour=9))
+    await deliver(resources, folder)
+    assert await list_files(first) == [("DELIVERED", 2, 6828)]
+    assert (await first.collections(revoked))[0].state is CollectionState.DELIVERED
