@@ -16,9 +16,9 @@ _NUMBER = re.compile(r"#([0-9]{1,3})")
 _DATE_FORMATS = ("DD.MM.YYYY", "DD.MM.YY", "YYYY-MM-DD", "DD/MM/YYYY", "MM/DD/YYYY", "YYYYMMDD")
 # The fields that name a column, in the order of the form.
 _COLUMNS = (
-    "booked_on", "amount", "debit", "credit", "direction", "value_on", "currency_column",
-    "reference_text", "counterparty_name", "counterparty_iban", "bank_reference", "end_to_end_id",
-    "mandate_id", "status",
+    "booked_on", "amount", "debit", "credit", "direction", "reference_text", "counterparty_name",
+    "counterparty_iban", "bank_reference", "end_to_end_id", "mandate_id", "value_on",
+    "currency_column", "status",
 )  # fmt: skip
 
 
