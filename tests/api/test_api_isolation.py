@@ -91,6 +91,7 @@ def test_every_position_of_an_id_is_declared(operation: Operation) -> None:
 async def test_another_merchants_ids_get_the_same_bytes_as_unknown_ids(
     isolation: IsolationData,
 ) -> None:
+    await isolation.load_their_cursors()
     before = await isolation.digest(isolation.own), await isolation.digest(isolation.theirs)
 
     leaks = [leak for each in _OPERATIONS async for leak in _find_leaks(isolation, each)]

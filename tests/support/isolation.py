@@ -224,6 +224,12 @@ class IsolationData:
     async def digest(self, merchant_side: MerchantSide) -> Things:
         return await digest_rows(merchant_side.harness)
 
+    async def load_their_cursors(self) -> None:
+        """Add a cursor of each of the other merchant's lists to its ids."""
+        self.theirs.things["cursors"] = {
+            name: cursor async for name, cursor in _load_cursors(self.theirs)
+        }
+
     async def forget_keys(self) -> None:
         """Delete the idempotency keys of the own merchant and of its twin."""
         for merchant_side in (self.own, self.twin):
@@ -318,7 +324,6 @@ async def _create_listed_objects(merchant_side: MerchantSide) -> None:
     things["event_id"] = raised[0]["eventId"]
     things["scenario_id"] = (await client.get("/scenarios")).json()["result"][0]["id"]
     await _create_objects_of_lists(merchant_side)
-    things["cursors"] = {name: cursor async for name, cursor in _cursors(merchant_side)}
 
 
 async def _create_objects_of_lists(merchant_side: MerchantSide) -> None:
@@ -343,7 +348,7 @@ async def _create_objects_of_lists(merchant_side: MerchantSide) -> None:
     merchant_side.things["endpoint_id"] = str(added.endpoint_id)
 
 
-async def _cursors(merchant_side: MerchantSide) -> Any:
+async def _load_cursors(merchant_side: MerchantSide) -> Any:
     for operation in _lists():
         answer = await merchant_side.send(
             operation, {**merchant_side.things, "key": None, "query": {"limit": 1}}, None
