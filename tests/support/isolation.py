@@ -83,6 +83,7 @@ PLAIN = {
         (
             "account",
             "arrived",
+            "byBank",
             "channel",
             "include",
             "kind",
