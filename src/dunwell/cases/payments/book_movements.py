@@ -4,8 +4,9 @@ A movement that is stored is never booked again. What cannot be booked is stored
 the reason why staff has to look at it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import structlog
 
@@ -29,7 +30,11 @@ from dunwell.cases.payments.refunds.store import (
     save_refund_state,
     undo_reductions,
 )
-from dunwell.cases.payments.requests.store import StoredPaymentRequest
+from dunwell.cases.payments.requests.store import (
+    StoredPaymentRequest,
+    list_movements_elsewhere,
+    save_review_reason,
+)
 from dunwell.cases.payments.reversals import MoneyChange, restore_money, return_money
 from dunwell.cases.payments.store import (
     StoredPayment,
@@ -37,6 +42,7 @@ from dunwell.cases.payments.store import (
     find_payment_by_transaction,
     insert_movement,
     link_payment,
+    list_payment_movements,
     list_request_movements,
 )
 from dunwell.contact.messages.templates.formatting import render_line
@@ -46,6 +52,8 @@ from dunwell.core.claims.store import LockedClaim, lock_claim
 from dunwell.core.events.payloads import EventPaymentData, payment_completed
 
 _MAX_METHOD_LENGTH = 60
+# The id and the kind of a movement.
+_MovementKey: TypeAlias = tuple[str, str]
 
 log = structlog.get_logger(__name__)
 
@@ -73,13 +81,16 @@ async def book_movements(
     """Book the movements that are not stored yet."""
     work, request = settlement.work, settlement.request
     known = await list_request_movements(work.tx, work.merchant_id, request.request_id)
-    stored = {(each.movement_id, each.kind) for each in known}
+    stored = {(each.movement_id, each.kind): each for each in known}
+    elsewhere = await _list_stored_elsewhere(settlement, listed, stored)
     has_refund = False
     for movement in order_movements(listed):
         key = (movement.movement_id, movement.kind)
-        if key not in stored and movement.amount_cents > 0:
-            stored.add(key)
-            known.append(await _book(settlement, movement, known))
+        if key in stored:
+            await _report_change(settlement, stored[key], movement)
+        elif key not in elsewhere and movement.amount_cents > 0:
+            stored[key] = await _book(settlement, movement, known)
+            known.append(stored[key])
             has_refund = has_refund or movement.kind is MovementKind.REFUNDED
     # What could not be booked ends the request once staff has reviewed it, so that the debtor can
     # pay the rest.
@@ -88,6 +99,40 @@ async def book_movements(
         for each in known
     )
     return BookedMovements(is_paid, has_refund)
+
+
+async def _list_stored_elsewhere(
+    settlement: RequestSettlement, listed: Sequence[MoneyMovement], stored: Collection[_MovementKey]
+) -> set[_MovementKey]:
+    """Return the keys of the new movements that are stored for another request. A provider that
+    lists a movement for two checkouts answers wrongly, and the money has moved once."""
+    work, request = settlement.work, settlement.request
+    keys = {(each.movement_id, str(each.kind)) for each in listed} - {*stored}
+    if not keys:
+        return set()
+    elsewhere = await list_movements_elsewhere(
+        work.tx, work.merchant_id, request, [movement_id for movement_id, _ in keys]
+    )
+    for movement_id, kind in elsewhere & keys:
+        log.error(
+            "payment movement belongs to another request", merchant_id=work.merchant_id,
+            payment_request_id=str(request.request_id), provider=request.provider,
+            movement_id=movement_id, kind=kind,
+        )  # fmt: skip
+    return elsewhere
+
+
+async def _report_change(
+    settlement: RequestSettlement, stored: PaymentMovement, listed: MoneyMovement
+) -> None:
+    """Leave a stored movement to staff, once, if the provider lists it with another amount or
+    currency now. What is booked stays."""
+    is_same = (stored.amount_cents, stored.currency) == (listed.amount_cents, listed.currency)
+    if is_same or stored.review_reason is ReviewReason.OTHER_AMOUNT:
+        return
+    work, changed = settlement.work, replace(stored, review_reason=ReviewReason.OTHER_AMOUNT)
+    await save_review_reason(work.tx, work.merchant_id, stored.record_id, ReviewReason.OTHER_AMOUNT)
+    await _report_for_review(settlement, changed)
 
 
 async def _book(
@@ -151,8 +196,11 @@ async def _book_payment(
         work.tx, work.merchant_id, request.claim_id, movement.movement_id
     )
     request_id = request.request_id if is_first else None
+    new = _build_payment(work, request, movement)
+    if payment is not None and await _is_of_another_account(work, payment):
+        payment = None
+        new = replace(new, transaction_id=f"{request.provider}:{movement.movement_id}")
     if payment is None:
-        new = _build_payment(work, request, movement)
         payment = (await book_payment(work, claim, new, request_id)).payment
     elif payment.amount_cents != movement.amount_cents or payment.reversed_at is not None:
         return _Booking(None, 0, ReviewReason.OTHER_AMOUNT)
@@ -164,9 +212,19 @@ async def _book_payment(
         )
         await publish_event(
             work, request.claim_id,
-            lambda head: payment_completed(head, completed, movement.movement_id),
+            lambda head: payment_completed(head, completed, new.transaction_id),
         )  # fmt: skip
     return _Booking(payment, movement.amount_cents)
+
+
+async def _is_of_another_account(work: Work, payment: StoredPayment) -> bool:
+    """Return whether a provider listed this payment. The movement that is being booked is new, so
+    that was another account, which uses the same id for another payment."""
+    movements = await list_payment_movements(work.tx, work.merchant_id, payment)
+    return any(
+        each.kind == MovementKind.PAID and each.payment_id == payment.payment_id
+        for each in movements
+    )
 
 
 def _build_payment(work: Work, request: StoredPaymentRequest, paid: MoneyMovement) -> NewPayment:

@@ -26,7 +26,8 @@ class ReviewReason(StrEnum):
 
     # It is not in the claim's currency and was not booked.
     OTHER_CURRENCY = "OTHER_CURRENCY"
-    # The merchant recorded the same transaction with another amount, so it was not booked.
+    # The merchant recorded the same transaction with another amount, so it was not booked. Or the
+    # provider lists it with another amount or currency than before; what is booked stays.
     OTHER_AMOUNT = "OTHER_AMOUNT"
     # More was returned than is left of the payment.
     NOTHING_TO_RETURN = "NOTHING_TO_RETURN"

@@ -15,6 +15,7 @@ from dunwell.accounts.installation.audit_log import InstallationAction, save_ins
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.payments.requests.store import make_all_requests_due
 from dunwell.core.claims.claim_holds import pause_claim
 from dunwell.platform.database.database import Connection, DatabaseAway, NotMigrated
 from dunwell.platform.errors import InvalidState
@@ -115,6 +116,8 @@ async def resume_installation(resources: Resources, lost_until: datetime) -> int
             await pause_claim(Work.open(resources, tx, merchant, actor), claim_id, reason=REASON)
     async with resources.database.transaction() as tx:
         await tx.execute(_RESUME, resources.clock.now(), lost_until)
+        # Their providers know of refunds and chargebacks in the lost time.
+        await make_all_requests_due(tx, resources.clock.now())
         action = InstallationAction(
             actor_kind="OPERATOR",
             actor_id=COMMAND_LINE.actor_id,

@@ -223,6 +223,50 @@ async def give_up_requests(tx: Connection, provider: str, now: datetime) -> None
     await tx.execute(_GIVE_UP, provider, now)
 
 
+# Uses the primary key.
+_LIST_ELSEWHERE = """
+SELECT movement_id, kind
+FROM payment_movements
+WHERE merchant_id = $1 AND provider = $2 AND movement_id = ANY($3::text[])
+  AND request_id IS DISTINCT FROM $4
+"""
+# Uses payment_movements_merchant_id_record_id_key.
+_SAVE_REVIEW_REASON = """
+UPDATE payment_movements
+SET review_reason = $3, reviewed_at = NULL
+WHERE merchant_id = $1 AND record_id = $2
+"""
+# Over all merchants, once after a restore. Uses the index payment_requests_due.
+_MAKE_ALL_DUE = """
+UPDATE payment_requests
+SET next_check_at = $1
+WHERE next_check_at > $1
+"""
+
+
+async def list_movements_elsewhere(
+    tx: Connection, merchant_id: int, request: StoredPaymentRequest, movement_ids: Sequence[str]
+) -> set[tuple[str, str]]:
+    """Return the keys (id, kind) of those movements of the request's account that are stored for
+    another request."""
+    rows = await tx.fetch(
+        _LIST_ELSEWHERE, merchant_id, request.provider, list(movement_ids), request.request_id
+    )
+    return {(row["movement_id"], row["kind"]) for row in rows}
+
+
+async def save_review_reason(
+    tx: Connection, merchant_id: int, record_id: UUID, reason: str
+) -> None:
+    """Save why staff has to review a movement that was booked."""
+    await tx.execute(_SAVE_REVIEW_REASON, merchant_id, record_id, reason)
+
+
+async def make_all_requests_due(tx: Connection, now: datetime) -> None:
+    """Let the periodic check ask for all requests that are checked later."""
+    await tx.execute(_MAKE_ALL_DUE, now)
+
+
 async def find_request(
     tx: Connection, merchant_id: int, request_id: UUID
 ) -> StoredPaymentRequest | None:

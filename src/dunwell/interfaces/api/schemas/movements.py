@@ -154,7 +154,8 @@ class Movement(Wire, frozen=True):
             description=(
                 "Why your staff has to review it; null if it does not. OTHER_CURRENCY: it is not "
                 "in the claim's currency and was not booked. OTHER_AMOUNT: you recorded the same "
-                "transaction with another amount. NOTHING_TO_RETURN: more was returned than is "
+                "transaction with another amount, or the provider lists it with another amount "
+                "than before. NOTHING_TO_RETURN: more was returned than is "
                 "left of the payment. REFUND_FAILED: a refund came back, so the debtor has not "
                 "received it. CLAIM_ENDED: the claim is archived or withdrawn."
             )

@@ -39,8 +39,8 @@ REVIEW_REASONS: Labels = {
         "provider, or exchange it and record the payment."
     ),
     "OTHER_AMOUNT": LazyText(
-        "You recorded the same payment with another amount, so this one was not booked. Check "
-        "which amount is right."
+        "The same payment was recorded with another amount before, and that one stays booked. "
+        "Check at the provider which amount is right."
     ),
     "NOTHING_TO_RETURN": LazyText(
         "More money was returned than is left of the payment. Check the payment at the provider."
