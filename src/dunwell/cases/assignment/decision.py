@@ -25,7 +25,7 @@ class AssignmentTarget:
     """The requested workflow, and what prevents a new assignment to it."""
 
     workflow_id: UUID
-    # The only currency that it accepts.
+    # The only currency that the workflow accepts.
     currency: str
     obstacle: str | None = None
     # The merchant's term for it: workflow or scenario.

@@ -52,9 +52,9 @@ class MatchedClaim:
 class RuleTarget:
     """The facts of a workflow that matching needs."""
 
-    # The only currency that it accepts; None if no version of it can start.
+    # The only currency that the workflow accepts; None if no version of it can start.
     currency: str | None
-    # Why it accepts no claims.
+    # Why the workflow accepts no claims.
     obstacle: RuleOutcome | None = None
 
 

@@ -42,13 +42,13 @@ class MandateState(StrEnum):
 
 
 class MandateEndReason(StrEnum):
-    # By the debtor, or by the merchant for the debtor.
+    # Revoked by the debtor, or by the merchant for the debtor.
     REVOKED = "REVOKED"
     # The bank returned a debit with a reason that holds for every further one.
     RETURNED = "RETURNED"
     UNUSED = "UNUSED"
     PLAN_ENDED = "PLAN_ENDED"
-    # The account at the provider that collects with it was closed.
+    # The provider's account that collects with the mandate was closed.
     ACCOUNT_CLOSED = "ACCOUNT_CLOSED"
 
 
@@ -56,7 +56,7 @@ class CollectionState(StrEnum):
     # The plan has the instalment; the debtor has not been notified yet.
     PLANNED = "PLANNED"
     PRENOTIFIED = "PRENOTIFIED"
-    # A user has released it; its file is not with the bank yet.
+    # A user has released the debit, but the bank does not have its file yet.
     RELEASED = "RELEASED"
     DELIVERED = "DELIVERED"
     COLLECTED = "COLLECTED"
@@ -90,7 +90,7 @@ class CancelReason(StrEnum):
     PAID = "PAID"
     # No channel reached the debtor with the pre-notification, or too late.
     NOT_NOTIFIED = "NOT_NOTIFIED"
-    # It was not released in time for the bank.
+    # The debit was not released in time for the bank.
     NOT_RELEASED = "NOT_RELEASED"
     DISPUTED = "DISPUTED"
     # By a user.
@@ -114,7 +114,7 @@ class DebitAccount(msgspec.Struct, frozen=True, gc=False):
 class Mandate:
     mandate_id: UUID
     claim_id: int
-    # The payment plan that it was given for.
+    # The payment plan for which the mandate was given.
     modality_id: UUID
     # For a mandate at a provider, the name of its account.
     creditor_id: str

@@ -88,7 +88,7 @@ class ClaimDispute(msgspec.Struct, frozen=True, gc=False):
     resolution: str | None = None
     # True if accepting the dispute ended the claim; None unless it was accepted.
     ended_claim: bool | None = None
-    # The debtor's session or the client id that opened it.
+    # The debtor's session or the client id that opened the dispute.
     actor_id: str | None = None
     # When a channel accepted the message with the response.
     response_sent_at: datetime | None = None

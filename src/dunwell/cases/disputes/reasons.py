@@ -55,12 +55,12 @@ class OfferedReason(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_own(self) -> bool:
-        """True if the merchant defined it."""
+        """True if the merchant defined the reason."""
         return self.name not in RESERVED_NAMES
 
     @property
     def is_contract_type(self) -> bool:
-        """True if its name is a type of the contract, so that events need no label."""
+        """True if the reason's name is a type of the contract, so that events need no label."""
         return self.name == self.type
 
     @property

@@ -69,7 +69,7 @@ class Modality(msgspec.Struct, frozen=True, gc=False):
     # Paid since the request, or until the end of a modality that has ended.
     paid_cents: int
     requested_at: datetime
-    # Who requested it.
+    # Who requested the modality.
     actor_kind: ActorKind
     answered_at: datetime | None = None
     # The merchant's message about a rejection.

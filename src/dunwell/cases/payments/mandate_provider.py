@@ -21,11 +21,11 @@ class ProviderMandateStatus(StrEnum):
     OPEN = "OPEN"
     # Payments can be collected, even if the debtor's bank has not confirmed the mandate yet.
     ACTIVE = "ACTIVE"
-    # The debtor or the merchant has cancelled it, or the debtor left the provider's page.
+    # The debtor or the merchant has cancelled the mandate, or the debtor left the provider's page.
     CANCELLED = "CANCELLED"
-    # The debtor's bank refuses it.
+    # The debtor's bank refuses the mandate.
     FAILED = "FAILED"
-    # It was not used for too long.
+    # The mandate was not used for too long.
     EXPIRED = "EXPIRED"
 
 

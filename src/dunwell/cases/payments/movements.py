@@ -24,7 +24,7 @@ RETURN_OF: Mapping[MovementKind, MovementKind] = {
 class ReviewReason(StrEnum):
     """Why staff has to look at a movement."""
 
-    # It is not in the claim's currency and was not booked.
+    # The movement is not in the claim's currency and was not booked.
     OTHER_CURRENCY = "OTHER_CURRENCY"
     # The merchant recorded the same transaction with another amount, so it was not booked. Or the
     # provider lists it with another amount or currency than before; what is booked stays.
@@ -33,7 +33,7 @@ class ReviewReason(StrEnum):
     NOTHING_TO_RETURN = "NOTHING_TO_RETURN"
     # The money of a refund came back to the merchant.
     REFUND_FAILED = "REFUND_FAILED"
-    # It changed the balance of an archived or withdrawn claim.
+    # The movement changed the balance of an archived or withdrawn claim.
     CLAIM_ENDED = "CLAIM_ENDED"
 
 
@@ -50,11 +50,11 @@ class PaymentMovement:
     kind: str
     claim_id: int
     request_id: UUID | None
-    # The payment that it made or changed; None if it was not booked.
+    # The payment that the movement created or changed. None if the movement was not booked.
     payment_id: UUID | None
     amount_cents: int
     currency: str
-    # The part that its payment accounts for.
+    # The part that was booked to the payment.
     booked_cents: int
     # The provider's time and the merchant's time.
     moved_at: datetime

@@ -118,7 +118,7 @@ class Checkout:
 
     checkout_id: str
     url: str
-    # When the provider closes it (real time); None if the provider does not say.
+    # When the provider closes the checkout (real time). None if the provider does not say.
     ends_at: datetime | None = None
 
 
@@ -142,7 +142,7 @@ class Payout:
     amount_cents: int
     fees_cents: int
     currency: str
-    # When it is expected to arrive (real time).
+    # When the payout is expected to arrive (real time).
     paid_at: datetime
     movements: Sequence[PayoutMovement] = ()
 
@@ -157,7 +157,7 @@ class PaymentProviderKeyRejected(PaymentProviderUnavailable):
 
 
 class PaymentProviderRefused(InvalidRequest):
-    """The provider answered that it will not do this. Repeating the call does not help."""
+    """The provider refused the call. Repeating it does not help."""
 
 
 class NotificationRejected(InvalidRequest):

@@ -65,7 +65,7 @@ class MoneyChange:
     kind: str
     # The id of the movement.
     movement_id: str
-    # The refund that was ordered here, if it is one.
+    # The refund, if the money goes back because of a refund that was ordered here.
     refund: StoredRefund | None = None
 
 

@@ -47,7 +47,7 @@ class RefundReview(StrEnum):
     PROVIDER = "PROVIDER"
     NOTHING_LEFT = "NOTHING_LEFT"
     ACCOUNT_CLOSED = "ACCOUNT_CLOSED"
-    # The provider has neither made nor refused it for a week.
+    # For a week, the provider has neither made nor refused the refund.
     OVERDUE = "OVERDUE"
 
 
@@ -77,8 +77,8 @@ async def list_refunds_to_review(work: Work, *, limit: int) -> ListPage[ListedRe
 
 
 async def review_movement(work: Work, record_id: UUID) -> ListedMovement:
-    """Record that staff has reviewed a movement, and return it. For a movement that was reviewed
-    nothing changes. Raises NotFound; InvalidState: it needs no review."""
+    """Record that staff has reviewed a movement, and return it. A movement that was reviewed before
+    stays unchanged. Raises NotFound, and InvalidState if the movement needs no review."""
     work.require(Right.RECORD_MONEY)
     listed = (await load_movements(work.tx, work.merchant_id, [record_id])).get(record_id)
     if listed is None:
@@ -145,7 +145,7 @@ async def _save_movement_reviewed(work: Work, movement: PaymentMovement) -> None
         movementId=str(movement.record_id), kind=movement.kind, reason=movement.review_reason,
     )  # fmt: skip
     if movement.request_id is not None:
-        # Its payment request can end now.
+        # The movement's payment request can end now.
         requests = [(work.merchant_id, movement.request_id)]
         await make_requests_due(work.tx, requests, work.real_now)
 

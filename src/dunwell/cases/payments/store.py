@@ -25,15 +25,15 @@ class StoredPayment:
     provider_name: str | None
     paid_at: datetime
     recorded_at: datetime
-    # When the last of it was returned; None while something is left of it.
+    # When the last part of the payment was returned. None while something is left of it.
     reversed_at: datetime | None
     # How many cents were refunded, charged back or reversed.
     returned_cents: int = 0
-    # The payment request that it completed; None for a payment made elsewhere.
+    # The payment request that the payment completed. None for a payment made elsewhere.
     request_id: UUID | None = None
     # The means of payment, masked; None if unknown.
     method: str | None = None
-    # Why it was reversed, as staff wrote it; None if no reason was given.
+    # Why the payment was reversed, in the words of staff. None if no reason was given.
     reversal_reason: str | None = None
 
 

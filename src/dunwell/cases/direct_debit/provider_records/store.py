@@ -16,7 +16,7 @@ class ProviderMandateState(StrEnum):
     # The debtor was sent to the provider's page.
     OPEN = "OPEN"
     ACTIVE = "ACTIVE"
-    # It has ended here and is to be cancelled at the provider.
+    # The mandate has ended here and still has to be cancelled at the provider.
     CANCELLING = "CANCELLING"
     ENDED = "ENDED"
 
@@ -102,7 +102,7 @@ UPDATE provider_mandates
 SET next_check_at = $3
 WHERE merchant_id = $1 AND mandate_id = $2 AND state <> 'ENDED'
 """
-# It covers all merchants, because a notification does not name the merchant. Uses the unique keys.
+# Covers all merchants, because a notification does not name the merchant. Uses the unique keys.
 _MAKE_NAMED_DUE = """
 UPDATE provider_mandates
 SET next_check_at = $3

@@ -219,7 +219,7 @@ class MandateChecks:
         try:
             await settle_mandate(self._resources, self._providers, merchant_id, mandate_id)
         except NotFound:
-            # It was deleted with its claim.
+            # The mandate was deleted with its claim.
             return True
         except Refusal as refusal:
             log.warning("mandate not checked", mandate_id=str(mandate_id), error=refusal.type)

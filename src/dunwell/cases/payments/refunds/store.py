@@ -16,25 +16,25 @@ from dunwell.platform.database.sql import compose
 class RefundEffect(StrEnum):
     """What becomes of the refunded amount."""
 
-    # It was paid beyond what is owed.
+    # The amount was paid in addition to what is owed.
     SURPLUS = "SURPLUS"
-    # The merchant gives it up; nothing is owed again.
+    # The merchant gives the amount up, so it is not owed again.
     REDUCE_CLAIM = "REDUCE_CLAIM"
-    # It is owed again.
+    # The amount is owed again.
     REOPEN = "REOPEN"
 
 
 class RefundState(StrEnum):
-    # The provider may not know of it yet.
+    # The provider may not know of the refund yet.
     CREATED = "CREATED"
-    # The provider has given it an id.
+    # The provider has given the refund an id.
     ACCEPTED = "ACCEPTED"
     # The provider lists the movement, and it is booked.
     BOOKED = "BOOKED"
     REFUSED = "REFUSED"
-    # It was booked, and the money came back to the merchant.
+    # The refund was booked, and the money came back to the merchant.
     FAILED = "FAILED"
-    # The provider lists it in another currency than the claim's. Staff has to review it.
+    # The provider lists the refund in a currency other than the claim's. Staff has to review it.
     NOT_BOOKED = "NOT_BOOKED"
 
 
@@ -58,24 +58,24 @@ class StoredRefund:
     amount_cents: int
     currency: str
     effect: RefundEffect
-    # In the words of the person who ordered it.
+    # The reason in the words of the person who ordered the refund.
     reason: str | None
     state: RefundState
     # The name of the provider's account.
     provider: str
-    # The id of the movement that it becomes; None until the provider has answered.
+    # The id of the movement that the refund becomes. None until the provider has answered.
     provider_refund_id: str | None
     actor_kind: str
     actor_id: str | None
     # Real time.
     created_at: datetime
-    # How often it was sent without an answer.
+    # How often the order was sent without an answer.
     attempts: int = 0
-    # Why it is REFUSED, and what the provider said. None for other states, and for refunds that
-    # were refused before the reason was stored.
+    # Why the refund is REFUSED, and what the provider said. None for other states, and for refunds
+    # that were refused before the reason was stored.
     refusal: RefundRefusal | None = None
     refusal_text: str | None = None
-    # When staff has reviewed it.
+    # When staff has reviewed the refund.
     reviewed_at: datetime | None = None
 
 

@@ -37,7 +37,7 @@ _ACCOUNTS_AT_ONCE = 50
 # Pauses of an account after one failure, two, and more. All are shorter than `QUIET_PERIOD`, after
 # which an alert ends if its condition is not found again.
 PAUSES = (timedelta(minutes=1), timedelta(minutes=2), timedelta(minutes=5), timedelta(minutes=10))
-# What follows them for a closed account. Its key may never work again.
+# The pauses that follow for a closed account, whose key may never work again.
 CLOSED_PAUSES = (timedelta(hours=1), timedelta(hours=6), timedelta(days=1))
 ALERT_AFTER = timedelta(hours=1)
 _RENEW_AFTER = timedelta(minutes=5)

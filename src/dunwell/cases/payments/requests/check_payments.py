@@ -78,7 +78,7 @@ class PaymentChecks:
         try:
             await settle_payment(self._resources, self._providers, merchant_id, request_id)
         except NotFound:
-            # It was deleted with its claim.
+            # The request was deleted with its claim.
             return True
         except Refusal as refusal:
             log.warning(

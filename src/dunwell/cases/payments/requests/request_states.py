@@ -152,7 +152,7 @@ class ReceiptPayment:
     """The payment that completed a request. Both times are the merchant's."""
 
     amount_cents: int
-    # How much of it was refunded, charged back or reversed.
+    # How much of the payment was refunded, charged back or reversed.
     returned_cents: int
     transaction_id: str
     paid_at: datetime

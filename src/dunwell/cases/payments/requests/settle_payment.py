@@ -60,7 +60,7 @@ async def record_checkout_state(
     if booked.is_paid:
         status = CheckoutStatus.PAID
     elif status is CheckoutStatus.PAID:
-        # What was paid could not be booked, and staff has to look at it.
+        # The paid amount could not be booked, and staff has to look at it.
         status = CheckoutStatus.PENDING
     decision = decide_request(request.state, status, request.created_at, work.real_now)
     await _change_hold(settlement, decision.state)

@@ -25,7 +25,7 @@ class PendingAccount:
     """An account at a payment provider for which calls are planned."""
 
     provider: str
-    # When the first of them is due (real time).
+    # When the first of the calls is due (real time).
     due_at: datetime
 
 
@@ -90,7 +90,7 @@ LIMIT 3
 """,
     columns=_COLUMNS,
 )
-# It covers all merchants, because a notification does not name the merchant. Uses the unique key
+# Covers all merchants, because a notification does not name the merchant. Uses the unique key
 # (provider, provider_reference) and the index provider_ids_by_id.
 _LIST_BY_PROVIDER_IDS = """
 SELECT merchant_id, request_id

@@ -19,7 +19,7 @@ _NO_REFERENCE = frozenset({"", "NONREF", "NOREF", "NOTPROVIDED", "NOT PROVIDED",
 # A shorter number could be the end of several IBANs.
 _MIN_ACCOUNT_DIGITS = 7
 _MAX_TEXT = 1_000
-# What a statement of booked entries reports if its sum cannot be checked.
+# The problem of a statement of booked entries whose sum cannot be checked.
 NO_BALANCE = build_problem("NO_BALANCE")
 _NATIONAL_NUMBER = re.compile(r"(?:(?P<bank>[0-9]{8})/)?0*(?P<account>[0-9]{1,10})(?:[A-Z]{3})?")
 

@@ -127,7 +127,7 @@ class UncertainLetter:
 
 
 async def find_lost_time(connection: Connection) -> LostTime | None:
-    """Return None if no data was ever lost."""
+    """Return the time of which data was lost, or None if no data was ever lost."""
     row = await connection.fetchrow(_LOAD_LOSS)
     if row is None or row["until"] is None or row["resumed_at"] is None:
         return None
