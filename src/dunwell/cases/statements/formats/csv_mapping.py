@@ -139,7 +139,7 @@ def _check_columns(mapping: CsvMapping) -> Sequence[Fault]:
     columns = mapping.list_columns()
     faults = []
     for name, column in columns.items():
-        if isinstance(column, int) and not 1 <= column <= 200:
+        if isinstance(column, int) and not 1 <= column <= _MAX_COLUMNS:
             faults.append(
                 Fault(_render_path(name), "A column's number is between 1 and 200.", "NOT_ALLOWED")
             )

@@ -362,7 +362,7 @@ async def find_match_of_payment(
 ) -> BankMatch | None:
     """Return the match that booked the payment and was not undone."""
     row = await tx.fetchrow(_FIND_MATCH_OF_PAYMENT, merchant_id, claim_id, payment_id)
-    return None if row is None else BankMatch(**row)
+    return None if row is None else _build_match(row)
 
 
 async def is_undone(tx: Connection, merchant_id: int, match_id: UUID) -> bool:
