@@ -45,7 +45,7 @@ from dunwell.core.claims.lists.store import MAX_FOUND, ClaimFilter
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.searching.store import BUDGET as SEARCH_BUDGET
 from dunwell.core.claims.states import HoldKind, Status
-from dunwell.operations.dashboards.overview import list_attention_items
+from dunwell.operations.dashboards.overview import count_attention_items
 from dunwell.operations.jobs.jobs import list_jobs
 from dunwell.platform.database.listed_table import BUDGET
 from dunwell.platform.resources import Resources
@@ -454,6 +454,6 @@ async def test_counts_read_a_limited_number_of_rows(filled: Outbox) -> None:
             assert explaining.rows_read <= MAX_READ_OVERALL, explaining.plans
             assert not explaining.tables_read_whole & _GROWN
         explaining = Explaining(tx)
-        await list_attention_items(replace(filled.work(tx), tx=explaining))
+        await count_attention_items(replace(filled.work(tx), tx=explaining))
         assert explaining.rows_read <= 7 * 2 * 1_100 + 4 * BUDGET, explaining.plans
         assert not explaining.tables_read_whole & _GROWN

@@ -11,7 +11,7 @@ from dunwell.operations.dashboards.store import (
     ContactSelection,
     count_arrivals,
     count_arrivals_by_destination,
-    list_backlogs,
+    count_backlogs,
     list_failures,
 )
 from dunwell.platform.clock import MovableClock
@@ -73,7 +73,7 @@ async def test_the_check_for_alerts_reads_few_rows(harness: Harness) -> None:
             explaining, now,
             late_before=now, unseen_before=now, unmatched_since=now - timedelta(days=1),
         )  # fmt: skip
-        await list_backlogs(explaining, ["post"], now, MOST)
+        await count_backlogs(explaining, ["post"], now, MOST)
     large = {"communications", "claims"}
     assert not large & set(explaining.tables_read_whole), explaining.plans
     assert explaining.rows_read < 100, explaining.plans

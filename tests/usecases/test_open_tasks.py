@@ -10,7 +10,7 @@ from dunwell.operations.dashboards import overview
 from dunwell.operations.dashboards.overview import (
     AttentionItem,
     AttentionKind,
-    list_attention_items,
+    count_attention_items,
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
@@ -47,7 +47,7 @@ async def harness(resources: Resources, clock: MovableClock) -> Harness:
 
 async def load_tasks(harness: Harness) -> dict[AttentionKind, AttentionItem]:
     async with harness.work() as work:
-        return dict(await list_attention_items(work))
+        return dict(await count_attention_items(work))
 
 
 async def add_endpoints(harness: Harness) -> None:

@@ -17,7 +17,7 @@ from dunwell.operations.claim_status.timeline import list_timeline
 from dunwell.operations.dashboards.overview import (
     AttentionItem,
     AttentionKind,
-    list_attention_items,
+    count_attention_items,
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
@@ -201,7 +201,7 @@ async def test_a_reply_is_listed_as_unread_until_it_is_read(
     await answer(harness, again)
     async with harness.work(ERP) as work:
         [first, second] = await list_unread_replies(work)
-        waiting = (await list_attention_items(work))[AttentionKind.UNSEEN_REPLIES]
+        waiting = (await count_attention_items(work))[AttentionKind.UNSEEN_REPLIES]
     assert (first.received_at, first.subject, first.excerpt) == (
         came_at, "Re: Reminder", "I paid last week.",
     )  # fmt: skip
@@ -210,4 +210,4 @@ async def test_a_reply_is_listed_as_unread_until_it_is_read(
     async with harness.work(ERP) as work:
         await mark_replies_read(work, first.claim_id)
         assert await list_unread_replies(work) == []
-        assert (await list_attention_items(work))[AttentionKind.UNSEEN_REPLIES].count.number == 0
+        assert (await count_attention_items(work))[AttentionKind.UNSEEN_REPLIES].count.number == 0

@@ -15,7 +15,7 @@ from dunwell.cases.payments.review_money import (
     list_refunds_to_review,
     review_refund,
 )
-from dunwell.operations.dashboards.overview import AttentionKind, list_attention_items
+from dunwell.operations.dashboards.overview import AttentionKind, count_attention_items
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
@@ -35,7 +35,7 @@ async def _list(payments: PaymentHarness) -> list[tuple[int, RefundReview | None
     """Return the amount, the reason and the provider's words of each refund to review."""
     async with payments.harness.work() as work:
         found = (await list_refunds_to_review(work, limit=10)).items
-        counted = (await list_attention_items(work))[AttentionKind.REFUNDS_TO_REVIEW]
+        counted = (await count_attention_items(work))[AttentionKind.REFUNDS_TO_REVIEW]
         assert counted.count.number == len(found)
         return [
             (

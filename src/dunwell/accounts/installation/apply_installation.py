@@ -149,14 +149,14 @@ async def _check_used_providers(tx: Connection, before: Installation, after: Ins
         for name, provider in (before.delivery_providers or {}).items()
         if _has_moved(provider, providers.get(name))
     ]
-    gone = [
+    removed = [
         name
         for name, provider in (before.delivery_providers or {}).items()
         if name not in providers or providers[name].channel != provider.channel
     ]
-    used = await list_merchants_by_provider(tx, gone) if gone else {}
+    used = await list_merchants_by_provider(tx, removed) if removed else {}
     faults = [_build_used_fault(name, keys) for name, keys in sorted(used.items())]
-    removed_or_moved = {*gone, *moved}
+    removed_or_moved = {*removed, *moved}
     waiting = (
         await list_providers_with_letters(tx, sorted(removed_or_moved)) if removed_or_moved else ()
     )
@@ -191,14 +191,14 @@ async def _find_used_account_faults(
     closed account can be removed although payments or refunds need it.
     """
     accounts = after.payment_providers or {}
-    gone = [
+    removed_or_replaced = [
         name
         for name, account in (before.payment_providers or {}).items()
         if not isinstance(accounts.get(name), type(account))
     ]
-    if not gone:
+    if not removed_or_replaced:
         return []
-    used = await list_merchants_by_account(tx, gone)
+    used = await list_merchants_by_account(tx, removed_or_replaced)
     removed = _list_removed_closed_accounts(before, after)
     pending = {
         each.provider: each
@@ -207,7 +207,7 @@ async def _find_used_account_faults(
     }
     return [
         _build_used_account_fault(name, used.get(name, ()), pending.get(name))
-        for name in sorted(gone)
+        for name in sorted(removed_or_replaced)
         if name in used or name in pending
     ]
 
@@ -271,8 +271,8 @@ async def _find_used_bank_faults(
 ) -> list[Fault]:
     """Return a fault for each connection to a bank that merchants use and that would be removed."""
     kept = after.bank_connections or {}
-    gone = [name for name in before.bank_connections or {} if name not in kept]
-    used = await list_merchants_by_bank(tx, gone) if gone else {}
+    removed = [name for name in before.bank_connections or {} if name not in kept]
+    used = await list_merchants_by_bank(tx, removed) if removed else {}
     return [_build_used_bank_fault(name, keys) for name, keys in sorted(used.items())]
 
 

@@ -12,7 +12,7 @@ from dunwell.accounts.installation.delivery_providers import (
     SecretFile,
     Server,
     Text,
-    list_provider_secrets,
+    list_provider_secret_files,
 )
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import render_pointer
@@ -44,10 +44,10 @@ class BankServer(ProviderPart, frozen=True, tag_field="adapter", tag="sftp"):
 BankConnection = BankFolder | BankServer
 
 
-def list_bank_secrets(connections: Mapping[str, BankConnection]) -> dict[str, str]:
+def list_bank_secret_files(connections: Mapping[str, BankConnection]) -> dict[str, str]:
     """Return the path of each secret file, by the name under which its secret is stored, such as
     "bankConnections/sparkasse/keyFile"."""
-    return list_provider_secrets(connections, _KEY)
+    return list_provider_secret_files(connections, _KEY)
 
 
 def find_bank_secret(secrets: Mapping[str, bytes], connection: str, key: str) -> bytes | None:

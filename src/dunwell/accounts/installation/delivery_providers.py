@@ -236,7 +236,7 @@ DeliveryProvider = SmtpProvider | KannelProvider | TwilioProvider | FolderProvid
 _LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
 
-def list_provider_secrets(
+def list_provider_secret_files(
     providers: Mapping[str, ProviderPart], key: str = "deliveryProviders"
 ) -> dict[str, str]:
     """Return the path of each secret file, by the name under which its secret is stored, such as

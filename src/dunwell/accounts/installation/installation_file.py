@@ -13,7 +13,7 @@ from dunwell.accounts.installation.alerts.alert import AlertSettings, find_alert
 from dunwell.accounts.installation.bank_connections import (
     BankConnection,
     find_bank_connection_faults,
-    list_bank_secrets,
+    list_bank_secret_files,
 )
 from dunwell.accounts.installation.delivery_providers import (
     DeliveryProvider,
@@ -21,12 +21,12 @@ from dunwell.accounts.installation.delivery_providers import (
     ProviderPart,
     Text,
     find_delivery_provider_faults,
-    list_provider_secrets,
+    list_provider_secret_files,
 )
 from dunwell.accounts.installation.payment_providers import (
     PaymentAccount,
     find_payment_account_faults,
-    list_payment_secrets,
+    list_payment_secret_files,
 )
 from dunwell.accounts.installation.single_sign_on_settings import (
     SignInSettings,
@@ -261,20 +261,20 @@ def list_secret_files(installation: Installation) -> dict[str, str]:
     "deliveryProviders/post/credentials/passwordFile"."""
     identity_providers = installation.sign_in.oidc if installation.sign_in is not None else ()
     return {
-        **list_provider_secrets(installation.delivery_providers or {}),
-        **list_payment_secrets(installation.payment_providers or {}),
-        **list_bank_secrets(installation.bank_connections or {}),
+        **list_provider_secret_files(installation.delivery_providers or {}),
+        **list_payment_secret_files(installation.payment_providers or {}),
+        **list_bank_secret_files(installation.bank_connections or {}),
         **{each.secret_name: each.client_secret_file for each in identity_providers},
     }
 
 
 def list_changes(before: Installation, after: Installation) -> list[str]:
     """Return one line for each key that differs."""
-    was = msgspec.to_builtins(before)
+    values_before = msgspec.to_builtins(before)
     return [
-        f"{name}: {_render_value(was[name])} -> {_render_value(value)}"
+        f"{name}: {_render_value(values_before[name])} -> {_render_value(value)}"
         for name, value in msgspec.to_builtins(after).items()
-        if value != was[name]
+        if value != values_before[name]
     ]
 
 

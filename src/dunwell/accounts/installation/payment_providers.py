@@ -8,7 +8,7 @@ from dunwell.accounts.installation.delivery_providers import (
     ProviderPart,
     SecretFile,
     find_network_faults,
-    list_provider_secrets,
+    list_provider_secret_files,
 )
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import render_pointer
@@ -67,17 +67,17 @@ PaymentAccount = StripeAccount | MollieAccount | GoCardlessAccount
 _MANDATE_ACCOUNTS = (GoCardlessAccount,)
 
 
-def find_mandate_accounts(accounts: Mapping[str, PaymentAccount]) -> frozenset[str]:
+def list_mandate_accounts(accounts: Mapping[str, PaymentAccount]) -> frozenset[str]:
     """Return the names of the accounts that collect with mandates."""
     return frozenset(
         name for name, account in accounts.items() if isinstance(account, _MANDATE_ACCOUNTS)
     )
 
 
-def list_payment_secrets(accounts: Mapping[str, PaymentAccount]) -> dict[str, str]:
+def list_payment_secret_files(accounts: Mapping[str, PaymentAccount]) -> dict[str, str]:
     """Return the path of each secret file, by the name under which its secret is stored, such as
     "paymentProviders/cards/secretKeyFile"."""
-    return list_provider_secrets(accounts, _KEY)
+    return list_provider_secret_files(accounts, _KEY)
 
 
 def find_secret(secrets: Mapping[str, bytes], account: str, key: str) -> bytes | None:

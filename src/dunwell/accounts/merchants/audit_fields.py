@@ -56,8 +56,10 @@ def list_shown_fields(
     before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> list[ShownField]:
     """Return the fields that either side has: first those of `before`, then the others."""
-    was, now = before or {}, after or {}
-    return [_build_shown_field(name, was.get(name), now.get(name)) for name in {**was, **now}]
+    before, after = before or {}, after or {}
+    return [
+        _build_shown_field(name, before.get(name), after.get(name)) for name in {**before, **after}
+    ]
 
 
 def redact(value: Any, name: str = "") -> Any:
@@ -74,15 +76,18 @@ def redact(value: Any, name: str = "") -> Any:
 
 
 def _build_shown_field(name: str, before: Any, after: Any) -> ShownField:
-    was, now = redact(before, name), redact(after, name)
-    is_masked = MASKED in (was, now)
+    shown_before, shown_after = redact(before, name), redact(after, name)
+    is_masked = MASKED in (shown_before, shown_after)
     found = classify_field(name)
     shown_class = FieldClass.PERSONAL if is_masked and found is FieldClass.PLAIN else found
     return ShownField(
-        name, shown_class,
-        before=None if was == MASKED else was, after=None if now == MASKED else now,
-        is_before_masked=was == MASKED, is_after_masked=now == MASKED,
-    )  # fmt: skip
+        name,
+        shown_class,
+        before=None if shown_before == MASKED else shown_before,
+        after=None if shown_after == MASKED else shown_after,
+        is_before_masked=shown_before == MASKED,
+        is_after_masked=shown_after == MASKED,
+    )
 
 
 def mask(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from dunwell.accounts.users.sign_in.local_sign_in import (
 )
 from dunwell.accounts.users.sign_in.store import (
     delete_invitations,
-    delete_pending_sign_ins_of,
+    delete_pending_sign_ins,
     save_invitation,
 )
 from dunwell.accounts.users.store import (
@@ -82,7 +82,7 @@ async def reset_user(work: UserWork, user_id: UUID, randomness: bytes) -> Invita
     await _lock_local_user(work, user_id)
     await delete_password(work.tx, user_id)
     await delete_all_factors(work.tx, user_id)
-    await delete_pending_sign_ins_of(work.tx, user_id)
+    await delete_pending_sign_ins(work.tx, user_id)
     ended = await end_all_sessions(work.tx, user_id, work.now)
     await save_user_audit(work, "user.reset", user_id, after={"sessionsEnded": ended})
     return await _create_invitation(work, user_id, randomness)
@@ -232,7 +232,7 @@ async def deactivate_user(work: UserWork, user_id: UUID) -> None:
     await lock_active_user(work, user_id)
     await save_deactivation(work.tx, user_id, work.now)
     await delete_all_factors(work.tx, user_id)
-    await delete_pending_sign_ins_of(work.tx, user_id)
+    await delete_pending_sign_ins(work.tx, user_id)
     await delete_invitations(work.tx, user_id)
     ended = await end_all_sessions(work.tx, user_id, work.now)
     await save_user_audit(work, "user.end", user_id, after={"sessionsEnded": ended})
@@ -246,7 +246,7 @@ async def sign_out_user(work: UserWork, user_id: UUID) -> int:
     """
     work.require(Right.PEOPLE)
     await lock_active_user(work, user_id)
-    await delete_pending_sign_ins_of(work.tx, user_id)
+    await delete_pending_sign_ins(work.tx, user_id)
     ended = await end_all_sessions(work.tx, user_id, work.now)
     await save_user_audit(work, "session.end_all", user_id, after={"sessionsEnded": ended})
     return ended

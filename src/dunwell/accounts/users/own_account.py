@@ -34,7 +34,7 @@ from dunwell.accounts.users.sign_in.limits import (
     uncount_sign_in_attempt,
 )
 from dunwell.accounts.users.sign_in.sign_in import TooManyAttempts, WrongSignIn
-from dunwell.accounts.users.sign_in.store import delete_pending_sign_ins_of
+from dunwell.accounts.users.sign_in.store import delete_pending_sign_ins
 from dunwell.accounts.users.store import (
     load_password,
     load_user,
@@ -194,7 +194,7 @@ async def change_password(
     async with services.work(person.actor) as work:
         await lock_user(work.tx, person.user_id)
         await save_password(work.tx, person.user_id, password_hash, work.now)
-        await delete_pending_sign_ins_of(work.tx, person.user_id)
+        await delete_pending_sign_ins(work.tx, person.user_id)
         ended = await end_all_sessions(work.tx, person.user_id, work.now)
         after = {"sessionsEnded": ended}
         await save_user_audit(work, "password.change", person.user_id, after=after)

@@ -174,7 +174,7 @@ async def delete_password(tx: Connection, user_id: UUID) -> None:
     await tx.execute(_REMOVE_HASH, user_id)
 
 
-async def save_rehashed(tx: Connection, user_id: UUID, before: str, after: str) -> None:
+async def save_rehashed_password(tx: Connection, user_id: UUID, before: str, after: str) -> None:
     """Save a new hash of the same password, unless the password was changed in the meantime."""
     await tx.execute(_SAVE_REHASHED, user_id, before, after)
 
@@ -275,10 +275,12 @@ def list_assignee_tests(assignee: AssigneeFilter, _: ListScope) -> Iterator[Test
         yield "l.assignee_id = {}", (assignee.user_id,)
 
 
-async def list_colleagues(tx: Connection, merchant_id: int, *, of_all: bool) -> Sequence[Assignee]:
-    """Return the users who have joined and may answer at the merchant, by name. `of_all` includes
-    users with a role over all merchants."""
-    rows = await tx.fetch(_LIST_COLLEAGUES, merchant_id, ANSWERING, of_all)
+async def list_colleagues(
+    tx: Connection, merchant_id: int, *, includes_global_roles: bool
+) -> Sequence[Assignee]:
+    """Return the users who have joined and may answer at the merchant, by name. Those with a role
+    over all merchants are only included with `includes_global_roles`."""
+    rows = await tx.fetch(_LIST_COLLEAGUES, merchant_id, ANSWERING, includes_global_roles)
     return [Assignee(**row) for row in rows]
 
 

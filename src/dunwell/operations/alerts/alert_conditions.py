@@ -57,7 +57,7 @@ class Observations(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 # A destination is not named if messages to fewer people failed, because the name could identify a
 # person.
-_MIN_PEOPLE = 3
+_MIN_AFFECTED_PEOPLE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def _find_failure_rate_conditions(
     for each in figures.deliveries:
         sent = each.sent
         is_reached = settings.failing.is_reached(sent=sent.sent, failed=sent.failed)
-        if is_reached and each.destination is not None and each.people >= _MIN_PEOPLE:
+        if is_reached and each.destination is not None and each.people >= _MIN_AFFECTED_PEOPLE:
             shown = AlertFigures(count=sent.failed, among=sent.sent)
             yield AlertCondition(
                 AlertKind.DESTINATION_FAILING, f"{each.provider}/{each.destination}", shown

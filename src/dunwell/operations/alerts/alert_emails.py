@@ -136,12 +136,12 @@ def _render_alerts(
     notifications: Sequence[AlertNotification], language: Language, public_url: str
 ) -> list[str]:
     return [
-        f"- {describe_alert(each.alert, language)}.\n  {public_url}{find_alert_page(each.alert)}"
+        f"- {describe_alert(each.alert, language)}.\n  {public_url}{get_alert_page(each.alert)}"
         for each in notifications
     ]
 
 
-def find_alert_page(alert: Alert) -> str:
+def get_alert_page(alert: Alert) -> str:
     """Return the path of the portal page for the alert."""
     return ALERT_PAGES.get(alert.kind, _PROVIDERS_PAGE).format(subject=alert.subject)
 

@@ -102,7 +102,7 @@ async def list_timeline_rows(
     ]
 
 
-async def list_actors(
+async def load_actors(
     tx: Connection, merchant_id: int, claim_id: int
 ) -> Mapping[tuple[str, str], TimelineActor]:
     """Return the actors, by audit action and subject id."""
@@ -113,7 +113,7 @@ async def list_actors(
     }
 
 
-async def list_user_names(tx: Connection, user_ids: Collection[str]) -> Mapping[str, str]:
+async def load_user_names(tx: Connection, user_ids: Collection[str]) -> Mapping[str, str]:
     if not user_ids:
         return {}
     valid_ids = [each for each in user_ids if _is_uuid(each)]

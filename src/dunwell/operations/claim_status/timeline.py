@@ -12,10 +12,10 @@ from dunwell.core.claims.access import check_claim_exists
 from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.operations.claim_status.store import (
     TimelineRow,
-    list_actors,
     list_timeline_rows,
-    list_user_names,
+    load_actors,
     load_claim_state,
+    load_user_names,
 )
 from dunwell.operations.claim_status.views import ClaimState
 from dunwell.platform.database.database import snapshot
@@ -49,10 +49,11 @@ async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
     async with snapshot(work.tx):
         await check_claim_exists(work, claim_id)
         rows = await list_timeline_rows(work.tx, work.merchant_id, claim_id, MAX_EVENTS)
-        actors = await list_actors(work.tx, work.merchant_id, claim_id)
+        actors = await load_actors(work.tx, work.merchant_id, claim_id)
         claim_state = await load_claim_state(work.tx, work.merchant_id, claim_id)
         rows_with_actors = [
-            (row, actors.get(_find_action(row.kind, row.word, row.subject_id))) for row in rows
+            (row, actors.get(_get_recorded_action(row.kind, row.word, row.subject_id)))
+            for row in rows
         ]
         ids = {
             recorded.actor_id
@@ -60,7 +61,7 @@ async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
             for recorded in (row.actor, found)
             if recorded is not None and recorded.kind == "USER" and recorded.actor_id
         }
-        names = await list_user_names(work.tx, ids)
+        names = await load_user_names(work.tx, ids)
     waiting = _find_wait(rows)
     wait_ends_at = _find_end_of_wait(claim_state) if claim_state is not None else None
     events = []
@@ -106,7 +107,7 @@ def _find_end_of_wait(claim_state: ClaimState) -> datetime | None:
     return claim_state.due_at if is_running else None
 
 
-def _find_action(kind: str, word: str | None, subject_id: UUID | None) -> tuple[str, str]:
+def _get_recorded_action(kind: str, word: str | None, subject_id: UUID | None) -> tuple[str, str]:
     """Return the audit action and the subject id by which the actor of an entry is found, for
     entries that do not store their actor."""
     action = {

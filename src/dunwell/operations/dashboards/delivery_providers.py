@@ -21,7 +21,7 @@ from dunwell.operations.dashboards.store import (
     ContactSelection,
     count_arrivals,
     count_arrivals_by_destination,
-    list_backlogs,
+    count_backlogs,
     list_failures,
     list_unmatched,
 )
@@ -75,7 +75,7 @@ async def load_provider_overview(tx: Connection, actor: Actor, now: datetime) ->
     providers: Mapping[str, DeliveryProvider] = installation.delivery_providers or {}
     failing = (installation.alerts or AlertSettings()).failing
     selection = ContactSelection(list(providers), now - MAX_LIMIT_PERIOD, MAX_SENT)
-    backlogs = await list_backlogs(tx, selection.providers, now, MAX_WAITING)
+    backlogs = await count_backlogs(tx, selection.providers, now, MAX_WAITING)
     sent = await count_arrivals(tx, selection)
     deliveries = await count_arrivals_by_destination(tx, selection, _MAX_DELIVERIES)
     failures = await list_failures(tx, selection, _MAX_FAILURES)

@@ -191,12 +191,13 @@ class AttentionItem:
     oldest_at: datetime | None
 
 
-async def list_attention_items(work: Work) -> Mapping[AttentionKind, AttentionItem]:
+async def count_attention_items(work: Work) -> Mapping[AttentionKind, AttentionItem]:
     """Count the items that need attention. All counts are from one snapshot."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         found = {
-            kind: await _build_item(work, *request) for kind, request in _get_lists(work).items()
+            kind: await _build_item(work, *request)
+            for kind, request in _build_list_requests(work).items()
         }
         return {
             **found,
@@ -206,7 +207,7 @@ async def list_attention_items(work: Work) -> Mapping[AttentionKind, AttentionIt
         }
 
 
-def _get_lists(
+def _build_list_requests(
     work: Work,
 ) -> Mapping[AttentionKind, tuple[ListedTable[Any, Any, Any], object]]:
     """Return the list and the filter of each kind."""

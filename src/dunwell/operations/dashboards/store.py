@@ -310,7 +310,7 @@ LIMIT $2
 """
 
 
-async def list_backlogs(
+async def count_backlogs(
     tx: Connection, providers: Sequence[str], now: datetime, limit: int
 ) -> Mapping[str, ProviderBacklog]:
     """Return the waiting messages of those of the delivery providers that merchants use, counted up

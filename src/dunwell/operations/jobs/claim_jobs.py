@@ -31,8 +31,8 @@ from dunwell.operations.jobs.job import (
 )
 from dunwell.operations.jobs.runner import RunnableKind, RunningJob, run_due_job
 from dunwell.operations.jobs.store import (
-    list_job_claims,
     list_waiting_rows,
+    load_job_claims,
     lock_claims,
     save_outcomes,
     save_progress,
@@ -47,7 +47,7 @@ async def act_on_claims(work: Work, action: Action, claim_ids: Sequence[int]) ->
     """Lock the claims and apply the action to them. Return the outcome of each."""
     target = await load_action_target(work, action)
     await lock_claims(work.tx, work.merchant_id, claim_ids)
-    facts = await list_job_claims(work.tx, work.merchant_id, claim_ids, work.now)
+    facts = await load_job_claims(work.tx, work.merchant_id, claim_ids, work.now)
     outcomes = decide_rows(action, claim_ids, facts, target)
     to_do = [claim_id for claim_id in claim_ids if outcomes[claim_id] is None]
     return {**outcomes, **(await _act_on_all(work, action, to_do))}

@@ -159,7 +159,7 @@ def _render_id(given: UUID | None) -> str | None:
     return None if given is None else str(given)
 
 
-def _read_origin(name: str) -> Callable[[AuditEntry], Cell]:
+def _build_origin_cell(name: str) -> Callable[[AuditEntry], Cell]:
     return lambda entry: (entry.origin or {}).get(name)
 
 
@@ -304,7 +304,7 @@ _AUDIT: Mapping[str, Callable[[AuditEntry], Cell]] = {
     "before": lambda entry: _render_json(entry.before),
     "after": lambda entry: _render_json(entry.after),
     "details": lambda entry: _render_json(entry.details),
-    **{name: _read_origin(name) for name in ("face", "network", "session")},
+    **{name: _build_origin_cell(name) for name in ("face", "network", "session")},
     "seal": lambda entry: entry.seal,
     "id": lambda entry: str(entry.audit_id),
 }

@@ -43,8 +43,8 @@ from dunwell.operations.jobs.store import (
     insert_job,
     insert_rows,
     list_files,
-    list_job_claims,
     list_rows,
+    load_job_claims,
     load_jobs,
     save_cancellation,
     save_total,
@@ -74,7 +74,7 @@ async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> D
     work.require(Right.CHANGE_CLAIMS)
     selected = _check_selection(work, action, claim_ids)
     target = await load_action_target(work, action)
-    facts = await list_job_claims(work.tx, work.merchant_id, selected, work.now)
+    facts = await load_job_claims(work.tx, work.merchant_id, selected, work.now)
     found: list[NotDone | None] = list(decide_rows(action, selected, facts, target).values())
     skipped: dict[RowReason, int] = {}
     for each in found:

@@ -38,7 +38,7 @@ _RIGHT_LOST = "The user who started it no longer has permission to read this lis
 
 
 @dataclass(frozen=True, slots=True)
-class _WrittenPart:
+class _RenderedPart:
     content: bytes
     rows: int
     next_cursor: str | None
@@ -60,11 +60,11 @@ async def _write_parts(running: RunningJob, storage: SealedFiles, part_rows: int
     is_last = False
     while not is_last:
         part = await _start_part(running, storage)
-        written = await _read_part(running, part, part_rows)
-        await storage.save(part.file_key, written.content)
-        await _save_part(running, part, written)
-        running.done += written.rows
-        is_last = written.next_cursor is None
+        rendered = await _render_part(running, part, part_rows)
+        await storage.save(part.file_key, rendered.content)
+        await _save_part(running, part, rendered)
+        running.done += rendered.rows
+        is_last = rendered.next_cursor is None
 
 
 async def _start_part(running: RunningJob, storage: SealedFiles) -> FilePart:
@@ -86,8 +86,8 @@ async def _start_part(running: RunningJob, storage: SealedFiles) -> FilePart:
     return part
 
 
-async def _read_part(running: RunningJob, part: FilePart, part_rows: int) -> _WrittenPart:
-    """Read the rows after `part.next_cursor`, which is where the previous part ended."""
+async def _render_part(running: RunningJob, part: FilePart, part_rows: int) -> _RenderedPart:
+    """Render the rows after `part.next_cursor`, which is where the previous part ended."""
     async with running.resources.database.connection() as connection:
         job = await running.load(connection)
         work = await running.open_work(connection, job)
@@ -102,14 +102,14 @@ async def _read_part(running: RunningJob, part: FilePart, part_rows: int) -> _Wr
             content += render_rows(page)
             rows += len(page)
             if cursor is None or rows >= part_rows:
-                return _WrittenPart(content, rows, cursor)
+                return _RenderedPart(content, rows, cursor)
 
 
-async def _save_part(running: RunningJob, part: FilePart, written: _WrittenPart) -> None:
+async def _save_part(running: RunningJob, part: FilePart, rendered: _RenderedPart) -> None:
     leased, until = running.leased, running.resources.clock.now() + LEASE
-    complete = replace(part, size_bytes=len(written.content), next_cursor=written.next_cursor)
+    complete = replace(part, size_bytes=len(rendered.content), next_cursor=rendered.next_cursor)
     async with running.step() as (tx, job):
         await save_written(tx, leased.merchant_id, leased.job_id, complete)
-        await save_progress(tx, leased, Progress(0, done=written.rows), until)
-        if written.next_cursor is None:
+        await save_progress(tx, leased, Progress(0, done=rendered.rows), until)
+        if rendered.next_cursor is None:
             await running.finish(tx, job)

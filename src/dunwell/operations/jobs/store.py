@@ -382,7 +382,7 @@ async def lock_claims(tx: Connection, merchant_id: int, claim_ids: Sequence[int]
     await tx.execute(_LOCK_CLAIMS, merchant_id, list(claim_ids))
 
 
-async def list_job_claims(
+async def load_job_claims(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int], now: datetime
 ) -> Mapping[int, JobClaim]:
     """Return the existing claims by id."""

@@ -131,7 +131,7 @@ async def abandon_version(
 async def _retire(tx: Connection, version: int, action: str, stamp: AuditStamp) -> None:
     if (await tx.execute(_RETIRE, version)).endswith(" 0"):
         return
-    act = InstallationAction(
+    entry = InstallationAction(
         actor_kind="OPERATOR",
         actor_id="dunwell key",
         action=action,
@@ -139,7 +139,7 @@ async def _retire(tx: Connection, version: int, action: str, stamp: AuditStamp) 
         after={"state": "RETIRED"},
         origin={"face": "COMMAND_LINE"},
     )
-    await save_installation_audit(tx, act, stamp.now, stamp.ids)
+    await save_installation_audit(tx, entry, stamp.now, stamp.ids)
 
 
 async def _check_retirable(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from dunwell.accounts.installation.installation_file import find_reach
-from dunwell.accounts.installation.payment_providers import find_mandate_accounts
+from dunwell.accounts.installation.payment_providers import list_mandate_accounts
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.store import load_credentials, load_merchant, lock_merchant
@@ -38,7 +38,7 @@ async def load_merchant_state(
         name: provider.channel for name, provider in (installation.delivery_providers or {}).items()
     }
     banks = frozenset(installation.bank_connections or ())
-    mandate_providers = find_mandate_accounts(installation.payment_providers or {})
+    mandate_providers = list_mandate_accounts(installation.payment_providers or {})
     reach = find_reach(installation.webhook_networks, key)
     merchant_id = await find_merchant_id_by_key(tx, key)
     if merchant_id is None:

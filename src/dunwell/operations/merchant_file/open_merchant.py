@@ -116,10 +116,10 @@ async def open_merchant(
         checked = check_merchant_file(source, limits)
     except ValidationError as refusal:
         if all(fault.path != "/key" for fault in refusal.faults):
-            taken = await _find_taken_key(tx, resources, document["key"])
+            taken = await _find_taken_key_faults(tx, resources, document["key"])
             raise ValidationError([*taken, *refusal.faults]) from None
         raise
-    taken = await _find_taken_key(tx, resources, checked.file.key)
+    taken = await _find_taken_key_faults(tx, resources, checked.file.key)
     if taken:
         raise ValidationError(taken)
     state = await load_merchant_state(tx, resources.keys, checked.file.key, lock=False)
@@ -138,7 +138,7 @@ async def open_merchant(
     return made.merchant_id
 
 
-async def _find_taken_key(tx: Connection, resources: Resources, key: str) -> list[Fault]:
+async def _find_taken_key_faults(tx: Connection, resources: Resources, key: str) -> list[Fault]:
     """Return a fault if another merchant has this key."""
     state = await load_merchant_state(tx, resources.keys, key, lock=False)
     if state.merchant is None:

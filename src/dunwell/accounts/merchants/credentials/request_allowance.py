@@ -42,7 +42,7 @@ class RateLimiter:
     async def spend(self, database: Database, access: CredentialAccess, now: datetime) -> None:
         """Count one request at the real time `now`. Raises RateLimited. Only the first request of a
         block needs a statement."""
-        block = self._block_of(access.credential_id, truncate_to_minute(now))
+        block = self._get_block(access.credential_id, truncate_to_minute(now))
         if block.left == 0 and not block.is_exhausted:
             async with block.lock:
                 if block.left == 0 and not block.is_exhausted:
@@ -55,7 +55,7 @@ class RateLimiter:
             )
         block.left -= 1
 
-    def _block_of(self, credential_id: UUID, minute: datetime) -> _RequestBlock:
+    def _get_block(self, credential_id: UUID, minute: datetime) -> _RequestBlock:
         block = self._blocks.get(credential_id)
         if block is None or block.minute != minute:
             self._forget_before(minute)

@@ -20,20 +20,20 @@ from dunwell.platform.database.database import Connection, Row
 # The configuration is returned only if its revision differs from $3, the one that this process has
 # parsed.
 _FIND_ACCESSES = """
-SELECT asked.n, token.merchant_id AS owner_id, credential.credential_id, credential.client_id,
+SELECT tokens.n, token.merchant_id AS owner_id, credential.credential_id, credential.client_id,
     credential.requests_per_minute, access_grant.scopes, merchant.merchant_id, merchant.key,
     merchant.name, merchant.switched_to_workflows, merchant.revision, merchant.sandbox_now,
-    CASE WHEN merchant.revision = asked.revision THEN NULL ELSE merchant.configuration END
+    CASE WHEN merchant.revision = tokens.revision THEN NULL ELSE merchant.configuration END
         AS configuration
 FROM unnest($1::bytea[], $2::bigint[], $3::bigint[])
-    WITH ORDINALITY AS asked (token_hash, merchant_id, revision, n)
-JOIN access_tokens AS token ON token.token_hash = asked.token_hash AND token.expires_at > $4
+    WITH ORDINALITY AS tokens (token_hash, merchant_id, revision, n)
+JOIN access_tokens AS token ON token.token_hash = tokens.token_hash AND token.expires_at > $4
 JOIN credentials AS credential
     ON credential.merchant_id = token.merchant_id
     AND credential.credential_id = token.credential_id
     AND credential.revoked_at IS NULL
 LEFT JOIN credential_grants AS access_grant
-    ON access_grant.merchant_id = asked.merchant_id
+    ON access_grant.merchant_id = tokens.merchant_id
     AND access_grant.owner_id = token.merchant_id
     AND access_grant.credential_id = token.credential_id
 LEFT JOIN merchants AS merchant ON merchant.merchant_id = access_grant.merchant_id
@@ -71,13 +71,13 @@ async def load_accesses(
 ) -> Sequence[CredentialAccess | None]:
     """Return what each token may access at the real time `now`, in order: None if the token is
     unknown, expired or revoked."""
-    asked = list(dict.fromkeys(presented))
-    cached = [get_cached_configuration(each.merchant_id) for each in asked]
+    tokens = list(dict.fromkeys(presented))
+    cached = [get_cached_configuration(each.merchant_id) for each in tokens]
     rows = await tx.fetch(
-        _FIND_ACCESSES, [each.token_hash for each in asked], [each.merchant_id for each in asked],
+        _FIND_ACCESSES, [each.token_hash for each in tokens], [each.merchant_id for each in tokens],
         [each.revision for each in cached], now,
     )  # fmt: skip
-    found = {asked[row["n"] - 1]: _build_access(row, cached[row["n"] - 1]) for row in rows}
+    found = {tokens[row["n"] - 1]: _build_access(row, cached[row["n"] - 1]) for row in rows}
     return [found.get(each) for each in presented]
 
 

@@ -26,7 +26,7 @@ from dunwell.accounts.users.sign_in.passkey_sign_in import (
     REGISTER,
     get_relying_party,
 )
-from dunwell.accounts.users.sign_in.store import delete_pending_sign_ins_of
+from dunwell.accounts.users.sign_in.store import delete_pending_sign_ins
 from dunwell.accounts.users.store import load_user, lock_user
 from dunwell.accounts.users.user import SignedInUser
 from dunwell.accounts.users.user_mails import UserMail, plan_user_mail
@@ -110,7 +110,7 @@ async def _record_new_factor(
 ) -> None:
     """Record the new factor, end all other sessions and pending sign-ins, forget the browsers of
     those sessions, and plan the e-mail."""
-    await delete_pending_sign_ins_of(work.tx, person.user_id)
+    await delete_pending_sign_ins(work.tx, person.user_id)
     ended = await end_all_sessions(
         work.tx, person.user_id, work.now, except_session=person.session_id
     )

@@ -31,7 +31,7 @@ from dunwell.accounts.users.sign_in.store import (
     save_pending_sign_in,
     use_pending_sign_in,
 )
-from dunwell.accounts.users.store import find_password, load_user, lock_user, save_rehashed
+from dunwell.accounts.users.store import find_password, load_user, lock_user, save_rehashed_password
 from dunwell.accounts.users.user import User
 from dunwell.accounts.users.user_work import (
     UserWork,
@@ -262,5 +262,5 @@ async def _rehash(services: SignInServices, user_id: UUID, before: str, password
         return before
     after = await services.passwords.hash(password)
     async with services.resources.database.transaction() as tx:
-        await save_rehashed(tx, user_id, before, after)
+        await save_rehashed_password(tx, user_id, before, after)
     return after

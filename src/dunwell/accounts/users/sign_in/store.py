@@ -95,7 +95,7 @@ async def use_pending_sign_in(tx: Connection, sign_in_hash: bytes) -> bool:
     return await tx.fetchval(_USE_PENDING, sign_in_hash) is not None
 
 
-async def delete_pending_sign_ins_of(tx: Connection, user_id: UUID) -> None:
+async def delete_pending_sign_ins(tx: Connection, user_id: UUID) -> None:
     await tx.execute(_DELETE_PENDING_OF, user_id)
 
 

@@ -24,7 +24,7 @@ from dunwell.accounts.users.sessions.sessions import (
     end_all_sessions,
     open_session,
 )
-from dunwell.accounts.users.sign_in.store import delete_invitations, delete_pending_sign_ins_of
+from dunwell.accounts.users.sign_in.store import delete_invitations, delete_pending_sign_ins
 from dunwell.accounts.users.single_sign_on.provider import IdentityClaims, LogoutToken
 from dunwell.accounts.users.single_sign_on.store import (
     NewLogout,
@@ -142,7 +142,7 @@ async def admit_user(
     user_id = await find_user_by_identity(work.tx, claims.issuer, claims.subject)
     user = None if user_id is None else await lock_user(work.tx, user_id)
     work = replace(work, actor=build_visitor_actor(user_id, visitor.host))
-    rules = await _find_rules(work, provider, claims)
+    rules = await _list_rules(work, provider, claims)
     roles = decide_roles(rules, await load_merchant_ids(work.tx, _list_merchants(rules)))
     reason = await _find_refusal_reason(work, provider, claims=claims, user=user, roles=roles)
     if reason is not None:
@@ -174,7 +174,7 @@ def hash_subject(subject: str) -> bytes:
     return sha256(subject.encode()).digest()
 
 
-async def _find_rules(
+async def _list_rules(
     work: UserWork, provider: IdentityProviderSettings, claims: IdentityClaims
 ) -> list[GroupRule]:
     """Return the applicable rules; none if the installation file no longer has the provider with
@@ -308,7 +308,7 @@ async def link_identity(work: UserWork, user_id: UUID, provider: str, subject: s
         )
     await delete_password(work.tx, user_id)
     await delete_all_factors(work.tx, user_id)
-    await delete_pending_sign_ins_of(work.tx, user_id)
+    await delete_pending_sign_ins(work.tx, user_id)
     await delete_invitations(work.tx, user_id)
     ended = await end_all_sessions(work.tx, user_id, work.now)
     after = {"provider": provider, "sessionsEnded": ended}

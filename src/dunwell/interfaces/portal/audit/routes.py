@@ -27,7 +27,7 @@ from dunwell.interfaces.portal.web.lists import parse_day
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.claim_status.store import list_user_names
+from dunwell.operations.claim_status.store import load_user_names
 from dunwell.operations.jobs.job import Export, ExportedList
 from dunwell.operations.jobs.jobs import start_export
 from dunwell.operations.seals.seals import SealRangeVerdict, verify_seal_range
@@ -174,7 +174,7 @@ async def get_audit_page(
             found = await list_audit(work, limit=_PAGE_SIZE, cursor=after or None, wanted=wanted)
         except ValidationError:
             return site.redirect(request, access, "audit", **filters.query)
-        names = await list_user_names(work.tx, _list_user_ids(found.items))
+        names = await load_user_names(work.tx, _list_user_ids(found.items))
         seals = [each.seal for each in found.items if each.seal is not None]
         span = (min(seals), max(seals)) if seals else None
         verdict = None

@@ -20,7 +20,7 @@ from dunwell.interfaces.portal.web.lists import PAGE_SIZE, load_page
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.alerts.alert_emails import describe_alert, find_alert_page
+from dunwell.operations.alerts.alert_emails import describe_alert, get_alert_page
 from dunwell.operations.alerts.check_alerts import AlertOverview, load_alert_overview
 from dunwell.operations.dashboards import print_batches
 from dunwell.operations.dashboards.delivery_providers import (
@@ -126,7 +126,7 @@ def _build_alert_views(view: AlertOverview, language: str) -> Sequence[AlertView
     return [
         AlertView(
             describe_alert(each, find_staff_language(language)),
-            find_alert_page(each),
+            get_alert_page(each),
             each.began_at,
         )
         for each in view.active

@@ -17,7 +17,7 @@ from dunwell.cases.disputes.answer_dispute import (
 )
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState
 from dunwell.interfaces.portal.disputes.store import load_draft_row, save_draft_row
-from dunwell.operations.claim_status.store import list_user_names
+from dunwell.operations.claim_status.store import load_user_names
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 
@@ -60,7 +60,7 @@ async def load_draft(work: Work, dispute_id: UUID) -> ResponseDraft:
     row = await load_draft_row(work.tx, work.merchant_id, dispute_id)
     if row is None:
         return NO_DRAFT
-    names = await list_user_names(work.tx, {row.actor_id} if row.actor_id else ())
+    names = await load_user_names(work.tx, {row.actor_id} if row.actor_id else ())
     writer = names.get(row.actor_id or "", row.actor_id or "")
     return ResponseDraft(
         ResponseContent(row.outcome, row.ends_claim, row.message),

@@ -15,7 +15,7 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.claim_status.store import list_user_names
+from dunwell.operations.claim_status.store import load_user_names
 from dunwell.operations.jobs.exported_lists import BYTE_ORDER_MARK, render_rows
 from dunwell.operations.jobs.job import BackgroundJob, JobRow, RowOutcome, RowReason
 from dunwell.operations.jobs.jobs import (
@@ -98,7 +98,7 @@ async def get_jobs_page(
             lambda cursor: list_jobs(work, limit=PAGE_SIZE, cursor=cursor), after
         )
         ids = {each.starter.actor_id for each in found.items if each.starter.actor_id}
-        names = await list_user_names(work.tx, ids)
+        names = await load_user_names(work.tx, ids)
     return site.render_merchant_page(
         request, access, JobsPage(found.items, names, after, found.next_cursor)
     )
@@ -113,7 +113,7 @@ async def get_job_page(
     async with site.open_work(access) as work:
         view = await get_job(work, job_id)
         rows = await _list_skipped_and_failed(work, request)
-        names = await list_user_names(work.tx, {view.job.starter.actor_id or ""})
+        names = await load_user_names(work.tx, {view.job.starter.actor_id or ""})
     reasons = [(str(kind), str(reason), count) for (kind, reason), count in view.reasons.items()]
     starter = names.get(view.job.starter.actor_id or "", view.job.starter.actor_id or "")
     response = site.render_merchant_page(

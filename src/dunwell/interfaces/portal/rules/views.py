@@ -35,7 +35,7 @@ from dunwell.cases.assignment.store import RulesDraftChange, RulesVersionSummary
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.web.forms import FieldFaults, Form
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.claim_status.store import list_user_names
+from dunwell.operations.claim_status.store import load_user_names
 from dunwell.platform.errors import NotFound
 from dunwell.platform.text.differences import compute_revision
 
@@ -347,7 +347,7 @@ async def list_author_names(
     """Return the names of the authors of these changes and of the users with these ids, by id."""
     work.require(Right.READ_CLAIMS)
     ids = {*(change.actor_id for change in changes), *actor_ids}
-    return await list_user_names(work.tx, {each for each in ids if each is not None})
+    return await load_user_names(work.tx, {each for each in ids if each is not None})
 
 
 def _find_obstacle(row: TargetRow) -> str:

@@ -28,7 +28,7 @@ from dunwell.operations.dashboards.overview import (
     AttentionKind,
     PaidDay,
     TomorrowForecast,
-    list_attention_items,
+    count_attention_items,
     load_overview,
 )
 
@@ -182,7 +182,7 @@ async def get_start_page(
     context = site.build_context(request, access)
     assert context.today is not None
     async with site.open_work(access) as work:
-        attention_items = await list_attention_items(work)
+        attention_items = await count_attention_items(work)
         overview = await load_overview(work)
         now = work.now
         storage = await get_storage_use(work, site.resources.settings.merchant_storage_bytes)

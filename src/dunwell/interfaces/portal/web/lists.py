@@ -114,7 +114,9 @@ async def list_assignable_users(work: Work, access: MerchantAccess) -> Sequence[
     work.require(Right.READ_CLAIMS)
     if not access.may(Right.ANSWER):
         return ()
-    return await list_colleagues(work.tx, work.merchant_id, of_all=not access.is_merchant_staff)
+    return await list_colleagues(
+        work.tx, work.merchant_id, includes_global_roles=not access.is_merchant_staff
+    )
 
 
 def parse_assignee(fields: FormFields, name: str) -> UUID | None:
