@@ -226,7 +226,7 @@ _SENT = "something left the installation, and nothing here changed by it"
 _VISIT = "a debtor's visit begins, proves more, ends: nothing of the claim"
 _TOLD = "whether a message arrived, which its own state tells"
 _NO_BEFORE: Mapping[Callable[..., object], str] = {
-    claim_holds._expire_for: _SET,
+    claim_holds._expire_holds_of_merchant: _SET,
     answer_dispute.set_hold_after_response: _TOLD,
     engine.Engine._run: _SET,
     delivery_reports.report_failure: _TOLD,

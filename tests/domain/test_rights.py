@@ -29,7 +29,6 @@ from dunwell.accounts.merchants.rights import (
     Role,
     Scope,
     order_scopes,
-    rights_of_roles,
     rights_of_scopes,
 )
 from dunwell.cases.assignment import rules_draft
@@ -138,8 +137,6 @@ def test_roles_have_the_documented_rights() -> None:
         Role.AUDITOR: {Right.READ_CLAIMS, Right.AUDIT},
         Role.MERCHANT_USER: _MERCHANTS,
     }
-    assert rights_of_roles([Role.AUDITOR, Role.MERCHANT_USER]) == _MERCHANTS | {Right.AUDIT}
-    assert rights_of_roles([]) == frozenset()
 
 
 def test_scopes_have_the_documented_rights() -> None:

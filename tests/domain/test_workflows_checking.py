@@ -6,8 +6,8 @@ import jsonschema
 import pytest
 
 from dunwell.core.workflows.checking import (
-    check_definition,
     find_definition_faults,
+    parse_definition,
     render_definition_schema,
 )
 from dunwell.platform.errors import Fault, ValidationError
@@ -36,7 +36,8 @@ def codes_by_path(document: object) -> dict[str, str]:
 
 
 def test_a_valid_definition_is_parsed() -> None:
-    assert check_definition(a_document()) == a_definition()
+    assert find_definition_faults(a_document()) == []
+    assert parse_definition(a_document()) == a_definition()
 
 
 def test_faults_of_schema_and_rules_are_reported_together() -> None:
@@ -50,9 +51,9 @@ def test_faults_of_schema_and_rules_are_reported_together() -> None:
     }
 
 
-def test_the_refusal_contains_every_fault() -> None:
+def test_the_refusal_of_a_wrong_shape_contains_every_fault() -> None:
     with pytest.raises(ValidationError) as refusal:
-        check_definition({"settings": {"languages": []}})
+        parse_definition({"settings": {"languages": []}})
     assert [fault.path for fault in refusal.value.faults] == ["/settings/languages", "/steps"]
 
 

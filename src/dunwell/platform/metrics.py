@@ -27,11 +27,11 @@ def remove_process_gauges(pid: int, folder: Path) -> None:
 def set_build_info(commit: str | None) -> None:
     """Set the build metric. Without `commit` from the settings, use the commit that pip recorded
     when it installed from a repository, if it did."""
-    version, recorded = _find_installed()
+    version, recorded = _get_installed_version()
     _BUILD.labels(version, commit or recorded or UNKNOWN, platform.python_version()).set(1)
 
 
-def _find_installed() -> tuple[str, str | None]:
+def _get_installed_version() -> tuple[str, str | None]:
     """Return the installed version, and the commit in direct_url.json (PEP 610)."""
     try:
         installed = distribution("dunwell")

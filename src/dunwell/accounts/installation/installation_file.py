@@ -34,7 +34,7 @@ from dunwell.accounts.installation.single_sign_on_settings import (
 )
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.http.addresses import Network, is_always_forbidden
-from dunwell.platform.text.shape import find_faults, name_renamed_keys, render_pointer
+from dunwell.platform.text.shape import explain_renamed_keys, find_faults, render_pointer
 from dunwell.platform.text.texts import find_unprintable, is_email_address
 
 # OWN: the creditors' own service. AGENCY: an agency that collects for them.
@@ -200,7 +200,7 @@ def is_installation(document: Any) -> bool:
 def check_installation(document: Any) -> Installation:
     """Parse an installation file. Raises ValidationError with every fault."""
     faults = [
-        *name_renamed_keys(find_faults(document, Installation), _RENAMED_KEYS),
+        *explain_renamed_keys(find_faults(document, Installation), _RENAMED_KEYS),
         *find_unprintable(document),
         *_find_operator_faults(document),
         *_find_network_faults(document),

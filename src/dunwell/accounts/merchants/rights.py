@@ -113,8 +113,3 @@ def order_scopes(scopes: Iterable[Scope]) -> tuple[Scope, ...]:
 def rights_of_scopes(scopes: tuple[str, ...]) -> frozenset[Right]:
     """Return the permissions that the stored scopes give a credential."""
     return frozenset().union(*(SCOPE_RIGHTS[Scope(each)] for each in scopes))
-
-
-def rights_of_roles(roles: Iterable[Role]) -> frozenset[Right]:
-    """Return the permissions that the roles give a user."""
-    return frozenset().union(*(ROLE_RIGHTS[each] for each in roles))

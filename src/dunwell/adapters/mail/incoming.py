@@ -14,7 +14,7 @@ import msgspec
 
 from dunwell.adapters.channels.smtp.return_addresses import (
     ReturnAddress,
-    find_return_address_in,
+    find_first_return_address,
     parse_return_address,
 )
 from dunwell.adapters.mail.bounce import UNREADABLE, Bounce, parse_bounce
@@ -87,7 +87,9 @@ class ParsedMail(msgspec.Struct, frozen=True, array_like=True):
 def find_return_address(keys: KeyRing, envelope: Envelope) -> ReturnAddress | None:
     """Return our return address to which the message was sent, or which it contains."""
     searched = envelope.content[:_MAX_SEARCHED_BYTES].decode("latin-1")
-    return parse_return_address(keys, envelope.recipient) or find_return_address_in(keys, searched)
+    return parse_return_address(keys, envelope.recipient) or find_first_return_address(
+        keys, searched
+    )
 
 
 def is_readable(content: bytes) -> bool:

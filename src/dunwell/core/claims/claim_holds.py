@@ -135,7 +135,7 @@ async def expire_holds(resources: Resources, merchant_id: int | None = None) -> 
     claim_count = 0
     for owner_id, claim_ids in ended.items():
         try:
-            claim_count += await _expire_for(resources, owner_id, claim_ids)
+            claim_count += await _expire_holds_of_merchant(resources, owner_id, claim_ids)
         except Unavailable:
             raise
         except Exception as error:
@@ -144,7 +144,9 @@ async def expire_holds(resources: Resources, merchant_id: int | None = None) -> 
     return claim_count
 
 
-async def _expire_for(resources: Resources, merchant_id: int, claim_ids: Sequence[int]) -> int:
+async def _expire_holds_of_merchant(
+    resources: Resources, merchant_id: int, claim_ids: Sequence[int]
+) -> int:
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)
         if merchant is None:

@@ -29,15 +29,6 @@ from dunwell.platform.text.shape import Part, convert_if_valid, find_faults
 from dunwell.platform.text.texts import find_unprintable, is_printable
 
 
-def check_definition(document: object) -> Definition:
-    """Return the definition of a parsed JSON or YAML document. Raises ValidationError with every
-    fault."""
-    faults = find_definition_faults(document)
-    if faults:
-        raise ValidationError(faults)
-    return msgspec.convert(document, Definition)
-
-
 def parse_definition(document: object) -> Definition:
     """Return the definition of a document with the right shape. Other faults are allowed, as in a
     draft. Raises ValidationError."""

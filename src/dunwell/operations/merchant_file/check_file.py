@@ -34,7 +34,7 @@ from dunwell.operations.merchant_file.rules import (
     find_workflow_faults,
 )
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.platform.text.shape import find_faults, name_renamed_keys, render_pointer
+from dunwell.platform.text.shape import explain_renamed_keys, find_faults, render_pointer
 from dunwell.platform.text.texts import find_unprintable
 
 _VERIFICATION_METHOD = re.compile(r"/landingPage/verification/[A-Z]+/\d+")
@@ -105,7 +105,7 @@ def _find_shape_faults(document: dict[str, Any]) -> Iterator[Fault]:
         for place, keys in NOT_AVAILABLE.items()
         for key in keys
     }
-    for fault in name_renamed_keys(find_faults(document, MerchantFile), RENAMED_KEYS):
+    for fault in explain_renamed_keys(find_faults(document, MerchantFile), RENAMED_KEYS):
         if fault.path in unavailable_keys and fault.code == "UNKNOWN_FIELD":
             message = (
                 f'"{unavailable_keys[fault.path]}" is not available in this release; remove it.'

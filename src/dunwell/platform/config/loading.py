@@ -35,15 +35,15 @@ def find_faults(settings: Settings) -> list[str]:
     """Return one line for each fault, which says what to do."""
     return [
         *_find_unusable_addresses(settings),
-        *_find_unsafe(settings),
+        *_find_unsafe_settings(settings),
         *_find_disordered_dates(settings),
         *_find_useless_archive(settings),
     ]
 
 
-def _find_unsafe(settings: Settings) -> list[str]:
+def _find_unsafe_settings(settings: Settings) -> list[str]:
     if settings.is_development:
-        return _find_unsafe_for_development(settings)
+        return _find_settings_unsafe_for_development(settings)
     faults = []
     if settings.database_url is None:
         faults.append("DUNWELL_DATABASE_URL: production needs its own PostgreSQL; set it.")
@@ -59,7 +59,7 @@ def _find_unsafe(settings: Settings) -> list[str]:
     return faults
 
 
-def _find_unsafe_for_development(settings: Settings) -> list[str]:
+def _find_settings_unsafe_for_development(settings: Settings) -> list[str]:
     faults = []
     if not _is_loopback(settings.host):
         faults.append(
@@ -201,7 +201,7 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
     )
     faults = [
         *reader.faults,
-        *_find_unknown(environment),
+        *_find_unknown_variables(environment),
         *find_faults(settings),
     ]
     if faults:
@@ -209,8 +209,8 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
     return settings
 
 
-def _find_unknown(environment: Mapping[str, str]) -> list[str]:
-    """Report DUNWELL_ variables that no setting reads, because they are usually misspelt."""
+def _find_unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """Return one line for each DUNWELL_ variable that no setting reads: usually it is misspelt."""
     known = [PREFIX + each.name.upper() for each in fields(Settings)]
     faults = []
     for name in sorted(environment):

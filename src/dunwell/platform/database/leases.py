@@ -111,11 +111,11 @@ RETURNING {returning}
             returning=returning,
         )
 
-    def renew(self, *, many: bool = False) -> str:
+    def renew(self, *, takes_key_array: bool = False) -> str:
         """Return the statement that renews a lease and returns the keys of the renewed rows.
 
-        The parameters are the row's keys, the lease's id and the new end. With `many`, the last key
-        is an array.
+        The parameters are the row's keys, the lease's id and the new end. With
+        `takes_key_array`, the last key is an array.
         """
         following = len(self.keys) + 1
         # Skip a row that another transaction has locked. Its lease keeps the old end for now.
@@ -135,7 +135,7 @@ RETURNING {returning}
 """,
             keys=", ".join(self.keys),
             table=self.name,
-            is_named=self._is_named(many=many),
+            is_named=self._is_named(takes_key_array=takes_key_array),
             is_held=self.is_held(f"${following}"),
             ends_at=self.ends_at,
             until=f"${following + 1}",
@@ -143,22 +143,22 @@ RETURNING {returning}
             returning=", ".join(f"renewed.{key}" for key in self.keys),
         )
 
-    def release(self, *, many: bool = False) -> str:
+    def release(self, *, takes_key_array: bool = False) -> str:
         """Return the statement that ends a lease and sets when the row is due again. The parameters
-        are those of `renew`. With `many`, the lease's id is an array, too."""
+        are those of `renew`. With `takes_key_array`, the lease's id is an array, too."""
         following = len(self.keys) + 1
         lease = f"${following}"
         return compose(
             "UPDATE {table} SET {assignments} WHERE {is_named} AND {is_held}",
             table=self.name,
             assignments=self.clear(f"${following + 1}"),
-            is_named=self._is_named(many=many),
-            is_held=self.is_held(f"ANY ({lease}::uuid[])" if many else lease),
+            is_named=self._is_named(takes_key_array=takes_key_array),
+            is_held=self.is_held(f"ANY ({lease}::uuid[])" if takes_key_array else lease),
         )
 
-    def _is_named(self, *, many: bool) -> str:
+    def _is_named(self, *, takes_key_array: bool) -> str:
         tests = [f"{key} = ${place}" for place, key in enumerate(self.keys, 1)]
-        if many:
+        if takes_key_array:
             tests[-1] = f"{self.keys[-1]} = ANY (${len(self.keys)}::uuid[])"
         return " AND ".join(tests)
 

@@ -53,11 +53,11 @@ LIMITS: Mapping[str, tuple[str, str]] = {
 def describe_wrong_type(value: object, wanted: Sequence[str]) -> str:
     """Say which JSON types were expected and which one was given."""
     known = [_TYPES_IN_WORDS[each] for each in dict.fromkeys(wanted) if each != "null"]
-    given = name_type(value)
+    given = get_type_name(value)
     return f"Expected {' or '.join(known)}, not {_TYPES_IN_WORDS.get(given, f'a {given}')}."
 
 
-def name_type(value: object) -> str:
+def get_type_name(value: object) -> str:
     """Return the JSON type of a parsed value, or Python's name for other values in a YAML
     document."""
     if value is None:
@@ -116,7 +116,7 @@ def find_faults(value: object, shape: Any) -> list[Fault]:
     return limit_faults(_walk(value, inspect_type(shape), ()))
 
 
-def name_renamed_keys(faults: Iterable[Fault], renamed: Mapping[str, str]) -> Iterator[Fault]:
+def explain_renamed_keys(faults: Iterable[Fault], renamed: Mapping[str, str]) -> Iterator[Fault]:
     """Yield the faults, and name the new key where an unknown key has an old name. `renamed` maps a
     pattern for the pointer of the old key to the new name."""
     for fault in faults:
@@ -198,24 +198,25 @@ def _walk(value: object, kind: inspect.Type, path: _Path, words: str = "") -> It
         yield from _check_choice(value, _list_choices(kind), path)
     elif not isinstance(kind, inspect.AnyType):
         wanted = JSON_TYPES[type(kind)]
-        if name_type(value) != wanted and (name_type(value), wanted) != ("integer", "number"):
+        given = get_type_name(value)
+        if given != wanted and (given, wanted) != ("integer", "number"):
             yield Fault(render_pointer(path), describe_wrong_type(value, [wanted]), "WRONG_TYPE")
         elif check := _CHECKS.get(type(kind)):
             yield from check(value, kind, path, words)
 
 
 def _walk_union(value: object, kind: inspect.UnionType, path: _Path) -> Iterator[Fault]:
-    given = name_type(value)
-    branches = [each for each in kind.types if _name_branch(each) == given]
+    given = get_type_name(value)
+    branches = [each for each in kind.types if _get_branch_type_name(each) == given]
     if not branches and given == "integer":
-        branches = [each for each in kind.types if _name_branch(each) == "number"]
+        branches = [each for each in kind.types if _get_branch_type_name(each) == "number"]
     # If no type fits the value, the message lists the permitted values.
     choices = (inspect.LiteralType, inspect.EnumType)
     branches = branches or [
         each for each in kind.types if isinstance(strip_metadata(each), choices)
     ]
     if not branches:
-        wanted = [_name_branch(each) for each in kind.types]
+        wanted = [_get_branch_type_name(each) for each in kind.types]
         yield Fault(render_pointer(path), describe_wrong_type(value, wanted), "WRONG_TYPE")
     elif len(branches) == 1:
         yield from _walk(value, branches[0], path)
@@ -223,10 +224,10 @@ def _walk_union(value: object, kind: inspect.UnionType, path: _Path) -> Iterator
         yield from _walk_tagged(value, [strip_metadata(each) for each in branches], path)
 
 
-def _name_branch(kind: inspect.Type) -> str:
+def _get_branch_type_name(kind: inspect.Type) -> str:
     stripped = strip_metadata(kind)
     if isinstance(stripped, inspect.LiteralType | inspect.EnumType):
-        return name_type(_list_choices(stripped)[0])
+        return get_type_name(_list_choices(stripped)[0])
     return JSON_TYPES[type(stripped)]
 
 

@@ -100,16 +100,16 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
 _MAX_RESPONSE_LENGTH = 200
 
 
-def interpret_refusal(code: int, text: str, *, of_sender: bool = False) -> Outcome:
-    """Interpret a response that refuses a message. With `of_sender`, it was refused before the
-    recipient was named."""
+def interpret_refusal(code: int, text: str, *, is_sender_refused: bool = False) -> Outcome:
+    """Interpret a response that refuses a message. `is_sender_refused` says that the
+    server refused it before the recipient was named."""
     if code in _ABOUT_US:
         return build_login_refusal(code, text)
     if 500 <= code < 600:
         reason = f"The mail server refused it: {render_code(code, text)}."
         enhanced = _ENHANCED.match(text)
         status_meaning = parse_status(enhanced[1]) if enhanced else None
-        if status_meaning is None or (of_sender and status_meaning.cause == "ADDRESS"):
+        if status_meaning is None or (is_sender_refused and status_meaning.cause == "ADDRESS"):
             return Permanent(reason)
         return Permanent(reason, status_meaning.cause)
     return Temporary(reason=f"The mail server deferred it: {render_code(code, text)}.")
@@ -279,8 +279,8 @@ async def _handle_refusal(
         await client.rset()
     except (aiosmtplib.SMTPException, OSError, TimeoutError):
         client.close()
-    of_sender = isinstance(refused, aiosmtplib.SMTPSenderRefused)
-    return interpret_refusal(refused.code, refused.message, of_sender=of_sender)
+    is_sender_refused = isinstance(refused, aiosmtplib.SMTPSenderRefused)
+    return interpret_refusal(refused.code, refused.message, is_sender_refused=is_sender_refused)
 
 
 def get_secret_text(secrets: Mapping[str, bytes], name: str) -> str:

@@ -37,7 +37,7 @@ def parse_return_address(keys: KeyRing, address: str) -> ReturnAddress | None:
     return None if reference is None else ReturnAddress(purpose, reference)
 
 
-def find_return_address_in(keys: KeyRing, text: str) -> ReturnAddress | None:
+def find_first_return_address(keys: KeyRing, text: str) -> ReturnAddress | None:
     """Return the first valid return address in a text. A mail server may send our message back to
     one of its own addresses."""
     for found in _ADDRESS.finditer(text):

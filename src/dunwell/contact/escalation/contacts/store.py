@@ -110,7 +110,7 @@ WHERE m.merchant_id = $1 AND {is_held} AND m.communication_id = r.communication_
     clear=CONTACTS.clear(),
     is_held=CONTACTS.is_held("$2", "m."),
 )
-_RENEW = CONTACTS.renew(many=True)
+_RENEW = CONTACTS.renew(takes_key_array=True)
 
 
 async def list_channels_with_contacts(

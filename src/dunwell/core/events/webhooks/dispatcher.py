@@ -80,7 +80,7 @@ class DeliveryPool:
         self._failing_slots = asyncio.Semaphore(failing_slots)
         self._healthy_slots = asyncio.Semaphore(max(1, limits.in_flight - failing_slots))
 
-    def slots_for(self, endpoint: WebhookEndpoint) -> asyncio.Semaphore:
+    def get_slots(self, endpoint: WebhookEndpoint) -> asyncio.Semaphore:
         """Return the slots of the endpoint. Failing endpoints share a quarter of all slots, so that
         many hanging ones do not block healthy ones."""
         return self._healthy_slots if endpoint.health.is_well else self._failing_slots
@@ -200,7 +200,7 @@ class EndpointQueue:
     async def _deliver(self) -> None:
         """Run one slot. It ends when nothing is left, or when the rate was reduced."""
         while self._slots <= self._pace.slots and (delivery := await self._next_delivery()):
-            async with self._pool.slots_for(self._endpoint):
+            async with self._pool.get_slots(self._endpoint):
                 await self._attempt(delivery)
             # Limit unrecorded outcomes: after a crash these deliveries are sent again.
             while self._unrecorded >= 2 * self._pace.max_slots and not self._is_stopped:

@@ -272,7 +272,7 @@ RETURNING events.event_id, events.sequence, events.body, deliveries.attempts,
     hold=_DELIVERIES.hold("$5", "$6"),
 )
 
-_RELEASE = _DELIVERIES.release(many=True)
+_RELEASE = _DELIVERIES.release(takes_key_array=True)
 
 # Uses the primary key of deliveries, once for each outcome. An attempt is logged only if its lease
 # was still held.

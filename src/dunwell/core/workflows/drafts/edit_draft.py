@@ -27,11 +27,11 @@ from dunwell.core.workflows.store import (
 )
 from dunwell.core.workflows.versions.parts import (
     STEP_ORDER,
+    build_step_part_name,
     find_step_id,
     is_part,
     join_parts,
     list_parts,
-    name_step,
     select_changed_parts,
 )
 from dunwell.core.workflows.versions.store import load_known_steps
@@ -216,7 +216,7 @@ async def add_step(
     index = 0 if after is None else order.index(after) + 1 if after in order else len(order)
     await edit_draft(
         work, workflow_id,
-        PartEdit(name_step(step_id), compute_revision(None), {**value, "id": step_id}),
+        PartEdit(build_step_part_name(step_id), compute_revision(None), {**value, "id": step_id}),
         PartEdit(STEP_ORDER, compute_revision(order), [*order[:index], step_id, *order[index:]]),
     )  # fmt: skip
     return step_id
@@ -226,7 +226,7 @@ async def duplicate_step(work: Work, workflow_id: UUID, step_id: int) -> int:
     """Insert a copy of the step after it. Raises NotFound."""
     work.require(Right.CONFIGURE)
     parts = await _lock_and_list_parts(work, workflow_id)
-    value = parts.get(name_step(step_id))
+    value = parts.get(build_step_part_name(step_id))
     if value is None:
         raise NotFound(f"The draft has no step {step_id}.")
     return await add_step(work, workflow_id, value, after=step_id)

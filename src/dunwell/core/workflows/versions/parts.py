@@ -14,7 +14,7 @@ SETTINGS = "settings"
 _GROUPS = ("templates", "snippets")
 
 
-def name_step(step_id: int) -> str:
+def build_step_part_name(step_id: int) -> str:
     """Return the name of the step's part."""
     return f"step {step_id}"
 

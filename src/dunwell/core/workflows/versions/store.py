@@ -149,11 +149,11 @@ async def load_known_steps(
     rows = await tx.fetch(_LOAD_KNOWN_STEPS, merchant_id, workflow_id)
     return {
         row["step_id"]: KnownStep(
-            row["kind"], row["name"], _name_version(row["major"], row["minor"])
+            row["kind"], row["name"], _describe_version(row["major"], row["minor"])
         )
         for row in rows
     }
 
 
-def _name_version(major: int, minor: int) -> str:
+def _describe_version(major: int, minor: int) -> str:
     return render_version_name(major, minor) if major else "removed from the scenario"

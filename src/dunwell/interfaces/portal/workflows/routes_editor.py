@@ -19,7 +19,7 @@ from dunwell.core.workflows.drafts.edit_draft import (
     move_step,
     shift_step,
 )
-from dunwell.core.workflows.versions.parts import SETTINGS, STEP_ORDER, name_step
+from dunwell.core.workflows.versions.parts import SETTINGS, STEP_ORDER, build_step_part_name
 from dunwell.interfaces.portal.web.access import MerchantAccess, PortalRequest, parse_path_id
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -103,7 +103,9 @@ async def _arrange_step(
     if action == "double":
         await duplicate_step(work, workflow_id, step_id)
     elif action == "remove":
-        await edit_draft(work, workflow_id, PartEdit(name_step(step_id), fields["revision"], None))
+        await edit_draft(
+            work, workflow_id, PartEdit(build_step_part_name(step_id), fields["revision"], None)
+        )
     elif action in ("up", "down"):
         await shift_step(
             work, workflow_id, step_id, action, expected_revision=fields["order_revision"]
@@ -158,11 +160,11 @@ async def get_step_page(
     step_id = parse_step_id(request.path_params["step_id"])
     async with site.open_work(access) as work:
         draft = await get_draft_overview(work, parse_path_id(request, "workflow_id"))
-    step = draft.parts.get(name_step(step_id))
+    step = draft.parts.get(build_step_part_name(step_id))
     if step is None:
         raise NotFound("There is no such step.")
     form = _open_step_form(site, request, access, draft=draft, kind=step["kind"], step=step)
-    problems = locate_part_faults(draft, name_step(step_id), form)
+    problems = locate_part_faults(draft, build_step_part_name(step_id), form)
     outcome = PartOutcome(is_saved=True, problems=problems)
     page = _build_step_page(
         request, draft, form, kind=step["kind"], step_id=step_id, outcome=outcome
@@ -178,7 +180,7 @@ async def submit_step(
     the other user's version is shown next to the entered one. A step that the other user removed is
     restored when this user saves again."""
     step_id, kind = parse_step_id(request.path_params["step_id"]), _get_step_kind(fields)
-    workflow_id, part = parse_path_id(request, "workflow_id"), name_step(step_id)
+    workflow_id, part = parse_path_id(request, "workflow_id"), build_step_part_name(step_id)
     is_save = fields["do"] not in _REDISPLAY_BUTTONS
     async with site.open_work(access) as work:
         draft = await get_draft_overview(work, workflow_id)
@@ -229,7 +231,7 @@ async def submit_new_step(
     kind, is_save, part = (
         _get_step_kind(fields),
         fields["do"] not in _REDISPLAY_BUTTONS,
-        name_step(_NEW_ID),
+        build_step_part_name(_NEW_ID),
     )
     async with site.open_work(access) as work:
         draft = await get_draft_overview(work, workflow_id)
@@ -282,7 +284,7 @@ def _build_step_page(
     request: PortalRequest, draft: DraftOverview, form: Form, *, kind: str, step_id: int | None,
     outcome: PartOutcome,
 ) -> WorkflowStepPage:  # fmt: skip
-    stored = draft.parts.get(name_step(step_id)) if step_id else None
+    stored = draft.parts.get(build_step_part_name(step_id)) if step_id else None
     return WorkflowStepPage(
         draft=draft,
         form=form,

@@ -23,7 +23,7 @@ from dunwell.core.workflows.definition import ContactStep, Definition, Step, Wai
 from dunwell.core.workflows.drafts.draft_changes import DraftChange
 from dunwell.core.workflows.texts import TextPlace, find_text_place
 from dunwell.core.workflows.versions.differences import PartDifference, compare_part
-from dunwell.core.workflows.versions.parts import name_step
+from dunwell.core.workflows.versions.parts import build_step_part_name
 from dunwell.interfaces.web.condition_form import EXTRA_ROWS
 from dunwell.interfaces.web.forms import FieldFaults, Form
 from dunwell.interfaces.web.templates import Page
@@ -258,12 +258,12 @@ def build_step_cards(draft: DraftOverview, postal_days: int) -> list[StepCard]:
     changed = {each.step_id for each in draft.differences}
     return [
         StepCard(
-            step=draft.parts[name_step(step.id)],
+            step=draft.parts[build_step_part_name(step.id)],
             day=day,
             is_approximate=is_approximate,
             is_changed=step.id in changed,
             faults=[each for each in draft.faults if _is_fault_of_step(each, index)],
-            revision=compute_revision(draft.parts[name_step(step.id)]),
+            revision=compute_revision(draft.parts[build_step_part_name(step.id)]),
             is_first=index == 0,
             is_last=index == len(steps) - 1,
         )

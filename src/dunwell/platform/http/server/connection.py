@@ -171,7 +171,7 @@ class HttpConnection(asyncio.Protocol):
     def _continue_exchange(self, exchange: Exchange) -> None:
         if not exchange.is_body_complete:
             data = self._reader.read_body()
-            exchange.take_body(data, is_last=self._reader.is_body_complete)
+            exchange.add_body(data, is_last=self._reader.is_body_complete)
         if exchange.is_complete and exchange.is_body_complete:
             self._leave_exchange()
             self._enter(_Stage.WAITING)

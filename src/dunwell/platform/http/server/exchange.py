@@ -102,7 +102,7 @@ class Exchange:
             if not self.is_complete:
                 self._connection.fail(self)
 
-    def take_body(self, data: bytes, *, is_last: bool) -> None:
+    def add_body(self, data: bytes, *, is_last: bool) -> None:
         """Keep the received part of the body until the application reads it."""
         if not self.is_complete:  # After the response, the rest of the body is discarded.
             self._body += data
