@@ -105,8 +105,10 @@ async def decide_entry(
     decide = named.get(fields["do"], _assign)
     try:
         return await decide(site, request, access, fields, key=key)
-    except (InvalidState, ValidationError):
+    except InvalidState:
         return _redirect(site, request, access, "changed")
+    except ValidationError:
+        return _redirect(site, request, access, "other_currency")
 
 
 async def _assign(

@@ -27,6 +27,6 @@ async def undo_matches(site: PortalSite, access: MerchantAccess, texts: Sequence
             work.require(Right.RECORD_MONEY)
             for match_id in parse_match_ids(texts):
                 await undo_match(work, match_id)
-    except InvalidState:
-        return "not_undone"
+    except InvalidState as refusal:
+        return "undone_before" if refusal.details.get("state") == "UNDONE" else "not_undone"
     return "undone"
