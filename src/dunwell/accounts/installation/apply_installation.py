@@ -222,8 +222,8 @@ def _list_removed_closed_accounts(before: Installation, after: Installation) -> 
 async def _list_given_up(
     connection: Connection, before: Installation, after: Installation
 ) -> list[str]:
-    """Return a line for each closed account that would be removed although it is needed, with what
-    is given up."""
+    """Return a line for each closed account that is removed although payments or refunds need it.
+    The line says what is given up."""
     removed = _list_removed_closed_accounts(before, after)
     if not removed:
         return []

@@ -21,8 +21,8 @@ _RESERVED_NAMES = ("sandbox", "bank-transfer")
 class _PaymentAccountPart(ProviderPart, frozen=True, kw_only=True):
     """The keys that all accounts have."""
 
-    # True: the contract with the provider has ended. Nothing new is started through the account.
-    # What it has received is read as long as its key works, and it may be removed.
+    # True if the contract with the provider has ended. Nothing new is started through the account,
+    # and the account may be removed. Its earlier payments are still checked while its key works.
     closed: bool = False
 
 

@@ -46,7 +46,8 @@ FROM (
     JOIN payments p ON p.merchant_id = $1 AND p.payment_id = m.payment_id
     WHERE m.merchant_id = $1 AND m.claim_id = $2 AND m.kind <> 'PAID' AND m.booked_cents > 0
     UNION ALL
-    -- A debit that a provider collects has a payment request with its id.
+    -- The payment request of a debit has the id of the debit. It is left out, because the debit has
+    -- its own entry.
     SELECT 'REQUEST', created_at, request_id, provider, state, NULL, amount_cents, NULL, 'DEBTOR',
            NULL, NULL
     FROM payment_requests r
@@ -63,7 +64,7 @@ FROM (
     FROM mandates
     WHERE merchant_id = $1 AND claim_id = $2 AND ended_at IS NOT NULL
     UNION ALL
-    -- When a user released it, or when the provider was asked to collect it.
+    -- The time is when a user released the debit, or when the provider was asked to collect it.
     SELECT 'DEBIT', coalesce(f.released_at, r.created_at), d.collection_id, m.provider_name,
            d.instalment::text, NULL, d.amount_cents, NULL, NULL, NULL, NULL
     FROM mandates m

@@ -174,7 +174,7 @@ class AttentionKind(StrEnum):
     PENDING_PAYMENTS = "PENDING_PAYMENTS"
     # Movements of money that staff has to look at.
     MOVEMENTS_TO_REVIEW = "MOVEMENTS_TO_REVIEW"
-    # Refunds that were refused, or that are not made for a week.
+    # Refunds that were refused, or that have not been made for a week.
     REFUNDS_TO_REVIEW = "REFUNDS_TO_REVIEW"
     # Direct debits whose debtors were notified.
     DEBITS_TO_RELEASE = "DEBITS_TO_RELEASE"

@@ -116,7 +116,8 @@ async def resume_installation(resources: Resources, lost_until: datetime) -> int
             await pause_claim(Work.open(resources, tx, merchant, actor), claim_id, reason=REASON)
     async with resources.database.transaction() as tx:
         await tx.execute(_RESUME, resources.clock.now(), lost_until)
-        # Their providers know of refunds and chargebacks in the lost time.
+        # Payment providers know of refunds and chargebacks in the lost time, so all payment
+        # requests are checked again.
         await make_all_requests_due(tx, resources.clock.now())
         action = InstallationAction(
             actor_kind="OPERATOR",

@@ -175,7 +175,8 @@ class Proxies:
 
 @lru_cache(maxsize=256)
 def _parse_address(text: str) -> _Address | None:
-    """Return the address, or None if the text is none. Every request needs that of its peer."""
+    """Return the address, or None if the text is no address. The result is cached, because every
+    request needs the address of its peer."""
     try:
         address = ip_address(text)
     except ValueError:
