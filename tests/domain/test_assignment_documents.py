@@ -11,7 +11,7 @@ from dunwell.cases.assignment.rules import (
     Share,
     build_document,
     describe_rule_differences,
-    find_unknown_names,
+    list_unknown_name_faults,
     parse_rules,
     render_document,
     resolve_names,
@@ -95,7 +95,7 @@ def test_all_faults_are_reported_at_once() -> None:
 
 
 def test_an_unknown_workflow_is_reported_with_the_nearest_name() -> None:
-    faults = list(find_unknown_names(parse_rules(DOCUMENT), ["Standart"]))
+    faults = list(list_unknown_name_faults(parse_rules(DOCUMENT), ["Standart"]))
     assert [fault.path for fault in faults] == [
         "/rules/0/target", "/rules/1/target/0/workflow", "/rules/1/target/1/workflow", "/default",
     ]  # fmt: skip

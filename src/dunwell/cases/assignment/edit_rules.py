@@ -21,7 +21,7 @@ from dunwell.cases.assignment.rules import (
     Rule,
     RuleSet,
     build_document,
-    find_unknown_names,
+    list_unknown_name_faults,
     parse_rules,
     resolve_names,
 )
@@ -193,7 +193,7 @@ def _list_faults(
     except ValidationError as refusal:
         faults = refusal.faults
     else:
-        faults = list(find_unknown_names(document, ids))
+        faults = list(list_unknown_name_faults(document, ids))
     for fault in faults:
         yield Fault(fault.path.removeprefix("/rules/0"), fault.message, fault.code)
     if value.get("name") in others:

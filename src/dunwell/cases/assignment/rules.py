@@ -253,13 +253,13 @@ def parse_rules(value: object) -> RulesDocument:
     """Parse the rules of a JSON or YAML document. Raises ValidationError with all faults."""
     faults = [*find_faults(value, RulesDocument), *find_unprintable(value)]
     if isinstance(value, dict):
-        faults += find_rule_faults(value)
+        faults += list_rule_faults(value)
     if faults:
         raise ValidationError(list(dict.fromkeys(faults)))
     return msgspec.convert(value, RulesDocument)
 
 
-def find_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+def list_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield the faults that types cannot express. Parts with the wrong shape are skipped."""
     given = document.get("rules")
     rules = (
@@ -270,7 +270,7 @@ def find_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault(f"{fault.path}/name", fault.message, fault.code)
     for index, rule in enumerate(rules):
         if rule is not None:
-            yield from _find_faults_of_rule(rule, f"/rules/{index}")
+            yield from _list_faults_of_rule(rule, f"/rules/{index}")
         elif isinstance(given, list) and isinstance(given[index], dict):
             # A wrong shape elsewhere in the rule does not hide the faults of its condition.
             when = convert_if_valid(given[index].get("when"), Condition)
@@ -278,7 +278,7 @@ def find_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
                 yield from find_condition_faults(when, f"/rules/{index}/when")
 
 
-def find_unknown_names(document: RulesDocument, known: Collection[str]) -> Iterator[Fault]:
+def list_unknown_name_faults(document: RulesDocument, known: Collection[str]) -> Iterator[Fault]:
     """Yield a fault for each name that is not in `known`, the names of the workflows."""
     for path, name in list_workflow_names(document):
         if name not in known:
@@ -287,7 +287,7 @@ def find_unknown_names(document: RulesDocument, known: Collection[str]) -> Itera
             yield Fault(path, message, "UNKNOWN_WORKFLOW")
 
 
-def _find_faults_of_rule(rule: RuleDocument, path: str) -> Iterator[Fault]:
+def _list_faults_of_rule(rule: RuleDocument, path: str) -> Iterator[Fault]:
     if rule.name != rule.name.strip():
         message = "Remove the space at the ends of the name."
         yield Fault(f"{path}/name", message, "WRONG_FORMAT")

@@ -22,8 +22,8 @@ from dunwell.cases.assignment.rules import (
     build_document,
     compare_rules,
     describe_rule_differences,
-    find_unknown_names,
     list_targets,
+    list_unknown_name_faults,
     list_workflow_names,
     resolve_names,
 )
@@ -181,7 +181,7 @@ async def save_rules_draft(
         raise EditConflict(DRAFT_CHANGED)
     targets = await load_targets(work.tx, work.merchant_id)
     ids = {row.name: row.workflow_id for row in targets.values() if not row.is_deleted}
-    faults = list(find_unknown_names(document, ids))
+    faults = list(list_unknown_name_faults(document, ids))
     if faults:
         raise ValidationError(faults)
     rules = resolve_names(document, ids)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import UNSET
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.cases.assignment.rules import find_unknown_names, list_workflow_names
+from dunwell.cases.assignment.rules import list_unknown_name_faults, list_workflow_names
 from dunwell.contact.messages.templates.merchant_rules import (
     list_forbidden_word_faults,
     list_missing_value_faults,
@@ -156,7 +156,7 @@ def _find_target_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fa
         return
     names_in_file = [part.name for part in list_workflow_parts(file)]
     known = [*names_in_file, *state.workflows]
-    for fault in find_unknown_names(file.assignment_rules, known):
+    for fault in list_unknown_name_faults(file.assignment_rules, known):
         yield Fault(f"/assignmentRules{fault.path}", fault.message, fault.code)
     for path, name in list_workflow_names(file.assignment_rules):
         workflow = state.workflows.get(name)

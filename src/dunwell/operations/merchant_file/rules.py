@@ -27,7 +27,7 @@ from dunwell.accounts.merchants.configuration import (
     PaymentMethod,
     PrivacyNotice,
 )
-from dunwell.cases.assignment.rules import find_rule_faults
+from dunwell.cases.assignment.rules import list_rule_faults
 from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, RESERVED_NAMES
 from dunwell.contact.messages.templates.merchant_rules import is_all_quiet
 from dunwell.contact.messages.templates.template_faults import list_template_faults
@@ -376,7 +376,7 @@ def find_workflow_faults(
     yield from _find_mixed_kind_faults(document)
     rules = document.get("assignmentRules")
     if isinstance(rules, dict):
-        for fault in find_rule_faults(rules):
+        for fault in list_rule_faults(rules):
             yield Fault(f"/assignmentRules{fault.path}", fault.message, fault.code)
 
 

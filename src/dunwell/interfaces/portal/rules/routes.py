@@ -17,7 +17,7 @@ from dunwell.cases.assignment.rules import (
     RulesDocument,
     build_document,
     compare_rules,
-    find_unknown_names,
+    list_unknown_name_faults,
     parse_rules,
     render_document,
 )
@@ -193,7 +193,7 @@ async def submit_file(
 def _check_names(view: RulesView, document: RulesDocument) -> None:
     """Check that every workflow in the rules exists. Raises ValidationError."""
     known = {row.name for row in view.workflows.values() if not row.is_deleted}
-    faults = list(find_unknown_names(document, known))
+    faults = list(list_unknown_name_faults(document, known))
     if faults:
         raise ValidationError(faults)
 
