@@ -68,8 +68,8 @@ class RuleVerdict:
 
 @dataclass(frozen=True, slots=True)
 class RuleMatch:
-    """What a claim gets. A workflow without a rule is the default; without both, the claim stays
-    unassigned."""
+    """The workflow that a claim gets, and the rule that gives it. A workflow without a rule is the
+    default; without both, the claim stays unassigned."""
 
     workflow_id: UUID | None
     rule: str | None

@@ -26,8 +26,8 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class RulesResult:
-    """What a claim gets. A workflow without a rule is the default; without both, the claim stays
-    unassigned."""
+    """The workflow that a claim gets, and the rule that gives it. A workflow without a rule is the
+    default; without both, the claim stays unassigned."""
 
     rule: str | None
     workflow_id: UUID | None

@@ -1,4 +1,4 @@
-"""What people see of a rule's result: the facts that a condition tests, and descriptions of
+"""The result of a rule as people see it: the facts that a condition tests, and descriptions of
 verdicts and overlaps. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

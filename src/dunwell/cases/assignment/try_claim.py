@@ -116,7 +116,7 @@ def _compute_birthday(age: int, today: date) -> date:
 
 @dataclass(frozen=True, slots=True)
 class PossibleMatch:
-    """What this percentage of such claims would get."""
+    """The match that this percentage of such claims would get."""
 
     percent: int
     match: RuleMatch

@@ -82,7 +82,7 @@ class CheckedPlan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedSteps:
-    """What is to be done for a plan on a day."""
+    """The steps that are due for a plan on a day."""
 
     insert: Sequence[Instalment] = ()
     notify: Sequence[Collection] = ()
@@ -140,7 +140,7 @@ def hold_back_steps(steps: PlannedSteps, collections: Sequence[Collection]) -> P
 
 @dataclass(frozen=True, slots=True)
 class ProviderSteps:
-    """What is to be done on a day for a plan whose debits a provider collects."""
+    """The steps that are due on a day for a plan whose debits a provider collects."""
 
     insert: Sequence[Instalment] = ()
     order: Sequence[Collection] = ()

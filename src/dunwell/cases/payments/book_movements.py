@@ -1,7 +1,7 @@
 """Book the money movements that a provider lists for a checkout, each once.
 
-A movement that is stored is never booked again. What cannot be booked is stored nevertheless, with
-the reason why staff has to look at it.
+A movement that is stored is never booked again. A movement that cannot be booked is stored
+nevertheless, with the reason why staff has to look at it.
 """
 
 from collections.abc import Collection, Sequence
@@ -92,8 +92,8 @@ async def book_movements(
             stored[key] = await _book(settlement, movement, known)
             known.append(stored[key])
             has_refund = has_refund or movement.kind is MovementKind.REFUNDED
-    # What could not be booked ends the request once staff has reviewed it, so that the debtor can
-    # pay the rest.
+    # A movement that could not be booked ends the request once staff has reviewed it, so that the
+    # debtor can pay the rest.
     is_paid = any(
         each.kind == MovementKind.PAID and (each.booked_cents > 0 or each.reviewed_at is not None)
         for each in known

@@ -148,7 +148,7 @@ class RecordedPayment:
     balance: Balance
     # False if the payment was already recorded, so that nothing changed.
     is_new: bool
-    # What a reversal took off the payment.
+    # The amount by which the reversal reduced the payment.
     reversed_cents: int = 0
 
 

@@ -72,11 +72,11 @@ class MoneyChange:
 async def return_money(
     work: Work, claim: LockedClaim, payment: StoredPayment, change: MoneyChange
 ) -> tuple[Status, Balance]:
-    """Take money off a payment of the locked claim. Return the claim's status and balance.
+    """Reduce a payment of the locked claim. Return the claim's status and balance.
 
-    The kind is REFUNDED, CHARGED_BACK or REVERSED. The payment must have that much left. What the
-    merchant gives up with a refund is not owed again: the items that lose their payment are worth
-    less.
+    The kind of the change is REFUNDED, CHARGED_BACK or REVERSED. At least `change.cents` must be
+    left of the payment. The amount that the merchant gives up with a refund is not owed again: the
+    items that lose their payment are worth less.
     """
     returned_cents = payment.returned_cents + change.cents
     shares = await load_allocations(work.tx, work.merchant_id, claim.claim_id, payment.payment_id)

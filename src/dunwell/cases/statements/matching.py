@@ -56,7 +56,7 @@ class ArrivedMoney:
     amount_cents: int
     currency: str
     written: WrittenReferences
-    # What may be the end-to-end ids and the mandate references of debits.
+    # Texts that may be the end-to-end ids and the mandate references of debits.
     debit_ids: Sequence[str] = ()
 
 

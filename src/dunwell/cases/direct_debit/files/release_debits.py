@@ -386,8 +386,8 @@ async def _order(
 
 
 def _was_settled(collection: Collection) -> bool:
-    """Return whether the bank has taken the debit, as far as is known: one that was rejected before
-    its settlement does not count."""
+    """Return whether the bank has taken the debit, as far as is known. A debit that was rejected
+    before its settlement does not count."""
     return collection.payment_id is not None or collection.state in (
         CollectionState.RELEASED, CollectionState.DELIVERED, CollectionState.COLLECTED,
     )  # fmt: skip

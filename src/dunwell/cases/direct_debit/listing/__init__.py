@@ -1,1 +1,1 @@
-"""What staff and merchants read of direct debits."""
+"""The lists of mandates, debits and files for staff and merchants."""

@@ -1,1 +1,1 @@
-"""What is stored about mandates and debits at payment providers."""
+"""The stored records of mandates and debits at payment providers."""

@@ -297,7 +297,7 @@ async def _record(
         if is_closed and mandate is not None and not is_over:
             await close_mandate(work, mandate, MandateEndReason.ACCOUNT_CLOSED)
             is_over = True
-        # What has ended here is cancelled with the next call.
+        # A mandate that has ended here is cancelled with the next call.
         await save_provider_mandate(
             work.tx, work.merchant_id, stored,
             ProviderMandateState.CANCELLING if is_over else ProviderMandateState.ACTIVE,

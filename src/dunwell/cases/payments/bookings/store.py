@@ -82,8 +82,8 @@ class BookedShares(NamedTuple):
 async def lock_claims(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int]
 ) -> dict[int, LockedClaim]:
-    """Lock the claims until the transaction ends, before anything else. Return those that exist,
-    by id."""
+    """Lock the claims until the transaction ends. Claims are locked before other rows. Return the
+    claims that exist, by id."""
     rows = await tx.fetch(_LOCK, merchant_id, sorted(set(claim_ids)))
     return {row["claim_id"]: msgspec.convert(dict(row), LockedClaim) for row in rows}
 

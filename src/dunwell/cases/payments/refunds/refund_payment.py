@@ -1,7 +1,7 @@
 """Refund payments through the provider that received them.
 
 An order is stored first, with its own key, and sent to the provider afterwards by the worker
-(`send_refunds`). What the refund changes is booked only when the provider lists it as a movement
+(`send_refunds`). The refund changes the claim only when the provider lists it as a movement
 (`book_movements`).
 """
 

@@ -14,7 +14,7 @@ from dunwell.platform.database.sql import compose
 
 
 class RefundEffect(StrEnum):
-    """What becomes of the refunded amount."""
+    """Whether the refunded amount is owed again."""
 
     # The amount was paid in addition to what is owed.
     SURPLUS = "SURPLUS"

@@ -92,7 +92,7 @@ class SavedScenario(msgspec.Struct, frozen=True, rename="camel"):
     is_changed: bool
     # What the edit means for running claims.
     effects: list[str] = []
-    # What should be changed about it.
+    # What should be changed in the scenario.
     warnings: list[str] = []
 
 

@@ -282,7 +282,7 @@ class _Recorder:
 
 def _find_booked(entry: BankEntry, stored: Sequence[StoredEntry]) -> StoredEntry | None:
     """Return the stored entry that a notified entry belongs to: one of the same day if there is
-    any, else the nearest."""
+    any, otherwise the nearest one."""
     near = [each for each in stored if is_near(each.booked_on, entry.booked_on)]
     return min(near, key=lambda each: _count_days(entry, each.booked_on), default=None)
 

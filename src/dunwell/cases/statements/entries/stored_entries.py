@@ -46,9 +46,9 @@ class TransactionRow:
     booked_on: date
     end_to_end_id: str | None
     mandate_id: str | None
-    # The references with a field of their own, one a line.
+    # The references that have their own field, one per line.
     references_text: str
-    # What the payer and the bank wrote, one line each.
+    # The texts of the payer and of the bank, one line each.
     remittance_text: str
     counterparty_name: str | None
     counterparty_iban_shown: str | None

@@ -1,5 +1,6 @@
 """Match new transactions of bank statements, a set at a time: payouts of providers first, then
-returned payments, then payments of debtors. What is not certain stays open for a person."""
+returned payments, then payments of debtors. A transaction without a certain match stays open for a
+person."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -309,8 +309,8 @@ async def save_states(
     tx: Connection, merchant_id: int, states: Mapping[tuple[UUID, int], tuple[str, int]], *,
     before: str,
 ) -> frozenset[tuple[UUID, int]]:  # fmt: skip
-    """Save the state of transactions, and the cents that are matched. Return those that still had
-    the state `before`, and that nobody decided about."""
+    """Save the state of transactions and their matched cents. Return the transactions that still
+    had the state `before` and that no person had decided about."""
     rows = await tx.fetch(
         _SAVE_STATES, merchant_id, [entry for entry, _ in states], [number for _, number in states],
         [state for state, _ in states.values()], [cents for _, cents in states.values()], before,

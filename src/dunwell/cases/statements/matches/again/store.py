@@ -5,7 +5,8 @@ from datetime import date
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 
-# Open transactions that nobody decided about. One that resembles another entry stays with a person.
+# Open transactions that no person has decided about. One that resembles another entry is left to a
+# person.
 _UNDECIDED = """t.merchant_id = $1 AND t.state = 'OPEN' AND NOT t.is_decided
       AND t.matched_cents = 0 AND t.resembles_on IS NULL"""
 # Uses bank_entries_statement, then the primary key.

@@ -72,8 +72,8 @@ async def list_originals(
 
 
 async def book_return(work: Work, transaction: BankTransaction, original: OriginalEntry) -> None:
-    """Reverse every payment that was booked of the original entry. The claims must be locked. What
-    the bank charges for the return is not part of the transaction, and no debt of the debtor."""
+    """Reverse every payment that was booked of the original entry. The claims must be locked. The
+    bank's charge for the return is not part of the transaction, and the debtor does not owe it."""
     work.require(Right.RECORD_MONEY)
     matches = [
         await _return_part(work, transaction, part, place if len(original.parts) > 1 else 0)
