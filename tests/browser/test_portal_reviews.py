@@ -7,6 +7,7 @@ import pytest
 from playwright.async_api import expect
 
 from dunwell.cases.payments.provider import MoneyMovement, MovementKind
+from dunwell.cases.payments.refunds.store import RefundRefusal, save_refusal
 from tests.browser.browser_page import Tabs
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.page_checks import list_loose_ends
@@ -20,7 +21,8 @@ SELECT payment_id FROM payments WHERE merchant_id = $1 AND request_id IS NOT NUL
 
 
 async def _let_money_go_wrong(tab: SignedInPage) -> UUID:
-    """Let a refund fail, and the debtor pay again in another currency. Return the payment."""
+    """Let one refund be refused and another fail, and the debtor pay again in another currency.
+    Return the payment."""
     payments = tab.site.payments
     owed = (await payments.harness.read(payments.claim_id)).balance.outstanding_cents
     started = await payments.start(owed)
@@ -36,6 +38,12 @@ async def _let_money_go_wrong(tab: SignedInPage) -> UUID:
         MoneyMovement("ch_3PqK9z", MovementKind.PAID, 4900, "USD", payments.now),
     )
     await payments.settle(started.request_id)
+    refused = await order(payments, row["payment_id"], amount_cents=500)
+    async with payments.resources.database.transaction() as tx:
+        await save_refusal(
+            tx, payments.merchant_id, refused.refund_id, RefundRefusal.PROVIDER,
+            text="The balance of your account is too low.",
+        )  # fmt: skip
     payment_id: UUID = row["payment_id"]
     return payment_id
 
@@ -64,11 +72,13 @@ async def test_a_clerk_reviews_a_failed_refund_and_money_in_another_currency_wit
         page, main = tab.page, tab.page.locator("main")
         await tab.go("")
         await tab.press("Movements of money that need review")
+        await expect(main).to_contain_text("The provider rejected the refund")
+        await expect(main).to_contain_text("The balance of your account is too low")
         await expect(main).to_contain_text("The refund did not reach the debtor")
         await expect(main).to_contain_text("The money is in another currency than the claim")
         await expect(main).to_contain_text("$49.00")
         rows = main.locator("section")
-        assert await rows.count() == 2
+        assert await rows.count() == 3
         # The refund's payment says that the refund failed, and offers to refund again.
         failed = rows.filter(has_text="did not reach the debtor")
         await failed.get_by_role("link", name="View payment").focus()
@@ -77,11 +87,12 @@ async def test_a_clerk_reviews_a_failed_refund_and_money_in_another_currency_wit
         await expect(main).to_contain_text("failed, money is back")
         await expect(page.get_by_role("button", name="Refund €17.60")).to_be_visible()
         await page.go_back()
-        for left in (1, 0):
+        for left in (2, 1, 0):
             await tab.press("Mark as reviewed")
             await expect(page.get_by_role("status").first).to_contain_text("Marked as reviewed.")
             assert await rows.count() == left
         await expect(main).to_contain_text("All done.")
         await tab.go("")
-        assert "Movements of money that need review" not in await main.inner_text()
+        for kind in ("Movements of money that need review", "Refunds that were not made"):
+            assert kind not in await main.inner_text()
         assert tab.complaints == []

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.installation_file import check_installation
+from dunwell.accounts.installation.installation_file import check_installation, list_secret_files
+from dunwell.adapters.payment_providers import build_payment_provider
 from dunwell.cases.payments.provider import (
     PaymentProviderKeyRejected,
     PaymentProviders,
@@ -240,12 +241,16 @@ async def test_a_merchant_that_names_a_closed_account_keeps_it_from_being_remove
     assert "nordwind" in refused.value.faults[0].message
 
 
-def test_closed_is_a_key_of_all_kinds_of_accounts() -> None:
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_each_kind_of_account_can_be_closed(clock: MovableClock, is_closed: bool) -> None:
     accounts = {
         "a": STRIPE,
         "b": {"adapter": "mollie", "apiKeyFile": "key"},
         "c": {"adapter": "gocardless", "accessTokenFile": "token", "webhookSecretFile": "secret"},
     }
-    document = {name: {**each, "closed": True} for name, each in accounts.items()}
+    document = {name: {**each, "closed": is_closed} for name, each in accounts.items()}
     installation = check_installation({"paymentProviders": document})
-    assert all(each.closed for each in (installation.payment_providers or {}).values())
+    secrets = dict.fromkeys(list_secret_files(installation), b"live_1")
+    for name, account in (installation.payment_providers or {}).items():
+        provider = build_payment_provider(name, account, secrets, clock)
+        assert provider.is_closed is is_closed

@@ -36,6 +36,9 @@ from tests.support.refunds import (
 )
 
 _PAYMENTS = "SELECT payment_id FROM payments WHERE merchant_id = $1"
+_RETURNED = """
+SELECT transaction_id, returned_cents FROM payments WHERE merchant_id = $1 ORDER BY transaction_id
+"""
 _DUE = "SELECT next_check_at FROM payment_requests WHERE merchant_id = $1"
 
 
@@ -193,6 +196,12 @@ async def test_the_second_payment_of_a_checkout_can_be_refunded(payments: Paymen
     refund = await order(payments, second["payment_id"])
     assert await send(payments) == 1
     assert payments.provider.refunds == {refund.refund_id: 1000}
+    # The refund is booked on this payment, although the first one has more left.
+    await list_movement(payments, refund)
+    rows = await payments.harness.rows(_RETURNED)
+    assert [tuple(row) for row in rows] == [("psp-1", 0), ("psp-2", 1000)]
+    with pytest.raises(InvalidState):
+        await order(payments, second["payment_id"])
 
 
 async def test_the_answer_to_an_order_and_its_booking_do_not_block_each_other(

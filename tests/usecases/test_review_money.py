@@ -55,7 +55,7 @@ async def _count_movements(payments: PaymentHarness) -> int:
 
 async def _let_refuse(payments: PaymentHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(*_: object) -> str:
-        raise PaymentProviderRefused("The charge\nis disputed.")
+        raise PaymentProviderRefused("The payment provider refused: The charge\nis disputed.")
 
     with monkeypatch.context() as patched:
         patched.setattr(payments.provider, "refund", refuse)

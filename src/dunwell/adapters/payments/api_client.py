@@ -20,6 +20,7 @@ import structlog
 
 from dunwell.adapters.payments.api_values import clean_text
 from dunwell.cases.payments.provider import (
+    REFUSAL,
     PaymentProviderKeyRejected,
     PaymentProviderRefused,
     PaymentProviderUnavailable,
@@ -148,7 +149,7 @@ class ApiClient:
         if 400 <= response.status < 500:
             reason = clean_text(self._find_reason(response.start), _MAX_REASON_LENGTH)
             words = reason or f"status {response.status}"
-            raise PaymentProviderRefused(f"The payment provider refused: {words}")
+            raise PaymentProviderRefused(f"{REFUSAL}{words}")
         if response.status not in (200, 201):
             raise self._unavailable(f"status {response.status}")
         return self.decode(response.start, answer)

@@ -256,7 +256,7 @@ async def _book_return(
     open_cents = movement.amount_cents
     if origin is not None:
         open_cents -= compute_shortfall(known, claim.currency)
-    for source in _list_sources(movement, known):
+    for source in _list_sources(movement, known, refund):
         assert source.payment_id is not None, "it was booked"
         payment = await find_payment(work.tx, work.merchant_id, claim.claim_id, source.payment_id)
         assert payment is not None, "it is a foreign key"
@@ -274,12 +274,15 @@ async def _book_return(
 
 
 def _list_sources(
-    movement: MoneyMovement, known: Sequence[PaymentMovement]
+    movement: MoneyMovement, known: Sequence[PaymentMovement], refund: StoredRefund | None
 ) -> list[PaymentMovement]:
-    """Return the movements whose payments a return may change. Money that came back is given first
-    to the payment from which it was taken, and to no payment if it is not known from which one it
-    was taken."""
+    """Return the movements whose payments a return may change. A refund that was ordered here
+    changes first the payment for which it was ordered. Money that came back is given first to the
+    payment from which it was taken, and to no payment if it is not known from which one it was
+    taken."""
     paid = [each for each in known if each.kind == MovementKind.PAID]
+    if refund is not None:
+        paid.sort(key=lambda each: each.payment_id != refund.payment_id)
     origin = RETURN_OF.get(movement.kind)
     if origin is not None:
         taken = [

@@ -147,6 +147,10 @@ class Payout:
     movements: Sequence[PayoutMovement] = ()
 
 
+# The beginning of the message of a refusal. What follows is the provider's own reason.
+REFUSAL = "The payment provider refused: "
+
+
 class PaymentProviderUnavailable(Unavailable):
     """The provider gave no usable answer, so it is unknown whether the call took effect. The call
     may be repeated."""

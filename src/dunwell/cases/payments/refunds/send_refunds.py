@@ -18,6 +18,7 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.payments.provider import (
+    REFUSAL,
     PaymentProviderKeyRejected,
     PaymentProviderRefused,
     PaymentProviders,
@@ -141,7 +142,8 @@ class RefundOrders:
                 raise
             return _Refusal(RefundRefusal.ACCOUNT_CLOSED)
         except PaymentProviderRefused as refused:
-            return _Refusal(RefundRefusal.PROVIDER, render_line(refused.message)[:_MAX_TEXT])
+            text = render_line(refused.message.removeprefix(REFUSAL))
+            return _Refusal(RefundRefusal.PROVIDER, text[:_MAX_TEXT])
 
     async def _record_answer(
         self, merchant_id: int, refund: StoredRefund, answer: str | _Refusal

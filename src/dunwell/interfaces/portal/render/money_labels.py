@@ -65,7 +65,8 @@ RETURN_REVIEWS: Labels = {
 REFUND_REVIEWS: Labels = {
     "PROVIDER": LazyText(
         "The provider rejected the refund, so the debtor does not get the money. Remove the cause "
-        "and refund it again, or transfer it to the debtor yourself and reverse the payment."
+        "and refund it again. Or transfer it to the debtor yourself, reverse the payment, and "
+        "record what is left of it again."
     ),
     "NOTHING_LEFT": LazyText(
         "The money of the payment went back in another way before the refund was sent, for example "
@@ -73,8 +74,8 @@ REFUND_REVIEWS: Labels = {
     ),
     "ACCOUNT_CLOSED": LazyText(
         "The provider account is closed and accepts no refunds any more. Check at the provider "
-        "that it was not refunded. Then transfer the money to the debtor yourself and reverse the "
-        "payment."
+        "that it was not refunded. Then transfer the money to the debtor yourself, reverse the "
+        "payment, and record what is left of it again."
     ),
     "OVERDUE": LazyText(
         "The refund was ordered more than a week ago, and the provider has not made it. Look for "
