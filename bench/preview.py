@@ -137,8 +137,8 @@ async def _run_job(bench: BenchMerchant, count: int) -> float:
     async with bench.resources.database.connection() as connection:
         preview = await find_draft_preview(bench.work(connection), workflow.draft_id)
     assert preview is not None
-    assert preview.found is not None
-    assert preview.found.claims == count
+    assert preview.effects is not None
+    assert preview.effects.claims == count
     return seconds
 
 

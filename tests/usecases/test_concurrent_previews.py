@@ -100,7 +100,7 @@ async def test_a_cancelled_preview_stops_at_the_next_heartbeat(
         finally:
             was_stopped.set()
 
-    monkeypatch.setattr(run_previews, "_compute", look_for_ever)
+    monkeypatch.setattr(run_previews, "_compute_effects", look_for_ever)
     job = await start(harness, await a_draft(harness, "One"))
     running = asyncio.create_task(run_previews.run_previews(resources))
     await has_begun.wait()

@@ -139,8 +139,8 @@ class ApiClient:
         return pages
 
     def parse(self, response: HttpResponse, answer: type[Answer]) -> Answer:
-        """Return the answer. Raises PaymentProviderRefused for a refusal with a reason, and
-        PaymentProviderUnavailable for an answer that cannot be used."""
+        """Return the answer. Raises PaymentProviderKeyRejected, PaymentProviderRefused for another
+        refusal, and PaymentProviderUnavailable for an answer that cannot be used."""
         if response.status in (401, 403):
             log.error(
                 "payment provider rejected key", provider=self._account, status=response.status

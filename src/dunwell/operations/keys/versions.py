@@ -40,7 +40,7 @@ _RETIRE = """
 UPDATE key_versions SET retired_at = now() WHERE version = $1 AND retired_at IS NULL
 """
 # Guards are kept for eight days (`contact.messages.guards`) and name no version. They are written
-# under every configured version, so a version older than this covers all guards.
+# under every configured version, so a version that was recorded longer ago covers all guards.
 _GUARDS_COVERED_AFTER = timedelta(days=9)
 
 

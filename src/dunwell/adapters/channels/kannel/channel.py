@@ -155,8 +155,8 @@ class KannelChannel:
             return Permanent("The sender must be a number or a name of 1 to 11 characters.")
         headers = self._build_headers(message)
         url = self._provider.server.rstrip("/") + _PATH
-        answer = await self._gateway.post(url, message.body_text.encode(), headers)
-        return answer if isinstance(answer, Temporary) else self._interpret(answer)
+        response = await self._gateway.post(url, message.body_text.encode(), headers)
+        return response if isinstance(response, Temporary) else self._interpret(response)
 
     def _build_headers(self, message: Message) -> dict[str, str]:
         is_gsm_7 = count_parts(message.body_text).alphabet == "GSM-7"
@@ -178,16 +178,16 @@ class KannelChannel:
             headers["X-Kannel-SMSC"] = self._provider.smsc
         return headers
 
-    def _interpret(self, answer: HttpResponse) -> Outcome:
+    def _interpret(self, response: HttpResponse) -> Outcome:
         """Interpret the response. Kannel responds with 202 once it has stored the message, and with
         503 if it certainly has not."""
-        response = answer.start.decode("latin-1")
-        match answer.status:
+        text = response.start.decode("latin-1")
+        match response.status:
             case 202:
-                return Accepted(response.strip()[:100])
+                return Accepted(text.strip()[:100])
             case 503:
                 return NOT_REACHED
-            case 403 if response.startswith("Not routable"):
+            case 403 if text.startswith("Not routable"):
                 return Permanent("The gateway has no route to this number.")
             case 400:
                 return Permanent("The gateway rejects the message.")
@@ -199,7 +199,7 @@ class KannelChannel:
 
     async def check(self) -> GatewayProblem | None:
         """Test the connection with a message without a recipient, and return what is wrong, or
-        None. An authorised client gets the answer that the recipient is missing."""
+        None. The gateway tells an authorised client that the recipient is missing."""
         headers = {
             "Content-Type": "text/plain; charset=UTF-8",
             "X-Kannel-Username": self._provider.credentials.user,

@@ -147,7 +147,7 @@ async def _render_page(  # noqa: PLR0913 - one parameter for each result of the 
         max_counted=MAX_COUNTED_CLAIMS,
         next_contacts=next_contacts,
         preview=preview,
-        outlook=build_outlook_figures(preview.found) if preview else None,
+        outlook=build_outlook_figures(preview.effects) if preview else None,
         currency=get_amount_format(access, draft, "").currency,
         comment=comment,
         is_conflict=is_conflict or bool(new_changes),

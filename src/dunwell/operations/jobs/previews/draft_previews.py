@@ -36,10 +36,10 @@ from dunwell.platform.text.translation import LazyText
 
 @dataclass(frozen=True, slots=True)
 class PreviewJobState:
-    """A preview's job and its result. `found` is None until the result is computed."""
+    """A preview's job and its result. `effects` is None until the result is computed."""
 
     job: BackgroundJob
-    found: DraftEffectsView | None
+    effects: DraftEffectsView | None
 
 
 class PreviewRunning(TooManyJobs):
@@ -47,30 +47,30 @@ class PreviewRunning(TooManyJobs):
 
 
 async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> BackgroundJob:
-    """Start a preview of the draft, or return the one that waits or runs. Raises InvalidState if
-    the draft has changed, TooManyJobs and PreviewRunning."""
+    """Start a preview of the draft, or return the one that waits or runs. Raises EditConflict if
+    the draft has changed, PreviewRunning, and TooManyJobs."""
     work.require(Right.CONFIGURE)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None or draft.version_id != draft_id:
         raise EditConflict(
             "The draft has been changed in the meantime. Load it again.", state="DRAFT"
         )
-    running = await _find_running(work, draft_id)
-    if running is not None:
-        return running
+    live_job = await _find_live_job(work, draft_id)
+    if live_job is not None:
+        return live_job
     try:
         job = await start_draft_preview(work, PreviewDraft(workflow_id, draft_id))
     except TooManyJobs:
         # A preview that was started at the same time is visible now.
-        running = await _find_running(work, draft_id)
-        if running is None:
+        live_job = await _find_live_job(work, draft_id)
+        if live_job is None:
             raise
-        return running
+        return live_job
     await insert_preview(work.tx, work.merchant_id, job.job_id, draft_id)
     return job
 
 
-async def _find_running(work: Work, draft_id: UUID) -> BackgroundJob | None:
+async def _find_live_job(work: Work, draft_id: UUID) -> BackgroundJob | None:
     """Return the waiting or running preview of this draft, or None. Raises PreviewRunning if a
     preview of another draft is waiting or running."""
     live = await find_live_preview(work.tx, work.merchant_id)
@@ -90,10 +90,10 @@ async def find_draft_preview(work: Work, draft_id: UUID) -> PreviewJobState | No
     if stored is None:
         return None
     job = (await load_jobs(work.tx, work.merchant_id, [stored.job_id]))[stored.job_id]
-    found = None
+    effects = None
     if stored.result is not None:
-        found = msgspec.convert(stored.result, DraftEffectsView)
-    return PreviewJobState(job, found)
+        effects = msgspec.convert(stored.result, DraftEffectsView)
+    return PreviewJobState(job, effects)
 
 
 _MAX_LISTED = 50
@@ -110,7 +110,7 @@ async def run_previews(resources: Resources) -> int:
     due."""
     kind = RunnableKind(
         [JobKind.PREVIEW],
-        _run,
+        _run_preview,
         gave_up_failure=_GIVEN_UP_FAILURE,
         right_lost_failure=_RIGHT_LOST_FAILURE,
         refused_failure=_CHANGED_FAILURE,
@@ -119,16 +119,16 @@ async def run_previews(resources: Resources) -> int:
     return await run_due_job(resources, kind)
 
 
-async def _run(running: RunningJob) -> None:
-    found = await _compute(running)
-    running.done = running.total = found.claims
+async def _run_preview(running: RunningJob) -> None:
+    effects = await _compute_effects(running)
+    running.done = running.total = effects.claims
     async with running.step() as (tx, job):
         await running.renew(tx, running.resources.clock.now() + LEASE)
-        await save_result(tx, running.leased, msgspec.to_builtins(found))
+        await save_result(tx, running.leased, msgspec.to_builtins(effects))
         await running.finish(tx, job)
 
 
-async def _compute(running: RunningJob) -> DraftEffectsView:
+async def _compute_effects(running: RunningJob) -> DraftEffectsView:
     resources = running.resources
 
     def record_progress(done: int, total: int) -> None:
