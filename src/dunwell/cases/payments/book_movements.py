@@ -306,8 +306,9 @@ def _decide_review(movement: MoneyMovement, cents: int, status: Status) -> Revie
 async def _save_refund_result(
     settlement: RequestSettlement, movement: MoneyMovement, *, is_bookable: bool
 ) -> StoredRefund | None:
-    """Save the result of the refund that was ordered here, also if nothing is left to book. Return
-    None if the movement belongs to none."""
+    """Save the result of the refund that was ordered here, even if nothing is left to book.
+    `is_bookable` is false if the currency of the movement is not the claim's. Return None if the
+    movement belongs to no such refund."""
     work, request = settlement.work, settlement.request
     if movement.kind is MovementKind.REFUNDED:
         state = RefundState.BOOKED if is_bookable else RefundState.NOT_BOOKED

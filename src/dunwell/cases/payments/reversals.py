@@ -108,10 +108,10 @@ async def return_money(
 async def restore_money(
     work: Work, claim: LockedClaim, payment: StoredPayment, change: MoneyChange
 ) -> tuple[Status, Balance]:
-    """Give money back to a payment of which at least that much was returned. Return the claim's
-    status and balance.
+    """Add returned money to a payment again. At least that much must have been returned of the
+    payment. Return the claim's status and balance.
 
-    The kind is REFUND_FAILED or CHARGEBACK_REVERSED.
+    The kind of the change is REFUND_FAILED or CHARGEBACK_REVERSED.
     """
     shares = await load_allocations(work.tx, work.merchant_id, claim.claim_id, payment.payment_id)
     await save_returned(

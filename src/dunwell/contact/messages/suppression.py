@@ -343,8 +343,8 @@ async def list_suppressions(
     work: Work, *, limit: int, cursor: str | None = None,
     wanted: SuppressionFilter = NO_SUPPRESSION_FILTER, oldest_first: bool = False,
 ) -> ListPage[SuppressionEntry]:  # fmt: skip
-    """List the suppressed addresses, the newest first. Raises ValidationError for an invalid
-    cursor."""
+    """List the suppressed addresses, the newest first unless `oldest_first`. Raises ValidationError
+    for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     return await list_page(
         work.scope(), SUPPRESSIONS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first

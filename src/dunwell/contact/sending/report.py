@@ -98,10 +98,8 @@ class ReportOutcome(Enum):
 
 
 def decide_report(reported: ReportState, state: str, *, is_delivered: bool) -> ReportOutcome:
-    """Decide what a report means.
-
-    `state` is the state of the message (`PLANNED`, `ACCEPTED` and so on).
-    """
+    """Decide what a report means. `state` is the state of the message (`PLANNED`, `ACCEPTED` and so
+    on), and `is_delivered` is true if an earlier report said that the message was delivered."""
     if state == "UNKNOWN":
         return ReportOutcome.SETTLE_AS_SENT
     if state in ("PLANNED", "HANDED_OVER"):

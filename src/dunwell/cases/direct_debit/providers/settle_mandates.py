@@ -283,8 +283,8 @@ async def _ask(
 async def _record(
     work: Work, stored: StoredProviderMandate, answer: ProviderMandate | None, *, is_closed: bool
 ) -> None:
-    """Record the provider's answer. At a closed account no mandate stays active. The claim is
-    locked."""
+    """Record the provider's answer. `is_closed` is true if the provider's account is closed: then
+    no mandate stays active. The claim must be locked."""
     if answer is None:
         await _end(work, stored, MandateEndReason.ACCOUNT_CLOSED)
     elif answer.status in _END_REASONS:

@@ -391,7 +391,7 @@ async def reduce_items(
 
 
 async def undo_reductions(tx: Connection, merchant_id: int, refund_id: UUID) -> None:
-    """Give the items back what was given up with this refund, because it failed."""
+    """Restore the values that the items lost with this refund, because the refund failed."""
     await tx.execute(_UNDO_REDUCTIONS, merchant_id, refund_id)
 
 

@@ -57,7 +57,7 @@ class AccountWork(Protocol):
 
     @property
     def batch_size(self) -> int:
-        """The most calls that an account gets at once."""
+        """The maximum number of calls of an account at a time."""
 
     async def list_accounts(self, tx: Connection) -> Sequence[PendingAccount]:
         """Return the accounts for which work is planned."""

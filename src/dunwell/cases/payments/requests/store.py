@@ -359,8 +359,8 @@ async def save_request_state(  # noqa: PLR0913 - what a change of the state carr
     tx: Connection, merchant_id: int, request_id: UUID, state: PaymentRequestState,
     *, now: datetime, keeps_checking: bool, next_check_at: datetime | None = None,
 ) -> None:  # fmt: skip
-    """Save the state. A request that keeps checking keeps the time of its next check unless another
-    is given."""
+    """Save the state of a request. If `keeps_checking`, the time of its next check is kept unless
+    `next_check_at` is given; otherwise the request is not checked any more."""
     await tx.execute(
         _SAVE_STATE, merchant_id, request_id, state, now, keeps_checking, next_check_at
     )

@@ -86,7 +86,8 @@ async def record_entries(
     is_held: bool,
 ) -> RecordedEntries:
     """Store a group of a statement's entries. Equal entries of one statement may be in several
-    groups."""
+    groups. `is_held` is true if the statement is held, so that its transactions are not matched
+    yet."""
     work.require(Right.RECORD_MONEY)
     await lock_account(work.tx, work.merchant_id, head.account)
     is_notification = statement.kind is StatementKind.DETAILS

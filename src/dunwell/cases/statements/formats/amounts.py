@@ -55,6 +55,7 @@ def parse_unsigned_amount(written: WrittenAmount, place: FilePlace) -> int:
 
 def parse_signed_amount(written: WrittenAmount, place: FilePlace, *, decimal_comma: bool) -> int:
     """Return the minor units of an amount of a CSV file: "-1.234,50", "1,234.50 EUR", "12,00-".
+    `decimal_comma` is true if a comma separates the decimals, and false if a point does.
 
     Raises BankFileRefused if the text is not such an amount, or has more decimals than its
     currency.

@@ -124,8 +124,9 @@ def find_transaction_code(element: XmlElement) -> str | None:
 def _parse_amounts(
     element: XmlElement, facts: EntryFacts, *, is_only: bool, is_return: bool
 ) -> DetailAmounts:
-    """Return the amount and the charges of a transaction. The bank's charge on a return is not part
-    of the payment that is returned: the original amount is InstdAmt."""
+    """Return the amount and the charges of a transaction. `is_only` is true if it is the only
+    transaction of the entry. The bank's charge on a return (`is_return`) is not part of the payment
+    that is returned: the original amount is InstdAmt."""
     sign = 1 if facts.amount_cents >= 0 else -1
     sign = SIGNS.get(find_text(element, "CdtDbtInd") or "", sign)
     charges = parse_charges(element, facts.currency, facts.place)
@@ -159,9 +160,9 @@ def _parse_amount(
 def _find_counterparty(
     element: XmlElement, facts: EntryFacts, *, is_return: bool
 ) -> tuple[str | None, str | None]:
-    """Return the name and the IBAN of the other party. A return keeps the roles of the original
-    payment, so the other party has the role that the account itself has in a payment of this
-    direction."""
+    """Return the name and the IBAN of the other party. A return (`is_return`) keeps the roles of
+    the original payment, so the other party has the role that the account itself has in a payment
+    of this direction."""
     parties = find_child(element, "RltdPties")
     if parties is None:
         return None, None

@@ -457,7 +457,8 @@ async def mark_unknown(
     tx: Connection, merchant_id: int, real_now: datetime, channel: Channel,
     *, is_repeatable: bool, limit: int,
 ) -> list[UUID]:  # fmt: skip
-    """Mark interrupted contacts as UNKNOWN if their channel cannot be called again or their claim
-    has changed. They may have been sent: the ledger records this and an operator resolves them."""
+    """Mark interrupted contacts as UNKNOWN if their channel cannot be called again (`is_repeatable`
+    is false) or their claim has changed. The contacts may have been sent: the ledger records this
+    and an operator resolves them."""
     rows = await tx.fetch(_MARK_UNKNOWN, merchant_id, real_now, channel, is_repeatable, limit)
     return [row["communication_id"] for row in rows]

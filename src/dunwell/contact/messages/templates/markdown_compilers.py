@@ -120,7 +120,8 @@ class HtmlCompiler:
                 self.parts.append(self._tags[child.type])
 
     def _split_text(self, text: str, *, is_linked: bool) -> list[Part]:
-        """Return the parts of a text. The address of the debtor's page always becomes a link."""
+        """Return the parts of a text. The address of the debtor's page becomes a link, unless the
+        text is already part of one (`is_linked`)."""
         landing = Slot(LANDING_URL, "HTML")
         address = (Slot(LANDING_URL, "TEXT"),)
         parts: list[Part] = []

@@ -241,8 +241,8 @@ def _compose_events(work: Work, each: AnsweredContact, claim: ContactClaim) -> l
 
 
 async def resolve_unknown_contact(work: Work, communication_id: UUID, *, was_sent: bool) -> str:
-    """Record an operator's decision and return the new state of the contact. Raises NotFound;
-    InvalidState if the outcome is not unknown."""
+    """Record an operator's decision whether a contact was sent (`was_sent`), and return the new
+    state of the contact. Raises NotFound, and InvalidState if the outcome is not unknown."""
     work.require(Right.CONTACT_SETTINGS)
     locked = await lock_contact(work.tx, work.merchant_id, communication_id)
     if locked is None:
@@ -271,7 +271,8 @@ async def resolve_unknown_contact(work: Work, communication_id: UUID, *, was_sen
 async def _build_operator_answer(
     work: Work, locked: ContactWithClaim, *, was_sent: bool
 ) -> AnsweredContact:
-    """Treat the decision like an answer of the channel: accepted, or to be sent again at once."""
+    """Treat the operator's decision like an answer of the channel: the message was accepted
+    (`was_sent`), or is sent again at once."""
     key, version_id = locked.contact.workflow_key, locked.claim.sent_version_id
     assert version_id is not None
     versions = await load_newest(work.tx, work.merchant_id, {key})

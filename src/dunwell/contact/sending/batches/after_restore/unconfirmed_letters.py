@@ -116,8 +116,9 @@ async def resolve_uncertain_letters(
     tx: Connection, actor: Actor, resources: Resources, *,
     provider: str, keys: Sequence[LetterKey], was_released: bool,
 ) -> int:  # fmt: skip
-    """Record an operator's decision and return the number of letters. Letters that were resolved in
-    the meantime stay unchanged."""
+    """Record an operator's decision that letters were released to the print service
+    (`was_released`) or that their files are missing, and return the number of letters. Letters that
+    were resolved in the meantime stay unchanged."""
     check_right(actor, Right.OPERATE)
     real_now = resources.clock.now()
     if was_released:
