@@ -5,7 +5,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import pytest
@@ -15,8 +15,18 @@ from dunwell.platform.database.database import Connection, Database
 from dunwell.platform.database.listed_table import ListedTable, ListScope, NoFilter
 from dunwell.platform.database.lists import count_listed, find_oldest_at, list_page
 from tests.support.rows import NOW
-from tests.support.two_merchants import OTHER, OWN, drop_checks, insert_merchant_rows, rolled_back
+from tests.support.two_merchants import (
+    OTHER,
+    OWN,
+    drop_checks,
+    insert_merchant_rows,
+    rolled_back,
+    undone,
+)
 
+_Found: TypeAlias = tuple[Sequence[object], int, object]
+# The name of a list, and what it shows with the newest and with the oldest rows first.
+_BothWays: TypeAlias = tuple[str, _Found, _Found]
 _SCOPE_IDS: Mapping[str, Any] = {
     "merchant_id": OWN, "claim_id": 1, "endpoint_id": UUID(int=1), "mandate_id": UUID(int=1),
 }  # fmt: skip
@@ -45,6 +55,9 @@ async def load_keys(_: Connection, *ids_and_keys: Any) -> Mapping[Any, Any]:
 
 
 LISTS = {each.name: each for each in find_lists()}
+_LIMITED = [each for each in LISTS.values() if each.scope]
+_HIDING = [each for each in LISTS.values() if each.order.hides_unfinished]
+_HIDE_ALL = "UPDATE {table} SET written_by = current_written_by()"
 
 
 def scope_of(tx: Connection, listed: ListedTable[Any, Any, Any]) -> ListScope:
@@ -53,7 +66,7 @@ def scope_of(tx: Connection, listed: ListedTable[Any, Any, Any]) -> ListScope:
 
 async def load_list(
     tx: Connection, listed: ListedTable[Any, Any, Any], *, oldest_first: bool = False
-) -> tuple[Sequence[object], int, object]:
+) -> _Found:
     """Return the keys of all pages, the count, and the instant of the oldest row."""
     scope, wanted = scope_of(tx, listed), listed.filter()
     keys, cursor = list[object](), None
@@ -90,61 +103,60 @@ async def test_a_list_has_the_indexes_that_it_declares(database: Database, name:
             assert tuple(narrow[: len(listed.scope)]) == listed.scope
 
 
-@pytest.mark.parametrize("name", [name for name, each in LISTS.items() if each.scope])
-async def test_a_list_shows_nothing_of_another_merchant(database: Database, name: str) -> None:
-    listed = LISTS[name]
+async def test_a_list_shows_nothing_of_another_merchant(database: Database) -> None:
     async with rolled_back(database) as tx:
         await drop_checks(tx)
         await insert_rows(tx, OWN)
-        alone = [await load_list(tx, listed, oldest_first=way) for way in (False, True)]
-        keys, number, _ = alone[0]
-        assert len(keys) == number >= 1
+        alone = [await _load_both_ways(tx, each) for each in _LIMITED]
         await insert_rows(tx, OTHER)
-        with_other_merchant = [
-            await load_list(tx, listed, oldest_first=way) for way in (False, True)
-        ]
+        with_other_merchant = [await _load_both_ways(tx, each) for each in _LIMITED]
+    assert [name for name, (keys, number, _), _ in alone if not len(keys) == number >= 1] == []
     assert with_other_merchant == alone
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, each in LISTS.items() if each.order.hides_unfinished]
-)
-async def test_a_list_hides_rows_of_a_running_transaction(database: Database, name: str) -> None:
-    listed = LISTS[name]
+async def test_a_list_hides_rows_of_a_running_transaction(database: Database) -> None:
     async with rolled_back(database) as tx:
         await drop_checks(tx)
         await insert_rows(tx, OWN)
-        assert (await load_list(tx, listed))[1] >= 1
-        await tx.execute(f"UPDATE {listed.table} SET written_by = current_written_by()")
-        assert await load_list(tx, listed) == ([], 0, None)
-        assert await load_list(tx, listed, oldest_first=True) == ([], 0, None)
+        committed = [await _load_both_ways(tx, each) for each in _HIDING]
+        running = []
+        for each in _HIDING:
+            async with undone(tx):
+                await tx.execute(_HIDE_ALL.format(table=each.table))
+                running.append(await _load_both_ways(tx, each))
+    assert [name for name, (_, number, _), _ in committed if number < 1] == []
+    assert running == [(each.name, ([], 0, None), ([], 0, None)) for each in _HIDING]
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, each in LISTS.items() if each.order.hides_unfinished]
-)
-async def test_a_list_of_the_oldest_ends_before_running_transactions(
-    database: Database, name: str
-) -> None:
+async def _load_both_ways(tx: Connection, listed: ListedTable[Any, Any, Any]) -> _BothWays:
+    return (
+        listed.name,
+        await load_list(tx, listed),
+        await load_list(tx, listed, oldest_first=True),
+    )
+
+
+async def test_a_list_of_the_oldest_ends_before_running_transactions(database: Database) -> None:
     """This also holds after a cursor: the rows may be followed by others that are committed
     earlier."""
-    listed = LISTS[name]
-    if len(listed.scope) > 1:
-        return
+    wrong = []
     async with rolled_back(database) as tx:
         await drop_checks(tx)
         await insert_rows(tx, OWN)
-        scope, wanted = scope_of(tx, listed), listed.filter()
-        first = await list_page(scope, listed, wanted, limit=1, oldest_first=True)
-        await tx.execute(
-            f"UPDATE {listed.table} SET written_by = current_written_by() WHERE {listed.key} <> $1",
-            first.items[0],
-        )
-        rest = await list_page(
-            scope, listed, wanted, limit=1, cursor=first.next_cursor, oldest_first=True
-        )
-    assert first.next_cursor is not None
-    assert list(rest.items) == []
+        for listed in _HIDING:
+            if len(listed.scope) > 1:
+                continue
+            scope, wanted = scope_of(tx, listed), listed.filter()
+            first = await list_page(scope, listed, wanted, limit=1, oldest_first=True)
+            async with undone(tx):
+                others = f"{_HIDE_ALL.format(table=listed.table)} WHERE {listed.key} <> $1"
+                await tx.execute(others, first.items[0])
+                rest = await list_page(
+                    scope, listed, wanted, limit=1, cursor=first.next_cursor, oldest_first=True
+                )
+            if first.next_cursor is None or rest.items:
+                wrong.append(listed.name)
+    assert wrong == []
 
 
 @dataclass(frozen=True, slots=True)

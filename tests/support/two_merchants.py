@@ -96,13 +96,19 @@ async def insert_merchant_rows(tx: Connection, merchant_id: int, **everywhere: A
 @asynccontextmanager
 async def rolled_back(database: Database) -> AsyncIterator[Connection]:
     """A transaction that leaves the database and its constraints unchanged."""
-    async with database.connection() as connection:
-        trial = connection.transaction()
-        await trial.start()
-        try:
-            yield connection
-        finally:
-            await trial.rollback()
+    async with database.connection() as connection, undone(connection):
+        yield connection
+
+
+@asynccontextmanager
+async def undone(tx: Connection) -> AsyncIterator[None]:
+    """Roll back what the block changes."""
+    trial = tx.transaction()
+    await trial.start()
+    try:
+        yield
+    finally:
+        await trial.rollback()
 
 
 async def drop_checks(tx: Connection) -> None:
