@@ -1,5 +1,6 @@
 """Orders of direct debits: what is written for the bank, spelling, days and sequence types."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from uuid import UUID
 
@@ -26,6 +27,7 @@ from dunwell.cases.direct_debit.order import (
     ForbiddenText,
     OrderAccount,
     OrderBatch,
+    remove_debits,
     render_amount,
     render_order,
     spell_name,
@@ -56,6 +58,26 @@ def test_an_order_has_a_batch_for_each_sequence_type_and_day() -> None:
     assert find_texts(content, "PmtInf/ReqdColltnDt") == ["2026-12-01"] * 2
     assert find_texts(content, "CdtrSchmeId/Id/PrvtId/Othr/Id") == [CREDITOR_ID] * 2
     assert find_texts(content, "DrctDbtTxInf/InstdAmt") == ["50.00", "0.01", "12.05"]
+
+
+@pytest.mark.parametrize("removed", [{"E1"}, {"E2"}, {"E2", "E3"}, {"E1", "E3"}, {"E9"}])
+def test_an_order_that_loses_debits_is_the_order_without_them(removed: set[str]) -> None:
+    batches = [
+        OrderBatch(
+            batch_id, sequence_type, date(2026, 12, 1),
+            [replace(build_debit(cents), end_to_end_id=name) for name, cents in debits],
+        )
+        for batch_id, sequence_type, debits in (
+            ("B1", SequenceType.FIRST, [("E1", 5000)]),
+            ("B2", SequenceType.RECURRENT, [("E2", 1), ("E3", 1205)]),
+        )
+    ]  # fmt: skip
+    left = [
+        replace(each, debits=[one for one in each.debits if one.end_to_end_id not in removed])
+        for each in batches
+    ]
+    content = remove_debits(render_order(build_order(batches)), removed)
+    assert content == render_order(build_order([each for each in left if each.debits]))
 
 
 def test_an_order_has_no_address_and_finds_a_bank_without_bic_by_its_iban() -> None:

@@ -98,7 +98,8 @@ def render_order(order: DebitOrder) -> bytes:
 
 def remove_debits(content: bytes, end_to_end_ids: Collection[str]) -> bytes:
     """Return an order without these debits, and without batches that lose their last one."""
-    root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_blank_text=True)
+    root = etree.fromstring(content, parser)
     message = root[0]
     for batch in message.findall(_name("PmtInf")):
         for debit in batch.findall(_name("DrctDbtTxInf")):

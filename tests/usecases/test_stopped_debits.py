@@ -1,4 +1,5 @@
-"""Mandates that end after a user released their debits, and before the bank has the file."""
+"""What stops a debit that waits for its release, or that was released: a message that did not
+reach the debtor, an open dispute, and a mandate that ends before the bank has the file."""
 
 from collections.abc import Sequence
 
@@ -9,10 +10,12 @@ from dunwell.cases.direct_debit.debit_values import CancelReason, CollectionStat
 from dunwell.cases.direct_debit.files.deliver_files import deliver_debit_files
 from dunwell.cases.direct_debit.files.release_debits import drop_ended_debits
 from dunwell.cases.direct_debit.mandates import revoke_mandate
+from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import NotFound
+from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.debit_plans import CLERK, NOTICE, BankFolder, Debits, find_texts, start
+from tests.support.disputes import dispute, withdraw
 from tests.support.modalities import DEBTOR, Arrangement
 
 
@@ -46,6 +49,34 @@ async def list_files(debits: Debits) -> list[tuple[str, int, int]]:
         "SELECT state, debits, amount_cents FROM debit_files WHERE merchant_id = $1"
     )
     return [tuple(row) for row in rows]
+
+
+async def test_a_debtor_whose_message_was_refused_is_not_debited(
+    resources: Resources, clock: MovableClock
+) -> None:
+    debits = await start(resources, clock)
+    await debits.sign()
+    await debits.plan_at()
+    debits.arrangement.harness.channels[0].answers += [Permanent("unknown recipient")] * 9
+    await debits.plan_at(NOTICE)
+    with pytest.raises(ValidationError) as refusal:
+        await debits.release()
+    assert [each.code for each in refusal.value.faults] == [CancelReason.NOT_NOTIFIED]
+
+
+async def test_a_claim_whose_dispute_was_withdrawn_is_debited_again(
+    resources: Resources, clock: MovableClock
+) -> None:
+    debits = await start(resources, clock)
+    harness = debits.arrangement.harness
+    await debits.sign()
+    await debits.plan_at()
+    await debits.plan_at(NOTICE)
+    opened = await dispute(harness, debits.arrangement.claim_id)
+    with pytest.raises(ValidationError):
+        await debits.release()
+    await withdraw(harness, opened)
+    assert (await debits.release()).debits == 1
 
 
 async def test_a_debit_whose_mandate_was_revoked_is_not_delivered(
@@ -123,6 +154,13 @@ async def test_a_file_that_the_bank_may_have_keeps_its_debits(
     with pytest.raises(RuntimeError):
         await deliver(resources, folder)
     await revoke(first, revoked)
+    rows = await first.arrangement.harness.rows(
+        "SELECT file_id FROM debit_files WHERE merchant_id = $1"
+    )
+    async with first.arrangement.harness.work(CLERK) as work:
+        file = await drop_ended_debits(work, resources.keys, rows[0]["file_id"])
+    assert file.debits == 2
+    assert len(find_texts(await first.download(file), "EndToEndId")) == 2
     clock.move_to(clock.now().replace(hour=9))
     await deliver(resources, folder)
     assert await list_files(first) == [("DELIVERED", 2, 6828)]
