@@ -69,9 +69,25 @@ FAULTS = (
     ),
     Fault(
         12, "a movement is booked again", "cases/payments/book_movements.py",
-        "        if key not in stored and movement.amount_cents > 0:\n",
-        "        if movement.amount_cents > 0:\n",
+        "        if key in stored:\n", "        if False:\n",
         ["tests/usecases/test_book_movements.py"],
+    ),
+    Fault(
+        12, "two refunds of a payment are sent at once", "cases/payments/refunds/store.py",
+        "o.refund_id <> d.refund_id AND o.state = 'CREATED'",
+        "o.refund_id <> d.refund_id AND o.state = 'NONE'",
+        ["tests/usecases/test_refunds_in_turn.py"],
+    ),
+    Fault(
+        12, "two clerks refund more than was paid", "cases/payments/refunds/refund_payment.py",
+        "    await lock_claim_of_merchant(work, claim_id)\n", "",
+        ["tests/usecases/test_refunds_in_turn.py"],
+    ),
+    Fault(
+        12, "a payment is started through a closed account",
+        "cases/payments/requests/start_payment.py",
+        "provider is None or provider.is_closed or", "provider is None or",
+        ["tests/usecases/test_closed_accounts.py"],
     ),
     Fault(
         12, "an instalment can have two debits", "platform/migrations/0007_direct_debit.sql",

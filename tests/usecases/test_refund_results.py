@@ -173,6 +173,29 @@ async def test_an_accepted_refund_is_looked_for_often_until_it_succeeds_or_fails
     assert await list_refund_states(payments) == [RefundState.FAILED]
 
 
+async def test_what_was_given_up_is_owed_again_if_a_chargeback_took_the_money_of_a_failed_refund(
+    payments: PaymentHarness,
+) -> None:
+    payment_id = await pay(payments)
+    refund = await order(payments, payment_id, amount_cents=240, effect=RefundEffect.REDUCE_CLAIM)
+    await send(payments)
+    await list_movement(payments, refund)
+    totals = []
+    for number, kind, cents in (
+        ("cb-1", MovementKind.CHARGED_BACK, 10240),
+        (f"refund-{refund.refund_id}", MovementKind.REFUND_FAILED, 240),
+        ("cb-1", MovementKind.CHARGEBACK_REVERSED, 10240),
+    ):
+        payments.moves(MoneyMovement(number, kind, cents, "EUR", payments.now))
+        await payments.settle(refund.request_id)
+        total_cents = (await payments.harness.read(payments.claim_id)).balance.total_cents
+        totals.append((total_cents, *await read_balance(payments)))
+    assert totals == [
+        (10000, Status.CREATED, 10000, 0), (10240, Status.CREATED, 10240, 0),
+        (10240, Status.COLLECTED, 0, 0),
+    ]  # fmt: skip
+
+
 async def test_a_refund_ordered_at_the_provider_is_looked_for_often_as_well(
     payments: PaymentHarness, clock: MovableClock
 ) -> None:

@@ -35,7 +35,12 @@ from dunwell.cases.payments.requests.store import (
     list_movements_elsewhere,
     save_review_reason,
 )
-from dunwell.cases.payments.reversals import MoneyChange, restore_money, return_money
+from dunwell.cases.payments.reversals import (
+    MoneyChange,
+    reopen_if_owed,
+    restore_money,
+    return_money,
+)
 from dunwell.cases.payments.store import (
     StoredPayment,
     find_payment,
@@ -270,6 +275,11 @@ async def _book_return(
         else:
             status = await _restore(settlement, claim, payment, change)
         return _Booking(payment, cents, _decide_review(movement, cents, status))
+    if origin is not None and refund is not None:
+        # The money covers what a chargeback took beyond the payment. What was given up with the
+        # refund is owed again nevertheless.
+        await undo_reductions(work.tx, work.merchant_id, refund.refund_id)
+        await reopen_if_owed(work, claim)
     return _Booking(None, 0, ReviewReason.NOTHING_TO_RETURN)
 
 

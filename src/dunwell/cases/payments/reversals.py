@@ -94,6 +94,14 @@ async def return_money(
             work.tx, work.merchant_id, claim.claim_id, refund_id=change.refund.refund_id,
             reductions=reductions, now=work.now,
         )  # fmt: skip
+    status, balance = await reopen_if_owed(work, claim)
+    await _finish_change(work, claim, payment, change, after=(status, balance))
+    return status, balance
+
+
+async def reopen_if_owed(work: Work, claim: LockedClaim) -> tuple[Status, Balance]:
+    """Allocate the claim's surplus, and reopen a collected claim that owes something again. Return
+    its status and balance."""
     await allocate_surplus(work, claim.claim_id)
     balance = await load_balance(work, claim.claim_id)
     status = claim.status
@@ -101,7 +109,6 @@ async def return_money(
         status = await reopen_claim(work.tx, work.merchant_id, claim.claim_id, work.now)
     else:
         await touch_claim(work.tx, work.merchant_id, claim.claim_id, work.now)
-    await _finish_change(work, claim, payment, change, after=(status, balance))
     return status, balance
 
 
