@@ -87,8 +87,8 @@ async def prepare_mandate(work: Work, claim_id: int, modality_id: UUID) -> Manda
 async def sign_mandate(work: Work, keys: KeyRing, claim_id: int, signed: SignedMandate) -> Mandate:
     """Store a mandate for a payment plan that is requested or active, and confirm it to the debtor.
 
-    Raises NotFound; InvalidState: none can be given, or another mandate was given since the text
-    was shown; ValidationError: the account's holder or IBAN.
+    Raises NotFound, InvalidState if no mandate can be given or another one was given since the text
+    was shown, and ValidationError if the account's holder or IBAN is invalid.
     """
     work.require(Right.CHANGE_CLAIMS)
     claim = await lock_claim_of_merchant(work, claim_id)

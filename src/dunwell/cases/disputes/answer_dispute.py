@@ -69,8 +69,8 @@ async def resolve_dispute(
 ) -> ClaimDispute:
     """Accept or reject the dispute. Repeating the outcome changes nothing, even with other details.
 
-    Raises NotFound; ValidationError: a rejection cannot end the claim; InvalidState: the other
-    outcome was given, or the dispute was withdrawn.
+    Raises NotFound, ValidationError if a rejection is to end the claim, and InvalidState if the
+    other outcome was given or the dispute was withdrawn.
     """
     work.require(Right.ANSWER)
     claim, dispute = await lock_dispute(work, claim_id, dispute_id)
@@ -206,8 +206,9 @@ async def assign_dispute(
 ) -> None:
     """Assign the dispute. Assigning it to its present assignee changes nothing.
 
-    `expected_id` is the assignee that the user saw. Raises NotFound; InvalidState: the dispute has
-    ended; EditConflict; ValidationError: the user may not respond here.
+    `expected_id` is the assignee that the user saw. Raises NotFound, InvalidState if the dispute
+    has ended, EditConflict if it has another assignee, and ValidationError if the new assignee may
+    not respond here.
     """
     work.require(Right.ANSWER)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
@@ -246,8 +247,8 @@ async def add_evidence(
 ) -> None:
     """Add uploads of the merchant that are not used elsewhere.
 
-    Raises NotFound; InvalidState: the dispute was resolved or withdrawn; ValidationError: too many
-    files.
+    Raises NotFound, InvalidState if the dispute was resolved or withdrawn, and ValidationError if
+    there are too many files.
     """
     work.require(Right.CHANGE_CLAIMS)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)

@@ -42,8 +42,8 @@ async def open_dispute(
 ) -> ClaimDispute:  # fmt: skip
     """Open a dispute. `reached` is the address whose link or code the debtor used.
 
-    Raises NotFound; ValidationError with every fault; InvalidState: the claim has ended, or the
-    debtor has an open dispute with this reason or opened too many.
+    Raises NotFound, ValidationError with every fault, and InvalidState if the claim has ended or
+    the debtor has an open dispute with this reason or opened too many.
     """
     work.require(Right.CHANGE_CLAIMS)
     claim = await lock_claim_of_merchant(work, claim_id)

@@ -120,9 +120,9 @@ async def request_modality(
     """Request a payment plan or deferral for the claim.
 
     `shown_cents` is the outstanding amount that the page showed, or None without a page. Raises
-    NotFound; InvalidState: the claim has ended, another modality has not, or there were too many
-    requests; ValidationError with every fault of the terms, or AMOUNT_CHANGED if another amount is
-    outstanding than shown.
+    NotFound, InvalidState if the claim has ended, another modality has not ended or there were too
+    many requests, and ValidationError with every fault of the terms, or AMOUNT_CHANGED if the
+    outstanding amount is no longer the shown one.
     """
     work.require(Right.CHANGE_CLAIMS)
     claim = await lock_claim_of_merchant(work, claim_id)
@@ -354,8 +354,9 @@ async def assign_modality(
 ) -> None:
     """Assign a request. Assigning it to its present assignee changes nothing.
 
-    `expected_id` is the assignee that the user saw. Raises NotFound; InvalidState: the request is
-    not open; EditConflict; ValidationError: the user may not respond here.
+    `expected_id` is the assignee that the user saw. Raises NotFound, InvalidState if the request is
+    not open, EditConflict if it has another assignee, and ValidationError if the new assignee may
+    not respond here.
     """
     work.require(Right.ANSWER)
     await lock_claim_of_merchant(work, claim_id)

@@ -48,7 +48,8 @@ class ItemAddition:
 async def add_item(work: Work, claim_id: int, new: NewItem) -> ItemAddition:
     """Add an item to the claim.
 
-    Raises NotFound; InvalidState: the claim is not active; ValidationError: it has too many items.
+    Raises NotFound, InvalidState if the claim is not active, and ValidationError if it has too many
+    items.
     """
     work.require(Right.RECORD_MONEY)
     claim, items = await _load_changeable(work, claim_id)
@@ -58,8 +59,8 @@ async def add_item(work: Work, claim_id: int, new: NewItem) -> ItemAddition:
 async def add_fee(work: Work, claim_id: int, fee: NewItem) -> ItemAddition:
     """Add a fee to the claim; without a date, it gets today's.
 
-    Raises NotFound; InvalidState: the claim is not active; ValidationError: the claim does not have
-    the item in `fee_of`, or has too many items.
+    Raises NotFound, InvalidState if the claim is not active, and ValidationError if it does not
+    have the item in `fee_of` or has too many items.
     """
     work.require(Right.RECORD_MONEY)
     claim, items = await _load_changeable(work, claim_id)
@@ -121,8 +122,8 @@ class ItemDeletion:
 async def delete_item(work: Work, claim_id: int, item_id: int) -> ItemDeletion:
     """Delete an item together with its fees.
 
-    Raises NotFound: there is no such claim or item; InvalidState: the claim is not active, or the
-    item is paid or is the last one.
+    Raises NotFound if there is no such claim or item, and InvalidState if the claim is not active
+    or the item is paid or is the last one.
     """
     work.require(Right.RECORD_MONEY)
     claim = await lock_claim_of_merchant(work, claim_id)

@@ -155,8 +155,8 @@ class RecordedPayment:
 async def record_payment(work: Work, claim_id: int, new: NewPayment) -> RecordedPayment:
     """Record a payment of the claim. Recording the same transaction again changes nothing.
 
-    Raises NotFound; ValidationError: wrong currency, or a time in the future; InvalidState: the
-    transaction is already recorded with another amount.
+    Raises NotFound, ValidationError if the currency is not the claim's or the time is in the
+    future, and InvalidState if the transaction is already recorded with another amount.
     """
     work.require(Right.RECORD_MONEY)
     claim = await lock_claim_of_merchant(work, claim_id)

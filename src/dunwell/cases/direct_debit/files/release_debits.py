@@ -87,8 +87,9 @@ async def release_debits(work: Work, keys: KeyRing, collection_ids: Sequence[UUI
     """Release collections in a new file. If the merchant wants a second user, the file is only
     proposed.
 
-    Raises NotFound; InvalidState without settings; ValidationError: too many, or a fault for each
-    that cannot be released, with its CancelReason or state as code. Then nothing is released.
+    Raises NotFound, InvalidState if the merchant has no settings for debits, and ValidationError if
+    there are too many collections or one cannot be released. The error then has a fault for each of
+    those, with the CancelReason or state as code, and nothing is released.
     """
     work.require(Right.RECORD_MONEY)
     settings = _get_settings(work)
@@ -124,8 +125,8 @@ async def release_debits(work: Work, keys: KeyRing, collection_ids: Sequence[UUI
 async def confirm_debit_file(work: Work, keys: KeyRing, file_id: UUID) -> DebitFile:
     """Release a proposed file as a second user.
 
-    Raises NotFound; InvalidState: it is no proposal, or the same user proposed it; ValidationError
-    as `release_debits`.
+    Raises NotFound, InvalidState if the file is not proposed or the same user proposed it, and
+    ValidationError as `release_debits` does.
     """
     work.require(Right.RECORD_MONEY)
     settings = _get_settings(work)

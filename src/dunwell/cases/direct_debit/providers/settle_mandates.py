@@ -101,8 +101,8 @@ async def open_mandate_page(
 ) -> str:  # fmt: skip
     """Return the address of the provider's page on which the debtor gives a mandate for a plan.
 
-    Raises NotFound; InvalidState: none can be given; PaymentProviderUnavailable: the call can be
-    repeated, and leads to the same mandate.
+    Raises NotFound, InvalidState if no mandate can be given, and PaymentProviderUnavailable. After
+    the latter, the call can be repeated and leads to the same mandate.
     """
     check_right(actor, Right.CHANGE_CLAIMS)
     provider = _choose_provider(resources, providers, merchant)

@@ -60,9 +60,9 @@ async def order_refund(
 ) -> StoredRefund:
     """Order a refund of a payment. The worker sends it to the provider.
 
-    Raises NotFound; InvalidState: the payment was not made through a provider, or nothing is left
-    of it; ValidationError: TOO_LARGE, REQUIRED (the effect), NOT_ALLOWED (SURPLUS for more than
-    the surplus), WRONG_FORMAT (the reason).
+    Raises NotFound, InvalidState if the payment was not made through a provider or nothing is left
+    of it, and ValidationError with the codes TOO_LARGE, REQUIRED (the effect), NOT_ALLOWED (SURPLUS
+    for more than the surplus) and WRONG_FORMAT (the reason).
     """
     work.require(Right.RECORD_MONEY)
     _check_reason(order.reason)

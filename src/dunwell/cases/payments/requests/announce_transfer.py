@@ -43,9 +43,9 @@ class AnnouncedTransfer:
 async def announce_transfer(work: Work, claim_id: int, sent: AnnouncedTransfer) -> UUID:
     """Record an announced transfer and return the id of its payment request.
 
-    Raises NotFound; InvalidState: the claim has ended, the merchant has no bank account, another
-    payment is on its way, or the debtor used up the holds of the last 30 days; ValidationError:
-    IN_FUTURE, TOO_EARLY, AMOUNT_CHANGED.
+    Raises NotFound, InvalidState if the claim has ended, the merchant has no bank account, another
+    payment is on its way or the debtor used up the holds of the last 30 days, and ValidationError
+    with the codes IN_FUTURE, TOO_EARLY and AMOUNT_CHANGED.
     """
     work.require(Right.CHANGE_CLAIMS)
     claim = await lock_claim_of_merchant(work, claim_id)

@@ -271,8 +271,8 @@ def is_cancellable(request: StoredPaymentRequest) -> bool:
 async def cancel_request(work: Work, request_id: UUID) -> None:
     """Cancel a payment that the debtor started, and lift its hold.
 
-    Raises NotFound; InvalidState: the request has ended, or its money is already on its way at a
-    provider.
+    Raises NotFound, and InvalidState if the request has ended or its money is already on its way at
+    a provider.
     """
     work.require(Right.RECORD_MONEY)
     known = await find_request(work.tx, work.merchant_id, request_id)

@@ -82,9 +82,9 @@ async def start_payment(
 ) -> StartedPayment:
     """Start the payment and return the page of the provider.
 
-    Raises NotFound; InvalidState: the claim is not payable, or money is on its way;
-    ValidationError: another amount is due now (AMOUNT_CHANGED); PaymentProviderUnavailable: the
-    call can be repeated without loss.
+    Raises NotFound, InvalidState if the claim is not payable or money is on its way,
+    ValidationError (AMOUNT_CHANGED) if another amount is due now, and PaymentProviderUnavailable.
+    After the latter, the call can be repeated without loss.
     """
     check_right(actor, Right.CHANGE_CLAIMS)
     provider = _choose_provider(resources, providers, merchant, intent)

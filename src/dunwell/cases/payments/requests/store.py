@@ -407,8 +407,8 @@ def _build_request(row: Mapping[str, Any]) -> StoredPaymentRequest:
 async def open_request_hold(work: Work, request: StoredPaymentRequest, until: datetime) -> None:
     """Open the request's hold on behalf of the debtor.
 
-    Raises InvalidState: the claim has ended, or the debtor opened too many holds in 30 days;
-    ValidationError.
+    Raises ValidationError, and InvalidState if the claim has ended or the debtor opened too many
+    holds in 30 days.
     """
     debtor = build_debtor_actor(str(request.request_id))
     await open_hold(

@@ -49,8 +49,8 @@ async def prepare_trial(
 ) -> PreparedTrial:
     """Prepare the message, in a first transaction.
 
-    Raises what `prepare_message` raises; ValidationError: users have no address for the channel;
-    InvalidState: the merchant sends no e-mail.
+    Raises what `prepare_message` raises, ValidationError if users have no address for the channel,
+    and InvalidState if the merchant sends no e-mail.
     """
     work.require(Right.CONFIGURE)
     if wanted.channel != "EMAIL":
