@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dunwell.cases.payments.provider import Payout
-from dunwell.cases.statements.bank_accounts import list_bank_accounts, save_bank_account
+from dunwell.cases.statements.bank_accounts import list_bank_accounts
 from dunwell.cases.statements.import_statements import (
     cancel_import,
     import_next_file,
@@ -31,7 +31,7 @@ from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.bank_files import IBAN, build_balance, build_camt, build_detail, build_entry
 from tests.support.harness import a_harness
-from tests.support.statements import ACCOUNT, StatementHarness, build_credit, build_file
+from tests.support.statements import StatementHarness, build_credit, build_file
 
 _OWED = 10240
 _HASH = "SELECT statement_hash FROM bank_statements WHERE merchant_id = $1"
@@ -391,21 +391,6 @@ async def test_a_payment_that_went_back_cannot_be_undone(bank: StatementHarness)
     async with bank.harness.work() as work:
         with pytest.raises(InvalidState):
             await undo_match(work, paid["match_id"])
-
-
-async def test_an_account_with_faults_is_not_saved(bank: StatementHarness) -> None:
-    async with bank.harness.work() as work:
-        for wrong in (
-            StatementAccount("Main", IBAN, "Muster GmbH"),
-            StatementAccount("other", IBAN, "Muster GmbH"),
-            StatementAccount("main", "DE00", "Muster GmbH"),
-            StatementAccount("main", IBAN, ""),
-            StatementAccount("main", IBAN, "Muster GmbH", tolerance_cents=10_001),
-            StatementAccount("main", IBAN, "Muster GmbH", max_age_banking_days=0),
-        ):
-            with pytest.raises(ValidationError):
-                await save_bank_account(work, wrong)
-        assert await list_bank_accounts(work) == [ACCOUNT]
 
 
 _OWN_TABLES = (

@@ -200,6 +200,8 @@ def test_csv_is_read_only_with_a_mapping() -> None:
         ({"date_format": "DD.DD.YYYY"}, "/dateFormat", "NOT_ALLOWED"),
         ({"date_format": "DD.MM"}, "/dateFormat", "NOT_ALLOWED"),
         ({"skipped_rows": -1}, "/skippedRows", "NOT_ALLOWED"),
+        ({"skipped_rows": 101}, "/skippedRows", "NOT_ALLOWED"),
+        ({"skipped_last_rows": -1}, "/skippedLastRows", "NOT_ALLOWED"),
         ({"skipped_last_rows": 101}, "/skippedLastRows", "NOT_ALLOWED"),
         ({"amount": None}, "/amount", "REQUIRED"),
         ({"debit": "Soll"}, "/amount", "REQUIRED"),
@@ -212,6 +214,8 @@ def test_csv_is_read_only_with_a_mapping() -> None:
         ({"value_on": "Buchungstag"}, "/amount", "NOT_UNIQUE"),
         ({"value_on": 0}, "/valueOn", "NOT_ALLOWED"),
         ({"value_on": " "}, "/valueOn", "NOT_ALLOWED"),
+        ({"value_on": 201}, "/valueOn", "NOT_ALLOWED"),
+        ({"booked_word": "gebucht"}, "/bookedWord", "REQUIRED"),
     ],
 )  # fmt: skip
 def test_a_mapping_is_checked_before_it_is_saved(
@@ -221,6 +225,10 @@ def test_a_mapping_is_checked_before_it_is_saved(
     with pytest.raises(ValidationError) as refused:
         check_mapping(replace(GERMAN, **changes))
     assert [(fault.path, fault.code) for fault in refused.value.faults] == [(path, code)]
+
+
+def test_the_last_allowed_value_of_a_mapping_is_accepted() -> None:
+    check_mapping(replace(GERMAN, skipped_rows=100, skipped_last_rows=100, value_on=200))
 
 
 def test_names_of_columns_need_a_header() -> None:
