@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import jsonschema_rs
@@ -27,6 +28,7 @@ from tests.support.definitions import a_definition
 from tests.support.harness import Harness, ScriptedChannel, a_harness
 
 Answer = dict[str, Any]
+_DOCUMENT_ID = "urn:dunwell:openapi"
 
 
 @dataclass
@@ -214,16 +216,24 @@ def _is_file(operation: Answer) -> bool:
 
 
 @cache
+def _registry() -> jsonschema_rs.Registry:
+    """Return the document for all validators, which would otherwise each read the whole of it."""
+    return jsonschema_rs.Registry([(_DOCUMENT_ID, _document())])
+
+
+@cache
 def _validator(name: str) -> jsonschema_rs.Draft202012Validator:
-    schema: Answer = {"properties": {"error": {"$ref": "#/components/schemas/Failure"}}}
+    schema: Answer = {
+        "properties": {"error": {"$ref": f"{_DOCUMENT_ID}#/components/schemas/Failure"}}
+    }
     if name != "failure":
         operation_id, _, status = name.partition(" ")
-        found = next(
-            operation
-            for operations in _document()["paths"].values()
-            for operation in operations.values()
+        [place] = [
+            f"{quote(path.replace('/', '~1'))}/{method}"
+            for path, operations in _document()["paths"].items()
+            for method, operation in operations.items()
             if operation["operationId"] == operation_id
-        )
-        schema = found["responses"][status]["content"]["application/json"]["schema"]
-    whole = {**schema, "components": _document()["components"]}
-    return jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
+        ]
+        answer = f"paths/{place}/responses/{status}/content/application~1json"
+        schema = {"$ref": f"{_DOCUMENT_ID}#/{answer}/schema"}
+    return jsonschema_rs.Draft202012Validator(schema, registry=_registry(), validate_formats=True)
