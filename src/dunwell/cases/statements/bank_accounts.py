@@ -89,16 +89,17 @@ async def close_bank_account(work: Work, account: str) -> StatementAccount:
     """Close an account: nothing is imported or collected through it, and no message waits for its
     statements, which stay readable. Raises NotFound, and InvalidState if the account is already
     closed."""
+    work.require(Right.CONFIGURE)
     return await _save_closed(work, account, is_closed=True)
 
 
 async def reopen_bank_account(work: Work, account: str) -> StatementAccount:
     """Reopen a closed account. Raises NotFound, and InvalidState if the account is already open."""
+    work.require(Right.CONFIGURE)
     return await _save_closed(work, account, is_closed=False)
 
 
 async def _save_closed(work: Work, account: str, *, is_closed: bool) -> StatementAccount:
-    work.require(Right.CONFIGURE)
     before = (await list_accounts(work.tx, work.merchant_id)).get(account)
     if before is None:
         raise NotFound(f"There is no bank account {account}.")
