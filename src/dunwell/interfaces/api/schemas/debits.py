@@ -131,7 +131,8 @@ class DebitCollection(Wire, frozen=True):
         Meta(
             description=(
                 "Why it is not made. NOT_NOTIFIED: no message reached the debtor. NOT_RELEASED: "
-                "your staff did not release it in time. HELD_BACK: your staff held it back."
+                "your staff did not release it in time. HELD_BACK: your staff held it back, "
+                "or closed the bank account."
             )
         ),
     ]

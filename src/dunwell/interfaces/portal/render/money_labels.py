@@ -172,7 +172,7 @@ DEBIT_REASONS: Labels = {
     "NOT_NOTIFIED": LazyText("no message has reached the debtor"),
     "NOT_RELEASED": LazyText("not released in time"),
     "DISPUTED": LazyText("the claim is disputed"),
-    "HELD_BACK": LazyText("held back by a user"),
+    "HELD_BACK": LazyText("held back by a user, or the bank account was closed"),
     "ACCOUNT_CLOSED": LazyText("your bank account is closed"),
 }
 # What a bank's code says (ISO 20022).
