@@ -32,6 +32,7 @@ from dunwell.cases.rollout.scenarios import switch_to_workflows
 from dunwell.cases.rollout.texts import edit_text
 from dunwell.cases.rollout.trials import send_trial, simulate, sms_costs, trial_messages
 from dunwell.cases.statements.entries import record_entries
+from dunwell.cases.statements.entries.interim import confirm_entries
 from dunwell.cases.statements.matches import (
     assign_transactions,
     match_transactions,
@@ -160,7 +161,7 @@ _NO_ROW = {
         live_requests.refresh_live_requests,
         edit_draft.save_changed_draft, record_matches.record_matches,
         book_returns.book_return,
-        record_entries.record_entries,
+        record_entries.record_entries, confirm_entries.confirm_entries,
     ),
     "What a debtor types is no deed until it is sent, which writes the row.": (
         submit_dispute.save_form_draft,

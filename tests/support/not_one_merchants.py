@@ -31,6 +31,7 @@ from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import store as rollout_store
 from dunwell.cases.statements import store as statements_store
 from dunwell.cases.statements.entries import store as entries_store
+from dunwell.cases.statements.entries.interim import store as interim_store
 from dunwell.cases.statements.listing import store as listing_store
 from dunwell.cases.statements.matches import store as matches_store
 from dunwell.cases.statements.matches.debits import store as named_debits_store
@@ -452,15 +453,15 @@ QUIET = _name({
     "no row has such a rule; each of its tables is limited to the merchant": (
         named_debits_store._LIST_RECORDED,
     ),
-    "no row has such a key or state: tests.usecases.test_import_statements tries it at two": (
+    "no row has such a key or state: test_import_statements and test_interim_reports try it": (
         audit_rows._INSERT_MANY, matches_store._INSERT_MATCHES,
-        entries_store._DELETE_TRANSACTIONS,
-        entries_store._FIND_NOTIFIED, entries_store._FIND_STORED,
-        statements_store._RELEASE_STATEMENT,
+        entries_store._DELETE_TRANSACTIONS, entries_store._FIND_NOTIFIED,
+        entries_store._FIND_STORED, statements_store._RELEASE_STATEMENT,
         statements_store._RELEASE_TRANSACTIONS, matches_store._FIND_OF_CUSTOMERS,
         returns_store._FIND_ORIGINALS, payouts_store._INSERT_PAYOUTS,
         matches_store._FIND_MATCH_OF_PAYMENT,
-        matches_store._LIST_NEW, matches_store._SAVE_PROBLEM,
+        matches_store._LIST_NEW, matches_store._SAVE_PROBLEM, interim_store._LIST_INTERIM,
+        interim_store._LIST_CONFIRMED, interim_store._LIST_KNOWN_KEYS, interim_store._LET_MATCH,
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
         disputes_store._LIFT_SUPPRESSION,

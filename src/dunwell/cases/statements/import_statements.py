@@ -21,8 +21,9 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.cases.statements.entries.record_entries import ArrivingEntry, record_entries
+from dunwell.cases.statements.entries.record_entries import record_entries
 from dunwell.cases.statements.entries.store import delete_pending_entries
+from dunwell.cases.statements.entries.stored_entries import ArrivingEntry
 from dunwell.cases.statements.formats.bank_file import MAX_FILE_BYTES, BankFile, parse_bank_file
 from dunwell.cases.statements.formats.coded_text import CodedText
 from dunwell.cases.statements.formats.entry_keys import EntryKey, compute_entry_keys
@@ -316,6 +317,7 @@ class _FileImport:
             hash_statement(statement, keys),
             self.file_id,
             each.broken,
+            entry_keys=frozenset(key.text for key in keys if key is not None),
         )
         arriving = [
             ArrivingEntry(number, key, entry)

@@ -345,6 +345,8 @@ class StatementHead:
     file_id: UUID
     # Why the statement is not booked until a person releases it; empty if its sums are right.
     broken: Sequence[CodedText] = ()
+    # The keys of all its booked entries.
+    entry_keys: frozenset[str] = frozenset()
 
 
 async def insert_statement(

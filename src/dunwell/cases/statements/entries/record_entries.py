@@ -9,25 +9,27 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.statements.entries.interim.confirm_entries import confirm_entries
 from dunwell.cases.statements.entries.store import (
     NotifiedEntry,
     delete_entries,
-    delete_transactions,
     find_notified_entries,
     find_stored_entries,
     insert_entries,
     insert_transactions,
     list_transactions,
     lock_account,
+    replace_transactions,
 )
 from dunwell.cases.statements.entries.stored_entries import (
+    ArrivingEntry,
     DigestIban,
     TransactionRow,
     build_entry_row,
+    build_marks,
     build_transaction_rows,
 )
 from dunwell.cases.statements.formats.coded_text import CodedText, build_amount, build_day
-from dunwell.cases.statements.formats.entry_keys import EntryKey
 from dunwell.cases.statements.formats.merge_details import (
     choose_group,
     complete_entry,
@@ -39,7 +41,6 @@ from dunwell.cases.statements.formats.problems import build_problem
 from dunwell.cases.statements.formats.repeated_entries import (
     MAX_MOVED,
     EntryDecision,
-    PaymentMarks,
     StoredEntry,
     decide_entry,
     is_near,
@@ -56,16 +57,6 @@ from dunwell.platform.text.shape import shorten
 
 _KNOWN = EntryDecision(is_known=True)
 _NEW = EntryDecision(is_known=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ArrivingEntry:
-    """An entry with its number in the statement, from 1. `key` is None if the bank has not booked
-    the entry."""
-
-    number: int
-    key: EntryKey | None
-    entry: BankEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +87,16 @@ async def record_entries(
     if is_notification:
         new = [_NewEntry(each, _NEW) for each in await recorder.complete(arriving, stored)]
     else:
-        new = recorder.decide(arriving, stored)
+        others = await confirm_entries(
+            work, head, statement.kind, arriving, digest_iban=digest_iban, is_held=is_held
+        )
+        new = recorder.decide(others, stored)
         await recorder.use_notified(new)
     # The entries of a notification alone are not booked: those of the statement that follows are.
     state = "HELD" if is_held or is_notification else "NEW"
-    return RecordedEntries(await recorder.insert(new, state), recorder.problems)
+    is_interim = statement.kind is StatementKind.REPORT
+    count = await recorder.insert(new, state, is_interim=is_interim)
+    return RecordedEntries(count, recorder.problems)
 
 
 @dataclass(slots=True)
@@ -168,8 +164,9 @@ class _Recorder:
         for each in arriving:
             decision, listed = _NEW, stored.get(name_group(each.entry))
             if each.key is not None and listed:
+                marks = build_marks(self.head.file_id, each.entry, self.digest_iban)
                 decision = decide_entry(
-                    each.entry, each.key.ordinal, self._find_marks(each.entry), listed,
+                    each.entry, each.key.ordinal, marks, listed,
                     statement_hash=self.head.statement_hash,
                 )  # fmt: skip
             if decision.resembles_on is not None:
@@ -177,12 +174,6 @@ class _Recorder:
             if not decision.is_known:
                 new.append(_NewEntry(each, decision))
         return new
-
-    def _find_marks(self, entry: BankEntry) -> PaymentMarks:
-        rows = [*build_transaction_rows(self.head.file_id, entry, self.digest_iban)]
-        if len(rows) != 1:
-            return PaymentMarks()
-        return PaymentMarks(rows[0].end_to_end_id, rows[0].counterparty_digest)
 
     async def use_notified(self, new: Sequence[_NewEntry]) -> None:
         """Replace the transactions of each new entry by those that earlier notifications listed for
@@ -252,17 +243,11 @@ class _Recorder:
             self.problems.append(explain_difference(known, [entries]))
         if completed is None or len(completed.details) < stored.transaction_count:
             return
-        tx, merchant_id = self.work.tx, self.work.merchant_id
-        deleted = await delete_transactions(tx, merchant_id, stored.entry_id)
-        if deleted is not None:
-            state, resembles_on = deleted
-            rows = [
-                replace(each, resembles_on=resembles_on)
-                for each in build_transaction_rows(stored.entry_id, completed, self.digest_iban)
-            ]
-            await insert_transactions(tx, merchant_id, self.head.account, state, rows=rows)
+        rows = build_transaction_rows(stored.entry_id, completed, self.digest_iban)
+        account = (self.work.merchant_id, self.head.account)
+        await replace_transactions(self.work.tx, account, stored.entry_id, [*rows])
 
-    async def insert(self, new: Sequence[_NewEntry], state: str) -> int:
+    async def insert(self, new: Sequence[_NewEntry], state: str, *, is_interim: bool) -> int:
         """Insert the entries and their transactions. Return how many booked ones were not known."""
         tx, merchant_id = self.work.tx, self.work.merchant_id
         by_id = {self.work.ids.new(self.work.real_now): each for each in new}
@@ -270,7 +255,7 @@ class _Recorder:
             build_entry_row(entry_id, each.key_text, each.arriving.number, each.arriving.entry)
             for entry_id, each in by_id.items()
         ]
-        inserted = await insert_entries(tx, merchant_id, self.head, entries)
+        inserted = await insert_entries(tx, merchant_id, self.head, entries, is_interim=is_interim)
         rows = [
             row
             for entry_id, each in by_id.items()

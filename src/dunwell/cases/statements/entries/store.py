@@ -1,7 +1,7 @@
 """The SQL of the entries of statements and of their transactions, while they are imported."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -30,8 +30,8 @@ _TRANSACTION_COLUMNS = tuple(each.name for each in fields(TransactionRow))
 # entries are left out. Uses bank_entries_key.
 _INSERT_ENTRIES = compose(
     """
-INSERT INTO bank_entries (merchant_id, account, statement_hash, file_id, {columns})
-SELECT $1, $2, $3, $18, {columns}
+INSERT INTO bank_entries (merchant_id, account, statement_hash, file_id, is_interim, {columns})
+SELECT $1, $2, $3, $18, $19 AND status = 'BOOK', {columns}
 FROM unnest($4::uuid[], $5::text[], $6::text[], $7::integer[], $8::bigint[], $9::text[],
             $10::date[], $11::date[], $12::text[], $13::bigint[], $14::boolean[], $15::text[],
             $16::text[], $17::text[])
@@ -130,13 +130,16 @@ async def delete_pending_entries(tx: Connection, merchant_id: int, account: str)
 
 
 async def insert_entries(
-    tx: Connection, merchant_id: int, head: StatementHead, entries: Sequence[EntryRow]
-) -> frozenset[UUID]:
-    """Insert the entries that are not known, and return their ids."""
+    tx: Connection, merchant_id: int, head: StatementHead, entries: Sequence[EntryRow], *,
+    is_interim: bool = False,
+) -> frozenset[UUID]:  # fmt: skip
+    """Insert the entries that are not known, and return their ids. `is_interim`: they are of a
+    report."""
     columns = [[getattr(each, name) for each in entries] for name in _ENTRY_COLUMNS]
     rows = await tx.fetch(
-        _INSERT_ENTRIES, merchant_id, head.account, head.statement_hash, *columns, head.file_id
-    )
+        _INSERT_ENTRIES, merchant_id, head.account, head.statement_hash, *columns, head.file_id,
+        is_interim,
+    )  # fmt: skip
     return frozenset(row["entry_id"] for row in rows)
 
 
@@ -215,3 +218,16 @@ async def delete_transactions(
         return None
     state = "HELD" if any(row["state"] == "HELD" for row in rows) else "NEW"
     return state, rows[0]["resembles_on"]
+
+
+async def replace_transactions(
+    tx: Connection, account: tuple[int, str], entry_id: UUID, rows: Sequence[TransactionRow]
+) -> None:
+    """Replace the transactions of an entry of an account (merchant, name), unless one of them was
+    matched or decided."""
+    merchant_id, name = account
+    deleted = await delete_transactions(tx, merchant_id, entry_id)
+    if deleted is not None:
+        state, resembles_on = deleted
+        rows = [replace(each, resembles_on=resembles_on) for each in rows]
+        await insert_transactions(tx, merchant_id, name, state, rows=rows)

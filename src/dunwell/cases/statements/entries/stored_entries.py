@@ -7,13 +7,25 @@ from dataclasses import dataclass
 from datetime import date
 from uuid import UUID
 
+from dunwell.cases.statements.formats.entry_keys import EntryKey
 from dunwell.cases.statements.formats.invariants import compute_details_total
+from dunwell.cases.statements.formats.repeated_entries import PaymentMarks
 from dunwell.cases.statements.formats.statement import BankEntry, EntryDetail, normalize_iban
 
 _MAX_TEXT = 2_000
 _NO_DETAIL = EntryDetail(amount_cents=None)
 # Makes the digest by which a payer's account is found again.
 DigestIban = Callable[[str], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivingEntry:
+    """An entry with its number in the statement, from 1. `key` is None if the bank has not booked
+    the entry."""
+
+    number: int
+    key: EntryKey | None
+    entry: BankEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +124,14 @@ def build_transaction_rows(
             counterparty_digest=None if iban is None else digest_iban(iban),
             return_reason=detail.return_reason,
         )
+
+
+def build_marks(entry_id: UUID, entry: BankEntry, digest_iban: DigestIban) -> PaymentMarks:
+    """Return what distinguishes the payment of an entry from others."""
+    rows = [*build_transaction_rows(entry_id, entry, digest_iban)]
+    if len(rows) != 1:
+        return PaymentMarks()
+    return PaymentMarks(rows[0].end_to_end_id, rows[0].counterparty_digest)
 
 
 def shorten_iban(iban: str) -> str:

@@ -1,0 +1,1 @@
+"""The entries of reports during the day, and the statement that confirms them."""

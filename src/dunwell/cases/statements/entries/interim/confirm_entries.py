@@ -1,0 +1,104 @@
+"""Find the entries of reports during the day in the statement of the day, whichever arrives first.
+The statement takes them over."""
+
+from collections.abc import Sequence
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.statements.entries.interim.pair_entries import (
+    ReportedEntry,
+    UnknownEntry,
+    pair_entries,
+)
+from dunwell.cases.statements.entries.interim.store import (
+    ConfirmedEntry,
+    let_match,
+    list_confirmed_entries,
+    list_interim_entries,
+    list_known_keys,
+    take_over_entries,
+)
+from dunwell.cases.statements.entries.store import replace_transactions
+from dunwell.cases.statements.entries.stored_entries import (
+    ArrivingEntry,
+    DigestIban,
+    build_marks,
+    build_transaction_rows,
+)
+from dunwell.cases.statements.formats.entry_keys import EntryKey
+from dunwell.cases.statements.formats.statement import StatementKind
+from dunwell.cases.statements.store import StatementHead
+
+
+async def confirm_entries(
+    work: Work, head: StatementHead, kind: StatementKind, arriving: Sequence[ArrivingEntry], *,
+    digest_iban: DigestIban, is_held: bool,
+) -> Sequence[ArrivingEntry]:  # fmt: skip
+    """Let a statement take over the entries of reports. Return the arriving entries without those
+    that are stored with other texts."""
+    work.require(Right.RECORD_MONEY)
+    booked = [(each, each.key) for each in arriving if each.key is not None]
+    reported = await _list_reported(work, head, kind, [each for each, _ in booked])
+    if not reported:
+        return arriving
+    keys = [key.text for _, key in booked]
+    known = await list_known_keys(work.tx, work.merchant_id, head.account, keys)
+    unknown = [
+        UnknownEntry(each.number, each.entry, build_marks(head.file_id, each.entry, digest_iban))
+        for each, key in booked
+        if key.text not in known
+    ]
+    paired = pair_entries(unknown, reported, head.entry_keys)
+    if kind is StatementKind.STATEMENT:
+        by_key = {each.entry_key: each for each in reported}
+        found = [
+            (each, key, paired.get(each.number) or by_key[key.text])
+            for each, key in booked
+            if each.number in paired or key.text in by_key
+        ]
+        for each, _, one in found:
+            if one.is_held or (each.number in paired and not is_held):
+                await _use_payments(work, head, one, each, digest_iban=digest_iban)
+        await _take_over(work, head, found, is_held=is_held)
+    return [each for each in arriving if each.number not in paired]
+
+
+async def _list_reported(
+    work: Work, head: StatementHead, kind: StatementKind, booked: Sequence[ArrivingEntry]
+) -> list[ReportedEntry]:
+    """Return what reports gave for the days of a statement, or statements for those of a report."""
+    days = {each.entry.booked_on for each in booked if each.entry.booked_on is not None}
+    if not days:
+        return []
+    if kind is StatementKind.STATEMENT:
+        return await list_interim_entries(work.tx, work.merchant_id, head.account, days)
+    amounts = {each.entry.amount_cents for each in booked}
+    return await list_confirmed_entries(
+        work.tx, work.merchant_id, head.account, days, amounts=amounts
+    )
+
+
+async def _take_over(
+    work: Work, head: StatementHead,
+    found: Sequence[tuple[ArrivingEntry, EntryKey, ReportedEntry]], *, is_held: bool,
+) -> None:  # fmt: skip
+    """Move the entries of reports into the statement that has them."""
+    confirmed = [
+        ConfirmedEntry(one.entry_id, each.number, key.text, each.entry.bank_reference)
+        for each, key, one in found
+    ]
+    await take_over_entries(work.tx, work.merchant_id, head, confirmed)
+    if not is_held:
+        await let_match(work.tx, work.merchant_id, [each.entry_id for each in confirmed])
+
+
+async def _use_payments(
+    work: Work, head: StatementHead, one: ReportedEntry, arriving: ArrivingEntry, *,
+    digest_iban: DigestIban,
+) -> None:  # fmt: skip
+    """Give an entry of a report the texts and payments of the statement, if nothing was matched or
+    decided about it. Fewer payments are used only if those of the report were held."""
+    rows = [*build_transaction_rows(one.entry_id, arriving.entry, digest_iban)]
+    if one.is_held or len(rows) >= one.transaction_count:
+        account = (work.merchant_id, head.account)
+        await replace_transactions(work.tx, account, one.entry_id, rows)

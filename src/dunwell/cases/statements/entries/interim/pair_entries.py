@@ -1,0 +1,75 @@
+"""Recognise the entries of reports during the day (camt.052, MT942) in the statement of the day.
+
+Without a bank's reference, an entry is recognised by its texts, and a statement often has more
+texts, or a reference, where the report had none. The statement is the truth of its day: an entry
+that it has and an entry of a report are one payment if day and amount are the same, neither is
+known as another entry, and nothing that both give contradicts it. Each entry is used once, so that
+equal payments stay as many as the statement has. Pure.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+from dunwell.cases.statements.formats.repeated_entries import PaymentMarks
+from dunwell.cases.statements.formats.statement import BankEntry
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedEntry:
+    """A stored entry: of a report if a statement arrives, of a statement if a report arrives."""
+
+    entry_id: UUID
+    entry_key: str
+    bank_reference: str | None
+    amount_cents: int
+    currency: str
+    booked_on: date
+    transaction_count: int
+    # Whether its transactions are held with its statement.
+    is_held: bool
+    marks: PaymentMarks
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownEntry:
+    """An arriving entry that no stored entry has the key of, with its number in the statement."""
+
+    number: int
+    entry: BankEntry
+    marks: PaymentMarks
+
+
+def pair_entries(
+    unknown: Sequence[UnknownEntry], reported: Sequence[ReportedEntry], keys: Collection[str]
+) -> dict[int, ReportedEntry]:
+    """Return the stored entry that each of the arriving entries (by number) is. `keys` are those of
+    all entries of the arriving statement: a stored entry with one of them is another entry."""
+    groups: dict[tuple[date | None, int, str], list[ReportedEntry]] = defaultdict(list)
+    for each in reported:
+        if each.entry_key not in keys:
+            groups[each.booked_on, each.amount_cents, each.currency].append(each)
+    paired = {}
+    # The same reference first: what it names is not free for others.
+    for is_same in (_has_same_reference, _may_be_same):
+        for arriving in unknown:
+            entry = arriving.entry
+            group = groups.get((entry.booked_on, entry.amount_cents, entry.currency), [])
+            found = next((each for each in group if is_same(arriving, each)), None)
+            if found is not None and arriving.number not in paired:
+                group.remove(found)
+                paired[arriving.number] = found
+    return paired
+
+
+def _has_same_reference(arriving: UnknownEntry, reported: ReportedEntry) -> bool:
+    reference = arriving.entry.bank_reference
+    is_same = reference is not None and reference == reported.bank_reference
+    return is_same and not arriving.marks.contradict(reported.marks)
+
+
+def _may_be_same(arriving: UnknownEntry, reported: ReportedEntry) -> bool:
+    has_two_references = arriving.entry.bank_reference and reported.bank_reference
+    return not has_two_references and not arriving.marks.contradict(reported.marks)
