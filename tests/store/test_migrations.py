@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import asyncpg
@@ -78,15 +79,24 @@ WHERE attrelid::regclass::text = ANY($1) AND attnum > 0 AND NOT attisdropped
 
 
 @asynccontextmanager
-async def a_database(postgres: EmbeddedPostgres) -> AsyncIterator[str]:
-    """Create an empty database for one test and return its address."""
+async def a_database(postgres: EmbeddedPostgres, template: str = "template1") -> AsyncIterator[str]:
+    """Create a database for one test, empty or as a copy of another one, and return its address."""
     name = next(_NAMES)
     async with connected(postgres.url) as server:
-        await server.execute(f"CREATE DATABASE {name}")
+        await server.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         try:
             yield postgres.url.replace("/postgres?", f"/{name}?")
         finally:
             await server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="module")
+async def newest(postgres: EmbeddedPostgres) -> AsyncIterator[str]:
+    """Return the name of a database with the newest schema, which tests copy because running all
+    migrations takes several times as long."""
+    async with a_database(postgres) as url:
+        await asyncio.to_thread(migrate, url)
+        yield urlsplit(url).path.removeprefix("/")
 
 
 @asynccontextmanager
@@ -136,10 +146,9 @@ async def _fetchval(url: str, query: str) -> object:
 
 
 async def test_an_added_migration_changes_a_database_that_has_the_ones_before(
-    postgres: EmbeddedPostgres, migrations: Migrations
+    postgres: EmbeddedPostgres, newest: str, migrations: Migrations
 ) -> None:
-    async with a_database(postgres) as url:
-        await migrations.run(url)
+    async with a_database(postgres, newest) as url:
         migrations.add(_ADD_COLUMN)
         migrations.add(_BUILD_INDEX)
         await migrations.run(url)
@@ -149,10 +158,9 @@ async def test_an_added_migration_changes_a_database_that_has_the_ones_before(
 
 
 async def test_an_index_is_built_while_others_write_to_its_table(
-    postgres: EmbeddedPostgres, migrations: Migrations
+    postgres: EmbeddedPostgres, newest: str, migrations: Migrations
 ) -> None:
-    async with a_database(postgres) as url:
-        await migrations.run(url)
+    async with a_database(postgres, newest) as url:
         migrations.add(_BUILD_INDEX)
         async with connected(url) as other:
             await other.execute("BEGIN; LOCK TABLE debtors IN ROW EXCLUSIVE MODE")
@@ -169,15 +177,14 @@ async def test_an_index_is_built_while_others_write_to_its_table(
 
 
 async def test_a_migration_that_fails_changes_nothing_and_can_be_repeated(
-    postgres: EmbeddedPostgres, migrations: Migrations
+    postgres: EmbeddedPostgres, newest: str, migrations: Migrations
 ) -> None:
-    async with a_database(postgres) as url:
-        newest = migrations.newest
-        await migrations.run(url)
+    async with a_database(postgres, newest) as url:
+        before = migrations.newest
         migrations.add(f"{_ADD_COLUMN}\nSELECT count(*) FROM needed_table;")
         with pytest.raises(asyncpg.UndefinedTableError):
             await migrations.run(url)
-        assert await _revision(url) == newest
+        assert await _revision(url) == before
         async with connected(url) as connection:
             await connection.execute("CREATE TABLE needed_table ()")
         await migrations.run(url)
@@ -222,10 +229,9 @@ async def test_a_database_lists_the_migrations_that_ran(
 
 
 async def test_a_migration_that_cannot_lock_a_table_keeps_those_before_it(
-    postgres: EmbeddedPostgres, migrations: Migrations
+    postgres: EmbeddedPostgres, newest: str, migrations: Migrations
 ) -> None:
-    async with a_database(postgres) as url:
-        await migrations.run(url)
+    async with a_database(postgres, newest) as url:
         migrations.add("CREATE TABLE added ();")
         migrations.add(_ADD_COLUMN)
         async with connected(url) as other, other.transaction():
@@ -271,10 +277,9 @@ async def test_a_role_without_the_right_to_create_is_told_what_to_grant(
 
 
 async def test_a_role_that_does_not_own_the_tables_is_told_who_does(
-    postgres: EmbeddedPostgres, migrations: Migrations
+    postgres: EmbeddedPostgres, newest: str, migrations: Migrations
 ) -> None:
-    async with a_database(postgres) as url, a_role(postgres, url) as ordinary:
-        await migrations.run(url)
+    async with a_database(postgres, newest) as url, a_role(postgres, url) as ordinary:
         before = migrations.newest
         migrations.add(_ADD_COLUMN)
         async with connected(url) as server:
@@ -396,10 +401,9 @@ _FINDINGS = {
 
 
 async def test_a_migration_that_blocks_others_is_detected(
-    postgres: EmbeddedPostgres, migrations: Migrations
+    postgres: EmbeddedPostgres, newest: str, migrations: Migrations
 ) -> None:
-    async with a_database(postgres) as url:
-        await migrations.run(url)
+    async with a_database(postgres, newest) as url:
         await _watch(url)
         assert {sql: await _find_blocking(url, sql) for sql in _FINDINGS} == _FINDINGS
 
