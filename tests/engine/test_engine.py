@@ -77,6 +77,8 @@ async def test_two_engines_and_two_dispatchers_run_each_step_once(
     for _ in range(4):
         await asyncio.gather(*(engine.run_once() for engine in engines))
         await asyncio.gather(*(dispatcher.run_once() for dispatcher in dispatchers))
+    # A round on a busy machine may end before the outcomes of its messages are recorded.
+    await asyncio.gather(*(dispatcher.close() for dispatcher in dispatchers))
     await harness.run()
     recipients = [message.claim_id for message in harness.channels[0].sent]
     assert sorted(recipients) == sorted(claim_ids)
