@@ -35,7 +35,7 @@ async def test_every_primary_key_begins_with_the_merchant(database: Database) ->
         "installation_audit", "installation_seals",
         "key_versions", "epochs", "restores",
         "unconfigured_proxies", "delivery_reports", "inbound_sms", "installation_secrets",
-        "provider_rate_limits",
+        "provider_rate_limits", "closed_account_failures",
         "letter_batches", "letter_status_files", "letter_status_readers", "mailbox_positions",
         "alerts", "alert_notifications", "staff_emails", "alert_checks",
         "users", "authentication_factors", "recovery_codes", "portal_sessions", "pending_sign_ins",

@@ -2,6 +2,7 @@
 that was restored: no money is lost, none is booked twice, and staff hears of it."""
 
 from datetime import timedelta
+from uuid import UUID, uuid4
 
 import msgspec
 import pytest
@@ -123,3 +124,20 @@ async def test_an_order_that_was_sent_in_the_lost_time_refunds_nothing_twice(
     assert await send(payments) == 0
     assert payments.provider.refunds == {}
     assert await read_balance(payments) == (Status.COLLECTED, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("key", "reviews"), [(uuid4(), [("REFUNDED", "UNKNOWN_ORDER")]), (None, [])]
+)
+async def test_a_refund_whose_order_is_lost_is_booked_and_left_to_staff(
+    payments: PaymentHarness, key: UUID | None, reviews: list[tuple[str, str]]
+) -> None:
+    """It was ordered in the lost time. One that was ordered at the provider has no key of ours."""
+    await pay(payments)
+    [request] = await payments.harness.rows(_REQUESTS)
+    payments.moves(
+        MoneyMovement("re-1", MovementKind.REFUNDED, 240, "EUR", payments.now, refund_key=key)
+    )
+    await payments.settle(request["request_id"])
+    assert await read_balance(payments) == (Status.CREATED, 240, 0)
+    assert await list_review_reasons(payments) == reviews

@@ -274,7 +274,7 @@ async def _book_return(
             status, _ = await return_money(work, claim, payment, change)
         else:
             status = await _restore(settlement, claim, payment, change)
-        return _Booking(payment, cents, _decide_review(movement, cents, status))
+        return _Booking(payment, cents, _decide_review(movement, cents, status, refund))
     if origin is not None and refund is not None:
         # The money covers what a chargeback took beyond the payment. What was given up with the
         # refund is owed again nevertheless.
@@ -304,9 +304,14 @@ def _list_sources(
     return [each for each in paid if each.payment_id is not None]
 
 
-def _decide_review(movement: MoneyMovement, cents: int, status: Status) -> ReviewReason | None:
+def _decide_review(
+    movement: MoneyMovement, cents: int, status: Status, refund: StoredRefund | None
+) -> ReviewReason | None:
     """Return why staff has to look at a movement of which `cents` were booked. `status` is the
     claim's."""
+    is_ordered_here = movement.kind is MovementKind.REFUNDED and movement.refund_key is not None
+    if is_ordered_here and refund is None and cents == movement.amount_cents:
+        return ReviewReason.UNKNOWN_ORDER
     is_failed = movement.kind is MovementKind.REFUND_FAILED
     if is_failed and cents == movement.amount_cents:
         return ReviewReason.REFUND_FAILED

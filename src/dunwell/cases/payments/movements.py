@@ -33,6 +33,9 @@ class ReviewReason(StrEnum):
     NOTHING_TO_RETURN = "NOTHING_TO_RETURN"
     # The money of a refund came back to the merchant.
     REFUND_FAILED = "REFUND_FAILED"
+    # A refund with a key of ours whose order is not known, as after a restore. The amount is owed
+    # again, because it is not known what was to become of it.
+    UNKNOWN_ORDER = "UNKNOWN_ORDER"
     # The movement changed the balance of an archived or withdrawn claim.
     CLAIM_ENDED = "CLAIM_ENDED"
 

@@ -53,7 +53,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "RefundState": ("CREATED", "ACCEPTED", "BOOKED", "REFUSED", "FAILED", "NOT_BOOKED"),
     "RefundStatus": ("REFUNDED", "REFUND_FAILED"),
     "ReviewReason": (
-        "OTHER_CURRENCY", "OTHER_AMOUNT", "NOTHING_TO_RETURN", "REFUND_FAILED", "CLAIM_ENDED",
+        "OTHER_CURRENCY", "OTHER_AMOUNT", "NOTHING_TO_RETURN", "REFUND_FAILED", "UNKNOWN_ORDER",
+        "CLAIM_ENDED",
     ),
     "ReversalStatus": ("REVERSED", "CHARGED_BACK", "CHARGEBACK_REVERSED"),
     "RuleOutcome": (

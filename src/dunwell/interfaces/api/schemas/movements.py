@@ -147,7 +147,12 @@ class Movement(Wire, frozen=True):
     recorded_at: Instant
     review_reason: Annotated[
         Literal[
-            "OTHER_CURRENCY", "OTHER_AMOUNT", "NOTHING_TO_RETURN", "REFUND_FAILED", "CLAIM_ENDED"
+            "OTHER_CURRENCY",
+            "OTHER_AMOUNT",
+            "NOTHING_TO_RETURN",
+            "REFUND_FAILED",
+            "UNKNOWN_ORDER",
+            "CLAIM_ENDED",
         ]
         | None,
         Meta(
@@ -157,7 +162,8 @@ class Movement(Wire, frozen=True):
                 "transaction with another amount, or the provider lists it with another amount "
                 "than before. NOTHING_TO_RETURN: more was returned than is "
                 "left of the payment. REFUND_FAILED: a refund came back, so the debtor has not "
-                "received it. CLAIM_ENDED: the claim is archived or withdrawn."
+                "received it. UNKNOWN_ORDER: a refund whose order is not known any more, as after "
+                "a restore. CLAIM_ENDED: the claim is archived or withdrawn."
             )
         ),
     ]

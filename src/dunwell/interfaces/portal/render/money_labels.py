@@ -49,6 +49,11 @@ REVIEW_REASONS: Labels = {
         "The refund did not reach the debtor, and the money is back. Refund it again, or transfer "
         "it to the debtor yourself."
     ),
+    "UNKNOWN_ORDER": LazyText(
+        "This refund was ordered here, but its order is not known any more, for example because a "
+        "backup was restored. The amount is owed again. If you gave it up, withdraw the claim or "
+        "change its items."
+    ),
     "CLAIM_ENDED": LazyText(
         "It changed the balance of a claim that is archived or withdrawn. The claim stays closed. "
         "Decide whether you collect the amount again."
