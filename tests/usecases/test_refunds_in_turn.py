@@ -2,11 +2,13 @@
 exceed what was paid."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
 
+from dunwell.cases.direct_debit.provider_records.store import lease_debits, lease_mandates
 from dunwell.cases.payments.provider import (
     MoneyMovement,
     MovementKind,
@@ -25,6 +27,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.payments import PaymentHarness, ScriptedPaymentProvider, a_payment_harness
+from tests.support.plans import Explaining, walk
 from tests.support.refunds import list_refund_states, order, pay, send
 
 _PAYMENTS = "SELECT payment_id FROM payments WHERE merchant_id = $1 ORDER BY amount_cents"
@@ -101,24 +104,17 @@ async def test_two_workers_send_refunds_of_different_payments_at_the_same_time(
     assert await list_refund_states(payments) == [RefundState.ACCEPTED] * 2
 
 
-async def test_a_lease_takes_no_more_than_its_limit_in_any_plan_of_the_query(
-    payments: PaymentHarness,
+@pytest.mark.parametrize("lease", [lease_due_refunds, lease_mandates, lease_debits])
+async def test_the_part_of_a_lease_that_locks_rows_runs_once(
+    payments: PaymentHarness, lease: Callable[..., Awaitable[object]]
 ) -> None:
-    """A nested loop that runs the locking part again for each row would lock another row each
-    time."""
-    request_id = (await payments.start()).request_id
-    payments.pays()
-    for number in range(2, 6):
-        paid = MoneyMovement(f"psp-{number}", MovementKind.PAID, 1000, "EUR", payments.now)
-        payments.moves(paid)
-    await payments.settle(request_id)
-    for row in await payments.harness.rows(_PAYMENTS):
-        await order(payments, row["payment_id"], amount_cents=100, effect=RefundEffect.REOPEN)
+    """As the inner side of a nested loop it would run for each row of the outer side, lock another
+    row each time, and lease more than the limit."""
     async with payments.resources.database.transaction() as tx:
-        for kind in ("hashjoin", "mergejoin", "indexscan", "bitmapscan", "material"):
-            await tx.execute(f"SET LOCAL enable_{kind} = off")
-        leased = await lease_due_refunds(tx, "sandbox", payments.now, duration=_LATER, limit=2)
-    assert len(leased) == 2
+        explaining = Explaining(tx)
+        await lease(explaining, "sandbox", payments.now, duration=_LATER, limit=2)
+    [locking] = [node for node in explaining.nodes if "CTE due" in node.get("Subplan Name", "")]
+    assert "LockRows" in [each["Node Type"] for each in walk(locking)]
 
 
 async def test_a_refund_waits_until_the_one_before_it_is_answered(
