@@ -172,7 +172,7 @@ async def _keep_statements(connection: Connection) -> None:
         connection._stmt_cache.set_max_size(_KEPT_STATEMENTS)
 
 
-class _Tables:
+class Tables:
     """All migrated tables, emptied over a separate connection: changing session_replication_role
     discards all plans of a connection, and the statements of each test would be planned again."""
 
@@ -219,16 +219,16 @@ class _Tables:
 
 
 @pytest.fixture(scope="session")
-async def tables(postgres: EmbeddedPostgres, pool: Database) -> AsyncIterator[_Tables]:
+async def tables(postgres: EmbeddedPostgres, pool: Database) -> AsyncIterator[Tables]:
     """The tables of the database, reached without a pooler."""
-    tables = _Tables(EmbeddedPostgres(postgres.folder, postgres.binaries).url)
+    tables = Tables(EmbeddedPostgres(postgres.folder, postgres.binaries).url)
     await tables.create_function()
     yield tables
     await tables.close()
 
 
 @pytest.fixture
-async def database(pool: Database, tables: _Tables) -> Database:
+async def database(pool: Database, tables: Tables) -> Database:
     """The database with all tables empty."""
     await tables.begin_empty()
     return pool
@@ -278,7 +278,7 @@ def resources(
 
 @pytest.fixture(scope="module")
 async def module_resources(
-    tables: _Tables, lasting_resources: Resources, lasting_clock: MovableClock
+    tables: Tables, lasting_resources: Resources, lasting_clock: MovableClock
 ) -> Resources:
     """Resources on tables that are emptied once, for modules whose tests only read rows that take
     long to insert. None of these tests may use `database`."""

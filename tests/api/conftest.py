@@ -1,12 +1,13 @@
 """The application with its database, and clients of the test merchants."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
+from tests.conftest import Tables
 from tests.support.api import Api, an_api
 from tests.support.landing import LandingHarness, a_landing
 from tests.support.web_processes import Web, two_webs
@@ -33,9 +34,11 @@ async def landing(resources: Resources, clock: MovableClock) -> AsyncIterator[La
 
 
 @pytest.fixture(scope="session")
-def webs(
-    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Sequence[Web]]:
-    """Two web processes on the database, in real time."""
+async def webs(
+    postgres: EmbeddedPostgres, tables: Tables, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Sequence[Web]]:
+    """Two web processes on the database, in real time. They start on empty tables, because they
+    would refuse to use a database in which an earlier test recorded its own secret key."""
+    await tables.begin_empty()
     with two_webs(tmp_path_factory.mktemp("webs"), postgres.url) as webs:
         yield webs
