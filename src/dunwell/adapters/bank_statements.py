@@ -5,21 +5,13 @@ Files stay where they are. A file that was fetched is recognised by its name and
 fetched only if its size has not changed since the last run, because it may still be written.
 """
 
-from pathlib import Path
-
 import structlog
 
-from dunwell.accounts.installation.bank_connections import (
-    BankConnection,
-    BankFolder,
-    find_bank_secret,
-)
 from dunwell.accounts.installation.current_installation import CurrentInstallation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.adapters.channels.folder.channel import LocalLetterFolder
-from dunwell.adapters.channels.sftp.channel import SftpLetterFolder
+from dunwell.adapters.bank_connections import build_bank_folder
 from dunwell.cases.statements.formats.bank_file import MAX_FILE_BYTES
 from dunwell.cases.statements.import_statements import submit_file
 from dunwell.cases.statements.store import (
@@ -27,6 +19,7 @@ from dunwell.cases.statements.store import (
     list_fetched_accounts,
     list_known_files,
 )
+from dunwell.contact.sending.batches.letter_folder import LetterFolder
 from dunwell.platform.errors import Refusal
 from dunwell.platform.resources import Resources
 
@@ -34,8 +27,6 @@ FETCH_SECONDS = 60.0
 _PART_SUFFIXES = (".part", ".tmp", ".filepart")
 
 log = structlog.get_logger(__name__)
-
-_Folder = LocalLetterFolder | SftpLetterFolder
 
 
 class StatementFetcher:
@@ -70,23 +61,13 @@ class StatementFetcher:
         if connection is None:
             log.warning("no such bank connection", connection=account.connection)
             return 0
-        folder = self._open(account.connection, connection)
+        folder = build_bank_folder(account.connection, connection, self._installation.secrets)
         try:
             return await self._fetch_from(folder, account)
         finally:
             await folder.close()
 
-    def _open(self, name: str, connection: BankConnection) -> _Folder:
-        if isinstance(connection, BankFolder):
-            return LocalLetterFolder(Path(connection.folder))
-        secrets = self._installation.secrets
-        return SftpLetterFolder(
-            connection,
-            password=find_bank_secret(secrets, name, "passwordFile"),
-            key=find_bank_secret(secrets, name, "keyFile"),
-        )
-
-    async def _fetch_from(self, folder: _Folder, account: FetchedAccount) -> int:
+    async def _fetch_from(self, folder: LetterFolder, account: FetchedAccount) -> int:
         listed = await folder.list(account.folder)
         files = {name: size for name, size in listed.items() if _is_complete_name(name)}
         async with self._resources.database.connection() as connection:

@@ -73,11 +73,11 @@ async def ensure_hold(
 ) -> UUID | None:
     """Remove the end of the hold `hold_id` or, if it was lifted, open a new one. Return the id of
     the active hold, or None if the claim has ended. Raises NotFound."""
+    claim = await lock_claim_of_merchant(work, claim_id)
     if await save_hold_end(
         work.tx, work.merchant_id, claim_id=claim_id, hold_id=hold_id, until=None
     ):
         return hold_id
-    claim = await lock_claim_of_merchant(work, claim_id)
     if claim.status not in ACTIVE:
         return None
     return await open_hold(work, claim_id, kind, reason=reason)

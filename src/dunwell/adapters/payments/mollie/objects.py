@@ -15,7 +15,6 @@ from msgspec import Meta
 from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.adapters.payments.api_values import (
     Id,
-    PageUrl,
     clean_text,
     find_means,
     find_refund_key,
@@ -187,10 +186,6 @@ def build_payment_document(request: CheckoutRequest) -> dict[str, Any]:
     if request.means is not None:
         document["method"] = find_means(_METHODS, request.means)
     return document
-
-
-def get_checkout_url(payment: MolliePayment) -> PageUrl | None:
-    return None if payment.links.checkout is None else payment.links.checkout.href
 
 
 def decide_status(payment: MolliePayment) -> CheckoutStatus:
