@@ -11,7 +11,7 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.delivery_providers import BatchSettings, FolderProvider
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.adapters.channels.folder.channel import LocalLetterFolder
+from dunwell.adapters.channels.folder.channel import LocalFolder
 from dunwell.contact.sending.batches.release_batches import WITHDRAWN_REASON, BatchReleaser
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
@@ -219,7 +219,7 @@ async def test_letters_that_were_never_completely_uploaded_are_deleted_after_two
     assert await letter_harness.items() == []
 
 
-class UnfinishedLetterFolder(LocalLetterFolder):
+class UnfinishedLetterFolder(LocalFolder):
     """A folder whose server fails before a manifest gets its final name."""
 
     async def finish_part(self, name: str) -> None:

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from dunwell.adapters.channels.folder.channel import LocalLetterFolder
+from dunwell.adapters.channels.folder.channel import LocalFolder
 from dunwell.contact.sending.batches.read_statuses import StatusFileReader
 from dunwell.contact.sending.batches.status_file import MAX_STATUS_FILE_BYTES, MAX_STATUS_LINES
 from dunwell.contact.sending.batches.store import lease_status_files
@@ -204,7 +204,7 @@ async def test_a_large_file_is_saved_in_batches(letter_harness: LetterHarness) -
     assert (await letter_harness.items())[0][3] == "POSTED"
 
 
-class ObservedLetterFolder(LocalLetterFolder):
+class ObservedLetterFolder(LocalFolder):
     """A folder in which a second worker looks while the first reads a file."""
 
     def __init__(self, letter_harness: LetterHarness) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from dunwell.accounts.installation.delivery_providers import BatchSettings
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
-from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpLetterFolder
+from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpFolder
 from dunwell.contact.sending.channel import Accepted, DeliveryProviderUnusable, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -60,7 +60,7 @@ async def test_nothing_is_uploaded_to_a_server_with_another_host_key(
     other = channel.a_message(communication_id=_an_id())
     assert await channel.adapter.send(other) == Temporary(600)
     assert list_files(sshd.letter_folder) == before
-    letter_folder = SftpLetterFolder(
+    letter_folder = SftpFolder(
         provider, password=None, key=sshd.secrets["deliveryProviders/post/keyFile"]
     )
     with pytest.raises(ConnectionError, match="another host key"):
@@ -150,9 +150,7 @@ async def test_a_stalled_server_is_a_temporary_failure_after_a_timeout(
 ) -> None:
     """The letter was not accepted, and a later attempt produces only one."""
     key = sshd.secrets["deliveryProviders/post/keyFile"]
-    letter_folder = SftpLetterFolder(
-        sshd.provider(), password=None, key=key, answer_timeout_seconds=1
-    )
+    letter_folder = SftpFolder(sshd.provider(), password=None, key=key, answer_timeout_seconds=1)
     adapter = PrintServiceChannel(PROVIDER, sshd.provider(), letter_folder, resources)
     await adapter.send(channel.a_message())
     sshd.halt()

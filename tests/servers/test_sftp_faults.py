@@ -11,7 +11,7 @@ import asyncssh
 import pytest
 
 from dunwell.accounts.installation.delivery_providers import BatchSettings
-from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpLetterFolder
+from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpFolder
 from dunwell.contact.escalation.reports.delivery_reports import process_reports
 from dunwell.contact.sending.batches.status_file import MAX_STATUS_LINES
 from dunwell.contact.sending.channel import Accepted, Temporary
@@ -113,7 +113,7 @@ async def test_the_password_is_not_sent_to_a_server_with_another_host_key(
     await adapter.close()
 
 
-class InterruptedLetterFolder(SftpLetterFolder):
+class InterruptedLetterFolder(SftpFolder):
     """A depot whose server stops after the manifest was renamed and before it responds."""
 
     server: Sshd

@@ -33,7 +33,7 @@ class AheadClock:
 
 
 @dataclass(frozen=True)
-class LetterFolder:
+class ExchangeFolder:
     """A channel that cannot detect a repeated message. It writes one line for each call."""
 
     path: Path
@@ -57,7 +57,7 @@ async def main(ahead_seconds: float, letter_box: str | None) -> None:
     resources = Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
     channel: ChannelAdapter = OutboxEmail(settings.data_dir, is_development=True)
     if letter_box is not None:
-        channel = LetterFolder(Path(letter_box))
+        channel = ExchangeFolder(Path(letter_box))
     engine, dispatcher = Engine(resources), MessageDispatcher(resources, [channel])
     while True:
         done = await engine.run_once() + await dispatcher.run_once()

@@ -14,9 +14,9 @@ from dunwell.accounts.installation.bank_connections import (
     find_bank_secret,
 )
 from dunwell.accounts.installation.current_installation import CurrentInstallation
-from dunwell.adapters.channels.folder.channel import LocalLetterFolder
-from dunwell.adapters.channels.sftp.channel import SftpLetterFolder
-from dunwell.contact.sending.batches.letter_folder import LetterFolder
+from dunwell.adapters.channels.folder.channel import LocalFolder
+from dunwell.adapters.channels.sftp.channel import SftpFolder
+from dunwell.contact.sending.batches.letter_folder import ExchangeFolder
 from dunwell.platform.errors import Unavailable
 
 # Calls to a replaced connection end within this time.
@@ -27,12 +27,12 @@ log = structlog.get_logger(__name__)
 
 def build_bank_folder(
     name: str, connection: BankConnection, secrets: Mapping[str, bytes]
-) -> LocalLetterFolder | SftpLetterFolder:
+) -> LocalFolder | SftpFolder:
     """Build the folder without connecting. `secrets` are those of the installation file by name.
     Raises ValueError if a key cannot be read."""
     if isinstance(connection, BankFolder):
-        return LocalLetterFolder(Path(connection.folder))
-    return SftpLetterFolder(
+        return LocalFolder(Path(connection.folder))
+    return SftpFolder(
         connection,
         password=find_bank_secret(secrets, name, "passwordFile"),
         key=find_bank_secret(secrets, name, "keyFile"),
@@ -45,10 +45,10 @@ class BankConnectionAdapters:
     def __init__(self, installation: CurrentInstallation) -> None:
         self._installation = installation
         self._revision = -1
-        self._folders: dict[str, LetterFolder] = {}
+        self._folders: dict[str, ExchangeFolder] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    def find(self, name: str) -> LetterFolder | None:
+    def find(self, name: str) -> ExchangeFolder | None:
         """Return the folder, or None if there is none with this name or it cannot be used. Raises
         Unavailable as long as the installation file is not known."""
         if self._installation.revision < 0:
@@ -88,7 +88,7 @@ async def open_bank_connections(
         await banks.close()
 
 
-async def _close_later(folders: Mapping[str, LetterFolder]) -> None:
+async def _close_later(folders: Mapping[str, ExchangeFolder]) -> None:
     try:
         await asyncio.sleep(_MAX_CALL_SECONDS)
     finally:

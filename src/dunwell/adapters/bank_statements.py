@@ -19,7 +19,7 @@ from dunwell.cases.statements.store import (
     list_fetched_accounts,
     list_known_files,
 )
-from dunwell.contact.sending.batches.letter_folder import LetterFolder
+from dunwell.contact.sending.batches.letter_folder import ExchangeFolder
 from dunwell.platform.errors import Refusal
 from dunwell.platform.resources import Resources
 
@@ -67,7 +67,7 @@ class StatementFetcher:
         finally:
             await folder.close()
 
-    async def _fetch_from(self, folder: LetterFolder, account: FetchedAccount) -> int:
+    async def _fetch_from(self, folder: ExchangeFolder, account: FetchedAccount) -> int:
         listed = await folder.list(account.folder)
         files = {name: size for name, size in listed.items() if _is_complete_name(name)}
         async with self._resources.database.connection() as connection:

@@ -14,8 +14,8 @@ from dunwell.contact.sending.batches.letter_folder import PART_SUFFIX
 from dunwell.platform.resources import Resources
 
 
-class LocalLetterFolder:
-    """A `LetterFolder` on this machine. The folder is never created: a missing folder, such as a
+class LocalFolder:
+    """An `ExchangeFolder` on this machine. The folder is never created: a missing folder, such as a
     disk that is not mounted, is reported as an error."""
 
     def __init__(self, folder: Path) -> None:
@@ -104,7 +104,7 @@ class FolderChannel(PrintServiceChannel):
         super().__init__(
             name,
             provider,
-            letter_folder=LocalLetterFolder(Path(provider.folder)),
+            letter_folder=LocalFolder(Path(provider.folder)),
             resources=resources,
             printer=printer,
         )

@@ -25,8 +25,8 @@ from dunwell.adapters.channels.print_service.letter_files import (
 )
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.sending.batches.letter_folder import (
+    ExchangeFolder,
     HostKeyRefused,
-    LetterFolder,
     PrintProvider,
 )
 from dunwell.contact.sending.batches.manifest import BatchLetter
@@ -60,14 +60,14 @@ log = structlog.get_logger(__name__)
 
 
 class PrintServiceChannel:
-    """Sends letters through a `LetterFolder`. It must be closed, because it holds a connection and
-    a child process for enclosures."""
+    """Sends letters through an `ExchangeFolder`. It must be closed, because it holds a connection
+    and a child process for enclosures."""
 
     channel: Channel = "LETTER"
     is_repeatable = True
 
     def __init__(
-        self, name: str, provider: FolderProvider | SftpProvider, letter_folder: LetterFolder,
+        self, name: str, provider: FolderProvider | SftpProvider, letter_folder: ExchangeFolder,
         resources: Resources,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip

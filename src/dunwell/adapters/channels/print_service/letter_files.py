@@ -28,7 +28,7 @@ from dunwell.contact.messages.letters.sheet import SheetPage, encode_sheet
 from dunwell.contact.messages.templates.facts import CreditorFacts
 from dunwell.contact.messages.templates.formatting import NamedTexts, greet_company
 from dunwell.contact.messages.templates.markdown import parse_markdown
-from dunwell.contact.sending.batches.letter_folder import LetterFolder
+from dunwell.contact.sending.batches.letter_folder import ExchangeFolder
 from dunwell.contact.sending.batches.manifest import BatchLetter, LetterFile, render_manifest
 from dunwell.contact.sending.channel import Message, MessageFile
 from dunwell.contact.sending.references import build_reference
@@ -155,7 +155,7 @@ async def print_specimen(
 
 
 async def upload_specimen(
-    letter_folder: LetterFolder,
+    letter_folder: ExchangeFolder,
     name: str,
     files: PrintServiceFiles,
     batch_id: UUID,

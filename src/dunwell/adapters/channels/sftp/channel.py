@@ -26,9 +26,9 @@ _FILES_AT_ONCE = 16
 _ENCRYPTION = "^aes256-gcm@openssh.com"
 
 
-class SftpLetterFolder:
-    """A `LetterFolder` on an SFTP server. It uses a password or a key, as configured; a key is in
-    PEM or OpenSSH format, without a passphrase."""
+class SftpFolder:
+    """An `ExchangeFolder` on an SFTP server. It uses a password or a key, as configured; a key is
+    in PEM or OpenSSH format, without a passphrase."""
 
     def __init__(
         self, provider: SftpProvider | BankServer, *, password: bytes | None, key: bytes | None,
@@ -202,12 +202,12 @@ def parse_server(server: str) -> tuple[str, int]:
 
 def open_letter_folder(
     name: str, provider: SftpProvider, secrets: Mapping[str, bytes]
-) -> SftpLetterFolder:
+) -> SftpFolder:
     """Return the folder without connecting. Raises DeliveryProviderUnusable if a key cannot be
     read.
     """
     try:
-        return SftpLetterFolder(
+        return SftpFolder(
             provider,
             password=secrets.get(f"deliveryProviders/{name}/passwordFile"),
             key=secrets.get(f"deliveryProviders/{name}/keyFile"),

@@ -28,7 +28,7 @@ from dunwell.cases.direct_debit.files.store import (
     save_handed_over,
     save_problem,
 )
-from dunwell.contact.sending.batches.letter_folder import LetterFolder
+from dunwell.contact.sending.batches.letter_folder import ExchangeFolder
 from dunwell.platform.resources import Resources
 
 # How often the worker looks for files to deliver.
@@ -39,7 +39,7 @@ _REPEAT_AFTER = timedelta(minutes=5)
 _MERCHANTS_PER_TURN = 50
 
 # Returns the folder of a bank connection by its name, or None if there is none that can be used.
-FindBankFolder = Callable[[str], LetterFolder | None]
+FindBankFolder = Callable[[str], ExchangeFolder | None]
 
 log = structlog.get_logger(__name__)
 
@@ -77,7 +77,7 @@ async def _deliver_one(
 
 
 async def _write(
-    resources: Resources, folder: LetterFolder, merchant_id: int, file: DebitFile
+    resources: Resources, folder: ExchangeFolder, merchant_id: int, file: DebitFile
 ) -> None:
     """Write the file and give it its final name. Raises OSError."""
     if file.handed_over_at is None:

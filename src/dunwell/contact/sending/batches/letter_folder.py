@@ -1,5 +1,5 @@
-"""The port of a folder in which letters are handed over, local or on a server, and the properties
-of a print provider."""
+"""The port of a folder in which files are exchanged with a print provider or a bank, local or on a
+server, and the properties of a print provider."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -26,7 +26,9 @@ class LoginRefused(PermissionError):  # noqa: N818 - the suffix Error would add 
     """The server refuses the login."""
 
 
-class LetterFolder(Protocol):
+class ExchangeFolder(Protocol):
+    """A folder in which files are exchanged with a print provider or a bank."""
+
     async def write(self, name: str, content: bytes) -> None:
         """Write a file completely or not at all, first as `name.part`. A folder in the name is
         created."""
@@ -61,7 +63,7 @@ class LetterFolder(Protocol):
 @dataclass(frozen=True, slots=True)
 class PrintProvider:
     name: str
-    letter_folder: LetterFolder
+    letter_folder: ExchangeFolder
     batch: BatchSettings
     status_format: StatusFormat
     # The layout of sheets: a file of `contact/messages/letters/layouts`.

@@ -14,8 +14,8 @@ from dunwell.accounts.installation.store import (
     load_secrets,
 )
 from dunwell.adapters.bank_connections import build_bank_folder
-from dunwell.adapters.channels.folder.channel import LocalLetterFolder
-from dunwell.adapters.channels.sftp.channel import SftpLetterFolder
+from dunwell.adapters.channels.folder.channel import LocalFolder
+from dunwell.adapters.channels.sftp.channel import SftpFolder
 from dunwell.cases.statements.store import FetchedAccount, list_fetched_accounts
 from dunwell.contact.sending.batches.letter_folder import (
     PART_SUFFIX,
@@ -33,7 +33,7 @@ _PROBE, _CONTENT = "dunwell-doctor", b"written by dunwell doctor, and removed ag
 _TIMEOUT_SECONDS = 30
 _APPLY = "and run: dunwell apply FILE"
 
-_Folder = LocalLetterFolder | SftpLetterFolder
+_Folder = LocalFolder | SftpFolder
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ import asyncpg
 
 from dunwell.accounts.installation.delivery_providers import FolderProvider, SftpProvider
 from dunwell.accounts.installation.store import load_installation, load_secrets
-from dunwell.adapters.channels.folder.channel import LocalLetterFolder
+from dunwell.adapters.channels.folder.channel import LocalFolder
 from dunwell.adapters.channels.sftp.channel import open_letter_folder
 from dunwell.contact.messages.letters.fonts.font_library import FontLibrary
 from dunwell.contact.sending.batches.letter_folder import (
     RELEASED,
+    ExchangeFolder,
     HostKeyRefused,
-    LetterFolder,
     LoginRefused,
 )
 from dunwell.contact.sending.channel import DeliveryProviderUnusable
@@ -132,21 +132,21 @@ def _describe_failed_connection(
 
 def open_print_provider(
     name: str, provider: FolderProvider | SftpProvider, secrets: Mapping[str, bytes]
-) -> LetterFolder:
+) -> ExchangeFolder:
     """Open the provider's folder without connecting. Raises DeliveryProviderUnusable."""
     if isinstance(provider, FolderProvider):
-        return LocalLetterFolder(Path(provider.folder))
+        return LocalFolder(Path(provider.folder))
     return open_letter_folder(name, provider, secrets)
 
 
-async def _write_and_read(letter_folder: LetterFolder, name: str) -> bytes:
+async def _write_and_read(letter_folder: ExchangeFolder, name: str) -> bytes:
     await letter_folder.write(name, _CONTENT)
     content = await letter_folder.read(name)
     await letter_folder.remove(name)
     return content
 
 
-async def _probe_folder(subject: str, folder: str, letter_folder: LetterFolder) -> DoctorFinding:
+async def _probe_folder(subject: str, folder: str, letter_folder: ExchangeFolder) -> DoctorFinding:
     """Write, read and remove a file. Print services ignore it, because no manifest names it."""
     content = await _write_and_read(letter_folder, _PROBE)
     try:
