@@ -5,13 +5,13 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
-from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.messages.identities import (
     DebtorPerson,
@@ -37,7 +37,7 @@ SUPPRESSED = "suppressed"
 _NUMBER = re.compile(r"\+[1-9][0-9]{5,14}")
 # A street, a comma and a city.
 _POSTAL = re.compile(r"[^,]*\w[^,]*,.*\w.*")
-_CHANNELS = ", ".join(f"'{channel}'" for channel in get_args(Channel))
+_CHANNELS = ", ".join(f"'{channel}'" for channel in CHANNELS)
 
 _INSERT = """
 INSERT INTO suppressions

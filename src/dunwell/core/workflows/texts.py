@@ -178,10 +178,9 @@ def find_text_faults(
             yield from _find_missing(texts, render_pointer(["snippets", name]), languages)
 
 
-def list_channels(template: Template) -> list[str]:
+def list_channels(template: Template) -> list[Channel]:
     """Return the channels for which the template has texts."""
-    parts = {"EMAIL": template.email, "SMS": template.sms, "LETTER": template.letter}
-    return [channel for channel, part in parts.items() if part is not None]
+    return [channel for channel in _FIELDS if get_channel_texts(template, channel)]
 
 
 def _find_template_faults(name: str, template: Template, languages: list[str]) -> Iterator[Fault]:

@@ -5,7 +5,7 @@ from typing import Any, get_args
 import click
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.contact.messages.suppression import (
     SuppressionEntry,
     SuppressionReason,
@@ -19,7 +19,7 @@ from dunwell.interfaces.cli.work import find_merchant_by_key, run_use_case
 from dunwell.platform.resources import Resources
 
 _COMMAND = "suppression"
-_CHANNELS = click.Choice(get_args(Channel))
+_CHANNELS = click.Choice(CHANNELS)
 
 
 @click.group(_COMMAND, no_args_is_help=False)

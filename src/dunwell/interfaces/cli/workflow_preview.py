@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.cases.rollout.preview.costs import MessageCost, PreviewCosts
 from dunwell.cases.rollout.preview.effects import (
     DEFAULT_PREVIEW_DAYS,
@@ -20,7 +21,6 @@ from dunwell.cases.rollout.preview.effects import (
     PreviewScope,
 )
 from dunwell.cases.rollout.preview.effects_views import (
-    PREVIEW_CHANNELS,
     DayTable,
     FeeFigures,
     OutlookView,
@@ -170,7 +170,7 @@ def _render_days(table: DayTable) -> str:
         (row.first.strftime("%a %Y-%m-%d"), *_render_counts([*row.contacts, row.held_back]))
         for row in table.rows
     ]
-    heads = ("week from" if table.is_by_week else "day", *PREVIEW_CHANNELS, "held back")
+    heads = ("week from" if table.is_by_week else "day", *CHANNELS, "held back")
     sums = ("total", *_render_counts([*table.contacts, table.held_back]))
     return render_table(heads, [*rows, sums], right=heads[1:])
 

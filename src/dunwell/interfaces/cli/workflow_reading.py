@@ -4,13 +4,12 @@ two versions, and show one message as a debtor would receive it."""
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import get_args
 
 import click
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.cases.rollout.preview.preview_message import (
     MessagePreview,
     WantedMessage,
@@ -163,7 +162,7 @@ def render_differences(
 @click.argument("merchant")
 @click.argument("name")
 @click.argument("template")
-@click.argument("channel", type=click.Choice(get_args(Channel), case_sensitive=False))
+@click.argument("channel", type=click.Choice(CHANNELS, case_sensitive=False))
 @click.option("--version", help="v1.2, draft or latest. Default: latest.")
 @click.option(
     "--language", help="A language of the workflow. Default: the claim's or the merchant's."

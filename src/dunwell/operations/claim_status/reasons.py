@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.contact.escalation.statement_age import StatementLimit
 from dunwell.contact.messages.guards.guards import HoldReason
 from dunwell.core.claims.states import Hold, HoldKind
@@ -60,7 +61,7 @@ def explain_past_step(step: PastStep, *, is_wait: bool = False) -> LazyText:
         return LazyText("started")
     if step.outcome == "DONE":
         channel, _, _ = (step.reason or "").partition(" ")
-        if channel in {"EMAIL", "SMS", "LETTER"}:
+        if channel in CHANNELS:
             return LazyText("sent by %(channel)s", channel=channel)
         return LazyText("done")
     reason = render_step_reason(step.reason or "")

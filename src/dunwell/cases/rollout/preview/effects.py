@@ -29,7 +29,8 @@ from dunwell.contact.escalation.schedule import (
 from dunwell.contact.messages.guards.guards import HoldReason
 from dunwell.contact.messages.templates.placeholders import list_snippets
 from dunwell.contact.sending.report import UNKNOWN_COUNTRY
-from dunwell.core.workflows.definition import ContactStep, Definition, Texts
+from dunwell.core.workflows.definition import ContactStep, Definition
+from dunwell.core.workflows.texts import get_channel_texts
 from dunwell.platform.errors import Fault, ValidationError
 
 # A contact that is further away is ignored.
@@ -182,11 +183,12 @@ def _build_content(definition: Definition, step: ContactStep, channel: Channel) 
     template = definition.templates.get(step.template)
     if template is None:
         return step.template
-    part = {"EMAIL": template.email, "SMS": template.sms, "LETTER": template.letter}[channel]
-    texts: list[Texts] = [getattr(part, name) for name in part.__struct_fields__] if part else []
-    used = {name for text in texts for each in text.values() for name in list_snippets(each)}
+    texts = get_channel_texts(template, channel)
+    used = {
+        name for each in texts.values() for text in each.values() for name in list_snippets(text)
+    }
     snippets = {name: definition.snippets.get(name) for name in used}
-    return part, snippets, step.attachments
+    return texts, snippets, step.attachments
 
 
 # How many examples are kept of the highest fees and of unreachable claims.

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 
 import msgspec
 
-from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.cases.rollout.preview.costs import PreviewCosts
 from dunwell.cases.rollout.preview.effects import (
     ClaimContactChange,
@@ -148,7 +148,6 @@ def _build_day(outlook: PreviewOutlook, day: date) -> ContactsView:
     )
 
 
-PREVIEW_CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
 # Longer periods are shown by week, because six weeks of single days can still be read at a glance.
 MAX_DAYS_SHOWN = 42
 # Usually there are few different totals. More rows than this would hide the sum.
@@ -158,7 +157,7 @@ MAX_SUMS_SHOWN = 8
 @dataclass(frozen=True, slots=True)
 class DayRow:
     """The contacts of a day, or of the week that starts on it, in the order of
-    `PREVIEW_CHANNELS`.
+    `CHANNELS`.
     """
 
     first: date
@@ -191,12 +190,12 @@ def build_day_table(outlook: OutlookView, days: int) -> DayTable:
     found: dict[date, list[int]] = {}
     for each in outlook.days:
         first = each.day - timedelta(days=each.day.weekday()) if is_by_week else each.day
-        row = found.setdefault(first, [0] * (len(PREVIEW_CHANNELS) + 1))
-        for index, channel in enumerate(PREVIEW_CHANNELS):
+        row = found.setdefault(first, [0] * (len(CHANNELS) + 1))
+        for index, channel in enumerate(CHANNELS):
             row[index] += each.contacts.get(channel, 0)
         row[-1] += sum(each.held_back.values())
     rows = [DayRow(first, row[:-1], row[-1]) for first, row in sorted(found.items())]
-    contacts = [sum(row.contacts[index] for row in rows) for index in range(len(PREVIEW_CHANNELS))]
+    contacts = [sum(row.contacts[index] for row in rows) for index in range(len(CHANNELS))]
     return DayTable(is_by_week, rows, contacts, sum(row.held_back for row in rows))
 
 

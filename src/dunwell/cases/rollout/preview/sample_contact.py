@@ -12,7 +12,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.contact.escalation.schedule import StepFacts
 from dunwell.contact.messages.contact import LeasedContact, PlannedContact
 from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
@@ -59,7 +59,7 @@ class SampleRecipient:
             mobile_number=self.mobile_number,
             has_address=bool(address),
         )
-        return StepFacts(condition, has_reached=True, usable_channels=get_args(Channel))
+        return StepFacts(condition, has_reached=True, usable_channels=CHANNELS)
 
     def plan(self, channel: Channel, contact_id: UUID = SAMPLE_ID) -> PlannedContact:
         """Build a planned contact. `contact_id` determines its link and codes."""

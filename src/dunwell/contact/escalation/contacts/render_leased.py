@@ -47,7 +47,7 @@ from dunwell.contact.messages.templates.placeholders import (
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.files.store import MessageAttachment
 from dunwell.core.workflows.definition import ContactStep, Definition, Template, Texts
-from dunwell.core.workflows.texts import list_channels
+from dunwell.core.workflows.texts import get_channel_texts, list_channels
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
@@ -269,10 +269,8 @@ def _names_pay_by(definition: Definition, step: ContactStep, channel: Channel) -
     template = definition.templates.get(step.template)
     if template is None:
         return False
-    part = {"EMAIL": template.email, "SMS": template.sms, "LETTER": template.letter}[channel]
-    if part is None:
-        return False
-    texts = [*_list_texts(part.body), *_list_texts(getattr(part, "subject", {}))]
+    by_field = get_channel_texts(template, channel)
+    texts = [text for each in by_field.values() for text in _list_texts(each)]
     snippets = {name for text in texts for name in list_snippets(text)}
     texts += [text for name in snippets for text in _list_texts(definition.snippets.get(name, {}))]
     return any(PAY_BY in list_used_placeholders(text) for text in texts)

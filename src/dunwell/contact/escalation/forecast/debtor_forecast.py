@@ -5,10 +5,9 @@ The statement returns the definition of the version only if it is not in the cac
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import get_args
 from uuid import UUID
 
-from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.due_claim import list_usable_channels
 from dunwell.contact.escalation.forecast.forecast import Announcement, list_announcements
@@ -45,7 +44,7 @@ async def forecast_for_debtor(
     identities = list_identities(keys, merchant_id, claim.person)
     digests = {
         channel: digest_address(keys, merchant_id, channel, address)
-        for channel in get_args(Channel)
+        for channel in CHANNELS
         if (address := find_address(claim.addresses, channel))
     }
     cached = find_cached_version(merchant_id, claim.workflow_key)

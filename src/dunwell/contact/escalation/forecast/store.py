@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import get_args
 from uuid import UUID
 
-from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.contact.escalation.forecast.running_claim import AwaitedContact
 from dunwell.contact.escalation.store import LOAD_FACTS
 from dunwell.core.workflows.store import LOAD_NEWEST
@@ -38,7 +37,7 @@ LEFT JOIN LATERAL (
     ORDER BY m.step_id DESC, m.place DESC
     LIMIT 1) o ON true
 """,
-    channels=", ".join(f"'{channel}'" for channel in get_args(Channel)),
+    channels=", ".join(f"'{channel}'" for channel in CHANNELS),
     facts=nest(LOAD_FACTS, "$1", "ARRAY[$2]::bigint[]"),
     newest=nest(
         LOAD_NEWEST, "$1", "ARRAY[f.workflow_id]", "ARRAY[f.workflow_major]", "ARRAY[$3]::uuid[]"

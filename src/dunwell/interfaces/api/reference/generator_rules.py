@@ -4,10 +4,12 @@ enum a name."""
 from collections.abc import Collection
 from typing import Any
 
+from dunwell.accounts.merchants.configuration import CHANNELS
+
 # The values of each enum, by the name that its component gets.
 CHOICES: dict[str, tuple[str, ...]] = {
     "ActorKind": ("SYSTEM", "OPERATOR", "CREDENTIAL", "USER", "DEBTOR"),
-    "Channel": ("EMAIL", "SMS", "LETTER"),
+    "Channel": CHANNELS,
     "ClaimStatus": ("CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRAWN"),
     "CollectionCancelReason": (
         "MANDATE_ENDED", "PLAN_ENDED", "PAID", "NOT_NOTIFIED", "NOT_RELEASED", "DISPUTED",

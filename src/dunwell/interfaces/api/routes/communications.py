@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.contact.messages.communications.communication import (
     EXAMPLE,
     Communication,
@@ -101,7 +101,7 @@ ENDPOINTS = (
 )
 
 
-_CHANNEL = build_choice_parameter("channel", get_args(Channel), "Only entries of this channel.")
+_CHANNEL = build_choice_parameter("channel", CHANNELS, "Only entries of this channel.")
 
 FIND_COMMUNICATIONS = Operation(
     operation_id="findCommunications",
@@ -194,7 +194,7 @@ async def _find(call: ApiCall) -> FoundCommunicationList:
     limit, cursor = parse_page(query)
     wanted = CommunicationFilter(
         query.choice("state", get_args(CommunicationState)),  # type: ignore[arg-type]
-        query.choice("channel", get_args(Channel)),  # type: ignore[arg-type]
+        query.choice("channel", CHANNELS),  # type: ignore[arg-type]
         step_id=query.integer("stepId", maximum=2**31 - 1),
         since=query.instant("since"),
         until=query.instant("until"),
@@ -208,7 +208,7 @@ async def _find_suppressions(call: ApiCall) -> SuppressionList:
     query = call.query
     limit, cursor = parse_page(query)
     wanted = SuppressionFilter(
-        query.choice("channel", get_args(Channel)),  # type: ignore[arg-type]
+        query.choice("channel", CHANNELS),  # type: ignore[arg-type]
         query.choice("reason", get_args(SuppressionReason)),  # type: ignore[arg-type]
         query.instant("since"), query.instant("until"),
     )  # fmt: skip

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cases.disputes.reasons import DisputeType
 from dunwell.platform.text.wire import LINE, LINES, Day, Instant, Uuid, Wire, WireInput
 
@@ -120,7 +121,7 @@ class DisputeList(Wire, frozen=True):
 class Suppression(Wire, frozen=True):
     """A suppressed address, which receives no more messages. The full address is not stored."""
 
-    channel: Literal["EMAIL", "SMS", "LETTER"]
+    channel: Channel
     masked_address: str
     reason: Annotated[
         Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR", "WRONG_PERSON"],

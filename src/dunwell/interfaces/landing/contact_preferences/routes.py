@@ -3,6 +3,7 @@
 import msgspec
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.intake.change_contact_data import change_contact_data
@@ -20,7 +21,6 @@ from dunwell.interfaces.landing.contact_preferences.views import (
     UnsubscribePage,
     describe_preferences,
 )
-from dunwell.interfaces.landing.session.lifecycle import CHANNELS
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.sign_in.views import DeadLinkPage

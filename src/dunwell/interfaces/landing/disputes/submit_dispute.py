@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.configuration import Configuration, DisputeSettings
+from dunwell.accounts.merchants.configuration import CHANNELS, Configuration, DisputeSettings
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.answer_dispute import add_evidence
 from dunwell.cases.disputes.dispute import MAX_FILES_AT_ONCE, ClaimDispute, NewDispute
@@ -37,7 +37,6 @@ from dunwell.interfaces.landing.session.drafts import (
 )
 from dunwell.interfaces.landing.session.facts import DisputeFacts, PageClaim
 from dunwell.interfaces.landing.session.lifecycle import (
-    CHANNELS,
     digest_addresses,
     list_addresses,
 )

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
-from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.messages.identities import digest_address, render_postal_address
 from dunwell.core.claims.publish_event import publish_event
@@ -36,8 +36,6 @@ from dunwell.interfaces.landing.session.store import (
     save_session_end,
 )
 from dunwell.platform.crypto import KeyRing, sha256
-
-CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import ClassVar, get_args
 
 from starlette.responses import Response
 
-from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.replies.receive_reply import MAX_LISTED_REPLIES, list_unread_replies
 from dunwell.cases.replies.store import UnreadReply
@@ -69,7 +69,7 @@ async def get_messages_page(
     )
     wanted = CommunicationFilter(
         state=next((each for each in get_args(CommunicationState) if each == state), None),
-        channel=next((each for each in get_args(Channel) if each == channel), None),
+        channel=next((each for each in CHANNELS if each == channel), None),
     )
     sorting = parse_sorting(request.get_parameter("sort"), {"time"}, "-time")
     async with site.open_work(access) as work:

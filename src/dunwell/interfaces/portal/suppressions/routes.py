@@ -6,7 +6,7 @@ from typing import ClassVar, get_args
 
 from starlette.responses import Response
 
-from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.messages.suppression import (
     LiftReason,
@@ -62,7 +62,6 @@ class RemovalPage(Page, frozen=True):
     is_conflict: bool
 
 
-_CHANNELS: tuple[Channel, ...] = get_args(Channel)
 _REASONS: tuple[SuppressionReason, ...] = get_args(SuppressionReason)
 _LIFT_REASONS: tuple[LiftReason, ...] = get_args(LiftReason)
 _FIELD_NAMES = ("channel", "address", "reason")
@@ -81,7 +80,7 @@ async def submit_address(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     typed = {name: fields.text(name) for name in _FIELD_NAMES}
-    channel = next((each for each in _CHANNELS if each == typed["channel"]), None)
+    channel = next((each for each in CHANNELS if each == typed["channel"]), None)
     reason = next((each for each in _REASONS if each == typed["reason"]), None)
     given = {"channel": channel, "address": typed["address"], "reason": reason}
     faults = [(name, "REQUIRED") for name, value in given.items() if not value]
@@ -189,7 +188,7 @@ async def _render_removal_page(
 def _parse_entry_path(request: PortalRequest) -> tuple[Channel, bytes]:
     """Return the channel and the digest of the address. Raises NotFound if they are not valid."""
     given, digest = request.path_params["channel"], request.path_params["digest"]
-    channel = next((each for each in _CHANNELS if each == given), None)
+    channel = next((each for each in CHANNELS if each == given), None)
     try:
         digest_bytes = bytes.fromhex(digest[:_MAX_DIGEST_CHARACTERS])
     except ValueError:

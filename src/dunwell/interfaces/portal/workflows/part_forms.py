@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.workflow_overviews import DraftOverview, get_draft_overview
 from dunwell.core.workflows.drafts.edit_draft import PartEdit, edit_draft
@@ -31,7 +32,6 @@ from dunwell.interfaces.web.forms import (
 from dunwell.platform.errors import EditConflict, ValidationError
 from dunwell.platform.text.differences import compute_revision
 
-CHANNELS = ("EMAIL", "SMS", "LETTER")
 WEEKDAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
 _STEP_FIELDS: Mapping[str, tuple[Field, ...]] = {
     "COMMUNICATION": (
