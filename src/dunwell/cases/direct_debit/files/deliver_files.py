@@ -79,7 +79,8 @@ async def _deliver_one(
 async def _write(
     resources: Resources, folder: ExchangeFolder, merchant_id: int, file: DebitFile
 ) -> None:
-    """Write the file and give it its final name. Raises OSError."""
+    """Take the debits of ended mandates out of the file, write it, and give it its final name.
+    Raises OSError."""
     if file.handed_over_at is None:
         async with resources.database.transaction() as tx:
             merchant = await load_merchant(tx, merchant_id)

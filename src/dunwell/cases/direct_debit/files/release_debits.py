@@ -164,6 +164,7 @@ async def drop_ended_debits(work: Work, keys: KeyRing, file_id: UUID) -> DebitFi
     """Take the debits out of a released file whose mandates have ended since, if the bank does not
     have the file yet. Return the file. Raises NotFound. A file that has no debit left is
     deleted."""
+    work.require(Right.RECORD_MONEY)
     collections = await _lock_file_collections(work, file_id)
     file = await lock_file(work.tx, work.merchant_id, file_id)
     if file is None:
