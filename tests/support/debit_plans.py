@@ -129,7 +129,9 @@ class Debits:
     async def download(self, file: DebitFile) -> bytes:
         async with self.arrangement.harness.work(CLERK) as work:
             keys = self.arrangement.harness.resources.keys
-            return (await download_debit_file(work, keys, file.file_id))[1]
+            loaded = await download_debit_file(work, keys, file.file_id)
+            assert loaded is not None, "no debit is left"
+            return loaded[1]
 
     async def record(self, collection: Collection, **changes: Any) -> RecordedResult:
         given: dict[str, Any] = {

@@ -273,6 +273,23 @@ async def test_lost_notifications_are_made_good_by_the_periodic_check(
     assert (await plan.first()).state is CollectionState.RETURNED
 
 
+async def test_a_failed_debit_that_is_collected_again_is_found_without_a_notification(
+    plan: ProviderPlan, clock: MovableClock
+) -> None:
+    await ordered(plan)
+    await plan.act("submit", "bounce")
+    assert (await plan.first()).state is CollectionState.RETURNED
+    for _ in range(3):
+        clock.advance(timedelta(days=8))
+        await PaymentChecks(plan.resources, plan.providers).run_batch(ACCOUNT, 20)
+    for action in ("retry", "settle"):
+        plan.fake.act(await plan.payment_id(), action)
+    clock.advance(timedelta(days=8))
+    await PaymentChecks(plan.resources, plan.providers).run_batch(ACCOUNT, 20)
+    assert (await plan.first()).state is CollectionState.COLLECTED
+    assert await list_payments(plan) == [("GOCARDLESS", 3414, 0)]
+
+
 @pytest.mark.parametrize(
     ("action", "reason", "state"),
     [

@@ -6,17 +6,34 @@ from collections.abc import Sequence
 import pytest
 from lxml import etree
 
+from dunwell.accounts.merchants.actor import Interface, Origin, build_user_actor
+from dunwell.accounts.merchants.rights import ALL_RIGHTS, Role
+from dunwell.accounts.users.store import load_user, save_deactivation, save_new_user, save_roles
+from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.direct_debit.debit_values import CancelReason, CollectionState, Mandate
 from dunwell.cases.direct_debit.files.deliver_files import deliver_debit_files
-from dunwell.cases.direct_debit.files.release_debits import drop_ended_debits
+from dunwell.cases.direct_debit.files.release_debits import (
+    confirm_debit_file,
+    download_debit_file,
+    drop_ended_debits,
+)
 from dunwell.cases.direct_debit.mandates import revoke_mandate
 from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
-from tests.support.debit_plans import CLERK, NOTICE, BankFolder, Debits, find_texts, start
+from tests.support.debit_plans import (
+    CLERK,
+    NOTICE,
+    SECOND,
+    BankFolder,
+    Debits,
+    find_texts,
+    start,
+)
 from tests.support.disputes import dispute, withdraw
 from tests.support.modalities import DEBTOR, Arrangement
+from tests.support.users import a_new_user
 
 
 async def release_two(
@@ -133,7 +150,7 @@ async def test_a_debit_whose_mandate_was_revoked_is_not_downloaded(
     assert (await second.collections(kept))[0].state is CollectionState.DELIVERED
 
 
-async def test_a_file_that_lost_all_debits_cannot_be_downloaded(
+async def test_a_file_that_lost_all_debits_is_deleted_when_it_is_downloaded(
     resources: Resources, clock: MovableClock
 ) -> None:
     debits = await start(resources, clock)
@@ -142,8 +159,41 @@ async def test_a_file_that_lost_all_debits_cannot_be_downloaded(
     await debits.plan_at(NOTICE)
     file = await debits.release()
     await revoke(debits, mandate)
+    async with debits.arrangement.harness.work(CLERK) as work:
+        assert await download_debit_file(work, resources.keys, file.file_id) is None
+    assert await list_files(debits) == []
+    assert (await debits.collections(mandate))[0].cancel_reason is CancelReason.MANDATE_ENDED
     with pytest.raises(NotFound):
         await debits.download(file)
+
+
+@pytest.mark.parametrize("change", ["role", "end"])
+async def test_a_file_is_not_released_after_its_proposer_lost_the_right(
+    resources: Resources, clock: MovableClock, change: str
+) -> None:
+    debits = await start(resources, clock, second_release=True)
+    mandate = await debits.sign()
+    await debits.plan_at()
+    await debits.plan_at(NOTICE)
+    merchant_id = debits.arrangement.harness.merchant.merchant_id
+    user_id = resources.ids.new(clock.now())
+    async with resources.database.transaction() as tx:
+        new = a_new_user(roles=UserRoles(memberships={merchant_id: Role.OPERATOR}))
+        await save_new_user(tx, user_id, new, clock.now())
+    proposer = build_user_actor(str(user_id), ALL_RIGHTS, Origin(Interface.PORTAL))
+    file = await debits.release(proposer)
+    async with resources.database.transaction() as tx:
+        user = await load_user(tx, user_id)
+        assert user is not None
+        if change == "end":
+            await save_deactivation(tx, user_id, clock.now())
+        else:
+            less = UserRoles(memberships={merchant_id: Role.AUDITOR})
+            await save_roles(tx, user_id, less, user.revision)
+    with pytest.raises(InvalidState, match="may no longer release"):
+        async with debits.arrangement.harness.work(SECOND) as work:
+            await confirm_debit_file(work, resources.keys, file.file_id)
+    assert (await debits.collections(mandate))[0].state is CollectionState.PRENOTIFIED
 
 
 async def test_a_file_that_the_bank_may_have_keeps_its_debits(
@@ -165,3 +215,20 @@ async def test_a_file_that_the_bank_may_have_keeps_its_debits(
     await deliver(resources, folder)
     assert await list_files(first) == [("DELIVERED", 2, 6828)]
     assert (await first.collections(revoked))[0].state is CollectionState.DELIVERED
+
+
+async def test_a_second_user_does_not_release_what_can_no_longer_be_released(
+    resources: Resources, clock: MovableClock
+) -> None:
+    debits = await start(resources, clock, second_release=True)
+    harness = debits.arrangement.harness
+    mandate = await debits.sign()
+    await debits.plan_at()
+    await debits.plan_at(NOTICE)
+    file = await debits.release()
+    await dispute(harness, debits.arrangement.claim_id)
+    with pytest.raises(ValidationError) as refusal:
+        async with harness.work(SECOND) as work:
+            await confirm_debit_file(work, resources.keys, file.file_id)
+    assert [each.code for each in refusal.value.faults] == [CancelReason.DISPUTED]
+    assert (await debits.states(mandate))[0] is CollectionState.PRENOTIFIED

@@ -143,6 +143,13 @@ class User:
     # The identity provider with which the user signs in. None: without single sign-on.
     provider: str | None = None
 
+    def rights_at(self, merchant_id: int) -> frozenset[Right]:
+        """Return the permissions at the merchant. A deactivated user has none."""
+        if self.ended_at is not None:
+            return _NO_RIGHTS
+        at_merchant = _list_rights_of_role(self.roles.memberships.get(merchant_id))
+        return at_merchant | _list_rights_of_role(self.roles.global_role)
+
 
 @dataclass(frozen=True, slots=True)
 class EffectiveRight:

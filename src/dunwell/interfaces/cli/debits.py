@@ -90,10 +90,15 @@ def download(data_dir: str | None, merchant: str, file: UUID, folder: Path) -> N
     """Write the released FILE (pain.008) to a folder, and print its path. If no bank connection
     delivers it, it counts as delivered from then on."""
 
-    async def change(work: Work, resources: Resources) -> tuple[DebitFile, bytes]:
+    async def change(work: Work, resources: Resources) -> tuple[DebitFile, bytes] | None:
         return await download_debit_file(work, resources.keys, file)
 
-    found, content = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change)
+    loaded = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change)
+    if loaded is None:
+        raise click.ClickException(
+            "The mandates of all debits in this file have ended, so it was deleted."
+        )
+    found, content = loaded
     path = folder / found.file_name
     path.write_bytes(content)
     click.echo(str(path))

@@ -10,9 +10,11 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.configuration import DirectDebitSettings
 from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.store import load_user
 from dunwell.cases.direct_debit.debit_values import (
     CancelReason,
     Collection,
@@ -125,8 +127,8 @@ async def release_debits(work: Work, keys: KeyRing, collection_ids: Sequence[UUI
 async def confirm_debit_file(work: Work, keys: KeyRing, file_id: UUID) -> DebitFile:
     """Release a proposed file as a second user.
 
-    Raises NotFound, InvalidState if the file is not proposed or the same user proposed it, and
-    ValidationError as `release_debits` does.
+    Raises NotFound, InvalidState if the file is not proposed, the same user proposed it or the user
+    who did may no longer release debits, and ValidationError as `release_debits` does.
     """
     work.require(Right.RECORD_MONEY)
     settings = _get_settings(work)
@@ -134,6 +136,9 @@ async def confirm_debit_file(work: Work, keys: KeyRing, file_id: UUID) -> DebitF
     file = await _lock_proposed(work, file_id)
     if file.created_by == _name_actor(work):
         raise InvalidState("Another user has to release this file.", state="SECOND_USER")
+    if not await _may_release(work, file.created_by):
+        message = "The user who proposed this file may no longer release debits."
+        raise InvalidState(message, state="PROPOSER")
     await _check_releasable(work, collections, file_id)
     released = _mark_released(work, file, settings)
     ordered = await _order(work, released, collections)
@@ -200,14 +205,17 @@ async def drop_ended_debits(work: Work, keys: KeyRing, file_id: UUID) -> DebitFi
     return after
 
 
-async def download_debit_file(work: Work, keys: KeyRing, file_id: UUID) -> tuple[DebitFile, bytes]:
+async def download_debit_file(
+    work: Work, keys: KeyRing, file_id: UUID
+) -> tuple[DebitFile, bytes] | None:
     """Return a released file and its content. A file that is not delivered by a bank connection
     counts as delivered from the first download on. Debits whose mandates have ended since the
-    release are taken out first. Raises NotFound, and InvalidState if it is not released."""
+    release are taken out first; None: none is left. Raises NotFound, and InvalidState if the file
+    is not released."""
     work.require(Right.RECORD_MONEY)
     file = await drop_ended_debits(work, keys, file_id)
     if not file.debits:
-        raise _build_not_found(file_id)
+        return None
     sealed = await load_content(work.tx, work.merchant_id, file_id)
     if sealed is None:
         raise InvalidState("A second user has not released this file yet.", state=str(file.state))
@@ -266,6 +274,13 @@ def _get_settings(work: Work) -> DirectDebitSettings:
 
 def _name_actor(work: Work) -> str:
     return f"{work.actor.kind}:{work.actor.actor_id}"
+
+
+async def _may_release(work: Work, actor: str) -> bool:
+    """Return whether who has proposed a file may release debits now. Only users lose that right."""
+    kind, _, user_id = actor.partition(":")
+    user = await load_user(work.tx, UUID(user_id)) if kind == ActorKind.USER else None
+    return user is None or Right.RECORD_MONEY in user.rights_at(work.merchant_id)
 
 
 def _mark_released(work: Work, file: DebitFile, settings: DirectDebitSettings) -> DebitFile:

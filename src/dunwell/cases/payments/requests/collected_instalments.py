@@ -14,11 +14,15 @@ from dunwell.cases.modalities.progress import local_date
 from dunwell.cases.modalities.store import save_awaited_day, save_return_day, schedule_check_now
 from dunwell.cases.payments.movements import PaymentMovement
 from dunwell.cases.payments.provider import MovementKind
-from dunwell.cases.payments.requests.request_states import PaymentRequestState
+from dunwell.cases.payments.requests.request_states import (
+    PaymentRequestState,
+    decide_next_return_check,
+)
 from dunwell.cases.payments.requests.store import (
     StoredPaymentRequest,
     find_collected_debit,
     save_collected_debit,
+    save_next_checks,
 )
 from dunwell.cases.payments.store import list_request_movements
 
@@ -35,6 +39,8 @@ async def record_collected_instalment(
     row = await find_collected_debit(work.tx, work.merchant_id, request.request_id)
     if row is None:
         return
+    if state is PaymentRequestState.FAILED:
+        await _watch_failed(work, request)
     movements = await list_request_movements(work.tx, work.merchant_id, request.request_id)
     following = decide_collection_state(row["state"], state, movements)
     if following == row["state"]:
@@ -74,6 +80,15 @@ def decide_collection_state(
     if state is PaymentRequestState.FAILED:
         return "RETURNED"
     return "CANCELLED" if state is PaymentRequestState.CANCELLED else before
+
+
+async def _watch_failed(work: Work, request: StoredPaymentRequest) -> None:
+    """Check a debit that failed as long as one that was collected, because the merchant can let the
+    provider collect it again."""
+    since = request.settled_at or work.real_now
+    following = decide_next_return_check(since, None, work.real_now)
+    key = (work.merchant_id, request.request_id)
+    await save_next_checks(work.tx, {key: following})
 
 
 async def _await_debtor(work: Work, modality_id: UUID, instalment: int, day: date) -> None:

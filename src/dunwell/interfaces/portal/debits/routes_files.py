@@ -213,7 +213,7 @@ async def change_file(
     except ValidationError:
         is_seen = False
     except InvalidState as refusal:
-        done = "second_user" if refusal.details.get("state") == "SECOND_USER" else "not_changed"
+        done = _REFUSALS.get(str(refusal.details.get("state")), "not_changed")
         return site.redirect(request, access, "debit_file", file_id=file_id, done=done)
     if not is_seen:
         return await _render_file(site, request, access, is_conflict=True)
@@ -266,9 +266,12 @@ async def send_debit_file(
     file_id = parse_path_id(request, "file_id")
     try:
         async with site.open_work(access) as work:
-            file, content = await download_debit_file(work, site.resources.keys, file_id)
+            loaded = await download_debit_file(work, site.resources.keys, file_id)
     except InvalidState:
         return site.redirect(request, access, "debit_file", file_id=file_id, done="not_changed")
+    if loaded is None:
+        return site.redirect(request, access, "debits", done="emptied")
+    file, content = loaded
     return build_file_response(content, "application/xml", file.file_name)
 
 
@@ -283,6 +286,8 @@ async def redirect_to_file(
     return site.redirect(request, access, "debit_file", file_id=file_id)
 
 
+# State of a file that cannot be released -> what the page says.
+_REFUSALS = {"SECOND_USER": "second_user", "PROPOSER": "proposer"}
 PAGES: RoutedPages = {
     "debit_release": {"GET": redirect_to_debits, "POST": submit_release},
     "debit_files": {"GET": get_files_page},
