@@ -347,6 +347,6 @@ async def test_creating_a_claim_takes_two_statements_and_reading_the_clock_one(
 
     assert answer.json()["result"][0]["error"] is None
     assert len(created) == 2, created
-    assert created[0].lstrip().startswith("SELECT asked.n, token.merchant_id")
+    assert created[0].lstrip().startswith("SELECT tokens.n, token.merchant_id")
     assert "INSERT INTO claims" in created[1]
     assert len(read) == 1, read
