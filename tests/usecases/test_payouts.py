@@ -213,7 +213,9 @@ async def test_a_payout_that_is_listed_after_its_statement_is_matched_then(
     await bank.load(build_file(*entries))
     assert await bank.states() == [("OPEN", 0)] * 2
     await pay_out(harness, -7_00, 0)
-    assert (await bank.states())[1] == ("OPEN", 0)
+    # Only an entry that can be this payout is matched again.
+    matched_again = "NEW" if state == "PAYOUT" else "OPEN"
+    assert [each for each, _ in await bank.states()] == [matched_again, "OPEN"]
     while await match_all(resources):
         pass
     assert (await bank.states())[0][0] == state
