@@ -225,12 +225,11 @@ async def _find_collections(call: ApiCall) -> DebitCollectionList:
     query = call.query
     limit, cursor = parse_page(query)
     state = query.choice("state", tuple(CollectionState))
-    wanted = CollectionFilter(
-        state=CollectionState(state) if state else None,
-        account=query.text("account"),
-        by_bank=parse_flag(query, "byBank"),
-    )
+    account, by_bank = query.text("account"), parse_flag(query, "byBank")
     query.check()
+    wanted = CollectionFilter(
+        state=CollectionState(state) if state else None, account=account, by_bank=by_bank
+    )
     found = await list_collections(call.work, limit=limit, cursor=cursor, wanted=wanted)
     return DebitCollectionList(
         [build_debit_collection(each) for each in found.items], found.next_cursor
