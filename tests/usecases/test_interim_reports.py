@@ -147,8 +147,11 @@ async def test_what_only_the_report_has_stays_when_the_statement_is_imported_aga
         assert sorted(row["kind"] for row in kinds) == ["REPORT", "STATEMENT"]
 
 
-async def test_equal_entries_of_a_report_stay_as_many(bank: StatementHarness) -> None:
-    await bank.load(_build_report(*[build_entry("50.00", reference="")] * 2))
+@pytest.mark.parametrize("reported", [1, 2])
+async def test_equal_payments_are_as_many_as_the_statement_has(
+    bank: StatementHarness, reported: int
+) -> None:
+    await bank.load(_build_report(*[build_entry("50.00", reference="")] * reported))
     await bank.load(build_file(*(build_entry("50.00", reference=each) for each in ("A", "B"))))
     assert await bank.count("bank_entries") == 2
 
