@@ -107,6 +107,19 @@ async def _take_money_back(tab: SignedInPage) -> UUID:
     return await pay_out(harness, -55_00, 16_50, *parts)
 
 
+async def _load_partial_return(tab: SignedInPage) -> None:
+    """Import a payment of two claims, and a return of a part of it."""
+    more = "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>"
+    details = build_detail("102.40", "Retoure", kind="DBIT", more=more)
+    statements = StatementHarness(tab.data.harness)
+    paid = build_credit("204.80", "RE-2026-1007 RE-2026-1008", "two")
+    returned = build_entry(
+        "102.40", kind="DBIT", reference="part", details=details, day="2026-11-25"
+    )
+    for entry in (paid, returned):
+        await statements.load(build_file(entry.replace("E2E-1", "E2E-TWO")))
+
+
 @asynccontextmanager
 async def _open(
     tabs: Tabs, application: RunningApplication, locale: str = "en-GB", unclear: int = 2
@@ -123,6 +136,7 @@ async def test_every_page_is_accessible_and_fits(
     found = []
     async with _open(tabs, application, locale) as (tab, payment_id):
         entry_payment = await _load_resembling_entry(tab)
+        await _load_partial_return(tab)
         payout_id = await _take_money_back(tab)
         pages = {
             "payment-of-entry": f"/payments/{entry_payment}",
