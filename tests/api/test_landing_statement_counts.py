@@ -21,7 +21,7 @@ _RECORD = "UPDATE disputes SET actor_kind = 'CREDENTIAL' WHERE merchant_id = $1 
 _IN_TWO = {
     "/claim/options", "/claim/plan", "/claim/plan/check", "/claim/later", "/claim/later/check",
     "/claim/dispute", "/claim/dispute/{reason}",
-    "/claim/documents/{attachment_id}",
+    "/claim/documents/{attachment_id}", "/claim/modality/{modality_id}",
 }  # fmt: skip
 
 # These read the plan, its mandate and its collections, but no page of a list.

@@ -168,6 +168,7 @@ NO_RULE: Mapping[str, str] = {
     "cases/rollout/preview/sample_contact.py _build_usual": "made-up days of a made-up claim",
     "cases/rollout/trials/simulated_events.py _MAX_DAYS": _BOUND,
     "cases/rollout/trials/simulated_events.py _ONE_DAY": _UNIT,
+    "cases/statements/entries/interim/store.py _WRITTEN_AFTER": _BOUND,
     "cases/rollout/trials/trial_messages.py SAMPLE_PAY_BY_DELAY": (
         "a made-up day of a made-up message"
     ),

@@ -12,6 +12,7 @@ from dunwell.accounts.users.sessions import store as sessions_store
 from dunwell.accounts.users.sign_in import store as sign_in_store
 from dunwell.accounts.users.single_sign_on import store as single_sign_on_store
 from dunwell.cases.disputes import store as disputes_store
+from dunwell.cases.statements.matches.again import store as again_store
 from dunwell.contact.escalation.reports import store as reports_store
 from dunwell.contact.messages.ledger import store as ledger_store
 from dunwell.contact.notices import store as notices_store
@@ -279,9 +280,11 @@ _DOUBT = "letters of a line in doubt: tried by tests.engine.test_letters_after_r
 _READS = "reads what somebody asked for, and moves nothing"
 _FAILING = "over all merchants: tried by tests.usecases.test_failing_endpoints"
 _BACKLOG = "counts over all merchants: tried by tests.usecases.test_backlog_figures"
+_MATCHED_AGAIN = "which transactions it takes: tried by tests.usecases.test_match_again"
 _SEARCH = "what it takes names its merchant: tried by tests.usecases.test_search_backfill"
 # Statements that depend on the time or on locks and are tested elsewhere, with the test.
 _WHY_NOT_TWO = {
+    again_store._RENEW_RECENT: _MATCHED_AGAIN,
     searching_store._LOAD: _SEARCH,
     searching_store._DELETE_QUEUED: _SEARCH,
     alerts_store._SAVE_UNKNOWN_OUTCOMES: _ALARMS,
