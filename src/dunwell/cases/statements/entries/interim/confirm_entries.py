@@ -14,6 +14,7 @@ from dunwell.cases.statements.entries.interim.store import (
     ConfirmedEntry,
     let_match,
     list_confirmed_entries,
+    list_entries_of_same_file,
     list_interim_entries,
     list_known_keys,
     take_over_entries,
@@ -66,12 +67,15 @@ async def confirm_entries(
 async def _list_reported(
     work: Work, head: StatementHead, kind: StatementKind, booked: Sequence[ArrivingEntry]
 ) -> list[ReportedEntry]:
-    """Return what reports gave for the days of a statement, or statements for those of a report."""
+    """Return what reports gave for the days of a statement, or statements for those of a report.
+    The same file may also have been read with another CSV mapping."""
     days = {each.entry.booked_on for each in booked if each.entry.booked_on is not None}
     if not days:
         return []
     if kind is StatementKind.STATEMENT:
-        return await list_interim_entries(work.tx, work.merchant_id, head.account, days)
+        interim = await list_interim_entries(work.tx, work.merchant_id, head.account, days)
+        again = await list_entries_of_same_file(work.tx, work.merchant_id, head, days)
+        return list({each.entry_id: each for each in (*interim, *again)}.values())
     amounts = {each.entry.amount_cents for each in booked}
     return await list_confirmed_entries(
         work.tx, work.merchant_id, head.account, days, amounts=amounts

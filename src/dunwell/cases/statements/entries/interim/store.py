@@ -48,6 +48,24 @@ ORDER BY e.entry_id
 """,
     facts=_FACTS, marks=_MARKS,
 )  # fmt: skip
+# Entries that an earlier import of the same file read in another way, for example with another CSV
+# mapping. Reads the merchant's files; then uses bank_statements_file and bank_entries_statement.
+_LIST_OF_SAME_FILE = compose(
+    """
+SELECT {facts}
+FROM bank_files o
+JOIN bank_files f ON f.merchant_id = $1 AND f.content_hash = o.content_hash
+JOIN bank_statements s
+    ON s.merchant_id = $1 AND s.file_id = f.file_id AND s.account = $2 AND s.kind = 'STATEMENT'
+JOIN bank_entries e
+    ON e.merchant_id = $1 AND e.account = $2 AND e.statement_hash = s.statement_hash
+{marks}
+WHERE o.merchant_id = $1 AND o.file_id = $3 AND f.file_id <> $3 AND s.statement_hash <> $4
+  AND e.booked_on = ANY($5::date[]) AND e.status = 'BOOK'
+ORDER BY e.entry_id
+""",
+    facts=_FACTS, marks=_MARKS,
+)  # fmt: skip
 # Uses bank_entries_key.
 _LIST_KNOWN_KEYS = """
 SELECT entry_key
@@ -87,6 +105,18 @@ async def list_interim_entries(
 ) -> list[ReportedEntry]:
     """Return the entries of reports on these days that no statement has confirmed."""
     rows = await tx.fetch(_LIST_INTERIM, merchant_id, account, sorted(days))
+    return [_build_reported(row) for row in rows]
+
+
+async def list_entries_of_same_file(
+    tx: Connection, merchant_id: int, head: StatementHead, days: Collection[date]
+) -> list[ReportedEntry]:
+    """Return the entries on these days that an earlier import of the same file read in another
+    way."""
+    rows = await tx.fetch(
+        _LIST_OF_SAME_FILE, merchant_id, head.account, head.file_id, head.statement_hash,
+        sorted(days),
+    )  # fmt: skip
     return [_build_reported(row) for row in rows]
 
 
