@@ -1,5 +1,6 @@
 """List and read the mandates for direct debits, and list their collections."""
 
+from dataclasses import replace
 from typing import Any, get_args
 from uuid import UUID
 
@@ -82,6 +83,12 @@ _COLLECTION: dict[str, Any] = {
     "cancelReason": None,
     "notifiedAt": None,
 }
+# It has no example, because the one of byBank excludes every account.
+_ACCOUNT = replace(
+    ACCOUNT,
+    example=None,
+    description="Only those that this account at a payment provider collects.",
+)
 _BY_BANK = build_flag_parameter(
     "byBank",
     "True: only what your bank collects. False: only what a payment provider collects.",
@@ -105,7 +112,7 @@ FIND_MANDATES = Operation(
             "state", ("ACTIVE", *(each for each in _MANDATE_STATES if each != "ACTIVE")),
             "Only mandates in this state.",
         ),
-        ACCOUNT,
+        _ACCOUNT,
         _BY_BANK,
         SINCE,
         UNTIL,
@@ -163,7 +170,7 @@ FIND_COLLECTIONS = Operation(
     parameters=(
         MERCHANT_ID,
         build_choice_parameter("state", CollectionState, "Only collections in this state."),
-        ACCOUNT,
+        _ACCOUNT,
         _BY_BANK,
         LIMIT,
         CURSOR,
