@@ -13,6 +13,7 @@ from dunwell.cases.payments.provider import (
     PaymentProviderUnavailable,
 )
 from dunwell.cases.payments.requests.request_states import LOAD_RECEIPT, PaymentRequestState
+from dunwell.cases.payments.reversals import reverse_payment
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Row
@@ -262,6 +263,22 @@ async def test_a_transaction_recorded_with_another_amount_is_left_to_a_person(
         await payments.count("payments"),
         await payments.audited("paymentRequest.mismatch"),
     ) == (1, 1)
+
+
+async def test_a_transaction_that_the_merchant_has_reversed_is_left_to_a_person(
+    payments: PaymentHarness,
+) -> None:
+    started = await payments.start()
+    recorded = await payments.harness.pay(payments.claim_id, 10240, "psp-1")
+    async with payments.harness.work() as work:
+        await reverse_payment(work, payments.claim_id, recorded.payment.payment_id)
+    payments.pays(number="psp-1")
+    assert await payments.settle(started.request_id) is PaymentRequestState.PENDING
+    [movement] = await payments.harness.rows(
+        "SELECT booked_cents, review_reason FROM payment_movements "
+        "WHERE merchant_id = $1 AND kind = 'PAID'"
+    )
+    assert tuple(movement) == (0, "OTHER_AMOUNT")
 
 
 async def test_a_sandbox_merchants_payment_is_made_at_its_own_time(

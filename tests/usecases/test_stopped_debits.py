@@ -17,7 +17,7 @@ from dunwell.cases.direct_debit.files.release_debits import (
     download_debit_file,
     drop_ended_debits,
 )
-from dunwell.cases.direct_debit.mandates import revoke_mandate
+from dunwell.cases.direct_debit.mandates import SignedMandate, revoke_mandate, sign_mandate
 from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
@@ -31,6 +31,7 @@ from tests.support.debit_plans import (
     find_texts,
     start,
 )
+from tests.support.direct_debits import DEBTOR_IBAN
 from tests.support.disputes import dispute, withdraw
 from tests.support.modalities import DEBTOR, Arrangement
 from tests.support.users import a_new_user
@@ -232,3 +233,22 @@ async def test_a_second_user_does_not_release_what_can_no_longer_be_released(
             await confirm_debit_file(work, resources.keys, file.file_id)
     assert [each.code for each in refusal.value.faults] == [CancelReason.DISPUTED]
     assert (await debits.states(mandate))[0] is CollectionState.PRENOTIFIED
+
+
+async def test_no_mandate_is_given_for_a_claim_that_has_ended_or_with_a_text_that_is_outdated(
+    resources: Resources, clock: MovableClock
+) -> None:
+    debits = await start(resources, clock)
+    harness, claim_id = debits.arrangement.harness, debits.arrangement.claim_id
+    signed = SignedMandate(
+        debits.modality_id, "Erika Muster", DEBTOR_IBAN, f"{claim_id}-00000000-1", "Yes", "en"
+    )
+    with pytest.raises(InvalidState, match="can no longer be given"):
+        async with harness.work(DEBTOR) as work:
+            await sign_mandate(work, resources.keys, claim_id, signed)
+    await harness.rows(
+        "UPDATE claims SET status = 'WITHDRAWN', due_at = NULL WHERE merchant_id = $1"
+    )
+    with pytest.raises(InvalidState, match="can no longer be given"):
+        await debits.sign()
+    assert await harness.rows("SELECT FROM mandates WHERE merchant_id = $1") == []
