@@ -252,3 +252,13 @@ async def test_no_mandate_is_given_for_a_claim_that_has_ended_or_with_a_text_tha
     with pytest.raises(InvalidState, match="can no longer be given"):
         await debits.sign()
     assert await harness.rows("SELECT FROM mandates WHERE merchant_id = $1") == []
+
+
+async def test_a_mandate_of_another_claim_is_not_revoked(
+    resources: Resources, clock: MovableClock
+) -> None:
+    (first, _), (_, other) = await release_two(resources, clock, None)
+    with pytest.raises(NotFound):
+        await revoke(first, other)
+    rows = await first.arrangement.harness.rows("SELECT state FROM mandates WHERE merchant_id = $1")
+    assert [row["state"] for row in rows] == ["ACTIVE", "ACTIVE"]
