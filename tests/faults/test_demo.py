@@ -1,4 +1,4 @@
-"""`make demo ONCE=1` prints no address at its end that no longer answers."""
+"""`make demo ONCE=1` prints, at its end, no address of a stopped service."""
 
 import re
 import subprocess

@@ -54,7 +54,7 @@ def test_every_sample_is_read_or_refused_with_a_reason(wheels: Wheels, project: 
                 assert file.statements or file.status_reports, name
 
 
-# Sample -> the amounts of its entries, and what does not add up in it.
+# Sample -> the amounts of its entries, and the number of its broken invariants.
 CAMT = {
     "test-camt053": ([-75425, -66405, 140531], 1),
     "test-camt053-no-ntry": ([], 0),

@@ -1,4 +1,4 @@
-"""Report attempts that were refused to operators: a log line and a metric for each.
+"""Report security events (mostly refused attempts) to operators: a log line and a metric for each.
 
 A line has the type of the event and, if there is one, the request's id. It never has a visitor's
 address or the text that a visitor entered.

@@ -1,7 +1,7 @@
 """Change one thing in the draft of the rules, which starts as a copy of the published rules.
 
-Each edit names the state that its author saw. Two users can change different rules at once; if they
-change the same one, the second gets a conflict.
+Replacing a rule conflicts only with a change of that rule. Moving, removing and copying conflict
+with any change of the draft. Adding never conflicts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -127,8 +127,8 @@ _LIST_EDITS = (MoveRule, RemoveRule, CopyRule)
 
 @dataclass(frozen=True, slots=True)
 class CheckedRule:
-    """The result of checking a rule. `rule` is None if there are faults, whose pointers start at
-    the rule."""
+    """The result of checking a rule. `rule` is None if there are faults, whose paths are relative
+    to the rule."""
 
     rule: Rule | None
     faults: tuple[Fault, ...] = ()
@@ -141,8 +141,9 @@ async def edit_rules_draft(work: Work, edit: RulesEdit, *, expected_revision: st
     """Apply the edit to the draft.
 
     `expected_revision` is the revision that the user saw; it is checked for edits of the list.
-    Raises EditConflict with the rule as it is now, and ValidationError: too many rules, or a name
-    that is used twice.
+    Raises EditConflict: a PutRule conflict has the rule as it is now, a SetDefault conflict the
+    default, and the others have neither. Raises ValidationError if there are too many rules or a
+    name is used twice.
     """
     work.require(Right.CONFIGURE)
     state = await lock_rules_state(work)

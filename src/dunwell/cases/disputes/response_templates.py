@@ -68,6 +68,7 @@ async def add_response_template(work: Work, name: str, text: str) -> None:
         raise ValidationError(
             [Fault("/name", "A response template with this name already exists.", "TAKEN")]
         )
+    # Audit actions and subjects keep the stored name answer_text.
     await save_audit(
         work, "answer_text.add", f"answer_text:{saved}", after={"name": name, "text": MASKED}
     )

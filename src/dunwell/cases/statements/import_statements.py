@@ -100,6 +100,7 @@ async def submit_file(
     if accounts[account].closed_at is not None:
         raise InvalidState(f"The bank account {account} is closed.", state="CLOSED")
     if not 0 < len(content) <= MAX_FILE_BYTES:
+        # The code also covers an empty file; clients know it by this name.
         message = f"A file has between 1 and {MAX_FILE_BYTES:,} bytes."
         raise ValidationError([Fault("/file", message, "TOO_LARGE")])
     file_id = work.ids.new(work.real_now)
@@ -212,7 +213,8 @@ class _StatementToImport:
 
     @property
     def is_newest(self) -> bool:
-        """Whether no later statement was imported, so that its pending entries are shown."""
+        """Whether this is a statement, not a notification, and no later statement was imported. Its
+        pending entries are then shown."""
         day = self.statement.period_to or self.statement.created_on
         known = self.account.reported_until
         return not self.is_notification and (known is None or day is None or day >= known)
@@ -258,7 +260,8 @@ class _FileImport:
             await self._end(FileState.REFUSED)
 
     async def _read(self) -> list[_StatementToImport] | None:
-        """Read the file. Return None if nothing in it can be used."""
+        """Read the file. Return None if there are problems and no statement to
+        import."""
         async with self.resources.database.connection() as connection:
             file = await find_file(connection, self.merchant_id, self.file_id)
             sealed = await find_content(connection, self.merchant_id, self.file_id)
@@ -332,6 +335,7 @@ class _FileImport:
                 )
                 if group is groups[0] and each.is_newest:
                     await delete_pending_entries(tx, self.merchant_id, each.account.account)
+                # Only booked entries have a key.
                 recorded = await record_entries(
                     work,
                     head,

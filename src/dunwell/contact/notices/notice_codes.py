@@ -58,8 +58,8 @@ def has_token(kind: NoticeKind) -> bool:
 
 
 def has_check_code(kind: NoticeKind) -> bool:
-    """Return whether a notice of this kind contains a check code. A notice with another code has
-    none, because recipients would confuse the two."""
+    """Return whether a notice of this kind contains a check code. A notice that only delivers
+    a code (CODE, CHANGE_CODE) has none, because recipients would confuse the two."""
     return kind not in _KINDS_WITH_CODE
 
 

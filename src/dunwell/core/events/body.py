@@ -85,7 +85,7 @@ class CompletedPayment(EventPayment, frozen=True, gc=False):
 
 
 class CheckpointDetails(Wire, frozen=True, gc=False):
-    """The offset and the message that are configured in the marker step."""
+    """The offset and the message that are configured in the checkpoint step."""
 
     offset: int
     message: str
@@ -216,7 +216,7 @@ class FeeAddedClaim(EventClaim, frozen=True, gc=False, kw_only=True):
 
 
 class CheckpointClaim(EventClaim, frozen=True, gc=False, kw_only=True):
-    """The claim, and the details of its marker step."""
+    """The claim, and the details of its checkpoint step."""
 
     details: CheckpointDetails
 
@@ -294,7 +294,7 @@ class FeeAddedEvent(_EventFrame, frozen=True, gc=False, kw_only=True, tag="FEE_A
 class CheckpointReachedEvent(
     _EventFrame, frozen=True, gc=False, kw_only=True, tag="CHECKPOINT_REACHED"
 ):
-    """The claim reached a marker step."""
+    """The claim reached a checkpoint step."""
 
     claim: CheckpointClaim
     action_step: EventActionStep

@@ -47,7 +47,8 @@ def render_instant(instant: datetime, zone: str) -> InstantText:
 
 
 def render_step_reason(recorded: str) -> LazyText | str:
-    """Return why a step was skipped. `recorded` is a code, or names of conditions."""
+    """Return why a step was skipped. `recorded` is a code, which names of conditions may
+    follow."""
     code, _, names = recorded.partition(" ")
     reason = STEP_REASONS.get(code, code)
     if not names:
@@ -129,7 +130,7 @@ def explain_workflow_hold() -> LazyText:
 def explain_due_time(
     claim_state: ClaimState, definition: Definition, step: Step | None, history: Sequence[PastStep]
 ) -> str:
-    """Return why the next step runs when the claim is due."""
+    """Return why the next step is due at its time."""
     if step is None:
         return LazyText("All steps are done. The claim will be archived at this time.")
     last = history[-1] if history else None

@@ -16,7 +16,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 
 TABLE = "installation_audit"
-# All columns except the number of the seal, which comes first.
+# The sealed columns, after the number of the seal.
 _FIELDS = """jsonb_build_array({seal}, audit_id, (extract(epoch FROM at) * 1000000)::bigint,
     actor_kind, actor_id, action, subject, before, after, origin)::text"""
 # Only one worker seals at a time, because each seal continues the previous one.
@@ -92,13 +92,14 @@ async def save_seal(
 
 
 async def load_seals(tx: Connection) -> AsyncIterator[LedgerSeal]:
-    """Yield the seals in order, in batches. Call this within a transaction."""
+    """Yield the seals in order; they are fetched in batches. Call this within a transaction."""
     async for row in tx.cursor(_LOAD_SEALS, prefetch=_ROWS_AT_ONCE):
         yield LedgerSeal(**row)
 
 
 async def load_sealed(tx: Connection) -> AsyncIterator[SealedRow]:
-    """Yield the rows by seal and key, in batches. Call this within a transaction."""
+    """Yield the rows in order of seal and key; they are fetched in batches. Call this within a
+    transaction."""
     rows = tx.cursor(_LOAD_SEALED, prefetch=_ROWS_AT_ONCE, timeout=VERIFY_TIMEOUT_SECONDS)
     async for row in rows:
         yield SealedRow(**row)

@@ -52,7 +52,7 @@ class NoResponse:
     """There was no response. The reason contains no part of the address."""
 
     reason: str
-    # True if the request may have reached the other side.
+    # True if the request may have reached the other side. `post` always leaves it True.
     may_have_arrived: bool = True
 
 

@@ -45,8 +45,8 @@ def render_recovery_code(code: str) -> str:
 
 
 def hash_recovery_code(typed: str) -> bytes | None:
-    """Return the stored hash of a typed code, regardless of case and grouping. Return None if the
-    text cannot be a code."""
+    """Return the hash of a typed code in the form that is stored, regardless of case and grouping.
+    Return None if the text cannot be a code."""
     code = "".join(typed.split()).upper().translate(_NORMALISED)
     if len(code) != _LENGTH or any(letter not in _ALPHABET for letter in code):
         return None

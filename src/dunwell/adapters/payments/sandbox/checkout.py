@@ -43,7 +43,7 @@ class CheckoutDecision(StrEnum):
 
 
 class NoticeDelivery(StrEnum):
-    """How the notification is sent."""
+    """How the notification is sent. The values are those of the form on the page."""
 
     AT_ONCE = "once"
     LATE = "late"
@@ -90,8 +90,8 @@ class SandboxCheckout:
     decided_at: datetime | None
 
     def list_decisions(self, now: datetime) -> list[CheckoutDecision]:
-        """Return the decisions that are possible now. There are none once the checkout has
-        ended."""
+        """Return the decisions that are possible now. There are none once it has failed,
+        expired or been cancelled."""
         if self.is_expired(now):
             return []
         return [decision for state, decision in TRANSITIONS if state is self.state]

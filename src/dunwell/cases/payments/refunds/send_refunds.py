@@ -1,7 +1,7 @@
 """Send ordered refunds to the providers.
 
 The refunds of one payment are sent one after the other, over all workers, because some providers
-refuse two refunds of a payment that do not know of each other. A refund waits until the provider
+refuse two refunds of a payment that are ordered at the same time. A refund waits until the provider
 has answered those before it. A crash repeats the call with the same key, so nothing is refunded
 twice.
 """
@@ -52,7 +52,7 @@ from dunwell.platform.resources import Resources
 REFUND_SECONDS = 2.0
 # An order without an answer is sent again after these times. The last one repeats.
 REPEAT_DELAYS = (timedelta(minutes=5), timedelta(minutes=10))
-# Of what a provider says about a refusal.
+# The most characters that are kept of what a provider says about a refusal.
 _MAX_TEXT = 255
 
 log = structlog.get_logger(__name__)
@@ -128,6 +128,7 @@ class RefundOrders:
             paid = await get_paid_movement(work, payment)
         if not _is_enough_left(refund, payment):
             log.warning("refund not sent, too little is left", refund_id=str(refund.refund_id))
+            # The stored name of the refusal, which also covers that some money is left.
             return _Refusal(RefundRefusal.NOTHING_LEFT)
         assert request is not None
         assert request.provider_reference is not None
@@ -156,7 +157,7 @@ class RefundOrders:
             merchant = await load_merchant(tx, merchant_id)
             assert merchant is not None
             work = Work.open(self._resources, tx, merchant, SYSTEM)
-            # Booking locks the claim, then the request, then the refund.
+            # Booking locks the claim first as well, so the order of the other two does not matter.
             await lock_claim(tx, merchant_id, refund.claim_id)
             if isinstance(answer, _Refusal):
                 await save_refusal(

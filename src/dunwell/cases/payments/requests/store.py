@@ -35,7 +35,7 @@ class StoredPaymentRequest:
     claim_id: int
     # The name of the provider's account, or BANK_TRANSFER.
     provider: str
-    # The kind of provider, as in events.
+    # The kind of provider, under the name that events give it.
     provider_name: str
     amount_cents: int
     currency: str
@@ -114,7 +114,7 @@ SET state = $3, provider_reference = $4, checkout_url = $5
 WHERE merchant_id = $1 AND request_id = $2 AND state = 'CREATED'
 RETURNING request_id
 """
-# A repeated order has the same id. In each state, what the provider collects is followed.
+# A repeated order has the same id. The request is checked in every state.
 _SAVE_COLLECTION = """
 UPDATE payment_requests
 SET provider_reference = $3, next_check_at = $4
@@ -186,8 +186,8 @@ UPDATE payment_requests
 SET refunded_at = $3, next_check_at = least(next_check_at, $4)
 WHERE merchant_id = $1 AND request_id = $2
 """
-# The debit that the provider collects with a request, whose id it has. One that was cancelled and
-# replaced by another debit of its instalment stays cancelled. Uses primary keys and the unique
+# The debit that the provider collects with a request. Both have the same id. One that was cancelled
+# and replaced by another debit of its instalment stays cancelled. Uses primary keys and the unique
 # index debit_collections_once.
 _FIND_COLLECTED_DEBIT = """
 SELECT d.state, d.modality_id, d.instalment, d.due_on,
@@ -263,7 +263,8 @@ async def save_review_reason(
 
 
 async def make_all_requests_due(tx: Connection, now: datetime) -> None:
-    """Let the periodic check ask for all requests that are checked later."""
+    """Let the periodic check ask the provider about all requests that are checked
+    later."""
     await tx.execute(_MAKE_ALL_DUE, now)
 
 
@@ -307,7 +308,7 @@ async def list_requests_of_provider_ids(
 
 
 async def make_requests_due(tx: Connection, requests: Sequence[RequestKey], at: datetime) -> None:
-    """Let the periodic check ask for these requests at this time at the latest."""
+    """Let the periodic check ask the provider about these requests at this time at the latest."""
     await tx.execute(
         _MAKE_DUE, at, [merchant_id for merchant_id, _ in requests],
         [request_id for _, request_id in requests],

@@ -66,8 +66,8 @@ class SimulationScope:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedText:
-    """A rendered message. `cost` is in cents of the merchant's currency, or None if it is unknown.
-    `refused` is the reason why the channel cannot carry the text."""
+    """A rendered message, or in `refused` why there is none. `units` counts the SMS parts or the
+    letter's pages. `cost` is in cents of the merchant's currency, or None if it is unknown."""
 
     template: str
     language: str = ""
@@ -205,8 +205,8 @@ async def _load_simulated_claim(
     scope: SimulationScope,
     today: date,
 ) -> SimulatedClaim:
-    """Load the claim to simulate. For a claim of the merchant, earlier contacts of its person
-    count."""
+    """Load the claim to simulate. For a real claim, earlier contacts with its debtor count towards
+    the contact limits."""
     if scope.claim_id is None:
         usable = list_usable_channels(
             work.merchant.configuration.channels,

@@ -49,7 +49,7 @@ class PendingContact:
 
     planned: ContactPlanned
     not_before: datetime
-    # The step of the contact, or a later one at which a fallback has stopped the claim.
+    # The claim's position: the contact's step, or a later step if the claim stopped there.
     next_step_id: int | None
 
 

@@ -51,10 +51,10 @@ class ReceiptFacts:
     currency: str
     amount_cents: int
     paid_at: datetime
-    # The reference of the payment and the payment method; None if not shown.
+    # The payment's number (stored under this name) and the payment method; None if not shown.
     number: str | None
     method: str | None
-    # The remaining amount; None if the claim is closed, and the message does not mention it.
+    # The remaining amount. None if the claim is closed; the message then does not mention it.
     outstanding_cents: int | None
 
 
@@ -69,10 +69,10 @@ class ReturnFacts:
     # REFUNDED, REFUND_FAILED, CHARGED_BACK, CHARGEBACK_REVERSED, or REVERSED by the creditor.
     cause: str
     amount_cents: int
-    # When the debtor paid, and the number of that payment.
+    # When the debtor paid, and the payment's number (stored under this name).
     paid_at: datetime
     number: str
-    # The remaining amount; None if the claim is closed, and the message does not mention it.
+    # The remaining amount. None if the claim is closed; the message then does not mention it.
     outstanding_cents: int | None
 
 
@@ -127,10 +127,10 @@ class RejectionFacts:
 
 @dataclass(frozen=True, slots=True)
 class InstalmentDueFacts:
-    """An instalment that is due in a few days. The message contains a link, as do those of the next
-    three classes."""
+    """An instalment that is due in a few days. The message contains a link."""
 
     kind: ClassVar = NoticeKind.REMINDER
+    # The stored name of the occasion ("rate" is an instalment).
     template: ClassVar = "rate_due"
     reference_number: str
     currency: str
@@ -144,6 +144,7 @@ class InstalmentMissedFacts:
     """An instalment that was not paid in time and can still be paid."""
 
     kind: ClassVar = NoticeKind.REMINDER
+    # The stored name of the occasion ("rate" is an instalment).
     template: ClassVar = "rate_missed"
     reference_number: str
     currency: str
@@ -219,7 +220,7 @@ class TransferFacts:
     currency: str
     amount_cents: int
     sent_on: date
-    # The last day on which Dunwell waits for the transfer.
+    # The last day on which Dunwell waits for the transfer (stored under this name).
     known_on: date
 
 
@@ -310,7 +311,7 @@ class OverdueFacts:
 
 
 # Occasions are sent once, by the first channel that works. All other facts belong to a form and are
-# sent when it is submitted.
+# sent when it is submitted, except OverdueFacts, which a worker sends to the merchant.
 OccasionFacts = (
     ReceiptFacts
     | ReturnFacts
@@ -350,7 +351,8 @@ OCCASIONS: Mapping[str, type[OccasionFacts]] = {
 def is_worth_letter(facts: OccasionFacts) -> bool:
     """Return whether a debtor who cannot be reached by e-mail or SMS gets a letter.
 
-    This holds for decisions, and for what has to be done to keep a plan. The receipt of a request
+    This holds for decisions, direct debits, broken plans, and what has to be done to keep a
+    plan. The receipt of a request
     is confirmed by e-mail or SMS only.
     """
     if isinstance(facts, PlanFacts | DeferralFacts):

@@ -25,7 +25,8 @@ class DisputeWithFiles(msgspec.Struct, frozen=True, gc=False):
 _LOAD_RECIPIENT = """
 SELECT recipient FROM communication_contents WHERE merchant_id = $1 AND communication_id = $2
 """
-# Uses the primary key. $3 is the dispute's reason.
+# Uses the primary key. $3 is the dispute's reason. Dispute drafts belong to the claim: their
+# session id is the claim's id, written as a UUID.
 _LOAD_DRAFT_FIELDS = """
 SELECT draft.fields
 FROM debtor_drafts draft

@@ -2,9 +2,9 @@
 
 Without a bank's reference, an entry is recognised by its texts, and a statement often has more
 texts, or a reference, where the report had none. The statement is the truth of its day: an entry
-that it has and an entry of a report are one payment if day and amount are the same, neither is
-known as another entry, and nothing that both give contradicts it. Each entry is used once, so that
-equal payments stay as many as the statement has. Pure.
+that it has and an entry of a report are one payment if day and amount are the same, neither was
+recognised by its key, and nothing that both give contradicts it. Each entry is used once, so that
+two equal payments stay two. Pure.
 """
 
 from collections import defaultdict
@@ -35,7 +35,7 @@ class ReportedEntry:
 
 @dataclass(frozen=True, slots=True)
 class UnknownEntry:
-    """An arriving entry that no stored entry has the key of, with its number in the statement."""
+    """An arriving entry whose key no stored entry has, with its number in the statement."""
 
     number: int
     entry: BankEntry
@@ -45,14 +45,14 @@ class UnknownEntry:
 def pair_entries(
     unknown: Sequence[UnknownEntry], reported: Sequence[ReportedEntry], keys: Collection[str]
 ) -> dict[int, ReportedEntry]:
-    """Return the stored entry that each of the arriving entries (by number) is. `keys` are those of
-    all entries of the arriving statement: a stored entry with one of them is another entry."""
+    """Map the number of each recognised arriving entry to its stored entry. `keys` are those of all
+    entries of the arriving statement: a stored entry with one of them is another entry."""
     groups: dict[tuple[date | None, int, str], list[ReportedEntry]] = defaultdict(list)
     for each in reported:
         if each.entry_key not in keys:
             groups[each.booked_on, each.amount_cents, each.currency].append(each)
     paired = {}
-    # The same reference first: what it names is not free for others.
+    # Equal references first, so that no looser match takes their entries.
     for is_same in (_has_same_reference, _may_be_same):
         for arriving in unknown:
             entry = arriving.entry
