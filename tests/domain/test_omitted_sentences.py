@@ -19,7 +19,7 @@ PAY = "Bitte zahlen Sie bis zum {{ payBy }}."
 
 
 @pytest.mark.parametrize(
-    ("text", "left"),
+    ("text", "remaining"),
     [
         (f"Guten Tag. {PAY} Danke.", "Guten Tag. Danke."),
         (f"{PAY} Danke.", "Danke."),
@@ -41,15 +41,15 @@ PAY = "Bitte zahlen Sie bis zum {{ payBy }}."
         ("Heute ist {{ today }}.\n\n\n\nDanke.", "Heute ist {{ today }}.\n\n\n\nDanke."),
     ],
 )
-def test_a_sentence_is_left_out_as_a_whole(text: str, left: str) -> None:
-    assert remove_sentences(text, {PAY_BY}) == left
+def test_a_sentence_is_left_out_as_a_whole(text: str, remaining: str) -> None:
+    assert remove_sentences(text, {PAY_BY}) == remaining
 
 
 @given(st.text("ab.!? \n-{}", max_size=60), st.text("ab.!? \n-", max_size=60))
 def test_no_part_of_the_sentence_is_left(before: str, after: str) -> None:
-    left = remove_sentences(before + " {{ payBy }} " + after, {PAY_BY})
-    assert PAY_BY not in list_used_placeholders(left)
-    assert set(left) <= set(before + after + " \n{}payBy")
+    remaining = remove_sentences(before + " {{ payBy }} " + after, {PAY_BY})
+    assert PAY_BY not in list_used_placeholders(remaining)
+    assert set(remaining) <= set(before + after + " \n{}payBy")
 
 
 @given(st.text(max_size=80))

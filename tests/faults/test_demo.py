@@ -21,7 +21,7 @@ def test_the_demo_prints_no_links_to_stopped_services_at_its_end(tmp_path: Path)
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     # The first line is the address at which the demo is ready.
-    after_story = done.stdout.splitlines()[1:]
-    assert re.findall(rf"\S*:{port}/\S*", "\n".join(after_story)) == []
+    later_lines = done.stdout.splitlines()[1:]
+    assert re.findall(rf"\S*:{port}/\S*", "\n".join(later_lines)) == []
     assert "app key" not in done.stdout
-    assert str(tmp_path / "demo") in after_story[-1]
+    assert str(tmp_path / "demo") in later_lines[-1]

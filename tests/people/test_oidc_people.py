@@ -187,9 +187,9 @@ async def test_groups_replace_the_roles_at_each_sign_in(harness: SingleSignOnHar
     opened = await harness.complete_sign_in(groups=["dunwell-auditors", "cooks"])
     assert (await load(harness, opened)).roles == UserRoles(Role.AUDITOR)
     async with harness.resources.database.connection() as connection:
-        person = await find_session(connection, before.secret, now=harness.clock.now())
-    assert person is not None
-    assert Right.PEOPLE not in person.rights_everywhere
+        session = await find_session(connection, before.secret, now=harness.clock.now())
+    assert session is not None
+    assert Right.PEOPLE not in session.rights_everywhere
     [change] = await harness.list_audit_entries("user.change_by_groups")
     assert (change[1]["global_role"], change[2]["global_role"]) == ("ADMIN", "AUDITOR")
     await harness.complete_sign_in(groups=["dunwell-auditors"])
@@ -274,7 +274,7 @@ async def test_a_user_without_an_e_mail_address_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("claims", "is_in"),
+    ("claims", "is_signed_in"),
     [
         ({}, False), ({"acr": "low", "amr": ["mfa", "pwd"]}, False),
         ({"acr": "high", "amr": ["pwd"]}, False), ({"acr": "high"}, False),
@@ -282,13 +282,13 @@ async def test_a_user_without_an_e_mail_address_is_refused(
     ],
 )  # fmt: skip
 async def test_a_sign_in_must_have_the_configured_strength(
-    harness: SingleSignOnHarness, claims: dict[str, Any], is_in: bool
+    harness: SingleSignOnHarness, claims: dict[str, Any], is_signed_in: bool
 ) -> None:
     await harness.change_provider(acr_values=("high", "highest"), amr_values=("mfa",))
     assert "acr_values=high+highest" in (await harness.start()).url.replace("%20", "+")
     outcome = await harness.sign_in_at_provider(**claims)
-    assert isinstance(outcome, SignOnCompleted) == is_in
-    if not is_in:
+    assert isinstance(outcome, SignOnCompleted) == is_signed_in
+    if not is_signed_in:
         expect(outcome, RefusalReason.WEAK)
 
 

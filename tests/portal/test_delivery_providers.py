@@ -20,7 +20,7 @@ from tests.support.delivery_providers import a_harness_with_a_provider, report
 from tests.support.harness import Harness, ScriptedDeliveryProvider
 from tests.support.portal import sign_in
 
-_LINE: dict[str, Any] = {
+_PROVIDER_SETTINGS: dict[str, Any] = {
     "channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587",
     "pace": {"perSecond": 20},
 }  # fmt: skip
@@ -30,7 +30,9 @@ async def a_harness_with_messages(
     resources: Resources, clock: MovableClock
 ) -> tuple[Harness, ScriptedDeliveryProvider]:
     """Twelve messages that were sent through the delivery provider."""
-    await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
+    await apply_installation(
+        resources, check_installation({"deliveryProviders": {"post": _PROVIDER_SETTINGS}})
+    )
     provider = ScriptedDeliveryProvider()
     harness = await a_harness_with_a_provider(resources, clock, provider)
     await harness.create(*(f"INV-{number}" for number in range(12)))
@@ -103,17 +105,17 @@ async def test_alerts_are_listed_with_links_to_the_pages_that_resolve_them(
     await harness.run()
     clerk = await sign_in(resources, an_application(resources).app, harness)
     await clerk.get(f"?lang={language}")
-    start, without_provider = (
+    start, worker_hint = (
         (await clerk.get("")).text,
         {"en": "Check that a worker is running.", "de": "Prüfen Sie, ob ein Worker läuft."},
     )
-    assert without_provider[language] in start
+    assert worker_hint[language] in start
     clock.advance(timedelta(days=1))
     await check_for_alerts(resources, harness.delivery_providers.get, "")
     clerk = await sign_in(resources, an_application(resources).app, harness)
     await clerk.get(f"?lang={language}")
     start = (await clerk.get("")).text
-    assert without_provider[language] not in start
+    assert worker_hint[language] not in start
     one = {"en": "1 active alert of the installation", "de": "1 aktiver Alarm der Installation"}
     assert one[language] in start
     shown = (await clerk.get("/portal/delivery-providers")).text
@@ -141,8 +143,8 @@ async def test_the_page_is_only_for_operators_of_all_merchants(
     resources: Resources, clock: MovableClock, role: Role
 ) -> None:
     harness, _ = await a_harness_with_messages(resources, clock)
-    place = UserRoles(memberships={harness.merchant.merchant_id: role})
-    clerk = await sign_in(resources, an_application(resources).app, harness, place)
+    roles = UserRoles(memberships={harness.merchant.merchant_id: role})
+    clerk = await sign_in(resources, an_application(resources).app, harness, roles)
     refused = await clerk.get("/portal/delivery-providers")
     assert refused.status_code in (403, 404)
     assert "mail.example.com" not in refused.text

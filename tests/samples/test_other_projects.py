@@ -169,7 +169,7 @@ def compare_with_pycamt(wheels: Wheels, content: bytes) -> int:
     return len(ours)
 
 
-def test_pycamt_finds_the_same_in_their_samples(wheels: Wheels) -> None:
+def test_pycamt_finds_the_same_in_samples_of_other_projects(wheels: Wheels) -> None:
     project = "odoo_addon_account_statement_import_camt"
     content = wheels.read(project, f"{ODOO}/test-camt053")
     assert compare_with_pycamt(wheels, content) == 4

@@ -18,10 +18,10 @@ _READY = b"Z\x00\x00\x00\x05I"
 @dataclass
 class Losses:
     """`url` is the address of the database through the proxy. The results of the next few
-    statements whose values contain `sign` are lost."""
+    statements whose values contain `marker` are lost."""
 
     url: str
-    sign: bytes = b""
+    marker: bytes = b""
     left: int = 0
     lost: int = 0
 
@@ -39,7 +39,7 @@ class Losses:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_losing: asyncio.Event
     ) -> None:
         while data := await reader.read(1_000_000):
-            if self.left > 0 and self.sign in data:
+            if self.left > 0 and self.marker in data:
                 self.left -= 1
                 is_losing.set()
             writer.write(data)

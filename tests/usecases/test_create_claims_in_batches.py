@@ -74,8 +74,8 @@ async def test_requests_that_arrive_together_share_one_statement(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_harness(resources, clock, a_definition())
-    async with a_counted_database(resources, clock) as (over, statements):
-        submitter = ClaimSubmitter(harness, ClaimIntake(over))
+    async with a_counted_database(resources, clock) as (counted_resources, statements):
+        submitter = ClaimSubmitter(harness, ClaimIntake(counted_resources))
         await submitter.submit("A-0")
         await statements.take()
 
@@ -120,8 +120,11 @@ async def test_large_requests_run_alone_and_delay_no_others(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_harness(resources, clock, a_definition())
-    async with a_counted_database(resources, clock, connections=3) as (over, statements):
-        submitter = ClaimSubmitter(harness, ClaimIntake(over))
+    async with a_counted_database(resources, clock, connections=3) as (
+        counted_resources,
+        statements,
+    ):
+        submitter = ClaimSubmitter(harness, ClaimIntake(counted_resources))
         await submitter.submit(*(f"A-{n}" for n in range(21)))
         await statements.take()
         done: list[str] = []
@@ -138,22 +141,24 @@ async def test_large_requests_run_alone_and_delay_no_others(
     assert len(sent) == 2
 
 
-async def test_requests_at_other_times_of_a_sandbox_each_start_at_their_own(
+async def test_claims_start_at_the_sandbox_time_of_their_request(
     submitter: ClaimSubmitter, clock: MovableClock
 ) -> None:
-    now = submitter.harness.merchant
-    later = msgspec.structs.replace(now, sandbox_now=clock.now() + timedelta(days=3))
+    merchant_now = submitter.harness.merchant
+    merchant_later = msgspec.structs.replace(
+        merchant_now, sandbox_now=clock.now() + timedelta(days=3)
+    )
 
     answers = await asyncio.gather(
         *(
             submitter.intake.create(merchant, ERP, [a_submission(f"A-{n}")])
-            for n, merchant in enumerate((now, later, now))
+            for n, merchant in enumerate((merchant_now, merchant_later, merchant_now))
         )
     )
 
     ids = ids_of(*answers)
     starts = [(await submitter.harness.read(ids[f"A-{n}"] or 0)).next_step_at for n in range(3)]
-    assert starts == [clock.now(), later.sandbox_now, clock.now()]
+    assert starts == [clock.now(), merchant_later.sandbox_now, clock.now()]
 
 
 async def test_an_unconfigured_merchant_gets_an_error_and_delays_no_others(
@@ -209,7 +214,7 @@ async def test_two_processes_create_a_reference_once_and_share_no_id(
         assert [each.details["claimId"] for each in refused] == [created[0].claim_id]
 
 
-async def test_ids_that_are_already_used_are_reserved_again(
+async def test_other_ids_are_reserved_if_those_are_already_used(
     submitter: ClaimSubmitter, database: Database
 ) -> None:
     """Like after a restore of the database to an earlier time."""
@@ -237,9 +242,11 @@ async def submitter_with_losses(
 ) -> AsyncIterator[ClaimSubmitter]:
     """The same service over a connection that loses results."""
     resources = submitter.harness.resources
-    over = await Database.open(losses.url, size=3)
-    yield ClaimSubmitter(submitter.harness, ClaimIntake(replace(resources, database=over)))
-    await over.close()
+    lossy_database = await Database.open(losses.url, size=3)
+    yield ClaimSubmitter(
+        submitter.harness, ClaimIntake(replace(resources, database=lossy_database))
+    )
+    await lossy_database.close()
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -247,7 +254,7 @@ async def submitter_with_losses(
 async def test_a_claim_from_a_lost_commit_is_not_reported_as_duplicate(
     submitter_with_losses: ClaimSubmitter, losses: Losses, number: int, times: int
 ) -> None:
-    losses.sign, losses.left = b"LOST-0", times
+    losses.marker, losses.left = b"LOST-0", times
     asked = [submitter_with_losses.submit(f"LOST-{n}", f"M-{n}") for n in range(number)]
 
     answers = await asyncio.gather(*asked, return_exceptions=True)
@@ -271,7 +278,7 @@ async def test_a_claim_from_a_lost_commit_is_not_reported_as_duplicate(
 async def test_a_repeated_large_request_finds_the_claims_it_created(
     submitter_with_losses: ClaimSubmitter, losses: Losses
 ) -> None:
-    losses.sign, losses.left = b"A-20", 1
+    losses.marker, losses.left = b"A-20", 1
     answers = await submitter_with_losses.submit(*(f"A-{n}" for n in range(21)))
     assert losses.lost == 1
     assert ids_of(answers) == await submitter_with_losses.stored()
@@ -281,7 +288,7 @@ async def test_a_repeated_request_is_still_a_duplicate_of_an_earlier_claim(
     submitter_with_losses: ClaimSubmitter, submitter: ClaimSubmitter, losses: Losses
 ) -> None:
     [first] = await submitter.submit("A")
-    losses.sign, losses.left = b"LOST-0", 1
+    losses.marker, losses.left = b"LOST-0", 1
     _, [again] = await submitter_with_losses.submit_at_once(["LOST-0"], ["A"])
     assert losses.lost == 1
     assert again.error is not None

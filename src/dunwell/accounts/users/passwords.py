@@ -30,10 +30,10 @@ MAX_LENGTH = 1000
 _MIN_GUESSES = 10**8
 # zxcvbn gets only this many characters, because its time grows with the square of the length.
 # Further characters only make a password stronger.
-_MAX_READ = 32
+_MAX_SCORED_LENGTH = 32
 # The time of zxcvbn also grows with the number of ways to read symbols as letters: "4" and "@" for
 # "a", and "$" and "5" for "s", make four ways.
-_MAX_READINGS = 32
+_MAX_LETTER_VARIANTS = 32
 _LETTERS = str.maketrans(
     {symbol: letter for letter, symbols in L33T_TABLE.items() for symbol in symbols}
 )
@@ -65,11 +65,11 @@ def find_password_fault(password: str, *, name: str, email: str) -> PasswordFaul
 def _limit_work(password: str) -> str:
     """Return the part that zxcvbn can process in some milliseconds: the first characters, with
     symbols replaced by letters if there are too many ways to read the symbols."""
-    read = password[:_MAX_READ]
+    beginning = password[:_MAX_SCORED_LENGTH]
     readings = math.prod(
-        max(1, sum(symbol in read for symbol in symbols)) for symbols in L33T_TABLE.values()
+        max(1, sum(symbol in beginning for symbol in symbols)) for symbols in L33T_TABLE.values()
     )
-    return read.translate(_LETTERS) if readings > _MAX_READINGS else read
+    return beginning.translate(_LETTERS) if readings > _MAX_LETTER_VARIANTS else beginning
 
 
 def _list_words(text: str) -> list[str]:
@@ -80,7 +80,7 @@ def _list_words(text: str) -> list[str]:
 # Limit of waiting requests, about 0.1 s each.
 MAX_WAITING = 100
 _Answer = TypeVar("_Answer")
-_SALT = base64.b64encode(bytes(16)).rstrip(b"=").decode()
+_PLACEHOLDER_SALT = base64.b64encode(bytes(16)).rstrip(b"=").decode()
 _UNMATCHABLE_DIGEST = base64.b64encode(bytes(32)).rstrip(b"=").decode()
 
 
@@ -135,7 +135,7 @@ class Passwords:
         """A hash that matches no password and takes as long to verify as any other."""
         hasher = self._hasher
         costs = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
-        return f"$argon2id$v=19${costs}${_SALT}${_UNMATCHABLE_DIGEST}"
+        return f"$argon2id$v=19${costs}${_PLACEHOLDER_SALT}${_UNMATCHABLE_DIGEST}"
 
     def _verify(self, compared: str, password: str) -> bool:
         try:

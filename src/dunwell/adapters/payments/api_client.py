@@ -60,7 +60,7 @@ class AccessProbe:
     body: bytes | None = None
 
 
-def repeat_after_failure(response: HttpResponse) -> bool:
+def is_repeatable_failure(response: HttpResponse) -> bool:
     """Return whether to repeat a request: its idempotency key is in use at this moment, or the
     provider failed."""
     return response.status == 409 or response.status >= 500
@@ -74,7 +74,7 @@ class ApiClient:
     def __init__(  # noqa: PLR0913 - how one provider's API differs from another's
         self, account: str, base_url: str, networks: Sequence[str], headers: Mapping[str, str], *,
         find_reason: Callable[[bytes], str],
-        should_repeat: Callable[[HttpResponse], bool] = repeat_after_failure,
+        should_repeat: Callable[[HttpResponse], bool] = is_repeatable_failure,
         wait_seconds: Sequence[float] = _WAIT_SECONDS,
     ) -> None:  # fmt: skip
         self._account = account
@@ -85,7 +85,7 @@ class ApiClient:
         self._should_repeat = should_repeat
         self._wait_seconds = wait_seconds
         self._opening = asyncio.Lock()
-        self._open = AsyncExitStack()
+        self._exit_stack = AsyncExitStack()
         self._client: HttpClient | None = None
 
     async def send(
@@ -94,7 +94,7 @@ class ApiClient:
     ) -> HttpResponse:  # fmt: skip
         """Send a request and repeat it after failures. Return any answer except a failure of the
         provider. Raises PaymentProviderUnavailable."""
-        client = await self._find_client()
+        client = await self._open_client_once()
         started = time.monotonic()
         all_headers = {**self._headers, **headers}
         for wait in (*self._wait_seconds, None):
@@ -113,18 +113,18 @@ class ApiClient:
         return answer
 
     async def get(
-        self, path: str, answer: type[Answer], headers: Mapping[str, str] = _NO_HEADERS
+        self, path: str, answer_type: type[Answer], headers: Mapping[str, str] = _NO_HEADERS
     ) -> Answer:
         """Send a GET request and return the decoded answer. Raises PaymentProviderUnavailable, also
         if the object does not exist."""
         response = await self.send("GET", path, headers)
         try:
-            return self.parse(response, answer)
+            return self.parse(response, answer_type)
         except PaymentProviderRefused as error:
             raise self._unavailable(error.message) from error
 
     async def list_pages(
-        self, path: str, page: type[Answer], find_next: Callable[[Answer], str | None],
+        self, path: str, page_type: type[Answer], find_next: Callable[[Answer], str | None],
         headers: Mapping[str, str] = _NO_HEADERS,
     ) -> list[Answer]:  # fmt: skip
         """Return all pages of a list. `find_next` returns the path of the page after a page, or
@@ -134,11 +134,11 @@ class ApiClient:
         while following is not None:
             if len(pages) == _MAX_PAGES:
                 raise self._unavailable("a list is too long")
-            pages.append(await self.get(following, page, headers))
+            pages.append(await self.get(following, page_type, headers))
             following = find_next(pages[-1])
         return pages
 
-    def parse(self, response: HttpResponse, answer: type[Answer]) -> Answer:
+    def parse(self, response: HttpResponse, answer_type: type[Answer]) -> Answer:
         """Return the answer. Raises PaymentProviderKeyRejected, PaymentProviderRefused for another
         refusal, and PaymentProviderUnavailable for an answer that cannot be used."""
         if response.status in (401, 403):
@@ -152,7 +152,7 @@ class ApiClient:
             raise PaymentProviderRefused(f"{REFUSAL}{words}")
         if response.status not in (200, 201):
             raise self._unavailable(f"status {response.status}")
-        return self.decode(response.start, answer)
+        return self.decode(response.start, answer_type)
 
     async def find_missing_permissions(
         self, probes: Sequence[AccessProbe], headers: Mapping[str, str]
@@ -176,10 +176,10 @@ class ApiClient:
                 )
         return problems
 
-    def decode(self, body: bytes, answer: type[Answer]) -> Answer:
+    def decode(self, body: bytes, answer_type: type[Answer]) -> Answer:
         """Decode JSON of the provider. Raises PaymentProviderUnavailable."""
         try:
-            return msgspec.json.decode(body, type=answer)
+            return msgspec.json.decode(body, type=answer_type)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self._unavailable("the answer does not follow the API") from error
 
@@ -196,13 +196,13 @@ class ApiClient:
         raise self._unavailable("the address of its page is not encrypted")
 
     def _unavailable(self, reason: str) -> PaymentProviderUnavailable:
-        log.warning("payment provider gave no answer", provider=self._account, reason=reason)
+        log.warning("payment provider gave no usable answer", provider=self._account, reason=reason)
         return PaymentProviderUnavailable(f"The payment provider gives no usable answer: {reason}.")
 
-    async def _find_client(self) -> HttpClient:
+    async def _open_client_once(self) -> HttpClient:
         async with self._opening:
             if self._client is None:
-                self._client = await self._open.enter_async_context(
+                self._client = await self._exit_stack.enter_async_context(
                     open_http_client(
                         allow_loopback=False, user_agent=USER_AGENT,
                         timeout_seconds=_REQUEST_SECONDS, networks=self._networks,
@@ -211,4 +211,4 @@ class ApiClient:
             return self._client
 
     async def close(self) -> None:
-        await self._open.aclose()
+        await self._exit_stack.aclose()

@@ -79,6 +79,6 @@ async def remove_response_template(work: Work, template_id: UUID) -> None:
     work.require(Right.ANSWER)
     name = await work.tx.fetchval(_DELETE, work.merchant_id, template_id)
     if name is None:
-        raise NotFound("There is no such text.")
+        raise NotFound("There is no such response template.")
     before = {"name": name, "text": MASKED}
     await save_audit(work, "answer_text.end", f"answer_text:{template_id}", before=before)

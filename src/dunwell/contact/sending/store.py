@@ -42,7 +42,7 @@ GROUP BY merchant_id, communication_id
 # Uses delivery_reports_unmatched, and delivery_reports_due for reports that were not processed yet.
 _COUNT_UNMATCHED = """
 SELECT (SELECT count(*) FROM (SELECT FROM delivery_reports
-                              WHERE outcome = 'UNMATCHED' AND received_at > $1 LIMIT $2) known)
+                              WHERE outcome = 'UNMATCHED' AND received_at > $1 LIMIT $2) unmatched)
      + (SELECT count(*) FROM (SELECT FROM delivery_reports
                               WHERE due_at IS NOT NULL AND communication_id IS NULL
                               LIMIT $2) waiting)

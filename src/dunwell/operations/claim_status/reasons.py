@@ -13,14 +13,14 @@ from dunwell.core.workflows.definition import ContactStep, Definition, Step, Wai
 from dunwell.operations.claim_status.views import ClaimState, PastStep, StoredOpenContact
 from dunwell.platform.text.translation import InstantText, LazyText
 
-_HOLD_REASONS = {
+_HOLD_KIND_TEXTS = {
     HoldKind.DISPUTE: "the claim is disputed",
     HoldKind.PAUSE: "the workflow was paused",
     HoldKind.MODALITY_REQUESTED: "a payment plan or deferral was requested and is not answered yet",
     HoldKind.MODALITY_ACTIVE: "a payment plan or deferral is active",
     HoldKind.PAYMENT_PENDING: "a payment is in progress",
 }
-_DELAY_REASONS: Mapping[HoldReason, LazyText] = {
+_DELAY_TEXTS: Mapping[HoldReason, LazyText] = {
     HoldReason.GUARD_DAY: LazyText(
         "the debtor was already contacted on that day, for this or another claim"
     ),
@@ -73,7 +73,7 @@ def explain_past_step(step: PastStep, *, is_wait: bool = False) -> LazyText:
 
 def explain_hold(hold: Hold, zone: str) -> str:
     until = f", until {render_instant(hold.until, zone)}" if hold.until else ""
-    return f"{_HOLD_REASONS[hold.kind]}, since {render_instant(hold.since, zone)}{until}"
+    return f"{_HOLD_KIND_TEXTS[hold.kind]}, since {render_instant(hold.since, zone)}{until}"
 
 
 def explain_contact(contact: StoredOpenContact, claim_state: ClaimState, zone: str) -> LazyText:
@@ -97,7 +97,7 @@ def _explain_waiting(contact: StoredOpenContact, claim_state: ClaimState, zone: 
         return LazyText("waiting for an attachment until %(until)s", until=until)
     if contact.held_by is None:
         return LazyText("it is about to be sent")
-    reason = _DELAY_REASONS[HoldReason(contact.held_by)]
+    reason = _DELAY_TEXTS[HoldReason(contact.held_by)]
     return LazyText("held back until %(until)s: %(reason)s", until=until, reason=reason)
 
 

@@ -100,12 +100,12 @@ class SandboxCheckout:
         return self.state is SandboxCheckoutState.OPEN and now >= self.created_at + LIFETIME
 
 
-def plan_notices(notices: NoticeDelivery, now: datetime) -> tuple[int, datetime | None]:
+def plan_notices(delivery: NoticeDelivery, now: datetime) -> tuple[int, datetime | None]:
     """Return how many notifications to send, and when to send the first."""
-    if notices is NoticeDelivery.NEVER:
+    if delivery is NoticeDelivery.NEVER:
         return 0, None
-    count = 2 if notices is NoticeDelivery.TWICE else 1
-    return count, now + LATE_DELAY if notices is NoticeDelivery.LATE else now
+    count = 2 if delivery is NoticeDelivery.TWICE else 1
+    return count, now + LATE_DELAY if delivery is NoticeDelivery.LATE else now
 
 
 def render_reference(merchant_id: int, checkout_id: UUID) -> str:

@@ -16,7 +16,7 @@ from dunwell.adapters.payments.api_client import (
     AccessProbe,
     ApiClient,
     PaymentProviderUnusable,
-    repeat_after_failure,
+    is_repeatable_failure,
 )
 from dunwell.adapters.payments.api_values import (
     check_currency,
@@ -252,4 +252,4 @@ class StripeProvider:
 def _should_repeat(response: HttpResponse) -> bool:
     """Return whether to repeat a request, as Stripe advises in a header, if it does."""
     advice = response.headers.get("Stripe-Should-Retry")
-    return advice == "true" if advice in ("true", "false") else repeat_after_failure(response)
+    return advice == "true" if advice in ("true", "false") else is_repeatable_failure(response)

@@ -102,17 +102,17 @@ class RefundOrders:
             await self._record_answer(merchant_id, refund, answer)
         except Refusal as refusal:
             log.warning("refund not sent", refund_id=str(refund.refund_id), error=refusal.type)
-            has_answer = False
+            can_continue = False
         except Exception:
             log.exception("refund not sent", refund_id=str(refund.refund_id))
-            has_answer = True
+            can_continue = True
         else:
             return True
         delay = REPEAT_DELAYS[min(refund.attempts, len(REPEAT_DELAYS)) - 1]
         async with self._resources.database.transaction() as tx:
             at = self._resources.clock.now() + delay
             await save_next_attempt(tx, merchant_id, refund.refund_id, at)
-        return has_answer
+        return can_continue
 
     async def _call_provider(self, merchant_id: int, refund: StoredRefund) -> str | _Refusal:
         """Order the refund, and return its id at the provider or why it is not made. Raises

@@ -86,15 +86,15 @@ class PaymentChecks:
                 payment_request_id=str(request_id),
                 error=refusal.type,
             )
-            has_answer = False
+            can_continue = False
         except Exception:
             log.exception("payment request check failed", payment_request_id=str(request_id))
-            has_answer = True
+            can_continue = True
         else:
             return True
         async with self._resources.database.transaction() as tx:
             await make_requests_due(tx, [key], self._resources.clock.now() + _REPEAT_AFTER)
-        return has_answer
+        return can_continue
 
 
 def open_payment_checks(resources: Resources, providers: PaymentProviders) -> AccountRounds:

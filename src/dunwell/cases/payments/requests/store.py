@@ -420,8 +420,8 @@ async def open_request_hold(work: Work, request: StoredPaymentRequest, until: da
 async def lift_request_hold(work: Work, request: StoredPaymentRequest) -> None:
     """Lift the request's hold, if it has one that is not lifted yet."""
     for hold in await load_holds(work.tx, work.merchant_id, request.claim_id):
-        is_its_own = hold.actor_id == str(request.request_id) and hold.lifted_at is None
-        if is_its_own and hold.kind is HoldKind.PAYMENT_PENDING:
+        is_own_open_hold = hold.actor_id == str(request.request_id) and hold.lifted_at is None
+        if is_own_open_hold and hold.kind is HoldKind.PAYMENT_PENDING:
             await lift_holds(work, request.claim_id, hold.kind, hold_id=hold.hold_id)
 
 

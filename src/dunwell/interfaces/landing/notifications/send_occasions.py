@@ -52,7 +52,7 @@ from dunwell.contact.notices.occasions.store import (
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.store import lock_claim
-from dunwell.interfaces.landing.notifications.writer import NoticeLetterPost, NoticeWriter
+from dunwell.interfaces.landing.notifications.writer import LetterParts, NoticeWriter
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.codes import find_timezone_country
@@ -176,14 +176,14 @@ async def _write_letter(
     assert isinstance(facts, LetterFacts), "only such facts are worth a letter"
     claim = await lock_claim_of_merchant(work, addressee.claim_id)
     owed = await load_modality_facts(work.tx, work.merchant_id, addressee.claim_id)
-    post = NoticeLetterPost(
+    parts = LetterParts(
         window,
         debtor.name,
         local_date(work.now, configuration.timezone),
         outstanding_cents=owed.outstanding_cents,
         currency=claim.currency,
     )
-    return writer.write_letter(work.merchant, addressee, facts, post)
+    return writer.write_letter(work.merchant, addressee, facts, parts)
 
 
 async def _run_follow_up(work: Work, occasion: NoticeOccasion, outcome: OccasionOutcome) -> None:

@@ -58,7 +58,7 @@ class _Link(str):
 
 
 @dataclass(frozen=True, slots=True)
-class NoticeLetterPost:
+class LetterParts:
     """What a letter needs in addition to the facts: the lines of the address window, the debtor's
     name, the date, and the outstanding amount."""
 
@@ -81,10 +81,10 @@ class NoticeWriter:
         self._environments = {
             code: _build_environment(language) for code, language in languages.items()
         }
-        self._entry_address = urlsplit(public_url).netloc + "/q"
-        self._address = public_url + build_address("link", token=TOKEN_MASK)
+        self._code_page_address = urlsplit(public_url).netloc + "/q"
+        self._link_address = public_url + build_address("link", token=TOKEN_MASK)
         self._common_values = {
-            "url": _Link(self._address),
+            "url": _Link(self._link_address),
             "domain": urlsplit(public_url).netloc,
             "code": NOTICE_CODE_MASK,
         }
@@ -131,12 +131,12 @@ class NoticeWriter:
         )
 
     def write_letter(
-        self, merchant: Merchant, addressee: Addressee, facts: LetterFacts, post: NoticeLetterPost
+        self, merchant: Merchant, addressee: Addressee, facts: LetterFacts, parts: LetterParts
     ) -> DebtorNotice:
         """Write the notice as a letter. Raises MerchantNotConfigured."""
         language = self._choose_language(addressee)
         creditor = build_creditor(merchant, self._find_operator())
-        due_cents = compute_amount_due(facts, post.outstanding_cents)
+        due_cents = compute_amount_due(facts, parts.outstanding_cents)
         text, values = self._render(
             f"{facts.template}.md",
             merchant,
@@ -145,22 +145,22 @@ class NoticeWriter:
             creditor=creditor,
             letter={
                 "due_cents": due_cents,
-                "outstanding_cents": post.outstanding_cents,
-                "currency": post.currency,
+                "outstanding_cents": parts.outstanding_cents,
+                "currency": parts.currency,
                 "can_transfer": creditor.bank_iban is not None,
             },
         )
         subject, _, body = text.strip().partition("\n\n")
         letter = ShortLetter(
             subject=fill(parse_line(subject), values),
-            greeting=render_greeting(post.name, find_debtor_language(language)),
+            greeting=render_greeting(parts.name, find_debtor_language(language)),
             body=parse_markdown(body),
             values=values,
-            address=post.window,
-            today=self._environments[language].filters["day"](post.today),
+            address=parts.window,
+            today=self._environments[language].filters["day"](parts.today),
             reference=facts.reference_number,
-            page=SheetPage(self._entry_address, CODE_MASK, self._address),
-            due=AmountDue(due_cents, post.currency, facts.reference_number) if due_cents else None,
+            page=SheetPage(self._code_page_address, CODE_MASK, self._link_address),
+            due=AmountDue(due_cents, parts.currency, facts.reference_number) if due_cents else None,
         )
         sheet = build_sheet(letter, creditor, language)
         return DebtorNotice(

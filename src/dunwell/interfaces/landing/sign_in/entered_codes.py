@@ -146,7 +146,7 @@ class TypedCode:
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectCode:
+class CorrectProof:
     """`is_repeated` says that the same code was used within the last ten seconds and opened a
     session or raised its level. The caller must check whether it was the same visitor."""
 
@@ -159,7 +159,7 @@ class CorrectCode:
 
 async def verify_sent_code(
     tx: Connection, keys: KeyRing, typed: TypedCode, now: datetime
-) -> CorrectCode | WrongAttempt | Locked:
+) -> CorrectProof | WrongAttempt | Locked:
     """Verify a sent code. A correct code is used up in this transaction. The result is the same for
     a code that is wrong, expired, tried too often or was never sent. The caller commits even if
     the code is wrong, so that the attempt is counted."""
@@ -184,7 +184,7 @@ async def verify_sent_code(
         if sent.channel and sent.recipient
         else ()
     )
-    return CorrectCode(sent.used_at is not None, sent.notice_id, proven_digests)
+    return CorrectProof(sent.used_at is not None, sent.notice_id, proven_digests)
 
 
 def _is_live(sent: SentCode, now: datetime) -> bool:

@@ -25,7 +25,7 @@ from dunwell.interfaces.landing.sign_in.browser_sessions import (
     redirect_with_session_cookie,
 )
 from dunwell.interfaces.landing.sign_in.entered_codes import (
-    CorrectCode,
+    CorrectProof,
     RequestedProof,
     TypedCode,
     verify_letter_code,
@@ -315,7 +315,7 @@ async def _verify_code_and_open(
     has used it."""
     keys, now = site.resources.keys, site.now()
     result = await verify_sent_code(tx, keys, typed, now)
-    if not isinstance(result, CorrectCode):
+    if not isinstance(result, CorrectProof):
         return result
     assert result.notice_id is not None
     # If the same visitor enters the same code again, this key finds the session.

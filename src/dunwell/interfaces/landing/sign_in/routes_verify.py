@@ -19,7 +19,7 @@ from dunwell.interfaces.landing.session.store import (
 )
 from dunwell.interfaces.landing.sign_in.attempt_limits import Delayed, Locked, WrongAttempt
 from dunwell.interfaces.landing.sign_in.entered_codes import (
-    CorrectCode,
+    CorrectProof,
     RequestedProof,
     verify_letter_code,
     verify_proof,
@@ -84,7 +84,7 @@ class SessionEnded:
     """The session has ended, or the cookie never belonged to one."""
 
 
-ProofResult: TypeAlias = CorrectCode | WrongAttempt | Locked | Delayed
+ProofResult: TypeAlias = CorrectProof | WrongAttempt | Locked | Delayed
 # Verifies a proof. None means that the claim has no proof that could be asked for.
 VerifyProof: TypeAlias = Callable[[Connection, SubmittedProof], Awaitable[ProofResult | None]]
 
@@ -112,14 +112,14 @@ async def submit_proof(
         result = await prove(tx, proof)
         value = (
             await _raise_level(tx, proof, level, result)
-            if isinstance(result, CorrectCode)
+            if isinstance(result, CorrectProof)
             else None
         )
     if value is not None:
         return opened, LevelRaised(value)
     if proof.is_late:
         return None, SessionEnded()
-    if not isinstance(result, CorrectCode):
+    if not isinstance(result, CorrectProof):
         return opened, result
     # Another session of the claim has used the code meanwhile, or this session has ended.
     current = await site.find_opened(request)
@@ -145,7 +145,7 @@ async def _load_proof(
 
 
 async def _raise_level(
-    tx: Connection, proof: SubmittedProof, level: Level, result: CorrectCode
+    tx: Connection, proof: SubmittedProof, level: Level, result: CorrectProof
 ) -> str | None:
     site = proof.site
     session = msgspec.structs.replace(proof.opened.session, session_hash=proof.session_hash)
@@ -193,7 +193,7 @@ async def enter_proof(site: DebtorSite, request: DebtorRequest) -> Response:
             return None
         wanted = RequestedProof(session.merchant_id, session.claim_id, known, kind)
         result = await verify_proof(tx, wanted, proof.form, now=site.now())
-        return result or CorrectCode(is_repeated=False)
+        return result or CorrectProof(is_repeated=False)
 
     return await _submit_and_answer(site, request, Level.FACT, prove=prove, form_name="FACT")
 
@@ -207,7 +207,9 @@ async def enter_letter_code(site: DebtorSite, request: DebtorRequest) -> Respons
             only=(session.merchant_id, session.claim_id),
         )  # fmt: skip
         return (
-            result if isinstance(result, WrongAttempt | Delayed) else CorrectCode(is_repeated=False)
+            result
+            if isinstance(result, WrongAttempt | Delayed)
+            else CorrectProof(is_repeated=False)
         )
 
     return await _submit_and_answer(site, request, Level.FACT, prove=prove, form_name="LETTER")

@@ -169,8 +169,8 @@ async def send_rows(site: PortalSite, request: PortalRequest, access: MerchantAc
                 )
             )
             after = rows[-1].position
-    name = {"Content-Disposition": render_disposition(f"job-{job_id}.csv")}
-    return Response(b"".join(body), 200, {**_CSV_HEADERS, **name})
+    disposition = {"Content-Disposition": render_disposition(f"job-{job_id}.csv")}
+    return Response(b"".join(body), 200, {**_CSV_HEADERS, **disposition})
 
 
 @at_merchant
@@ -179,8 +179,8 @@ async def send_file(site: PortalSite, request: PortalRequest, access: MerchantAc
     job_id = parse_path_id(request, "job_id")
     async with site.open_work(access) as work:
         parts = await open_export(work, site.storage, job_id)
-    name = {"Content-Disposition": render_disposition(f"export-{job_id}.csv")}
-    return StreamingResponse(parts, 200, {**_CSV_HEADERS, **name})
+    disposition = {"Content-Disposition": render_disposition(f"export-{job_id}.csv")}
+    return StreamingResponse(parts, 200, {**_CSV_HEADERS, **disposition})
 
 
 async def _list_skipped_and_failed(work: Work, request: PortalRequest) -> Sequence[JobRow]:

@@ -39,19 +39,19 @@ class _Piece:
 
 def fill_form(
     html: str, path: str, values: Mapping[str, Sequence[str]], *,
-    is_filled: Callable[[str], bool], notice: Callable[[Sequence[str]], str],
+    should_fill: Callable[[str], bool], notice: Callable[[Sequence[str]], str],
 ) -> str | None:  # fmt: skip
     """Return the page with the values in its form. Return None if the page has no such form.
 
     `path` is the path to which the form is submitted: its action, or else the page's URL.
-    `is_filled` returns whether a field of this name is filled. `notice` returns the HTML to insert
-    before the form; its argument are the values whose fields are no longer in the form.
+    `should_fill` returns whether a field of this name is filled. `notice` returns the HTML to
+    insert before the form; its argument are the values whose fields are no longer in the form.
     """
     pieces = _PageParser.parse_page(html)
     form = _choose_form(pieces, path, frozenset(values))
     if form is None:
         return None
-    filler = _Filler(values, is_filled)
+    filler = _Filler(values, should_fill)
     filled = [filler.fill(each) if each.form == form else each.raw for each in pieces]
     start = next(index for index, each in enumerate(pieces) if each.form == form)
     filled.insert(start, str(notice([*filler.list_unplaced()])))
@@ -110,10 +110,10 @@ class _Filler:
     """Writes the values into the pieces of one form, in order."""
 
     def __init__(
-        self, values: Mapping[str, Sequence[str]], is_filled: Callable[[str], bool]
+        self, values: Mapping[str, Sequence[str]], should_fill: Callable[[str], bool]
     ) -> None:
         self._values = values
-        self._is_filled = is_filled
+        self._should_fill = should_fill
         # The number of filled fields by name. A name may occur several times, as in table rows.
         self._filled_counts: dict[str, int] = {}
         self._placed: set[tuple[str, str]] = set()
@@ -128,7 +128,7 @@ class _Filler:
             self._select = None
         if piece.tag == "option" and self._select is not None:
             return self._fill_option(piece, *self._select)
-        if piece.is_field and self._is_filled(piece.name):
+        if piece.is_field and self._should_fill(piece.name):
             return self._fill_field(piece)
         return piece.raw
 

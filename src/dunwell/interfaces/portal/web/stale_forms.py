@@ -132,7 +132,7 @@ async def restore_typed_values(
         bytes(response.body).decode(),
         request.scope["path"],
         values,
-        is_filled=lambda name: is_restored(request.route, name),
+        should_fill=lambda name: is_restored(request.route, name),
         notice=notice_macro,
     )
     if filled is None:

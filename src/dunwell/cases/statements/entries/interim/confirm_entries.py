@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.statements.entries.interim.pair_entries import (
-    ReportedEntry,
+    StoredCandidate,
     UnknownEntry,
     pair_entries,
 )
@@ -39,8 +39,8 @@ async def confirm_entries(
     that are stored with other texts."""
     work.require(Right.RECORD_MONEY)
     booked = [(each, each.key) for each in arriving if each.key is not None]
-    reported = await _list_reported(work, head, kind, [each for each, _ in booked])
-    if not reported:
+    stored = await _list_candidates(work, head, kind, [each for each, _ in booked])
+    if not stored:
         return arriving
     keys = [key.text for _, key in booked]
     known = await list_known_keys(work.tx, work.merchant_id, head.account, keys)
@@ -49,9 +49,9 @@ async def confirm_entries(
         for each, key in booked
         if key.text not in known
     ]
-    paired = pair_entries(unknown, reported, head.entry_keys)
+    paired = pair_entries(unknown, stored, head.entry_keys)
     if kind is StatementKind.STATEMENT:
-        by_key = {each.entry_key: each for each in reported}
+        by_key = {each.entry_key: each for each in stored}
         found = [
             (each, key, paired.get(each.number) or by_key[key.text])
             for each, key in booked
@@ -64,9 +64,9 @@ async def confirm_entries(
     return [each for each in arriving if each.number not in paired]
 
 
-async def _list_reported(
+async def _list_candidates(
     work: Work, head: StatementHead, kind: StatementKind, booked: Sequence[ArrivingEntry]
-) -> list[ReportedEntry]:
+) -> list[StoredCandidate]:
     """Return what reports gave for the days of a statement, or statements for those of a report.
     The same file may also have been read with another CSV mapping."""
     days = {each.entry.booked_on for each in booked if each.entry.booked_on is not None}
@@ -84,7 +84,7 @@ async def _list_reported(
 
 async def _take_over(
     work: Work, head: StatementHead,
-    found: Sequence[tuple[ArrivingEntry, EntryKey, ReportedEntry]], *, is_held: bool,
+    found: Sequence[tuple[ArrivingEntry, EntryKey, StoredCandidate]], *, is_held: bool,
 ) -> None:  # fmt: skip
     """Move the entries of reports into the statement that has them."""
     confirmed = [
@@ -97,7 +97,7 @@ async def _take_over(
 
 
 async def _use_payments(
-    work: Work, head: StatementHead, one: ReportedEntry, arriving: ArrivingEntry, *,
+    work: Work, head: StatementHead, one: StoredCandidate, arriving: ArrivingEntry, *,
     digest_iban: DigestIban,
 ) -> None:  # fmt: skip
     """Give an entry of a report the texts and payments of the statement, if nothing was matched or

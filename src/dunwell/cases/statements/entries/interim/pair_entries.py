@@ -18,7 +18,7 @@ from dunwell.cases.statements.formats.statement import BankEntry
 
 
 @dataclass(frozen=True, slots=True)
-class ReportedEntry:
+class StoredCandidate:
     """A stored entry: of a report if a statement arrives, of a statement if a report arrives."""
 
     entry_id: UUID
@@ -43,12 +43,12 @@ class UnknownEntry:
 
 
 def pair_entries(
-    unknown: Sequence[UnknownEntry], reported: Sequence[ReportedEntry], keys: Collection[str]
-) -> dict[int, ReportedEntry]:
+    unknown: Sequence[UnknownEntry], stored: Sequence[StoredCandidate], keys: Collection[str]
+) -> dict[int, StoredCandidate]:
     """Map the number of each recognised arriving entry to its stored entry. `keys` are those of all
     entries of the arriving statement: a stored entry with one of them is another entry."""
-    groups: dict[tuple[date | None, int, str], list[ReportedEntry]] = defaultdict(list)
-    for each in reported:
+    groups: dict[tuple[date | None, int, str], list[StoredCandidate]] = defaultdict(list)
+    for each in stored:
         if each.entry_key not in keys:
             groups[each.booked_on, each.amount_cents, each.currency].append(each)
     paired = {}
@@ -64,12 +64,12 @@ def pair_entries(
     return paired
 
 
-def _has_same_reference(arriving: UnknownEntry, reported: ReportedEntry) -> bool:
+def _has_same_reference(arriving: UnknownEntry, stored: StoredCandidate) -> bool:
     reference = arriving.entry.bank_reference
-    is_same = reference is not None and reference == reported.bank_reference
-    return is_same and not arriving.marks.contradict(reported.marks)
+    is_same = reference is not None and reference == stored.bank_reference
+    return is_same and not arriving.marks.contradict(stored.marks)
 
 
-def _may_be_same(arriving: UnknownEntry, reported: ReportedEntry) -> bool:
-    has_two_references = arriving.entry.bank_reference and reported.bank_reference
-    return not has_two_references and not arriving.marks.contradict(reported.marks)
+def _may_be_same(arriving: UnknownEntry, stored: StoredCandidate) -> bool:
+    has_two_references = arriving.entry.bank_reference and stored.bank_reference
+    return not has_two_references and not arriving.marks.contradict(stored.marks)

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
-from dunwell.cases.statements.entries.interim.pair_entries import ReportedEntry
+from dunwell.cases.statements.entries.interim.pair_entries import StoredCandidate
 from dunwell.cases.statements.formats.repeated_entries import PaymentMarks
 from dunwell.cases.statements.store import StatementHead
 from dunwell.platform.database.database import Connection, Row
@@ -102,42 +102,42 @@ class ConfirmedEntry:
 
 async def list_interim_entries(
     tx: Connection, merchant_id: int, account: str, days: Collection[date]
-) -> list[ReportedEntry]:
+) -> list[StoredCandidate]:
     """Return the entries of reports on these days that no statement has confirmed."""
     rows = await tx.fetch(_LIST_INTERIM, merchant_id, account, sorted(days))
-    return [_build_reported(row) for row in rows]
+    return [_build_candidate(row) for row in rows]
 
 
 async def list_entries_of_same_file(
     tx: Connection, merchant_id: int, head: StatementHead, days: Collection[date]
-) -> list[ReportedEntry]:
+) -> list[StoredCandidate]:
     """Return the entries on these days that an earlier import of the same file read in another
     way."""
     rows = await tx.fetch(
         _LIST_OF_SAME_FILE, merchant_id, head.account, head.file_id, head.statement_hash,
         sorted(days),
     )  # fmt: skip
-    return [_build_reported(row) for row in rows]
+    return [_build_candidate(row) for row in rows]
 
 
 async def list_confirmed_entries(
     tx: Connection, merchant_id: int, account: str, days: Collection[date], *,
     amounts: Collection[int],
-) -> list[ReportedEntry]:  # fmt: skip
+) -> list[StoredCandidate]:  # fmt: skip
     """Return the entries of statements on these days with one of these amounts."""
     rows = await tx.fetch(
         _LIST_CONFIRMED, merchant_id, account, sorted(days), sorted(amounts),
         _WRITTEN_AFTER.days, min(days), max(days),
     )  # fmt: skip
-    return [_build_reported(row) for row in rows]
+    return [_build_candidate(row) for row in rows]
 
 
-def _build_reported(row: Row) -> ReportedEntry:
+def _build_candidate(row: Row) -> StoredCandidate:
     values: dict[str, Any] = dict(row)
     end_to_end_id, payer_digest = values.pop("end_to_end_id"), values.pop("payer_digest")
     is_single = values["transaction_count"] == 1
     marks = PaymentMarks(end_to_end_id, payer_digest) if is_single else PaymentMarks()
-    return ReportedEntry(**values, marks=marks)
+    return StoredCandidate(**values, marks=marks)
 
 
 async def list_known_keys(
