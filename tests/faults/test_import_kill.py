@@ -50,6 +50,7 @@ WHERE merchant_id = $1 AND due_at > now()
 RETURNING file_id
 """
 _RUNNING = "SELECT file_id FROM bank_files WHERE merchant_id = $1 AND due_at IS NOT NULL"
+_LEASED = "SELECT file_id FROM bank_files WHERE merchant_id = $1 AND due_at > now()"
 _ENTRIES = """
 SELECT bank_reference, amount_cents
 FROM bank_entries
@@ -214,6 +215,13 @@ class _Service:
                 async with self.harness.work() as work:
                     await cancel_import(work, row["file_id"])
 
+    async def wait_for_import(self) -> None:
+        """Wait until a process imports a file, for at most five seconds."""
+        with contextlib.suppress(TimeoutError, DatabaseAway):
+            async with asyncio.timeout(5):
+                while not await self.harness.rows(_LEASED):  # noqa: ASYNC110 - no event signals this
+                    await asyncio.sleep(0.01)
+
     async def end_leases(self) -> int:
         """Let the next worker continue at once. Return how many imports were interrupted. The
         database can be busy for a moment with ending the work of killed processes."""
@@ -292,7 +300,13 @@ async def _run_and_kill(service: _Service, web: Web, victim: str) -> None:
         command = start(main, words, environment=environment)
         try:
             upload = asyncio.create_task(service.send_by_portal(web))
-            await asyncio.sleep(chance.uniform(0.3, 2.0))
+            # A file is imported within a fraction of a second, which a kill after a random time
+            # seldom meets.
+            if chance.random() < 0.7:
+                await service.wait_for_import()
+                await asyncio.sleep(chance.uniform(0.0, 0.1))
+            else:
+                await asyncio.sleep(chance.uniform(0.3, 2.0))
             if chance.random() < 0.3:
                 await service.cancel_one()
             if victim == "database":

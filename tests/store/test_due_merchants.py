@@ -62,7 +62,7 @@ async def test_without_due_work_only_sandbox_merchants_are_read(
         assert await list_merchants_to_check(explaining, now, None) == []
         # Only the merchant's own rows wait for their seal.
         assert len(await list_merchants_to_seal(explaining)) == 1 + is_sandbox
-        assert explaining.rows_read <= 100, explaining.plans
+        assert explaining.rows_read <= 100, explaining.reads
         assert await list_merchants_with_due_claims(tx, later, 0, 50) == [
             harness.merchant.merchant_id
         ]

@@ -55,7 +55,16 @@ class Explaining:
     @property
     def rows_read(self) -> int:
         """The number of rows that all scans read, including those that a filter then removed."""
-        return sum(_count_rows(node) for node in self.nodes if "Scan" in node["Node Type"])
+        return sum(rows for _, rows in self.reads)
+
+    @property
+    def reads(self) -> list[tuple[str, int]]:
+        """What each scan reads (an index, or a table or subquery), and how many rows."""
+        return [
+            (str(node.get("Index Name", node.get("Alias", ""))), _count_rows(node))
+            for node in self.nodes
+            if "Scan" in node["Node Type"]
+        ]
 
 
 async def fill(database: Database, statement: str, *values: Any, tables: str) -> None:

@@ -33,7 +33,7 @@ class ChildProcess:
 
     @classmethod
     async def start(cls, command: Sequence[str]) -> Self:
-        """Start the child. Raises OSError. A cancellation leaves no process behind."""
+        """Start the child. Raises OSError. A cancellation kills the process."""
         loop = asyncio.get_running_loop()
         transport, protocol = await loop.subprocess_exec(
             lambda: SubprocessStreamProtocol(limit=_READ_AHEAD_BYTES, loop=loop),
@@ -133,7 +133,8 @@ class ChildPool:
         """End the children and accept no more requests.
 
         Waiting requests are refused at once. A request that is being processed may take as long as
-        any other request; after that it is refused. No child is left when this returns.
+        any other request; after that it is refused. All children have been killed when this
+        returns.
         """
         self._queue.close()
         with contextlib.suppress(TimeoutError):

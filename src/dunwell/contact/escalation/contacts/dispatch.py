@@ -96,10 +96,10 @@ class MessageDispatcher(Sender[_ContactSetKey]):
         await super().close()
         await self._letters.close()
 
-    async def run_merchant(self, merchant_id: int) -> int:
-        """Send one set of each of the merchant's channels and return the number of recorded
+    async def run_merchant(self, merchant_id: int, channels: Collection[Channel] = CHANNELS) -> int:
+        """Send one set of each of these channels of a merchant and return the number of recorded
         contacts."""
-        sets = (_ContactSetKey(merchant_id, channel) for channel in CHANNELS)
+        sets = (_ContactSetKey(merchant_id, channel) for channel in channels)
         return sum(await asyncio.gather(*map(self.run_set, sets)))
 
 
