@@ -10,12 +10,19 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials.credentials import allow_credential, revoke_credential
 from dunwell.accounts.merchants.credentials.tokens import revoke_token
 from dunwell.accounts.merchants.rights import Scope
+from dunwell.interfaces.api import serving
 from tests.support.api import Api
 from tests.support.claims import a_claim
 from tests.support.files import a_pdf
 
 _BOUNDARY = "a-boundary"
 _JSON = "application/json"
+
+
+@pytest.fixture(autouse=True)
+def _check_access_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a check of access be valid for a hundredth of a second instead of a whole one."""
+    monkeypatch.setattr(serving, "_ADMISSION_VALID_SECONDS", 0.01)
 
 
 async def _revoke_token(api: Api) -> None:
@@ -46,8 +53,8 @@ async def _send(
 
     async def give_slowly() -> AsyncIterator[bytes]:
         yield body[: len(body) // 2]
-        # The check of access is repeated only if the first one is more than a second old.
-        await asyncio.sleep(1.05)
+        # The check of access is repeated only if the first one is no longer valid.
+        await asyncio.sleep(0.02)
         await change_access(api)
         yield body[len(body) // 2 :]
 

@@ -201,9 +201,6 @@ SET provider = CASE item.state WHEN 'UPLOADING' THEN excluded.provider ELSE item
     files = CASE item.state WHEN 'UPLOADING' THEN excluded.files ELSE item.files END
 RETURNING merchant_id, communication_id, state
 """
-_LOAD_STATE = """
-SELECT state FROM letter_batch_items WHERE merchant_id = $1 AND communication_id = $2
-"""
 # Includes letters that are already finished.
 _FINISH = """
 WITH given AS (
@@ -300,11 +297,6 @@ async def begin_items(
     await tx.execute(_LOCK_INSTALLATION)
     rows = await tx.fetch(_BEGIN, begun, provider, real_now, location)
     return {(row["merchant_id"], row["communication_id"]): row["state"] for row in rows}
-
-
-async def load_item_state(tx: Connection, key: ItemKey) -> ItemState | None:
-    state: ItemState | None = await tx.fetchval(_LOAD_STATE, *key)
-    return state
 
 
 async def finish_items(
