@@ -54,6 +54,18 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "cases/direct_debit/debit_values.py _ORDER_LEAD": (
         "tests/domain/test_debit_orders.py::test_a_provider_gets_a_debit_fourteen_days_before",
     ),
+    "cases/direct_debit/plan_collections.py _RETRY_AFTER": (
+        (
+            "tests/usecases/test_direct_debits.py"
+            "::test_a_mandate_that_cannot_be_checked_holds_up_no_other"
+        ),
+    ),
+    "cases/modalities/sweep_modalities.py _RETRY_AFTER": (
+        (
+            "tests/usecases/test_sweep_modalities.py"
+            "::test_a_modality_that_cannot_be_checked_holds_up_no_other"
+        ),
+    ),
     "cases/direct_debit/providers/settle_mandates.py _OPEN_CHECKED_FOR": (
         f"{_PROVIDER_DEBITS}::test_a_page_that_is_not_used_is_asked_for_thirty_days",
     ),

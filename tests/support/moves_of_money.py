@@ -172,8 +172,12 @@ MOVES_OF_MONEY = [
         passes_by="payment_refunds",
     ),
     MovingStatement(
-        modalities_store._LOCK_DUE_CLAIMS, (FIRST, NOW, 10), _PLAN, "payment_modalities",
+        modalities_store._LOCK_DUE_CLAIMS, (FIRST, NOW, 10, None), _PLAN, "payment_modalities",
         "claim_id", _PLAN_ENDED, answers="claim_id", passes_by="claims",
+    ),
+    MovingStatement(
+        modalities_store._LIST_DUE_CLAIMS, (FIRST, NOW, 10), _PLAN, "payment_modalities",
+        "claim_id", _PLAN_ENDED, answers="claim_id",
     ),
     MovingStatement(
         modalities_store._LIST_MERCHANTS, (NOW, None), _PLAN, "payment_modalities",

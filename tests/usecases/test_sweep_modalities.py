@@ -1,14 +1,17 @@
 """The effect of payments, dates and the claim's end on plans and deferrals."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from dunwell.cases.modalities import sweep_modalities as sweep_module
 from dunwell.cases.modalities.modality import Modality, ModalityEndReason, ModalityState
+from dunwell.cases.modalities.progress import decide_progress
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.cases.payments.change_items import NewItem, add_item, delete_item
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
+from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.modalities import DEFERMENT, Arrangement, an_arrangement
@@ -225,6 +228,29 @@ async def test_an_ended_modality_keeps_the_amount_paid_until_its_end(
     again = await arrangement.ask(DEFERMENT)
     assert (again.amount_cents, paid_of(again)) == (5240, [0])
     assert paid_of(await arrangement.look(again.modality_id)) == [0]
+
+
+async def test_a_modality_that_cannot_be_checked_holds_up_no_other(
+    arrangement: Arrangement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [other_claim] = await arrangement.harness.create("A-2")
+    other = Arrangement(arrangement.harness, other_claim)
+    faulty, sound = await arrangement.agree(), await other.agree()
+
+    def fail_for_one(modality: Modality, status: Status, today: date) -> ModalityEndReason | date:
+        if modality.modality_id == faulty.modality_id:
+            raise ZeroDivisionError
+        return decide_progress(modality, status, today)
+
+    monkeypatch.setattr(sweep_module, "decide_progress", fail_for_one)
+    assert await arrangement.sweep_at(FIRST_GRACE_OVER) == 1
+    assert await ended(other, sound) is ModalityEndReason.BROKEN
+    assert await ended(arrangement, faulty) is None
+    monkeypatch.undo()
+    # It is checked again an hour later.
+    assert await arrangement.sweep_at(FIRST_GRACE_OVER + timedelta(minutes=59)) == 0
+    assert await arrangement.sweep_at(FIRST_GRACE_OVER + timedelta(hours=1)) == 1
+    assert await ended(arrangement, faulty) is ModalityEndReason.BROKEN
 
 
 async def test_modalities_of_two_merchants_do_not_affect_each_other(

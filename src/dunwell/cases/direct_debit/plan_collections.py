@@ -54,6 +54,7 @@ from dunwell.cases.payments.requests.store import StoredPaymentRequest, insert_r
 from dunwell.contact.notices.occasions.facts import DebitFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.states import ACTIVE
+from dunwell.platform.database.database import raise_if_outage, savepoint
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
@@ -61,6 +62,8 @@ from dunwell.platform.resources import Resources
 PLAN_SECONDS = 5.0
 _SET_SIZE = 200
 _ONE_DAY = timedelta(days=1)
+# When a mandate whose check failed is checked again.
+_RETRY_AFTER = timedelta(hours=1)
 _UNSETTLED = (CollectionState.PLANNED, CollectionState.RELEASED, CollectionState.DELIVERED)
 
 log = structlog.get_logger(__name__)
@@ -211,20 +214,35 @@ async def _plan_for(resources: Resources, merchant_id: int) -> int:
         )
         for mandate in mandates:
             modality, reference, status = live.get(mandate.modality_id, (None, "", None))
-            if modality is None or status not in ACTIVE:
-                await close_mandate(work, mandate, MandateEndReason.PLAN_ENDED)
-                continue
-            of_plan = [each for each in collections if _is_of_plan(each, mandate)]
-            plan = CheckedPlan(
-                mandate,
-                modality,
-                reference,
-                of_plan,
-                is_disputed=mandate.claim_id in disputed,
-                is_account_closed=is_closed,
-            )
-            await _check(work, plan)
+            plan = None
+            if modality is not None and status in ACTIVE:
+                plan = CheckedPlan(
+                    mandate,
+                    modality,
+                    reference,
+                    [each for each in collections if _is_of_plan(each, mandate)],
+                    is_disputed=mandate.claim_id in disputed,
+                    is_account_closed=is_closed,
+                )
+            await _check_alone(work, mandate, plan)
     return len(mandates)
+
+
+async def _check_alone(work: Work, mandate: Mandate, plan: CheckedPlan | None) -> None:
+    """Check a mandate, or close it if its plan has ended. If that fails, nothing of it is stored,
+    the other mandates are checked all the same, and this one is checked again later."""
+    try:
+        async with savepoint(work.tx):
+            if plan is None:
+                await close_mandate(work, mandate, MandateEndReason.PLAN_ENDED)
+            else:
+                await _check(work, plan)
+    except Exception as error:
+        raise_if_outage(error)
+        log.exception(
+            "mandate not checked", mandate_id=str(mandate.mandate_id), error=type(error).__name__
+        )
+        await save_checked(work.tx, work.merchant_id, mandate.mandate_id, work.now + _RETRY_AFTER)
 
 
 def _is_of_plan(collection: Collection, mandate: Mandate) -> bool:

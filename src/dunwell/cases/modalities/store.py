@@ -338,10 +338,25 @@ WHERE merchant_id = $1 AND claim_id IN (
     SELECT claim_id
     FROM payment_modalities
     WHERE merchant_id = $1 AND ended_at IS NULL AND check_at <= $2
+      AND ($4::bigint IS NULL OR claim_id = $4)
     ORDER BY check_at
     LIMIT $3)
 ORDER BY claim_id
 FOR NO KEY UPDATE SKIP LOCKED
+"""
+# Uses the index payment_modalities_check.
+_LIST_DUE_CLAIMS = """
+SELECT claim_id
+FROM payment_modalities
+WHERE merchant_id = $1 AND ended_at IS NULL AND check_at <= $2
+ORDER BY check_at
+LIMIT $3
+"""
+# Uses the index payment_modalities_one.
+_POSTPONE_CHECK = """
+UPDATE payment_modalities
+SET check_at = $3
+WHERE merchant_id = $1 AND claim_id = $2 AND ended_at IS NULL
 """
 _SAVE_NEXT_CHECKS = """
 UPDATE payment_modalities p
@@ -396,11 +411,25 @@ async def list_merchants_to_check(
 
 
 async def lock_claims_to_check(
+    tx: Connection, merchant_id: int, now: datetime, limit: int, *, claim_id: int | None = None
+) -> list[int]:
+    """Lock and return claims whose modalities are due, skipping those that others have locked. With
+    `claim_id`, only that claim."""
+    rows = await tx.fetch(_LOCK_DUE_CLAIMS, merchant_id, now, limit, claim_id)
+    return [row["claim_id"] for row in rows]
+
+
+async def list_claims_to_check(
     tx: Connection, merchant_id: int, now: datetime, limit: int
 ) -> list[int]:
-    """Lock and return claims whose modalities are due, skipping those that others have locked."""
-    rows = await tx.fetch(_LOCK_DUE_CLAIMS, merchant_id, now, limit)
+    """Return claims whose modalities are due, the longest due first. Locks nothing."""
+    rows = await tx.fetch(_LIST_DUE_CLAIMS, merchant_id, now, limit)
     return [row["claim_id"] for row in rows]
+
+
+async def postpone_check(tx: Connection, merchant_id: int, claim_id: int, until: datetime) -> None:
+    """Let the claim's modality be checked at `until`."""
+    await tx.execute(_POSTPONE_CHECK, merchant_id, claim_id, until)
 
 
 async def save_next_checks(

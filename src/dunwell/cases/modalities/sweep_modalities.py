@@ -12,6 +12,7 @@ import structlog
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.modalities.modality import HOLD_KINDS, Modality, ModalityEndReason
 from dunwell.cases.modalities.progress import (
@@ -27,9 +28,11 @@ from dunwell.cases.modalities.progress import (
 )
 from dunwell.cases.modalities.store import (
     find_modality,
+    list_claims_to_check,
     list_live_modalities,
     list_merchants_to_check,
     lock_claims_to_check,
+    postpone_check,
     save_ends,
     save_next_checks,
 )
@@ -47,6 +50,7 @@ from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.states import ACTIVE, HoldKind, Status
 from dunwell.core.claims.store import LockedClaim, lift_holds_of_claims, load_holds
+from dunwell.platform.database.database import raise_if_outage
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
@@ -233,6 +237,8 @@ def _compute_send_time(work: Work, wanted: datetime) -> datetime:
 # How often a worker checks due modalities.
 MODALITY_SECONDS = 5.0
 _SET_SIZE = 500
+# When a modality whose check failed is checked again.
+_RETRY_AFTER = timedelta(hours=1)
 
 log = structlog.get_logger(__name__)
 
@@ -257,12 +263,47 @@ async def sweep_modalities(resources: Resources, merchant_id: int | None = None)
 
 
 async def _sweep_for(resources: Resources, merchant_id: int) -> int:
+    """Check a batch of modalities of a merchant together. If that fails, check each by itself, so
+    that one that cannot be checked does not hold up the others."""
+    try:
+        return await _sweep(resources, merchant_id, None)
+    except Exception as error:
+        raise_if_outage(error)
+        log.exception(
+            "modalities not checked together", merchant_id=merchant_id, error=type(error).__name__
+        )
+    async with resources.database.connection() as connection:
+        merchant = await load_merchant(connection, merchant_id)
+        if merchant is None:
+            return 0
+        now = merchant.now(resources.clock)
+        claim_ids = await list_claims_to_check(connection, merchant_id, now, _SET_SIZE)
+    return sum([await _sweep_alone(resources, merchant, claim_id) for claim_id in claim_ids])
+
+
+async def _sweep_alone(resources: Resources, merchant: Merchant, claim_id: int) -> int:
+    """Check the modality of one claim. If that fails, it is checked again later."""
+    try:
+        return await _sweep(resources, merchant.merchant_id, claim_id)
+    except Exception as error:
+        raise_if_outage(error)
+        log.exception("modality not checked", claim_id=claim_id, error=type(error).__name__)
+    until = merchant.now(resources.clock) + _RETRY_AFTER
+    async with resources.database.transaction() as tx:
+        await postpone_check(tx, merchant.merchant_id, claim_id, until)
+    return 0
+
+
+async def _sweep(resources: Resources, merchant_id: int, claim_id: int | None) -> int:
+    """Check due modalities in one transaction: those of a batch of claims, or of one claim."""
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)
         if merchant is None:
             return 0
         work = Work.open(resources, tx, merchant, SYSTEM)
-        claim_ids = await lock_claims_to_check(tx, merchant_id, work.now, _SET_SIZE)
+        claim_ids = await lock_claims_to_check(
+            tx, merchant_id, work.now, _SET_SIZE, claim_id=claim_id
+        )
         # A separate statement sees what was committed while it waited for the locks.
         found = await list_live_modalities(tx, merchant_id, claim_ids)
         if found:
