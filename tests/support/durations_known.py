@@ -13,6 +13,11 @@ _PROVIDER_DEBITS = "tests/usecases/test_provider_debits.py"
 _PASSKEYS = "tests/people/test_passkeys.py"
 _OPEN_TASKS = "tests/usecases/test_open_tasks.py"
 _REPORTS = "tests/engine/test_reports.py"
+_SANDBOX_NOTICES = "tests/adapters/test_sandbox_notices.py"
+_OWN_ACCOUNT = "tests/people/test_own_account.py"
+_SANDBOX_PROVIDER = "tests/adapters/test_sandbox_provider.py"
+_STRIPE = "tests/adapters/test_stripe_provider.py"
+_SWEEP = "tests/usecases/test_sweep_modalities.py"
 _SESSIONS = "tests/people/test_sessions.py"
 _ALARMS = "tests/usecases/test_alerts.py"
 _CLOCKS = "tests/domain/test_watched_clock.py"
@@ -55,16 +60,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/domain/test_debit_orders.py::test_a_provider_gets_a_debit_fourteen_days_before",
     ),
     "cases/direct_debit/plan_collections.py _RETRY_AFTER": (
-        (
-            "tests/usecases/test_direct_debits.py"
-            "::test_a_mandate_that_cannot_be_checked_holds_up_no_other"
-        ),
+        f"{_DEBITS}::test_a_mandate_that_cannot_be_checked_holds_up_no_other",
     ),
     "cases/modalities/sweep_modalities.py _RETRY_AFTER": (
-        (
-            "tests/usecases/test_sweep_modalities.py"
-            "::test_a_modality_that_cannot_be_checked_holds_up_no_other"
-        ),
+        f"{_SWEEP}::test_a_modality_that_cannot_be_checked_holds_up_no_other",
     ),
     "cases/direct_debit/providers/settle_mandates.py _OPEN_CHECKED_FOR": (
         f"{_PROVIDER_DEBITS}::test_a_page_that_is_not_used_is_asked_for_thirty_days",
@@ -100,25 +99,16 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/adapters/test_sandbox_checkout.py::test_notices_are_sent_as_chosen",
     ),
     "adapters/payments/sandbox/checkout.py LIFETIME": (
-        (
-            "tests/adapters/test_sandbox_provider.py"
-            "::test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not"
-        ),
+        f"{_SANDBOX_PROVIDER}::test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not",
     ),
     "adapters/payments/sandbox/notice_sender.py _RETRY_AFTER": (
-        (
-            "tests/adapters/test_sandbox_notices.py"
-            "::test_a_refused_notice_is_sent_again_every_half_minute"
-        ),
+        f"{_SANDBOX_NOTICES}::test_a_refused_notice_is_sent_again_every_half_minute",
     ),
     "adapters/payments/sandbox/notice_sender.py _GIVE_UP_AFTER": (
-        "tests/adapters/test_sandbox_notices.py::test_a_refused_notice_is_abandoned_after_a_day",
+        f"{_SANDBOX_NOTICES}::test_a_refused_notice_is_abandoned_after_a_day",
     ),
     "adapters/payments/stripe/provider.py _SIGNED_WITHIN_SECONDS": (
-        (
-            "tests/adapters/test_stripe_provider.py"
-            "::test_a_notification_that_is_not_stripes_is_rejected"
-        ),
+        f"{_STRIPE}::test_a_notification_that_is_not_stripes_is_rejected",
     ),
     "adapters/oidc/discovery.py RETRY_AFTER": (
         f"{_KEYS}::test_forged_tokens_do_not_cause_repeated_key_requests",
@@ -474,10 +464,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/people/test_passkeys.py::test_a_challenge_lasts_five_minutes",
     ),
     "accounts/users/factors/recovery_codes.py SHOWN_FOR": (
-        (
-            "tests/people/test_own_account.py"
-            "::test_recovery_codes_are_shown_for_half_an_hour_in_the_session_that_made_them"
-        ),
+        f"{_OWN_ACCOUNT}::test_recovery_codes_are_shown_for_half_an_hour_in_the_session_that_made_them",
     ),
     "accounts/users/sessions/session_rules.py IDLE_TIMEOUT": (
         "tests/people/test_sessions.py::test_a_session_ends_after_half_an_hour_without_use",
@@ -495,7 +482,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/people/test_sessions.py::test_sessions_are_deleted_after_90_days",
     ),
     "accounts/users/factors/set_up_factor.py SETUP_LASTS": (
-        "tests/people/test_own_account.py::test_an_app_setup_lasts_ten_minutes",
+        f"{_OWN_ACCOUNT}::test_an_app_setup_lasts_ten_minutes",
     ),
     "accounts/users/sign_in/sign_in.py PENDING_SIGN_IN_LASTS": (
         "tests/people/test_sign_in.py::test_a_pending_sign_in_lasts_ten_minutes",

@@ -1,16 +1,25 @@
-"""How long a plan waits for the result of a debit, and when a delivery is repeated."""
+"""How long a plan waits for the result of a debit, and when a delivery or the check of a mandate is
+repeated."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
 
 import pytest
 
+from dunwell.cases.direct_debit import plan_collections as plan_module
 from dunwell.cases.direct_debit.debit_values import CollectionState
 from dunwell.cases.direct_debit.files.deliver_files import deliver_debit_files
 from dunwell.cases.modalities.modality import ModalityEndReason
+from dunwell.cases.modalities.store import save_awaited_day
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 from tests.support.debit_plans import NOTICE, BankFolder, Debits, deliver_first, start
+from tests.support.modalities import Arrangement
+
+_PLANNED = CollectionState.PLANNED
 
 
 async def test_a_plan_waits_fourteen_days_for_the_result(
@@ -43,3 +52,32 @@ async def test_a_failed_delivery_is_repeated_after_five_minutes(
     clock.advance(timedelta(seconds=seconds))
     assert await deliver_debit_files(resources, lambda _: folder) == tries  # type: ignore[arg-type,return-value]
     assert len(folder.files) == tries
+
+
+async def test_a_mandate_that_cannot_be_checked_holds_up_no_other(
+    resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    debits = await start(resources, clock)
+    harness = debits.arrangement.harness
+    [other_claim] = await harness.create("A-2")
+    arrangement = Arrangement(harness, other_claim)
+    other = Debits(arrangement, (await arrangement.agree()).modality_id)
+    faulty, sound = await debits.sign(), await other.sign()
+
+    async def fail_for_one(
+        tx: Connection, merchant_id: int, modality_id: UUID, *others: Any, **named: Any
+    ) -> None:
+        """Fail after the first debit of the plan was stored."""
+        if modality_id == debits.modality_id:
+            raise ZeroDivisionError
+        await save_awaited_day(tx, merchant_id, modality_id, *others, **named)
+
+    monkeypatch.setattr(plan_module, "save_awaited_day", fail_for_one)
+    await debits.plan_at()
+    assert (await debits.states(faulty), await other.states(sound)) == ([], [_PLANNED] * 3)
+    monkeypatch.undo()
+    # It is checked again an hour later.
+    await debits.plan_at(harness.clock.now() + timedelta(minutes=59))
+    assert await debits.states(faulty) == []
+    await debits.plan_at(harness.clock.now() + timedelta(minutes=1))
+    assert await debits.states(faulty) == [_PLANNED] * 3

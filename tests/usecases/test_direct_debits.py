@@ -8,7 +8,6 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.cases.direct_debit import plan_collections as plan_module
 from dunwell.cases.direct_debit.debit_results import (
     DebitOutcome,
     DebitResult,
@@ -35,11 +34,9 @@ from dunwell.cases.direct_debit.mandates import (
 )
 from dunwell.cases.direct_debit.plan_collections import plan_collections
 from dunwell.cases.modalities.modality import ModalityEndReason
-from dunwell.cases.modalities.store import save_awaited_day
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.debit_plans import (
@@ -55,11 +52,9 @@ from tests.support.debit_plans import (
 )
 from tests.support.direct_debits import CREDITOR_ID, DEBTOR_IBAN
 from tests.support.disputes import dispute
-from tests.support.modalities import DEBTOR, Arrangement, an_arrangement
+from tests.support.modalities import DEBTOR, an_arrangement
 from tests.support.notice_sending import send_due_notices
 from tests.support.rows import insert_row
-
-_PLANNED = CollectionState.PLANNED
 
 
 @pytest.fixture
@@ -160,34 +155,6 @@ async def test_a_mandate_that_is_given_late_leaves_the_debtor_the_promised_notic
     await debits.plan_at()
     # Five days after Saturday the 14th, and not on the 16th.
     assert (await debits.collections(mandate))[0].collected_on == date(2026, 3, 19)
-
-
-async def test_a_mandate_that_cannot_be_checked_holds_up_no_other(
-    debits: Debits, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    harness = debits.arrangement.harness
-    [other_claim] = await harness.create("A-2")
-    arrangement = Arrangement(harness, other_claim)
-    other = Debits(arrangement, (await arrangement.agree()).modality_id)
-    faulty, sound = await debits.sign(), await other.sign()
-
-    async def fail_for_one(
-        tx: Connection, merchant_id: int, modality_id: UUID, *others: Any, **named: Any
-    ) -> None:
-        """Fail after the first debit of the plan was stored."""
-        if modality_id == debits.modality_id:
-            raise ZeroDivisionError
-        await save_awaited_day(tx, merchant_id, modality_id, *others, **named)
-
-    monkeypatch.setattr(plan_module, "save_awaited_day", fail_for_one)
-    await debits.plan_at()
-    assert (await debits.states(faulty), await other.states(sound)) == ([], [_PLANNED] * 3)
-    monkeypatch.undo()
-    # It is checked again an hour later.
-    await debits.plan_at(harness.clock.now() + timedelta(minutes=59))
-    assert await debits.states(faulty) == []
-    await debits.plan_at(harness.clock.now() + timedelta(minutes=1))
-    assert await debits.states(faulty) == [_PLANNED] * 3
 
 
 async def test_a_released_debit_is_in_exactly_one_file(debits: Debits) -> None:
