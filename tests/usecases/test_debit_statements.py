@@ -1,11 +1,12 @@
 """What bank statements and reports on orders say about direct debits."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from dunwell.cases.direct_debit.debit_values import Collection as Debit
 from dunwell.cases.direct_debit.debit_values import CollectionState, Mandate
+from dunwell.cases.direct_debit.files.deliver_files import deliver_debit_files
 from dunwell.cases.modalities.modality import ModalityEndReason
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.cases.payments.reversals import reverse_payment
@@ -13,7 +14,7 @@ from dunwell.core.claims.states import ACTIVE
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.bank_files import build_detail, build_entry
-from tests.support.debit_plans import Debits, deliver_first, start
+from tests.support.debit_plans import NOTICE, BankFolder, Debits, deliver_first, start
 from tests.support.statements import StatementHarness, build_credit, build_file
 
 _PAYMENTS = (
@@ -156,6 +157,36 @@ async def test_a_rejected_order_rejects_its_debits(at_bank: DebitsAtBank) -> Non
     await at_bank.report(f"<GrpSts>RJCT</GrpSts>{_REASON}")
     assert await at_bank.state() is CollectionState.RETURNED
     assert await at_bank.list_payments() == []
+
+
+async def test_a_file_is_delivered_when_the_bank_answers_before_its_delivery_is_recorded(
+    resources: Resources, clock: MovableClock
+) -> None:
+    folder = BankFolder()
+    debits = await start(resources, clock, deliver_to="bank")
+    mandate = await debits.sign()
+    await debits.plan_at()
+    await debits.plan_at(NOTICE)
+    await debits.release()
+    at_bank = DebitsAtBank(debits, mandate, (await debits.collections(mandate))[0])
+    await at_bank.bank.save()
+    # What the bank does not have yet, it cannot reject.
+    await at_bank.report("<GrpSts>RJCT</GrpSts>")
+    assert await at_bank.state() is CollectionState.RELEASED
+
+    async def deliver() -> None:
+        await deliver_debit_files(resources, lambda _: folder)  # type: ignore[arg-type,return-value]
+
+    # As if the worker was killed after the file got its final name.
+    folder.failures["after"] = RuntimeError("killed")
+    with pytest.raises(RuntimeError):
+        await deliver()
+    await at_bank.report("<GrpSts>RJCT</GrpSts>", more=" ")
+    assert await at_bank.state() is CollectionState.RETURNED
+    files = dict(folder.files)
+    clock.move_to(clock.now() + timedelta(minutes=6))
+    await deliver()
+    assert (await at_bank.state(), folder.files) == (CollectionState.RETURNED, files)
 
 
 async def test_an_accepted_order_books_nothing(at_bank: DebitsAtBank) -> None:

@@ -22,6 +22,7 @@ from dunwell.cases.direct_debit.debit_values import (
     is_final_reason,
     is_return_reason,
 )
+from dunwell.cases.direct_debit.files.deliver_files import record_answered_file
 from dunwell.cases.direct_debit.mandates import close_mandate
 from dunwell.cases.direct_debit.store import find_collection, find_mandate, save_result
 from dunwell.cases.modalities.progress import local_date
@@ -65,8 +66,8 @@ class RecordedResult(StrEnum):
     UNKNOWN_DEBIT = "UNKNOWN_DEBIT"
     # The code is not one for which banks return debits. A person has to look at the result.
     UNKNOWN_REASON = "UNKNOWN_REASON"
-    # The amount or currency differs, or the debit was never delivered. A person has to look at the
-    # result.
+    # The amount or currency differs, or the bank was not given the debit. A person has to look at
+    # the result.
     MISMATCH = "MISMATCH"
 
 
@@ -79,6 +80,8 @@ async def record_debit_result(
     if known is None:
         return RecordedResult.UNKNOWN_DEBIT
     claim = await lock_claim_of_merchant(work, known.claim_id)
+    if known.state is CollectionState.RELEASED and known.file_id is not None:
+        await record_answered_file(work, known.file_id)
     collection = await find_collection(work.tx, work.merchant_id, end_to_end_id)
     assert collection is not None, "it is never deleted"
     decision = decide_result(collection, result)

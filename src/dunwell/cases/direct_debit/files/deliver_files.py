@@ -7,12 +7,14 @@ gone, the rename has happened, and the bank may have taken the file already.
 
 from collections.abc import Callable
 from datetime import timedelta
+from uuid import UUID
 
 import structlog
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.direct_debit.files.release_debits import (
     FILE_SEAL_PURPOSE,
@@ -21,6 +23,7 @@ from dunwell.cases.direct_debit.files.release_debits import (
 )
 from dunwell.cases.direct_debit.files.store import (
     DebitFile,
+    find_file,
     lease_file,
     list_merchants_with_files,
     load_content,
@@ -107,15 +110,27 @@ async def _record_delivery(resources: Resources, merchant_id: int, file: DebitFi
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)
         assert merchant is not None
-        work = Work.open(resources, tx, merchant, SYSTEM)
-        if await save_delivered(
-            tx, merchant_id, file.file_id, now=work.now, real_now=work.real_now
-        ):
-            await save_audit(
-                work, "debitFile.deliver", f"debitFile:{file.file_id}",
-                before={"state": file.state}, after={"state": "DELIVERED"},
-                fileId=str(file.file_id), bank=file.deliver_to,
-            )  # fmt: skip
+        await _save_delivery(Work.open(resources, tx, merchant, SYSTEM), file)
+
+
+async def record_answered_file(work: Work, file_id: UUID) -> None:
+    """Record that a file was delivered, because the bank answers to it, if it was handed over. The
+    worker that delivered it may have died, or the bank may answer faster than it records."""
+    work.require(Right.RECORD_MONEY)
+    file = await find_file(work.tx, work.merchant_id, file_id)
+    if file is not None and file.handed_over_at is not None:
+        await _save_delivery(work, file)
+
+
+async def _save_delivery(work: Work, file: DebitFile) -> None:
+    if await save_delivered(
+        work.tx, work.merchant_id, file.file_id, now=work.now, real_now=work.real_now
+    ):
+        await save_audit(
+            work, "debitFile.deliver", f"debitFile:{file.file_id}",
+            before={"state": file.state}, after={"state": "DELIVERED"},
+            fileId=str(file.file_id), bank=file.deliver_to,
+        )  # fmt: skip
 
 
 async def _record_problem(
