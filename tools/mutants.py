@@ -26,14 +26,17 @@ TREE = ROOT / "var" / "mutants"
 # with a database would execute do not count.
 MOST_SURVIVORS = 0.5
 _HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
-# The tests that need only Python, without the one that reads the source code, because there all
-# mutants of a function are next to each other.
+# The tests that need only Python, without those that read the source code, because there all mutants
+# of a function are next to each other.
 _CONFIGURATION = """
 [tool.mutmut]
 source_paths = ["src"]
 only_mutate = {paths!r}
 also_copy = {beside!r}
-pytest_add_cli_args = ["-x", "-p", "no:schemathesis", "--ignore=tests/domain/test_fault_codes.py"]
+pytest_add_cli_args = [
+  "-x", "-p", "no:schemathesis", "--ignore=tests/domain/test_fault_codes.py", "--deselect",
+  "tests/domain/test_durations.py::test_every_duration_is_tested_or_has_a_reason_why_not",
+]
 pytest_add_cli_args_test_selection = ["tests/domain", "tests/statements/formats"]
 """
 
