@@ -193,7 +193,8 @@ class FakeProvider(ABC):
             if mode == "SLOW":
                 await asyncio.sleep(self.fault.seconds)
             response = await self._run(run, request, status)
-            self.save()
+            if method != "GET":
+                self.save()
             return _spoil(mode, response, request.path_params.get("id", ""))
 
         return Route(path, answer, methods=[method])
