@@ -26,8 +26,8 @@ TREE = ROOT / "var" / "mutants"
 # with a database would execute do not count.
 MOST_SURVIVORS = 0.5
 _HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
-# The tests that need only Python, without those that read the source code, because there all mutants
-# of a function are next to each other.
+# The tests that need only Python, without those that read the source code, because there all
+# mutants of a function are next to each other.
 _CONFIGURATION = """
 [tool.mutmut]
 source_paths = ["src"]

@@ -149,6 +149,83 @@ def test_several_named_claims_with_another_sum_are_decided_by_a_person() -> None
     assert [each.parts[0].claim_id for each in found.proposals] == [1, 2]
 
 
+@pytest.mark.parametrize("other", [
+    _claim(2, "INV-2026-000124", owed=0), _claim(2, "INV-2026-000124", 5000, Status.ARCHIVED),
+    _claim(2, "INV-2026-000124", 5000, Status.COLLECTED),
+])  # fmt: skip
+def test_named_claims_are_booked_together_only_if_each_is_open(other: CandidateClaim) -> None:
+    cents = 10240 + other.outstanding_cents
+    found = _decide(_money(cents, "INV-2026-000123 INV-2026-000124"), _claim(1), other)
+    assert found.match is None
+
+
+def test_a_named_claim_may_owe_a_single_cent() -> None:
+    claims = _claim(1), _claim(2, "INV-2026-000124", owed=1)
+    found = _decide(_money(10241, "INV-2026-000123 INV-2026-000124"), *claims).match
+    assert found is not None
+    assert [each.cents for each in found.parts] == [10240, 1]
+
+
+@pytest.mark.parametrize(("cents", "claim_ids"), [(15240, [1, 2]), (18240, [1, 2, 3])])
+def test_claims_that_different_rules_find_are_booked_together(
+    cents: int, claim_ids: list[int]
+) -> None:
+    """Two claims have the number that is written whole, and a third one has another number."""
+    claims = _claim(1), _claim(2, owed=5000), _claim(3, "B-200-300", owed=3000)
+    found = _decide(_money(cents, f"{_NUMBER} b 200 300"), *claims).match
+    assert found is not None
+    assert [each.claim_id for each in found.parts] == claim_ids
+
+
+def test_the_last_of_three_claims_gets_the_rest() -> None:
+    owed = {1: 1000, 2: 2000, 3: 3000}
+    claims = [_claim(each, f"B-200-30{each}", cents) for each, cents in owed.items()]
+    found = _decide(_money(6000, "B-200-301 B-200-302 B-200-303"), *claims).match
+    assert found is not None
+    assert {each.claim_id: each.cents for each in found.parts} == owed
+
+
+def test_a_set_of_a_payers_claims_may_differ_by_the_tolerance() -> None:
+    candidates = MatchCandidates(by_payer=[_claim(1), _claim(2, "B-200", owed=5000)])
+    found = decide_match(_money(15235, "danke"), candidates, 5)
+    assert [[each.cents for each in one.parts] for one in found.proposals] == [[10240, 4995]]
+    assert decide_match(_money(15235, "danke"), candidates, 4).proposals == ()
+
+
+@pytest.mark.parametrize(("cents", "is_booked"), [(10250, True), (10251, False)])
+def test_a_damaged_reference_is_booked_with_a_surplus_within_the_tolerance(
+    cents: int, *, is_booked: bool
+) -> None:
+    found = _decide(_money(cents, "inv 2026 000123"), _claim(), tolerance=10)
+    assert (found.match is not None) is is_booked
+
+
+@pytest.mark.parametrize(("owed", "is_proposed"), [(0, False), (1, True)])
+def test_a_claim_that_owes_nothing_is_not_proposed_for_its_payer(
+    owed: int, *, is_proposed: bool
+) -> None:
+    candidates = MatchCandidates(by_payer=[_claim(owed=owed)])
+    found = decide_match(_money(1, "danke"), candidates, 1)
+    assert bool(found.proposals) is is_proposed
+
+
+def test_the_reasons_name_what_was_written_and_the_claim() -> None:
+    written = _checked(_NUMBER)
+    checked = _decide(_money(10240, structured=(written,)), _claim()).match
+    whole = _decide(_money(10240, _NUMBER), _claim()).match
+    short = _decide(_money(10240, "Kunde 4711"), _claim(number="4711")).proposals[0]
+    by_debit = MatchCandidates(by_debit={"E2E-1": _claim()})
+    mandate = decide_match(_money(10240, "Lastschrift"), by_debit).match
+    damaged = _decide(_money(10240, "inv 2026 000123"), _claim()).match
+    for found, *texts in (
+        (checked, written), (whole, _NUMBER), (short, "4711"), (mandate, "E2E-1"),
+        (damaged, "inv 2026 000123", _NUMBER),
+    ):  # fmt: skip
+        assert found is not None
+        for text in texts:
+            assert text in found.explanation
+
+
 def test_claims_of_a_known_payer_whose_sum_is_exact_are_proposed_as_a_set() -> None:
     candidates = MatchCandidates(by_payer=[_claim(1), _claim(2, "B-200", owed=5000)])
     found = decide_match(_money(15240, "danke"), candidates)

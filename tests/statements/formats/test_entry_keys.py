@@ -35,6 +35,12 @@ def test_a_key_does_not_depend_on_the_statement() -> None:
         assert compute(entry) == compute(entry, statement_id="S-2")
 
 
+def test_the_way_an_account_is_written_does_not_matter() -> None:
+    written = "de89 3704 0044 0532 0130 00"
+    for entry in (ENTRY, NAMED):
+        assert compute(entry, iban=written) == compute(entry, iban="DE89370400440532013000")
+
+
 def test_with_a_reference_the_day_of_booking_matters_and_neither_texts_nor_the_value_date() -> None:
     assert compute(NAMED) == compute(replace(NAMED, details=(), value_on=DAY))
     assert compute(NAMED) != compute(replace(NAMED, booked_on=DAY + timedelta(1)))

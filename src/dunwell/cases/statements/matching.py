@@ -162,8 +162,7 @@ class _Matcher:
     def list_damaged(self) -> Iterator[MatchSuggestion]:
         for claim, normal in self._list_named():
             written = self._money.written.normal.get(normal)
-            is_whole = claim.reference_number in self._money.written.whole
-            if written is not None and not is_whole and not is_short(normal):
+            if written is not None and not is_short(normal):
                 yield self._suggest(
                     claim, MatchRule.DAMAGED_REFERENCE,
                     written=written, reference=claim.reference_number,
