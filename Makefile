@@ -34,11 +34,9 @@ JAVA_LIBRARIES := /usr/share/java/httpclient.jar:/usr/share/java/httpmime.jar:/u
 NODE_BIN := REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(CLIENTS)/node_modules/.bin
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# Processes that tests start would read every module anew from its source.
-unexport PYTHONDONTWRITEBYTECODE
-# Two processes; one that has nothing left to do takes of what the other has.
+# Two processes. An idle one takes over tests from the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
-# They need more than Python, or more time: make e2e, make clients, make faults, make servers.
+# These tests need more than Python, or more time: make e2e, make clients, make faults, make servers.
 APART := --ignore tests/browser --ignore tests/clients --ignore tests/controls --ignore tests/faults \
   --ignore tests/plans --ignore tests/samples --ignore tests/servers
 # A lock names every file by its hash; nothing else is installed.
@@ -57,14 +55,14 @@ help:  ## this list
 
 setup: $(VENV)/installed  ## install into .venv
 
-demo: $(VENV)/installed  ## the life of eight claims, told as it happens (ONCE=1: and end; PORT=8010)
+demo: $(VENV)/installed  ## run a demo that prints what happens to eight claims (ONCE=1 ends it afterwards; PORT=8010)
 	$(BIN)/python -m examples.demo $(if $(ONCE),--once) $(if $(PORT),--port $(PORT))
 
-# Three, because a test waits for the database while another one works.
+# Three processes, because tests often wait for the database.
 test: $(VENV)/installed-dev  ## the tests, without the browser
 	$(PYTEST) -n 3 $(APART) $(ARGS)
 
-# make -j 2 check asks two of them at a time.
+# "make -j 2 check" runs two of these checks at a time.
 check: check-types check-imports check-style check-size  ## types, imports, style, sizes
 
 check-types: $(VENV)/installed-dev
@@ -268,10 +266,10 @@ $(STRIPE_CLI): tools/stripe-cli/package.json tools/stripe-cli/package-lock.json
 	npm ci --silent --no-audit --no-fund --ignore-scripts --prefix var/stripe-cli
 	@test -f $@ && touch $@
 
-# Every version anew, within what the .in files ask for.
+# Each lock file gets the newest versions that the .in files allow.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-header --no-annotate --no-emit-index-url --no-emit-find-links --upgrade
-lock: $(VENV)/bin/python  ## the lock files anew
+lock: $(VENV)/bin/python  ## write the lock files again, with the newest allowed versions
 	$(PIP) install uv
 	$(LOCK) requirements.in -o requirements.lock
 	$(LOCK) requirements-build.in -o requirements-build.lock

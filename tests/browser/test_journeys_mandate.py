@@ -59,7 +59,7 @@ async def test_a_debtor_gives_the_mandate_at_gocardless_and_revokes_it(
         await page.get_by_role("radio").first.check()
         await debtor.press("Check the payment plan")
         await follow(page.locator("main form button").first)
-        await debtor.press("Give a mandate, or see it")
+        await debtor.press("Give or view the mandate")
         await debtor.expect_heading("Pay the instalments by direct debit")
         await keep_screenshot(page, f"mandate-gocardless-{way.name}")
         await follow(page.locator("main form button").first)
@@ -69,6 +69,6 @@ async def test_a_debtor_gives_the_mandate_at_gocardless_and_revokes_it(
         await keep_screenshot(page, f"mandate-gocardless-given-{way.name}")
         debtor.visit.origins.discard(fake.origin)
         await debtor.press("Revoke the mandate")
-        await debtor.press("Give a mandate, or see it")
+        await debtor.press("Give or view the mandate")
 
         await debtor.expect_heading("Pay the instalments by direct debit")

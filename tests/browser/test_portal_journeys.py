@@ -178,7 +178,7 @@ async def change_claim(clerk: PortalClerk, check_page: PageCheck) -> None:
     await clerk.press("Save")
     await clerk.expect_words("Bremen")
     await clerk.press("Close claim")
-    await clerk.choose("Withdraw: the claim is dropped and nothing is to be paid")
+    await clerk.choose("Withdraw: the claim is dropped and nothing has to be paid")
     await clerk.press("Close claim")
     await clerk.expect_text("Claim closed.")
 

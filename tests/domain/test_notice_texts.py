@@ -164,8 +164,8 @@ def test_a_plan_confirmation_names_every_instalment_and_the_fee() -> None:
 def test_a_request_is_not_confirmed_as_an_agreement() -> None:
     asked = [each for each in ALL if getattr(each, "is_approved", None) is False]
     assert all("request" in str(write(each, "en").subject) for each in asked)
-    assert all("no reminders" not in body(write(each, "en")) for each in asked)
-    assert "no reminders" in body(write(DEFERMENT, "en"))
+    assert all("not send you any reminders" not in body(write(each, "en")) for each in asked)
+    assert "not send you any reminders" in body(write(DEFERMENT, "en"))
     assert "We remind you three days before each payment." in body(write(PLAN, "en"))
 
 

@@ -55,7 +55,7 @@ def test_a_reference_with_check_digits_and_the_exact_amount_comes_first() -> Non
     found = _decide(_money(10240, structured=(_checked(_NUMBER),)), _claim()).match
     assert found is not None
     assert found.rule is MatchRule.CHECKED_REFERENCE
-    assert found.explanation.endswith("the amount is what is owed (102.40 EUR).")
+    assert found.explanation.endswith("it is exactly the amount owed (102.40 EUR).")
 
 
 def test_check_digits_are_also_read_in_groups_of_four() -> None:
@@ -73,7 +73,7 @@ def test_a_whole_reference_is_booked_with_any_amount(cents: int) -> None:
     assert found.rule is MatchRule.REFERENCE
     assert [(each.claim_id, each.cents) for each in found.parts] == [(1, cents)]
     assert ("surplus" in found.explanation) is (cents == 20000)
-    assert ("a part" in found.explanation) is (cents == 100)
+    assert ("it is part" in found.explanation) is (cents == 100)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_damaged_reference_is_booked_and_the_damage_is_shown(line: str) -> Non
     found = _decide(_money(10240, *lines), _claim()).match
     assert found is not None
     assert found.rule is MatchRule.DAMAGED_REFERENCE
-    assert f'for "{_NUMBER}"' in found.explanation
+    assert f'instead of "{_NUMBER}"' in found.explanation
 
 
 def test_a_long_word_is_no_part_of_a_broken_reference() -> None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.delivery_providers import BatchSettings, FolderProvider
@@ -117,7 +118,9 @@ async def test_the_letter_of_a_paid_claim_is_withdrawn_before_release(
     view = await letter_harness.harness.read(paid)
     await letter_harness.harness.pay(paid, view.balance.outstanding_cents)
     advance_clock(letter_harness)
-    assert await letter_harness.release() == 2
+    with capture_logs() as logs:
+        assert await letter_harness.release() == 2
+    assert [each["letters"] for each in logs if each["event"] == "batch released"] == [1]
     assert await letter_harness.release() == 1
     await letter_harness.join()
     assert await letter_harness.items() == [

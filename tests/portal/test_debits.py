@@ -111,7 +111,7 @@ async def test_a_double_click_releases_each_debit_once(clerk: Clerk, debits: Deb
     form = {**read_fields(clerk.page.text), "do": "release"}
     await clerk.post("/debits/release", form)
     second = await clerk.follow(await clerk.post("/debits/release", form))
-    assert "none of these debits can be released any more" in second.text
+    assert "none of these debits can be released now" in second.text
     assert await _list_files(debits) == [("RELEASED", 2)]
 
 

@@ -272,7 +272,7 @@ async def test_a_payment_says_that_the_account_of_its_provider_was_removed(
     ("failing_since", "message"),
     [
         (None, "are read as long as its key works"),
-        (datetime(2026, 3, 1, 8, tzinfo=UTC), "has given no answer since"),
+        (datetime(2026, 3, 1, 8, tzinfo=UTC), "has not responded since"),
     ],
 )
 async def test_a_payment_says_that_the_account_of_its_provider_is_closed(

@@ -77,7 +77,7 @@ async def test_an_import_is_cancelled_once(clerk: Clerk, statements: StatementHa
     first = await clerk.follow(await clerk.post(path, form))
     assert ">cancelled</span>" in first.text
     second = await clerk.follow(await clerk.post(path, form))
-    assert "the import is over" in second.text
+    assert "the import has already ended" in second.text
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * (10 * 1024 * 1024 + 1)])
@@ -195,7 +195,7 @@ async def test_a_statement_shows_what_its_entries_belong_to(
     page = await clerk.get("/bank/accounts/main")
     [address] = re.findall(r'href="([^"]*/statements/[0-9a-f]+)"', page.text)
     shown = await clerk.get(address)
-    assert "The whole reference is in the text" in shown.text
+    assert "The purpose contains the whole reference" in shown.text
     undone = await clerk.follow(await clerk.send(address, do="undo"))
     assert "Undone." in undone.text
     assert (await statements.balance(claim_id))[1] == 10240

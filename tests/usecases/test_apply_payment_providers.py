@@ -1,6 +1,7 @@
 """Accounts at payment providers in the installation file: encrypted secrets, use by merchants, and
 the adapters of a running process."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -237,16 +238,18 @@ async def test_the_doctor_describes_a_closed_account_and_finds_no_fault(
     }  # fmt: skip
     await apply(resources, {"cards": closed})
     await use_account(resources, "cards")
+    url = get_database_url(resources.settings)
+    [finding] = await check_payment_providers(url, resources.settings)
+    assert re.search(r"\w\. Merchants that still name it", finding.words)
     async with resources.database.transaction() as tx:
         await insert_row(
             tx, "payment_requests", 1, provider="cards", state="COMPLETED",
             request_id=uuid4(), next_check_at=LATER, created_at=STARTED,
         )  # fmt: skip
-    url = get_database_url(resources.settings)
     [finding] = await check_payment_providers(url, resources.settings)
     assert (finding.subject, finding.mark) == ("payments cards", "note")
     assert "the account is closed" in finding.words
-    assert "cannot be read any more" in finding.words
+    assert "can no longer be read" in finding.words
     assert "after they were made: 1." in finding.words
     assert finding.words.endswith("nordwind")
 

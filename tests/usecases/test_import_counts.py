@@ -69,7 +69,7 @@ async def test_problems_and_reasons_are_stored_by_code_and_earlier_sentences_are
     async with bank.harness.work() as work:
         (listed,) = await list_transaction_matches(work, match["entry_id"])
     assert listed.explanation == (
-        'The text has "INV-2026-1001"; it pays a part of what is owed (102.40 EUR).'
+        'The purpose contains "INV-2026-1001"; it is part of the amount owed (102.40 EUR).'
     )
     await bank.harness.rows(
         "INSERT INTO bank_matches (merchant_id, match_id, kind, entry_id, number, amount_cents,"

@@ -60,7 +60,7 @@ def test_another_amount_is_refused_with_its_place_and_value(
     assert refused.value.message.startswith(
         f"bank.xml, statement S-1, entry 3 (B-1): Ntry/Amt {shown}. "
     )
-    assert refused.value.message.endswith("Nothing of this file was imported.")
+    assert refused.value.message.endswith("Nothing from this file was imported.")
     assert refused.value.details == {
         "file": "bank.xml", "statement": "S-1", "entry": "3 (B-1)",
         "element": "Ntry/Amt", "value": text,

@@ -32,10 +32,10 @@ def test_the_name_does_not_decide_the_format(name: str) -> None:
         (b"\x1f\x8b\x08" + bytes(100), "packed with gzip"),
         (b"hello", "is not camt.053, camt.054, camt.052 or MT940"),
         (bytes(100), "is not camt.053"),
-        (b"<html><body/></html>", "The XML is html/body, which is no statement."),
+        (b"<html><body/></html>", "The XML is html/body, which is not a statement."),
         (b"<Document><CstmrCdtTrfInitn/></Document>", "This is an order to pay (pain.001)"),
         (b"<Document><CstmrDrctDbtInitn/></Document>", "This is an order to collect (pain.008)"),
-        (b"<Document><BkToCstmrStmt/></Document>", "The message has no statement."),
+        (b"<Document><BkToCstmrStmt/></Document>", "The message contains no statement."),
         (CAMT[:-20], "The XML is damaged ("),
         (CAMT.replace(b"UTF-8", b"EBCDIC-US"), "The encoding ebcdic-us is not supported."),
         (b"\xff\xfe<\0a\0>", "The file is damaged."),
@@ -105,7 +105,7 @@ def test_an_archive_in_an_archive_is_read_but_no_deeper() -> None:
     assert [file.name for file in files] == ["twice.zip/once.zip/a.xml", "twice.zip/b.xml"]
     assert all(file.refusal is None for file in files)
     refusal = find_refusal(build_zip({"twice.zip": build_zip({"once.zip": once})}), "thrice.zip")
-    assert refusal.message.startswith("thrice.zip/twice.zip/once.zip: Archives inside archives")
+    assert refusal.message.startswith("thrice.zip/twice.zip/once.zip: An archive inside an archive")
 
 
 def test_an_archive_has_a_limited_number_of_files() -> None:

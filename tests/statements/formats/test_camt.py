@@ -126,9 +126,9 @@ def test_an_unreadable_amount_stops_the_file_and_is_named() -> None:
     )
     refusal = find_refusal(build_camt(statements=statements), "november.xml")
     assert refusal.message == (
-        'november.xml, statement S-2, entry 2 (B-2): Ntry/Amt is "12,50". An amount has digits, '
-        "no minus sign, and a point before the decimals. Ask the bank for a corrected file. "
-        "Nothing of this file was imported."
+        'november.xml, statement S-2, entry 2 (B-2): Ntry/Amt is "12,50". An amount '
+        "consists of digits without a minus sign, with a point before the decimals. Ask the bank "
+        "for a corrected file. Nothing from this file was imported."
     )
 
 
@@ -159,7 +159,9 @@ def test_an_amount_without_currency_has_that_of_the_account() -> None:
     content = build_camt(build_entry()).replace(b'<Amt Ccy="EUR">119', b"<Amt>119")
     statement = parse_one_statement(content)
     assert (statement.entries[0].amount_cents, statement.entries[0].currency) == (11900, "EUR")
-    assert statement.problems == ("Entry 1 (B-1): Amt has no currency; it is the account's.",)
+    assert statement.problems == (
+        "Entry 1 (B-1): Amt has no currency; the account's currency is used.",
+    )
 
 
 def test_a_booked_entry_without_a_booking_date_takes_the_value_date() -> None:
@@ -167,7 +169,7 @@ def test_a_booked_entry_without_a_booking_date_takes_the_value_date() -> None:
     statement = parse_one_statement(content)
     assert statement.entries[0].booked_on == DAY
     assert statement.problems == (
-        "Entry 1 (B-1): it has no booking date; 2026-11-27 was taken.",
+        "Entry 1 (B-1) has no booking date; 2026-11-27 is used.",
     )  # fmt: skip
 
 

@@ -147,7 +147,7 @@ def test_a_column_may_have_the_currency() -> None:
 def test_an_unreadable_amount_stops_the_file_and_is_named() -> None:
     assert refuse(FILE.replace("-3,50", "3.50")) == (
         f'bank.csv, statement {IBAN}, entry 2: column "Betrag" is "3.50". The mapping expects an '
-        "amount with a decimal comma. Correct the mapping or the file. Nothing of this file was "
+        "amount with a decimal comma. Correct the mapping or the file. Nothing from this file was "
         "imported."
     )
 

@@ -58,16 +58,16 @@ def test_children_are_found_however_many_there_are(count: int) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        (">119.00<", "><x/>119.00<", "It has other elements inside."),
-        (">119.00<", ">1<x/>19.00<", "It has other elements inside."),
-        ("</Amt>", '</Amt><Amt Ccy="EUR">9.00</Amt>', "It is there more than once."),
-        ("</CdtDbtInd>", "</CdtDbtInd><CdtDbtInd>DBIT</CdtDbtInd>", "It is there more than once."),
-        (">119.00<", ">-119.00<", "no minus sign"),
-        (">119.00<", ">1e3<", "An amount has digits"),
-        (">119.00<", ">\u0661\u0661\u0669.00<", "An amount has digits"),
+        (">119.00<", "><x/>119.00<", "It contains other elements."),
+        (">119.00<", ">1<x/>19.00<", "It contains other elements."),
+        ("</Amt>", '</Amt><Amt Ccy="EUR">9.00</Amt>', "It occurs more than once."),
+        ("</CdtDbtInd>", "</CdtDbtInd><CdtDbtInd>DBIT</CdtDbtInd>", "It occurs more than once."),
+        (">119.00<", ">-119.00<", "without a minus sign"),
+        (">119.00<", ">1e3<", "An amount consists of digits"),
+        (">119.00<", ">\u0661\u0661\u0669.00<", "An amount consists of digits"),
         (">119.00<", ">119.001<", "EUR has 2 decimals"),
-        (">119.00<", ">" + "9" * 40 + "<", "An amount has digits"),
-        (">119.00<", "><", "An amount has digits"),
+        (">119.00<", ">" + "9" * 40 + "<", "An amount consists of digits"),
+        (">119.00<", "><", "An amount consists of digits"),
         (">CRDT<", ">crdt<", "It has to be CRDT or DBIT"),
         (">2026-11-27<", ">0001-01-01<", None),
         (">2026-11-27<", ">9999-12-31<", None),
@@ -83,7 +83,7 @@ def test_a_value_that_can_be_read_in_two_ways_is_refused(
     # An impossible day is as good as none: the statement's day is taken, and reported.
     statement = parse_one_statement(content)
     assert str(statement.entries[0].booked_on) == "2026-11-27"
-    assert any("it has no booking date" in each for each in statement.problems)
+    assert any("has no booking date" in each for each in statement.problems)
 
 
 @pytest.mark.parametrize("day", ["01.01.0001", "31.12.9999", "31.12.1969", "30.02.2026"])

@@ -35,8 +35,8 @@ def test_a_statement_that_adds_up_is_right() -> None:
 def test_balances_that_do_not_add_up_are_explained() -> None:
     assert find(ENTRY, closing_cents=12001) == (
         (
-            "The opening balance 1.00 EUR and the booked entries 119.00 EUR make 120.00 EUR, but "
-            "the closing balance is 120.01 EUR."
+            "The opening balance 1.00 EUR and the booked entries 119.00 EUR add up to 120.00 EUR, "
+            "but the closing balance is 120.01 EUR."
         ),
     )
 
@@ -63,8 +63,8 @@ def test_an_entry_is_the_sum_of_its_transactions_and_charges() -> None:
     assert find(entry) == ()
     assert find(replace(entry, charges_cents=-151)) == (
         (
-            "Entry 1 (B-1) is 119.00 EUR, but its transactions make 120.50 EUR and its charges "
-            "-1.51 EUR."
+            "Entry 1 (B-1) is 119.00 EUR, but its transactions add up to 120.50 EUR and its "
+            "charges to -1.51 EUR."
         ),
     )
 

@@ -91,11 +91,11 @@ RIGHT_WORDS: Mapping[Right, str] = {
     Right.READ_CLAIMS: "read claims",
     Right.CHANGE_CLAIMS: "change claims",
     Right.RECORD_MONEY: "record payments, items and fees",
-    Right.ANSWER: "answer disputes and payment plans",
+    Right.ANSWER: "respond to disputes, payment plans and deferrals",
     Right.CONTACT_SETTINGS: "decide who is contacted",
     Right.CONFIGURE: "configure a merchant",
     Right.PUBLISH: "publish workflows and rules",
-    Right.PEOPLE: "manage people",
+    Right.PEOPLE: "manage users",
     Right.AUDIT: "read the audit log",
     Right.OPERATE: "operate the service",
 }

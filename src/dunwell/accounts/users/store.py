@@ -228,7 +228,7 @@ def _build_user(row: Row | None) -> User | None:
     return User(**values, roles=roles)
 
 
-# The roles that may answer disputes and requests.
+# The roles that may respond to disputes and requests.
 ANSWERING = sorted(str(role) for role, rights in ROLE_RIGHTS.items() if Right.ANSWER in rights)
 # SQL fragments, which use the primary key of memberships. Their slots are the merchant's id and the
 # roles.

@@ -183,7 +183,7 @@ def check_may_open(reason: OfferedReason, earlier: Sequence[ClaimDispute], now: 
     if not may_open_dispute(earlier, now):
         raise InvalidState(
             LazyText(
-                "%(count)s disputes were opened in %(days)s days: answer by phone or letter.",
+                "%(count)s disputes were opened in %(days)s days: respond by phone or letter.",
                 count=MAX_RECENT_DISPUTES,
                 days=RECENT_PERIOD.days,
             ),

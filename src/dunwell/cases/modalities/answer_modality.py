@@ -340,7 +340,8 @@ def _explain_end(reason: ModalityEndReason, status: Status) -> LazyText:
     if reason is ModalityEndReason.PASSED:
         return LazyText("The first requested date has passed, so the request has ended.")
     return LazyText(
-        "The request can no longer be answered: the claim is %(claim_status)s.", claim_status=status
+        "It is no longer possible to respond to the request: the claim is %(claim_status)s.",
+        claim_status=status,
     )
 
 

@@ -92,7 +92,7 @@ def check_answer(modality: Modality, answer: ModalityState) -> bool:
     if ended is not None and ended is not ModalityEndReason.REJECTED:
         raise InvalidState(
             LazyText(
-                "The payment modality has ended and can no longer be answered.",
+                "The payment modality has ended. It is no longer possible to respond to it.",
                 modality_end=ended,
             ),
             state=str(ended),
@@ -102,7 +102,7 @@ def check_answer(modality: Modality, answer: ModalityState) -> bool:
     if answer not in TRANSITIONS[modality.state]:
         raise InvalidState(
             LazyText(
-                "The payment modality is already %(modality_state)s. An answer is final.",
+                "The payment modality is already %(modality_state)s. A response is final.",
                 modality_state=modality.state,
             ),
             state=str(modality.state),

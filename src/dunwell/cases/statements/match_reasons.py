@@ -39,23 +39,25 @@ SUCCESS_CODES = frozenset({"0000", "000", "00"})
 # The basis of a suggestion, and how its amount compares with what is owed.
 _SUGGESTIONS: Texts = {
     "SUGGESTION": LazyText("%(basis)s; %(comparison)s."),
-    "CHECKED_REFERENCE": LazyText('"%(written)s" names the claim, its check digits are right'),
-    "REFERENCE": LazyText('The text has "%(reference)s"'),
-    "MANDATE": LazyText('"%(number)s" is the number of a direct debit'),
-    "DAMAGED_REFERENCE": LazyText('The text has "%(written)s" for "%(reference)s"'),
-    "SHORT_NUMBER": LazyText('"%(reference)s" is too short to be certain'),
-    "PAYER_ACCOUNT": LazyText("An earlier payment came from the same account"),
-    "EXACT": LazyText("the amount is what is owed (%(owed)s)"),
-    "TOLERATED": LazyText(
-        "the amount differs from what is owed (%(owed)s) by no more than is tolerated"
+    "CHECKED_REFERENCE": LazyText(
+        '"%(written)s" names the claim, and its check digits are correct'
     ),
-    "PART": LazyText("it pays a part of what is owed (%(owed)s)"),
-    "SURPLUS": LazyText("it is more than what is owed (%(owed)s); the rest is a surplus"),
+    "REFERENCE": LazyText('The purpose contains "%(reference)s"'),
+    "MANDATE": LazyText('"%(number)s" is the number of a direct debit'),
+    "DAMAGED_REFERENCE": LazyText('The purpose contains "%(written)s" instead of "%(reference)s"'),
+    "SHORT_NUMBER": LazyText('"%(reference)s" is too short for a certain match'),
+    "PAYER_ACCOUNT": LazyText("An earlier payment came from the same account"),
+    "EXACT": LazyText("it is exactly the amount owed (%(owed)s)"),
+    "TOLERATED": LazyText(
+        "it differs from the amount owed (%(owed)s) by no more than the tolerance"
+    ),
+    "PART": LazyText("it is part of the amount owed (%(owed)s)"),
+    "SURPLUS": LazyText("it is more than the amount owed (%(owed)s); the rest is a surplus"),
     "NAMED_SET": LazyText(
-        "The text names these claims, and they are paid exactly: %(references)s."
+        "The purpose names these claims, and the payment is exactly their sum: %(references)s."
     ),
     "CUSTOMER_SET": LazyText(
-        "The amounts of these claims of the same debtor make the payment: %(references)s."
+        "The amounts of these claims of the same debtor add up to the payment: %(references)s."
     ),
 }
 _OTHERS: Texts = {

@@ -54,8 +54,8 @@ _DESCRIPTIONS: Mapping[AlertKind, LazyText] = {
         "but payments or refunds need it. Run dunwell doctor to see the reason"
     ),
     AlertKind.PAYMENT_ACCOUNT_FAILING: LazyText(
-        "Account %(subject)s at a payment provider has given no usable answer since %(since)s. Run "
-        "dunwell doctor to see the reason"
+        "Account %(subject)s at a payment provider has not returned a usable response since "
+        "%(since)s. Run dunwell doctor to see the reason"
     ),
     AlertKind.UNKNOWN_SENDS: LazyText(
         "%(merchant)s: messages with unknown delivery status: %(count)s, since %(since)s"

@@ -105,7 +105,7 @@ def explain_statement_limit(limit: StatementLimit) -> LazyText:
     """Return the sentence that says why a contact waits for a bank statement."""
     return LazyText(
         "not sent while the newest statement of the bank account %(account)s is older than "
-        "%(days)s banking days; it reports until %(reported_until)s",
+        "%(days)s banking days; its last day is %(reported_until)s",
         account=limit.account,
         days=limit.max_age_banking_days,
         reported_until=limit.reported_until.isoformat(),
@@ -141,7 +141,14 @@ def explain_due_time(
     if isinstance(step, ContactStep) and step.send == "CONTACT_HOURS":
         return LazyText("It is the next step. Contacts are allowed again from this time.")
     if previous is not None:
-        return LazyText('It follows "%(name)s", which is done.', name=previous.name)
+        return LazyText('It follows "%(name)s", which is over.', name=previous.name)
+    if last is not None:
+        return LazyText("It follows a step that was removed from the workflow.")
+    return _explain_start(claim_state, definition)
+
+
+def _explain_start(claim_state: ClaimState, definition: Definition) -> str:
+    """Return why the first step is due at its time."""
     if definition.settings.processing_start == "DUE_DATE":
         return LazyText("The workflow starts on the due date of the first PRIMARY item.")
     return LazyText("It is the first step of the workflow.") if claim_state.run else ""

@@ -18,10 +18,10 @@ _PLACES: Texts = {
     "EITHER_COLUMN": LazyText("%(first)s or %(second)s"),
     "REFUSED": LazyText("%(place)s: %(reason)s"),
     "VALUE_MISSING": LazyText(
-        "%(place)s: %(element)s is missing. %(reason)s Nothing of this file was imported."
+        "%(place)s: %(element)s is missing. %(reason)s Nothing from this file was imported."
     ),
     "VALUE_WRONG": LazyText(
-        '%(place)s: %(element)s is "%(value)s". %(reason)s Nothing of this file was imported.'
+        '%(place)s: %(element)s is "%(value)s". %(reason)s Nothing from this file was imported.'
     ),
 }
 _CONTAINERS: Texts = {
@@ -53,11 +53,11 @@ _CONTAINERS: Texts = {
         "bank as camt.053 or CSV."
     ),
     "OTHER_XML": LazyText(
-        "The XML is %(names)s, which is no statement. Export the statement from the bank as "
+        "The XML is %(names)s, which is not a statement. Export the statement from the bank as "
         "camt.053 or CSV."
     ),
     "TOO_MANY_ARCHIVES": LazyText(
-        "Archives inside archives inside archives are not read. Unpack them."
+        "An archive inside an archive must not contain further archives. Unpack them."
     ),
     "TOO_MANY_FILES": LazyText("An archive has at most %(limit)s files. Divide it."),
     "DAMAGED_ARCHIVE": LazyText("The ZIP archive is damaged. Fetch it from the bank again."),
@@ -65,13 +65,15 @@ _CONTAINERS: Texts = {
     "HAS_PASSWORD": LazyText(
         "The file is protected by a password. Unpack it and import its files."
     ),
-    "UNUSUAL_PACKING": LazyText("The file is packed in an unusual way. Pack it as usual ZIP."),
+    "UNUSUAL_PACKING": LazyText(
+        "The file is packed in an unusual way. Pack it as a standard ZIP file."
+    ),
     "DAMAGED_MEMBER": LazyText("The file is damaged. Fetch the archive again."),
     "TOO_LARGE_UNPACKED": LazyText(
         "The file is too large when it is unpacked. Import shorter periods, one file at a time."
     ),
     "DAMAGED_FILE": LazyText("The file is damaged. Ask the bank for it again."),
-    "INTERNAL": LazyText("The file cannot be imported. Ask the operator to see the log."),
+    "INTERNAL": LazyText("The file cannot be imported. Ask the operator to check the log."),
 }
 _XML: Texts = {
     "DOCUMENT_TYPE": LazyText(
@@ -84,20 +86,26 @@ _XML: Texts = {
         "The encoding %(encoding)s is not supported. Ask the bank for files in UTF-8."
     ),
     "OTHER_ENCODING": LazyText("The file is not %(encoding)s; it was read as Windows-1252."),
-    "NO_STATEMENT": LazyText("The message has no statement. Ask the bank for a corrected file."),
-    "NO_ORDER": LazyText("Without it, the order is unknown. Ask the bank for a corrected file."),
+    "NO_STATEMENT": LazyText(
+        "The message contains no statement. Ask the bank for a corrected file."
+    ),
+    "NO_ORDER": LazyText(
+        "Without it, it is not known which payment file this is about. Ask the bank for a "
+        "corrected file."
+    ),
 }
 _VALUES: Texts = {
     "XML_AMOUNT": LazyText(
-        "An amount has digits, no minus sign, and a point before the decimals. Ask the bank for a "
-        "corrected file."
+        "An amount consists of digits without a minus sign, with a point before the decimals. Ask "
+        "the bank for a corrected file."
     ),
     "MT940_AMOUNT": LazyText(
         "An amount has at most 15 digits, and a comma before the decimals. Ask the bank for a "
         "corrected file."
     ),
     "ORIGINAL_AMOUNT": LazyText(
-        "An amount has digits, and a comma before the decimals. Ask the bank for a corrected file."
+        "An amount consists of digits, with a comma before the decimals. Ask the bank for a "
+        "corrected file."
     ),
     "COMMA_AMOUNT": LazyText(
         "The mapping expects an amount with a decimal comma. Correct the mapping or the file."
@@ -110,23 +118,24 @@ _VALUES: Texts = {
         "corrected file."
     ),
     "TOO_MANY_DIGITS": LazyText(
-        "No amount has more than %(limit)s digits. Ask the bank for a corrected file."
+        "An amount has at most %(limit)s digits. Ask the bank for a corrected file."
     ),
     "CURRENCY_CODE": LazyText(
-        "It has to be a currency's code, such as EUR. Ask the bank for a corrected file."
+        "It has to be a currency code, such as EUR. Ask the bank for a corrected file."
     ),
     "CSV_CURRENCY": LazyText(
-        "It has to be a currency's code, such as EUR. Correct the mapping or the file."
+        "It has to be a currency code, such as EUR. Correct the mapping or the file."
     ),
     "NO_ACCOUNT": LazyText(
         "A statement has to name its account. Ask the bank for a corrected file."
     ),
     "SIGN": LazyText(
-        "It has to be CRDT or DBIT, or the sign is unknown. Ask the bank for a corrected file."
+        "It has to be CRDT or DBIT; otherwise the sign is unknown. Ask the bank for a corrected "
+        "file."
     ),
-    "SEVERAL_VALUES": LazyText("It is there more than once. Ask the bank for a corrected file."),
-    "DIVIDED_VALUE": LazyText("It has other elements inside. Ask the bank for a corrected file."),
-    "NO_DAY": LazyText("A booked entry has to have a day. Ask the bank for a corrected file."),
+    "SEVERAL_VALUES": LazyText("It occurs more than once. Ask the bank for a corrected file."),
+    "DIVIDED_VALUE": LazyText("It contains other elements. Ask the bank for a corrected file."),
+    "NO_DAY": LazyText("A booked entry has to have a date. Ask the bank for a corrected file."),
     "CSV_DIRECTION": LazyText(
         "It has to be S or H, D or C, DBIT or CRDT, and the amount without a sign. Correct the "
         "mapping or the file."
@@ -137,7 +146,7 @@ _VALUES: Texts = {
     "CSV_DATE": LazyText(
         "The mapping expects a date as %(format)s. Correct the mapping or the file."
     ),
-    "MT940_FORM": LazyText("It has not the form of MT940. Ask the bank for a corrected file."),
+    "MT940_FORM": LazyText("This is not valid MT940. Ask the bank for a corrected file."),
 }
 _CSV_AND_MT940: Texts = {
     "NO_HEADER": LazyText("The file has no header. Correct the skipped rows of the mapping."),
@@ -145,7 +154,7 @@ _CSV_AND_MT940: Texts = {
         "The file is not in the mapping's encoding, %(encoding)s. Choose another encoding in the "
         "mapping."
     ),
-    "NO_TEXT": LazyText("The file is not a text. Export it from the bank as CSV."),
+    "NO_TEXT": LazyText("The file is not a text file. Export it from the bank as CSV."),
     "TOO_MANY_ROWS": LazyText("The file has more than %(limit)s rows. Export shorter periods."),
     "DAMAGED_ROW": LazyText("Row %(row)s cannot be read as CSV (%(why)s). Export it again."),
     "TWO_COLUMNS": LazyText(
@@ -173,34 +182,36 @@ _STATEMENTS: Texts = {
     "ENTRY_COUNT": LazyText("The summary counts %(counted)s entries; there are %(found)s."),
     "WRONG_IBAN": LazyText("The account's IBAN %(iban)s is not valid."),
     "BALANCE_CURRENCY": LazyText("The balance %(balance)s is not in the account's currency."),
-    "NO_CURRENCY": LazyText("Entry %(entry)s: Amt has no currency; it is the account's."),
+    "NO_CURRENCY": LazyText(
+        "Entry %(entry)s: Amt has no currency; the account's currency is used."
+    ),
     "BATCH_COUNT": LazyText(
         "Entry %(entry)s: the batch counts %(counted)s transactions; there are %(found)s."
     ),
     "UNKNOWN_STATUS": LazyText(
         "Entry %(entry)s: the status %(code)s is unknown; the entry is shown and not booked."
     ),
-    "NO_BOOKING_DATE": LazyText("Entry %(entry)s: it has no booking date; %(day)s was taken."),
+    "NO_BOOKING_DATE": LazyText("Entry %(entry)s has no booking date; %(day)s is used."),
     "NOTIFIED_AMOUNT": LazyText(
         "The notification of entry %(entry)s is about %(notified)s, the entry about %(amount)s; "
         "its details were not used."
     ),
     "RESEMBLES": LazyText(
-        "Entry %(entry)s of %(amount)s, booked on %(booked_on)s, has the same reference and amount "
-        "as an entry of %(day)s. A person decides whether it is another payment."
+        "Entry %(entry)s of %(amount)s, booked on %(booked_on)s, has the same reference and "
+        "amount as an entry of %(day)s. A user has to decide whether it is another payment."
     ),
     "OTHER_ACCOUNT": LazyText(
-        "Statement %(statement)s is of account %(account)s, which is not an account of this "
+        "Statement %(statement)s belongs to account %(account)s, which is not an account of this "
         "merchant. It was not imported."
     ),
     "CLOSED_ACCOUNT": LazyText(
-        "Statement %(statement)s is of the bank account %(account)s, which is closed. It was not "
-        "imported."
+        "Statement %(statement)s belongs to the bank account %(account)s, which is closed. It was "
+        "not imported."
     ),
     "OF_STATEMENT": LazyText("%(statement)s: %(problem)s"),
     "MATCHING_FAILED": LazyText(
         "This entry could not be matched because of an error. Assign it by hand, and ask the "
-        "operator to see the log."
+        "operator to check the log."
     ),
     "HELD": LazyText("%(statement)s is held: %(problem)s"),
 }
@@ -210,12 +221,12 @@ _INVARIANTS: Texts = {
         "Entry %(entry)s is in %(currency)s, but the account is in %(expected)s."
     ),
     "ENTRY_SUM": LazyText(
-        "Entry %(entry)s is %(amount)s, but its transactions make %(transactions)s and its charges "
-        "%(charges)s."
+        "Entry %(entry)s is %(amount)s, but its transactions add up to %(transactions)s and its "
+        "charges to %(charges)s."
     ),
     "BALANCES": LazyText(
-        "The opening balance %(opening)s and the booked entries %(booked)s make %(total)s, but the "
-        "closing balance is %(closing)s."
+        "The opening balance %(opening)s and the booked entries %(booked)s add up to %(total)s, "
+        "but the closing balance is %(closing)s."
     ),
 }
 PROBLEM_TEXTS: Texts = (

@@ -191,7 +191,7 @@ async def record_without_claim(work: Work, entry_id: UUID, number: int, note: st
     Raises NotFound, InvalidState, ValidationError."""
     work.require(Right.RECORD_MONEY)
     if not 0 < len(note.strip()) <= 255 or "\n" in note:
-        message = "Say in one line of at most 255 characters what it is."
+        message = "Describe it in one line of at most 255 characters."
         raise ValidationError([Fault("/note", message, "REQUIRED")])
     transaction = await _lock_one(work, (entry_id, number))
     if transaction.state != "OPEN":

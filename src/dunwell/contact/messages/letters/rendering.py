@@ -218,8 +218,8 @@ def translate_layout(language: Language) -> dict[str, str]:
         "page": language.translate("Page {page} of {pages}"),
         "page_title": language.translate("Your page about this letter"),
         "page_text": language.translate(
-            "See the details, pay, or tell us if something is wrong: scan this with your phone, "
-            "or enter the address and the code."
+            "To see the details, pay, or tell us if something is wrong, scan this with your "
+            "phone. Or enter the address and the code."
         ),
         "page_alt": language.translate("QR code of your page"),
         "address": language.translate("Address"),

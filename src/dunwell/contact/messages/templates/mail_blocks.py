@@ -120,11 +120,11 @@ def explain_item(item: MessageItem, values: MessageValues) -> str:
     translate, sentences = values.translation.translate, []
     if item.type == "COLLECTION_FEE":
         sentences.append(
-            translate("For collecting the amount, because it was not paid when it was due.")
+            translate("The amount is collected because it was not paid when it was due.")
         )
     if item.type == "DUNNING_FEE":
         sentences.append(
-            translate("For reminding you, because the amount was not paid when it was due.")
+            translate("You were reminded because the amount was not paid when it was due.")
         )
     if item.item_date:
         sentences.append(translate("Dated %(day)s.", day=values.day(item.item_date)))

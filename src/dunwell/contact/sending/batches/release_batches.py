@@ -112,14 +112,18 @@ class BatchReleaser:
         await self._finish_abandoned(provider)
         await search_released(self._resources, provider)
         removed = await self._remove_withdrawn(provider)
-        batch, count = await self._decide(provider)
-        if batch is not None:
-            await self._release(provider, batch, count)
-        return removed + count
+        decided, withdrawn = await self._decide(provider)
+        if decided is None:
+            return removed + withdrawn
+        batch, lease, released = decided
+        await self._release(provider, batch, lease, released)
+        return removed + withdrawn + released
 
-    async def _decide(self, provider: PrintProvider) -> tuple[tuple[PrintBatch, Lease] | None, int]:
-        """Decide on a batch if one is due. Return the batch with its lease, or None, and the number
-        of letters that were put in the batch or withdrawn."""
+    async def _decide(
+        self, provider: PrintProvider
+    ) -> tuple[tuple[PrintBatch, Lease, int] | None, int]:
+        """Decide on a batch if one is due. Return the batch with its lease and the number of its
+        letters, or None, and the number of letters that were withdrawn."""
         resources, real_now = self._resources, self._resources.clock.now()
         async with resources.database.transaction() as tx:
             waiting = await lock_waiting(tx, provider.name, provider.batch.most)
@@ -140,7 +144,7 @@ class BatchReleaser:
             await save_batch(
                 tx, batch, provider=provider.name, chosen=chosen, lease=lease, at=real_now
             )
-            return (batch, lease), len(waiting)
+            return (batch, lease, len(chosen)), len(settled)
 
     async def _report_withdrawn(
         self,
@@ -166,9 +170,8 @@ class BatchReleaser:
         await save_reports(tx, reports, real_now=real_now, ids=self._resources.ids)
 
     async def _release(
-        self, provider: PrintProvider, decided: tuple[PrintBatch, Lease], count: int
+        self, provider: PrintProvider, batch: PrintBatch, lease: Lease, count: int
     ) -> None:
-        batch, lease = decided
         name = name_manifest(batch.batch_id)
         try:
             await provider.letter_folder.write_part(name, batch.manifest)

@@ -89,15 +89,16 @@ async def _check_closed_account(
     problems = [each for each in found if each.is_fault]
     words = "the account is closed: debtors are not offered it"
     if problems:
-        words += f". What it has received cannot be read any more: {problems[0].words}"
+        words += f". What it has received can no longer be read: {problems[0].words}"
     elif pending is not None:
         words += ", and what it has received is read"
     if pending is not None:
         words += f". {describe_pending_work(pending)}"
     if merchants:
-        words += f" Merchants that still name it or have mandates there: {', '.join(merchants)}"
+        names = ", ".join(merchants)
+        words = f"{words.rstrip('.')}. Merchants that still name it or have mandates there: {names}"
     remedy = (
-        "Remove it from the installation file when nothing has to be read any more, and run: "
+        "Remove it from the installation file when nothing needs to be read from it, and run: "
         "dunwell apply FILE"
     )
     return DoctorFinding(f"payments {name}", words.rstrip("."), remedy, is_note=True)

@@ -84,7 +84,7 @@ ITEM_TYPES: Labels = {
     "COLLECTION_FEE": LazyText("Collection fee"),
     "PAYMENT": LazyText("Payment"),
     "REVERSAL": LazyText("Payment reversed"),
-    "REDUCTION": LazyText("Amount given up"),
+    "REDUCTION": LazyText("Waived amount"),
 }
 ACTOR_KINDS: Labels = {
     "SYSTEM": LazyText("Dunwell"),

@@ -50,8 +50,8 @@ REVIEW_REASONS: Labels = {
         "it to the debtor yourself."
     ),
     "UNKNOWN_ORDER": LazyText(
-        "This refund was ordered here, but its order is not known any more, for example because a "
-        "backup was restored. The amount is owed again. If you gave it up, withdraw the claim or "
+        "This refund was ordered here, but the order is no longer known, for example because a "
+        "backup was restored. The amount is owed again. If you waived it, withdraw the claim or "
         "change its items."
     ),
     "CLAIM_ENDED": LazyText(
@@ -62,8 +62,8 @@ REVIEW_REASONS: Labels = {
 # The same for money that went back to the debtor, or came back after that, where it differs.
 RETURN_REVIEWS: Labels = {
     "OTHER_CURRENCY": LazyText(
-        "The money is in another currency than the claim. It was not booked. Check at the provider "
-        "what the debtor got, and reverse the payment if it is not paid any more."
+        "The money is in another currency than the claim. It was not booked. Check at the "
+        "provider how much the debtor received, and reverse the payment if it is no longer paid."
     ),
 }
 # Why staff has to look at a refund that is not made.
@@ -71,16 +71,16 @@ REFUND_REVIEWS: Labels = {
     "PROVIDER": LazyText(
         "The provider rejected the refund, so the debtor does not get the money. Remove the cause "
         "and refund it again. Or transfer it to the debtor yourself, reverse the payment, and "
-        "record what is left of it again."
+        "record the rest of it as a new payment."
     ),
     "NOTHING_LEFT": LazyText(
-        "The money of the payment went back in another way before the refund was sent, for example "
-        "by a chargeback. Nothing was refunded. Check whether the debtor still gets money."
+        "The money was returned in another way before the refund was sent, for example by a "
+        "chargeback. Nothing was refunded. Check whether the debtor is still owed money."
     ),
     "ACCOUNT_CLOSED": LazyText(
-        "The provider account is closed and accepts no refunds any more. Check at the provider "
-        "that it was not refunded. Then transfer the money to the debtor yourself, reverse the "
-        "payment, and record what is left of it again."
+        "The provider account is closed and no longer accepts refunds. Check at the provider that "
+        "nothing was refunded. Then transfer the money to the debtor yourself, reverse the "
+        "payment, and record the rest of it as a new payment."
     ),
     "OVERDUE": LazyText(
         "The refund was ordered more than a week ago, and the provider has not made it. Look for "
@@ -88,8 +88,8 @@ REFUND_REVIEWS: Labels = {
     ),
 }
 REFUND_REFUSALS: Labels = {
-    "PROVIDER": LazyText("The provider says:"),
-    "NOTHING_LEFT": LazyText("The money went back in another way before."),
+    "PROVIDER": LazyText("Message from the provider:"),
+    "NOTHING_LEFT": LazyText("The money was already returned in another way."),
     "ACCOUNT_CLOSED": LazyText("The provider account is closed."),
 }
 REFUND_STATES: ColoredLabels = {
@@ -102,16 +102,16 @@ REFUND_STATES: ColoredLabels = {
 }
 REFUND_EFFECTS: Labels = {
     "SURPLUS": LazyText("Too much was paid"),
-    "REDUCE_CLAIM": LazyText("We give the amount up"),
+    "REDUCE_CLAIM": LazyText("We waive the amount"),
     "REOPEN": LazyText("It is owed again"),
 }
 MATCH_RULES: Labels = {
     "CHECKED_REFERENCE": LazyText("Reference with correct check digits"),
-    "REFERENCE": LazyText("The whole reference is in the text"),
+    "REFERENCE": LazyText("The purpose contains the whole reference"),
     "MANDATE": LazyText("Number of a collection"),
     "DAMAGED_REFERENCE": LazyText("Reference with a typing error"),
     "COVERING_SET": LazyText("The amounts of these claims add up exactly"),
-    "SHORT_NUMBER": LazyText("Short number, not certain"),
+    "SHORT_NUMBER": LazyText("Short number: uncertain match"),
     "PAYER_ACCOUNT": LazyText("Same account as an earlier payment"),
     "PAYOUT": LazyText("Payout of a payment provider"),
     "RETURN": LazyText("Returned payment"),
