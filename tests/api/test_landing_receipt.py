@@ -64,7 +64,7 @@ async def test_a_copy_goes_to_the_address_on_file(landing: LandingHarness) -> No
 
     page = await landing.browser.submit(f"{path}/email")
 
-    assert "Eine Kopie ist unterwegs an e***@example.org." in page.text
+    assert "Eine Kopie an e***@example.org ist unterwegs." in page.text
     assert "erika@" not in page.text
     [notice] = await landing.payments.harness.rows(_NOTICES)
     assert (notice["kind"], notice["recipient"]) == ("RECEIPT", "erika@example.org")
@@ -130,8 +130,8 @@ async def test_a_refund_in_part_is_shown_on_page_and_paper(
     pdf = await landing.browser.get(f"{path}/pdf?lang=en")
 
     assert (back.status_code, back.headers["Location"]) == (303, path)
-    assert "€2.40 of this payment were returned." in _read_text(page.text)
-    assert "€2.40 of this payment were returned." in await _read_pdf(pdf.content, tmp_path)
+    assert "€2.40 of this payment was returned." in _read_text(page.text)
+    assert "€2.40 of this payment was returned." in await _read_pdf(pdf.content, tmp_path)
 
 
 @pytest.mark.parametrize("status", ["WITHDRAWN", "ARCHIVED"])

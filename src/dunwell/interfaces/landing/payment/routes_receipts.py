@@ -89,7 +89,7 @@ def _describe_returned_amount(
     if payment.returned_cents == payment.amount_cents:
         return [translate("This payment was returned completely.")]
     if payment.returned_cents:
-        return [translate("%(amount)s of this payment were returned.") % {"amount": returned}]
+        return [translate("%(amount)s of this payment was returned.") % {"amount": returned}]
     return []
 
 
