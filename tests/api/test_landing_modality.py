@@ -191,7 +191,7 @@ async def test_a_copy_goes_to_the_address_on_file(landing_with_approval: Landing
     )
     assert (notice["kind"], notice["recipient"]) == ("CONFIRMATION", "erika@example.org")
     assert "16. März 2026: 34,14" in notice["body_text"].replace("*", "")
-    assert "Eine Kopie ist unterwegs an e" in page.text
+    assert "Eine Kopie an e" in page.text
     assert "erika@example.org" not in page.text
 
 
