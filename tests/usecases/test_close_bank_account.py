@@ -96,7 +96,7 @@ async def test_nothing_is_imported_into_a_closed_account_and_its_statements_stay
     other = await bank.load(build_file(build_credit("2.00", "x", "B-3")), account="second")
     assert other.state is FileState.REFUSED
     [problem] = other.problems
-    assert "is of the bank account main, which is closed" in str(problem)
+    assert "belongs to the bank account main, which is closed" in str(problem)
     rows = await harness.rows("SELECT file_id, state FROM bank_files WHERE merchant_id = $1")
     assert {row["file_id"]: row["state"] for row in rows}[waiting.file_id] == "REFUSED"
     async with harness.work() as work:

@@ -152,7 +152,7 @@ async def test_a_statement_of_another_account_is_reported_and_not_imported(
     await bank.save(StatementAccount("main", "DE02120300000000202051", "Muster GmbH"))
     file = await bank.load(build_file(build_credit("1.00", "x")))
     assert file.state is FileState.REFUSED
-    assert f"of account {IBAN}" in file.problems[0]
+    assert f"to account {IBAN}" in file.problems[0]
     assert await bank.count("bank_entries") == 0
 
 
