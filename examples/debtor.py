@@ -42,7 +42,7 @@ async def give_mandate(link: str, reference: str, postal_code: str) -> None:
             await browser.press("Check the payment plan", offer="2")
             await browser.press("Agree to this payment plan")
             _print_page(reference, browser)
-            await browser.press("Give a mandate")
+            await browser.press("Give or view the mandate")
             await browser.press("Give the mandate", holder="Olivia Marsh", iban=_DEBTOR_IBAN)
             _print_page(reference, browser)
         except PageBroken as error:
