@@ -1,6 +1,7 @@
 """Open transactions are matched again: on request, and after each import. What a person decided is
 never touched."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -21,16 +22,25 @@ from dunwell.cases.statements.matches.assign_transactions import (
     undo_match,
 )
 from dunwell.cases.statements.matches.match_sets import match_all
+from dunwell.cases.statements.matches.store import load_transactions
+from dunwell.cases.statements.store import StatementAccount
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import DatabaseAway
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources
+from tests.support.bank_files import build_detail, build_entry
 from tests.support.harness import a_harness
 from tests.support.statements import StatementHarness, build_credit, build_file
 
 _OWED = 10240
 _REFERENCE = "INV-2026-1001"
 _HASHES = "SELECT statement_hash FROM bank_statements WHERE merchant_id = $1 ORDER BY imported_at"
+_KEYS = "SELECT entry_id, number FROM bank_transactions WHERE merchant_id = $1"
+_AUDITED = """
+SELECT count(*) AS rows FROM audit_log
+WHERE merchant_id = $1 AND action = 'bankStatement.matchAgain'
+"""
 _PROBLEM = """
 UPDATE bank_transactions SET problem = '{"code": "MATCHING_FAILED", "facts": {}}'
 WHERE merchant_id = $1
@@ -55,8 +65,9 @@ async def _match_statement(bank: StatementHarness) -> int:
     row = (await bank.harness.rows(_HASHES))[0]
     async with bank.harness.work() as work:
         count = await match_statement_again(work, "main", row["statement_hash"])
-    while await match_all(bank.harness.resources):
-        pass
+    async with asyncio.timeout(30):
+        while await match_all(bank.harness.resources):
+            pass
     return count
 
 
@@ -199,6 +210,85 @@ async def test_an_entry_that_fails_again_stays_as_it_was(
     assert await bank.balance(claim_id) == (Status.CREATED, _OWED, 0)
     assert await _match_entry(bank)
     assert await bank.balance(claim_id) == (Status.COLLECTED, 0, 0)
+
+
+async def _match_by_another_worker(bank: StatementHarness) -> None:
+    assert await match_all(bank.harness.resources) == 1
+
+
+async def _decide_without_claim(bank: StatementHarness) -> None:
+    (row,) = await bank.harness.rows(_KEYS)
+    async with bank.harness.work() as work:
+        await record_without_claim(work, row["entry_id"], row["number"], "interest")
+
+
+async def _decide_about_a_part(bank: StatementHarness) -> None:
+    (other,) = await bank.harness.create("INV-2026-2002")
+    await _assign_a_part(bank, other)
+
+
+@pytest.mark.parametrize(
+    ("before", "decide"),
+    [
+        ("NEW", _match_by_another_worker), ("OPEN", _decide_without_claim),
+        ("OPEN", _decide_about_a_part),
+    ],
+)  # fmt: skip
+async def test_what_was_decided_since_a_payment_was_read_is_not_decided_again(
+    bank: StatementHarness, before: str, decide: Any
+) -> None:
+    await bank.load(_build_payment(bank))
+    await bank.harness.create(_REFERENCE)
+    await bank.harness.rows(
+        "UPDATE bank_transactions SET state = $2 WHERE merchant_id = $1", before
+    )
+    async with bank.harness.work() as work:
+        keys = [(row["entry_id"], row["number"]) for row in await bank.harness.rows(_KEYS)]
+        read = list((await load_transactions(work.tx, work.merchant_id, keys)).values())
+        await decide(bank)
+        payments = await bank.count("payments")
+        assert await match_transactions.match_transactions(work, "main", read, before=before) == 0
+    assert await bank.count("payments") == payments
+
+
+async def test_the_payments_of_another_account_are_not_matched_again(
+    bank: StatementHarness,
+) -> None:
+    await bank.save(StatementAccount("second", "DE02120300000000202051", "Muster GmbH"))
+    await bank.load(_build_payment(bank))
+    row = (await bank.harness.rows(_HASHES))[0]
+    async with bank.harness.work() as work:
+        assert await match_statement_again(work, "second", row["statement_hash"]) == 0
+        assert await match_recent_again(work, "second") == 0
+    assert await bank.states() == [("OPEN", 0)]
+    (audited,) = await bank.harness.rows(_AUDITED)
+    assert audited["rows"] == 0
+
+
+async def test_one_payment_of_an_entry_is_matched_again_without_the_others(
+    bank: StatementHarness,
+) -> None:
+    day = bank.harness.clock.now().date().isoformat()
+    details = build_detail("60.00", "danke") + build_detail("40.00", "danke")
+    await bank.load(build_file(build_entry("100.00", details=details, day=day)))
+    first, _ = await bank.opened()
+    async with bank.harness.work() as work:
+        await record_without_claim(work, *first.transaction.key, "interest")
+        assert await match_recent_again(work, "main") == 1
+    assert [state for state, _ in await bank.states()] == ["WITHOUT_CLAIM", "NEW"]
+
+
+async def test_an_outage_is_no_failure_of_the_matching(
+    bank: StatementHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bank.load(_build_payment(bank))
+
+    async def fail(*_given: Any, **_more: Any) -> int:
+        raise DatabaseAway("The database is not available.", was_sent=True)
+
+    monkeypatch.setattr(match_again, "match_transactions", fail)
+    with pytest.raises(DatabaseAway):
+        await _match_entry(bank)
 
 
 async def test_the_entries_of_another_merchant_are_not_matched(

@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
-from dunwell.cases.payments.reversals import return_money
+from dunwell.cases.payments.reversals import return_money, reverse_payment
+from dunwell.cases.statements.import_statements import list_held_statements, release_statement
 from dunwell.cases.statements.matches.assign_transactions import (
     TransactionShare,
     assign_transactions,
     record_without_claim,
+    undo_match,
 )
+from dunwell.cases.statements.matches.match_sets import match_all
 from dunwell.cases.statements.matches.returns.book_returns import book_return
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
@@ -30,10 +33,36 @@ async def bank(resources: Resources, clock: MovableClock) -> StatementHarness:
     return bank
 
 
-def _build_return(amount: str, reason: str = "AC04", reference: str = "R-1") -> bytes:
+def _build_entry(
+    amount: str,
+    reason: str = "AC04",
+    reference: str = "R-1",
+    *,
+    end_to_end_id: str | None = "E2E-1",
+) -> str:
+    """Return the entry of a return."""
     more = f"<RtrInf><Rsn><Cd>{reason}</Cd></Rsn></RtrInf>"
     details = build_detail(amount, "Retoure", kind="DBIT", more=more)
-    return build_file(build_entry(amount, kind="DBIT", reference=reference, details=details))
+    known = "<Refs><EndToEndId>E2E-1</EndToEndId></Refs>"
+    named = "" if end_to_end_id is None else known.replace("E2E-1", end_to_end_id)
+    details = details.replace(known, named)
+    return build_entry(amount, kind="DBIT", reference=reference, details=details)
+
+
+def _build_return(amount: str, reason: str = "AC04", reference: str = "R-1") -> bytes:
+    return build_file(_build_entry(amount, reason, reference))
+
+
+async def _pay_each(bank: StatementHarness, *end_to_end_ids: str) -> list[int]:
+    """Let an entry with such an end-to-end id pay each claim."""
+    claims = await bank.harness.create(*_REFERENCES[: len(end_to_end_ids)])
+    entries = [
+        build_credit("102.40", reference, f"B-{reference}").replace("E2E-1", end_to_end_id)
+        for reference, end_to_end_id in zip(_REFERENCES, end_to_end_ids, strict=False)
+    ]
+    await bank.load(build_file(*entries))
+    assert [await bank.balance(each) for each in claims] == [_PAID] * len(claims)
+    return claims
 
 
 async def _pay_both(bank: StatementHarness) -> list[int]:
@@ -89,11 +118,114 @@ async def test_any_other_return_is_left_to_a_person_who_sees_the_payments(
     assert [await bank.balance(each) for each in claims] == [_PAID, _PAID]
     assert await bank.count("payment_movements") == 0
     (opened,) = await bank.opened()
+    assert opened.transaction.problem is None
     (original,) = opened.originals
     assert original.amount_cents == 20480
     assert [(part.reference_number, part.amount_cents) for part in original.parts] == [
         (each, _OWED) for each in _REFERENCES
     ]
+
+
+async def test_two_returns_of_one_entry_in_one_file_reverse_it_once(bank: StatementHarness) -> None:
+    claims = await _pay_both(bank)
+    returns = [_build_entry("204.80", reference=each) for each in ("R-1", "R-2")]
+    await bank.load(build_file(*returns))
+    assert [await bank.balance(each) for each in claims] == [_OPEN, _OPEN]
+    assert sorted(state for state, _ in await bank.states()) == ["MATCHED", "OPEN", "RETURNED"]
+    (opened,) = await bank.opened()
+    assert opened.transaction.problem is None
+
+
+async def test_each_return_reverses_the_payment_with_its_end_to_end_id(
+    bank: StatementHarness,
+) -> None:
+    claims = await _pay_each(bank, "E2E-1", "E2E-2")
+    without = _build_entry("102.40", reference="R-0", end_to_end_id=None)
+    named = _build_entry("102.40", reference="R-2", end_to_end_id="E2E-2")
+    await bank.load(build_file(without, named))
+    assert [await bank.balance(each) for each in claims] == [_PAID, _OPEN]
+    (opened,) = await bank.opened()
+    assert (opened.transaction.problem, opened.originals) == (None, ())
+
+
+async def test_a_person_sees_the_payments_with_the_end_to_end_id_of_the_return(
+    bank: StatementHarness,
+) -> None:
+    claims = await _pay_each(bank, "E2E-1", "E2E-2")
+    entries = [
+        _build_entry("102.40", "XX99", f"R-{each}", end_to_end_id=each)
+        for each in ("E2E-1", "E2E-2")
+    ]
+    await bank.load(build_file(*entries))
+    shown = [[one.parts[0].claim_id for one in each.originals] for each in await bank.opened()]
+    assert sorted(shown) == [[each] for each in claims]
+
+
+async def test_a_return_that_two_payments_fit_is_left_to_a_person(bank: StatementHarness) -> None:
+    claims = await _pay_each(bank, "E2E-1", "E2E-1")
+    await bank.load(_build_return("102.40"))
+    assert [await bank.balance(each) for each in claims] == [_PAID, _PAID]
+    (opened,) = await bank.opened()
+    assert [each.parts[0].claim_id for each in opened.originals] == claims
+
+
+async def test_a_return_in_another_currency_is_left_to_a_person(bank: StatementHarness) -> None:
+    (claim_id,) = await _pay_each(bank, "E2E-1")
+    await bank.load(_build_return("102.40").replace(b'<Amt Ccy="EUR">', b'<Amt Ccy="USD">'))
+    # The statement is held, because the account is in euros.
+    async with bank.harness.work() as work:
+        (held,) = await list_held_statements(work, "main")
+        await release_statement(work, "main", held["statement_hash"])
+    await match_all(bank.harness.resources)
+    assert await bank.balance(claim_id) == _PAID
+    (opened,) = await bank.opened()
+    assert opened.transaction.problem is None
+
+
+async def test_only_what_is_left_of_each_payment_is_reversed(bank: StatementHarness) -> None:
+    claims = await _pay_both(bank)
+    (payment,) = await bank.harness.rows(
+        "SELECT payment_id FROM payments WHERE merchant_id = $1 AND claim_id = $2", claims[0]
+    )
+    async with bank.harness.work() as work:
+        await reverse_payment(work, claims[0], payment["payment_id"])
+    await bank.load(_build_return("204.80"))
+    assert [await bank.balance(each) for each in claims] == [_OPEN, _OPEN]
+    movements = await bank.harness.rows(
+        "SELECT claim_id, booked_cents, review_reason FROM payment_movements"
+        " WHERE merchant_id = $1 AND kind = 'CHARGED_BACK' ORDER BY claim_id"
+    )
+    assert [tuple(row) for row in movements] == [
+        (claims[0], 0, "NOTHING_TO_RETURN"), (claims[1], _OWED, None),
+    ]  # fmt: skip
+    reversals = [await bank.harness.additions(each) for each in claims]
+    assert [[each["type"] for each in one] for one in reversals] == [["PAYMENT_REVERSED"]] * 2
+
+
+async def test_a_payment_whose_match_was_undone_is_not_returned(bank: StatementHarness) -> None:
+    (claim_id,) = await _pay_each(bank, "E2E-1")
+    (match,) = await bank.matches()
+    async with bank.harness.work() as work:
+        await undo_match(work, match["match_id"])
+    (opened,) = await bank.opened()
+    async with bank.harness.work() as work:
+        share = TransactionShare(*opened.transaction.key, claim_id, _OWED)
+        await assign_transactions(work, [share])
+    await bank.load(_build_return("102.40"))
+    assert await bank.balance(claim_id) == _OPEN
+    movements = await bank.harness.rows(
+        "SELECT kind FROM payment_movements WHERE merchant_id = $1 ORDER BY recorded_at"
+    )
+    assert [row["kind"] for row in movements] == ["REVERSED", "CHARGED_BACK"]
+
+
+async def test_a_payment_that_arrives_shows_no_entry_that_it_could_return(
+    bank: StatementHarness,
+) -> None:
+    await _pay_each(bank, "E2E-1")
+    await bank.load(build_file(build_credit("5.00", "danke", "B-9")))
+    (opened,) = await bank.opened()
+    assert opened.originals == ()
 
 
 async def test_an_entry_that_is_not_booked_whole_is_left_to_a_person(

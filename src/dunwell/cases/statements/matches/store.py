@@ -123,7 +123,7 @@ SET state = s.state, matched_cents = t.matched_cents + s.cents, problem = NULL
 FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::bigint[])
     AS s (entry_id, number, state, cents)
 WHERE t.merchant_id = $1 AND t.entry_id = s.entry_id AND t.number = s.number AND t.state = $6
-  AND NOT t.is_decided AND t.matched_cents = 0
+  AND NOT t.is_decided
 RETURNING t.entry_id, t.number
 """
 # Opens a new transaction for a person.

@@ -30,7 +30,7 @@ def can_match_again(transaction: BankTransaction) -> bool:
     """Return whether the rules may decide about an open transaction: no person has decided about
     it, and it does not resemble another entry."""
     is_open = transaction.state == "OPEN" and not transaction.is_decided
-    return is_open and transaction.matched_cents == 0 and transaction.resembles_on is None
+    return is_open and transaction.resembles_on is None
 
 
 async def match_statement_again(work: Work, account: str, statement_hash: bytes) -> int:

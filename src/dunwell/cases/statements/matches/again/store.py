@@ -8,13 +8,13 @@ from dunwell.platform.database.sql import compose
 # Open transactions that no person has decided about. One that resembles another entry is left to a
 # person.
 _UNDECIDED = """t.merchant_id = $1 AND t.state = 'OPEN' AND NOT t.is_decided
-      AND t.matched_cents = 0 AND t.resembles_on IS NULL"""
+      AND t.resembles_on IS NULL"""
 # Uses bank_entries_statement, then the primary key.
 _RENEW_STATEMENT = compose(
     """
 WITH renewed AS (
     UPDATE bank_transactions t
-    SET state = 'NEW', problem = NULL
+    SET state = 'NEW'
     FROM bank_entries e
     WHERE e.merchant_id = $1 AND e.account = $2 AND e.statement_hash = $3
       AND t.entry_id = e.entry_id AND {undecided}

@@ -33,7 +33,7 @@ async def find_returned_entries(
     """Return the original entry of each transaction that takes back a whole entry. Only a known
     reason reverses a payment."""
     work.require(Right.READ_CLAIMS)
-    known = [each for each in new if each.amount_cents < 0 and is_known_return(each.return_reason)]
+    known = [each for each in new if is_known_return(each.return_reason)]
     ids = {each.end_to_end_id for each in known if each.end_to_end_id}
     left = await find_original_entries(work.tx, work.merchant_id, ids) if ids else []
     found = {}

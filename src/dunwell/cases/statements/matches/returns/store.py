@@ -18,7 +18,7 @@ JOIN bank_matches m ON m.merchant_id = $1 AND m.entry_id = t.entry_id AND m.numb
 JOIN payments p ON p.merchant_id = $1 AND p.payment_id = m.payment_id
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
 WHERE t.merchant_id = $1 AND t.end_to_end_id = ANY($2::text[]) AND t.amount_cents > 0
-  AND m.kind = 'MATCHED' AND m.claim_id IS NOT NULL
+  AND m.kind = 'MATCHED'
   AND NOT EXISTS (SELECT FROM bank_matches u WHERE u.merchant_id = $1 AND u.undoes = m.match_id)
 ORDER BY t.entry_id, t.number, m.match_id
 """
