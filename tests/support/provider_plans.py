@@ -143,9 +143,11 @@ class ProviderPlan:
 
 async def a_provider_plan(
     resources: Resources, clock: MovableClock, fake: FakeProviderProcess,
-    provider: PaymentProvider,
+    provider: PaymentProvider, *, sandbox: bool = False,
 ) -> ProviderPlan:  # fmt: skip
     fake.repair()
     fake.act("", "set_next_charge", on="2026-03-10")
-    arrangement = await an_arrangement(resources, clock, configuration=WITH_PROVIDER)
+    arrangement = await an_arrangement(
+        resources, clock, configuration=WITH_PROVIDER, sandbox=sandbox
+    )
     return ProviderPlan(arrangement, await arrangement.agree(), {ACCOUNT: provider}, fake)

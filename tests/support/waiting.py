@@ -13,9 +13,9 @@ WHERE wait_event_type = 'Lock' AND datname = current_database()
 _TIMEOUT_SECONDS = 60
 
 
-async def wait_until_blocked(database: Database, task: "asyncio.Task[Any]") -> None:
-    """Wait until the task is blocked by a lock of another transaction. Fail if the task ends
+async def wait_until_blocked(database: Database, *tasks: "asyncio.Task[Any]") -> None:
+    """Wait until each of the tasks is blocked by a lock of another transaction. Fail if one ends
     instead."""
     async with asyncio.timeout(_TIMEOUT_SECONDS), database.connection() as connection:
-        while await connection.fetchval(_HELD_BACK) == 0:
-            assert not task.done(), "nothing held it back"
+        while await connection.fetchval(_HELD_BACK) < len(tasks):
+            assert not any(each.done() for each in tasks), "nothing held it back"

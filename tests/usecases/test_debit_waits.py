@@ -10,6 +10,7 @@ import pytest
 from dunwell.cases.direct_debit import plan_collections as plan_module
 from dunwell.cases.direct_debit.debit_values import CollectionState
 from dunwell.cases.direct_debit.files.deliver_files import deliver_debit_files
+from dunwell.cases.direct_debit.store import find_mandate, save_used
 from dunwell.cases.modalities.modality import ModalityEndReason
 from dunwell.cases.modalities.store import save_awaited_day
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
@@ -81,3 +82,17 @@ async def test_a_mandate_that_cannot_be_checked_holds_up_no_other(
     assert await debits.states(faulty) == []
     await debits.plan_at(harness.clock.now() + timedelta(minutes=1))
     assert await debits.states(faulty) == [_PLANNED] * 3
+
+
+async def test_an_earlier_debit_does_not_shorten_the_use_of_its_mandate(
+    resources: Resources, clock: MovableClock
+) -> None:
+    debits = await start(resources, clock)
+    mandate = await debits.sign()
+    later, earlier = mandate.expires_on + timedelta(days=30), mandate.expires_on
+    async with debits.arrangement.harness.work() as work:
+        for expires_on in (later, earlier):
+            await save_used(work.tx, work.merchant_id, {mandate.mandate_id: expires_on})
+        found = await find_mandate(work.tx, work.merchant_id, mandate.mandate_id)
+    assert found is not None
+    assert found.expires_on == later

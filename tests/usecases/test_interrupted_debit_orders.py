@@ -1,11 +1,13 @@
 """Orders of debits at GoCardless that are interrupted, cancelled meanwhile, or arrive late: nothing
-is ordered twice, and what is collected is booked."""
+is ordered twice, and what is collected is booked. Late answers about mandates change nothing."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 
 import pytest
 
+from dunwell.adapters.payments.gocardless.provider import GoCardlessProvider
 from dunwell.cases.direct_debit.debit_values import CancelReason, CollectionState
 from dunwell.cases.direct_debit.mandates import revoke_mandate
 from dunwell.cases.direct_debit.plan_collections import plan_collections
@@ -15,7 +17,12 @@ from dunwell.cases.direct_debit.provider_records.store import (
     lease_debits,
 )
 from dunwell.cases.direct_debit.providers.collect_debits import DebitOrders
-from dunwell.cases.payments.mandate_provider import CollectionRequest, find_mandate_provider
+from dunwell.cases.direct_debit.providers.settle_mandates import settle_mandate
+from dunwell.cases.payments.mandate_provider import (
+    CollectionRequest,
+    ProviderMandate,
+    find_mandate_provider,
+)
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
@@ -29,6 +36,7 @@ from tests.support.provider_plans import (
 )
 
 LEASE = timedelta(minutes=5)
+_PROVIDER_MANDATES = "SELECT state, next_check_at FROM provider_mandates WHERE merchant_id = $1"
 
 
 @pytest.fixture(scope="module")
@@ -245,3 +253,27 @@ async def test_a_disputed_claim_is_not_debited(plan: ProviderPlan) -> None:
     first, second, _ = await plan.collections()
     assert (first.state, first.cancel_reason) == (CollectionState.CANCELLED, CancelReason.DISPUTED)
     assert second.state is CollectionState.PLANNED
+
+
+async def test_an_older_answer_about_a_mandate_does_not_replace_a_newer_one(
+    plan: ProviderPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two checks ask for a mandate. The one that was answered first is recorded last."""
+    (mandate,) = await plan.mandates()
+    [row] = await plan.arrangement.harness.rows(_PROVIDER_MANDATES)
+    merchant_id = plan.arrangement.harness.merchant.merchant_id
+    provider = plan.providers[ACCOUNT]
+    assert isinstance(provider, GoCardlessProvider)
+    fetch = provider.fetch_mandate
+
+    async def answer_late(mandate_id: str) -> ProviderMandate:
+        answer = await fetch(mandate_id)
+        monkeypatch.undo()
+        await asyncio.to_thread(plan.fake.act, mandate_id, "cancel")
+        await settle_mandate(plan.resources, plan.providers, merchant_id, mandate.mandate_id)
+        return answer
+
+    monkeypatch.setattr(provider, "fetch_mandate", answer_late)
+    await settle_mandate(plan.resources, plan.providers, merchant_id, mandate.mandate_id)
+    [after] = await plan.arrangement.harness.rows(_PROVIDER_MANDATES)
+    assert (row["state"], after["state"], after["next_check_at"]) == ("ACTIVE", "ENDED", None)
