@@ -99,6 +99,8 @@ class ChildPool:
         self._queue = FairQueue(size, limits)
         # Children that wait for a request, the most recently used one last.
         self._idle: list[ChildProcess] = []
+        # Children that were killed and whose end is awaited.
+        self._ending: set[ChildProcess] = set()
         # The deadlines of the requests that have a slot. Closing the pool shortens them.
         self._deadlines: set[asyncio.Timeout] = set()
         # When all requests end, by the event loop's clock. None while the pool is open.
@@ -145,7 +147,10 @@ class ChildPool:
             deadline.reschedule(self._ends_at)
         await self._queue.wait_until_empty()
         while self._idle:
-            await _end_child(self._idle.pop())
+            await self._end_child(self._idle.pop())
+        # The requests of these children were cancelled while they awaited the end.
+        while self._ending:
+            await self._end_child(next(iter(self._ending)))
 
     async def _ask_free_child(self, request: bytes) -> bytes:
         child = self._pop_idle_child()
@@ -175,14 +180,20 @@ class ChildPool:
             async with asyncio.timeout(self._timeout_seconds):
                 answer = await child.exchange(request, self._max_answer_bytes)
         except (TimeoutError, OSError, EOFError):
-            await _end_child(child)
+            await self._end_child(child)
             return None
         except BaseException:
             # Cancelled while the child is working.
-            await _end_child(child)
+            await self._end_child(child)
             raise
         self._idle.append(child)
         return answer
+
+    async def _end_child(self, child: ChildProcess) -> None:
+        child.kill()
+        self._ending.add(child)
+        await child.wait()
+        self._ending.discard(child)
 
 
 async def _read(request_source: PoolRequest) -> bytes:
@@ -190,8 +201,3 @@ async def _read(request_source: PoolRequest) -> bytes:
         return request_source
     read = request_source()
     return await read if inspect.isawaitable(read) else read
-
-
-async def _end_child(child: ChildProcess) -> None:
-    child.kill()
-    await child.wait()
