@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.contact.messages.identities import digest_recipient
+from dunwell.contact.messages.identities import digest_installation_address
 from dunwell.contact.notices.notice import NoticeKind
 from dunwell.contact.notices.store import (
     MerchantChannel,
@@ -72,7 +72,7 @@ async def test_recent_requests_of_a_claim_use_an_index(notice_harness: NoticeHar
 
 async def test_recent_requests_for_an_address_use_an_index(notice_harness: NoticeHarness) -> None:
     resources = notice_harness.harness.resources
-    digests = digest_recipient(resources.keys, "EMAIL", "erika@example.org")
+    digests = digest_installation_address(resources.keys, "EMAIL", "erika@example.org")
     since = resources.clock.now() - timedelta(days=1)
     async with resources.database.transaction() as tx:
         explaining = Explaining(tx)

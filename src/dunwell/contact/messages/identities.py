@@ -2,9 +2,9 @@
 addresses.
 
 Spellings that differ only in case, surrounding spaces or Unicode form are one identity. Except for
-`digest_recipient`, digests differ between merchants. After a rotation of the secret key, new rows
-use the digest of the current version and lookups use those of all versions. Guards are stored under
-all versions, so that workers with different keys count together.
+`digest_installation_address`, digests differ between merchants. After a rotation of the secret key,
+new rows use the digest of the current version and lookups use those of all versions. Guards are
+stored under all versions, so that workers with different keys count together.
 """
 
 import re
@@ -54,7 +54,7 @@ def digest_address(
     )
 
 
-def digest_recipient(keys: KeyRing, channel: Channel, address: str) -> tuple[bytes, ...]:
+def digest_installation_address(keys: KeyRing, channel: Channel, address: str) -> tuple[bytes, ...]:
     """Return the digests of an address for limits across the installation; the first is used for
     new rows."""
     return _digest(keys, _RECIPIENT, f"{channel}\n{normalize_address(channel, address)}")

@@ -16,7 +16,7 @@ from dunwell.contact.messages.claim_links import (
     digest_code,
     hash_token,
 )
-from dunwell.contact.messages.identities import digest_recipient
+from dunwell.contact.messages.identities import digest_installation_address
 from dunwell.contact.messages.suppression import list_stopped_claims, load_reasons
 from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.contact.notices.notice import (
@@ -65,7 +65,7 @@ async def send_notice(
     notice_id = work.ids.new(work.real_now)
     expires_at = decide_expiry(notice.kind, addressee.channel, work.real_now)
     times = NoticeTimes(work.now, work.real_now, expires_at)
-    key_data = NoticeKeyData(next(iter(_digest_recipient(keys, notice)), None), keys.version)
+    key_data = NoticeKeyData(next(iter(_digest_address(keys, notice)), None), keys.version)
     await save_notice(
         work.tx,
         work.merchant_id,
@@ -140,7 +140,7 @@ async def _find_refusal(
         kind=notice.kind,
         since=work.real_now - HOUR,
     )
-    digests, refusal = _digest_recipient(keys, notice), decide_limit(requested_at, work.real_now)
+    digests, refusal = _digest_address(keys, notice), decide_limit(requested_at, work.real_now)
     if refusal or not digests:
         return refusal
     return decide_address_limit(
@@ -148,10 +148,10 @@ async def _find_refusal(
     )
 
 
-def _digest_recipient(keys: KeyRing, notice: DebtorNotice) -> tuple[bytes, ...]:
+def _digest_address(keys: KeyRing, notice: DebtorNotice) -> tuple[bytes, ...]:
     """Return the digests of the address for the limits across the installation; empty for kinds
     without these limits."""
     addressee = notice.addressee
     if not is_awaited(notice.kind):
         return ()
-    return digest_recipient(keys, addressee.channel, addressee.recipient)
+    return digest_installation_address(keys, addressee.channel, addressee.recipient)
