@@ -20,7 +20,6 @@ ACCOUNT = StatementAccount("main", IBAN, "Muster GmbH")
 _MATCHES = (
     "SELECT kind, rule, claim_id, amount_cents, match_id FROM bank_matches WHERE merchant_id = $1"
 )
-_ORDER = " ORDER BY matched_at, match_id"
 _STATES = """
 SELECT state, matched_cents
 FROM bank_transactions
