@@ -39,11 +39,12 @@ async def test_a_code_shows_every_item_with_amount_date_and_reason(
     text = _read_text(page.text)
     assert "Ursprünglicher Betrag RE-1 Fällig am 10. Februar 2026. 102,40 €" in text
     assert (
-        "Mahngebühr Mahnung Sie wurden erinnert, weil der Betrag bei Fälligkeit nicht bezahlt war. "
+        "Mahngebühr Mahnung Die Gebühr fällt für eine Mahnung an, weil der Betrag bei Fälligkeit "
+        "nicht bezahlt war. "
         "Vom 24. Februar 2026. 2,50 €" in text
     )
     assert "24.\u00a0Februar 2026" in page.text
-    assert "Inkassokosten Kosten Der Betrag wird eingezogen" in text
+    assert "Inkassokosten Kosten Die Kosten fallen für das Einziehen" in text
     assert "Noch zu zahlen 153,90 €" in text
     assert "Mustermann" not in text
 

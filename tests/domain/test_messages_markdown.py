@@ -127,7 +127,10 @@ def test_items_are_a_table_in_html_and_aligned_lines_in_plain_text() -> None:
         "Original amount RE-2026-1  €1,234.56",
         "  Dated 2 January 2026. Due on 1 February 2026.",
         "Reminder fee                   €2.50",
-        "  You were reminded because the amount was not paid when it was due. Dated 1 March 2026.",
+        (
+            "  The fee is for a reminder, because the amount was not paid when it was due. "
+            "Dated 1 March 2026."
+        ),
         "------------------------------------",
         "Total                      €1,237.06",
         "Still to pay               €1,000.00",

@@ -14,7 +14,7 @@ from dunwell.cases.direct_debit.files.release_debits import (
     dissolve_debit_file,
 )
 from dunwell.cases.direct_debit.files.store import DebitFile
-from dunwell.cases.direct_debit.mandates import revoke_mandate
+from dunwell.cases.direct_debit.mandates import list_mandates, revoke_mandate
 from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
@@ -99,11 +99,10 @@ async def test_a_file_is_confirmed_or_dissolved_but_not_both(
 async def test_a_debit_is_not_released_while_its_mandate_is_revoked(
     resources: Resources, clock: MovableClock
 ) -> None:
-    debits = await start(resources, clock)
-    mandate = await debits.sign()
-    await debits.plan_at()
-    await debits.plan_at(NOTICE)
+    debits = await _start(resources, clock)
     ids = await debits.releasable()
+    async with debits.arrangement.harness.work() as work:
+        (mandate,) = await list_mandates(work, debits.arrangement.claim_id)
 
     async def revoke() -> None:
         async with debits.arrangement.harness.work(DEBTOR) as work:

@@ -120,11 +120,13 @@ def explain_item(item: MessageItem, values: MessageValues) -> str:
     translate, sentences = values.translation.translate, []
     if item.type == "COLLECTION_FEE":
         sentences.append(
-            translate("The amount is collected because it was not paid when it was due.")
+            translate(
+                "The fee is for collecting the amount, because it was not paid when it was due."
+            )
         )
     if item.type == "DUNNING_FEE":
         sentences.append(
-            translate("You were reminded because the amount was not paid when it was due.")
+            translate("The fee is for a reminder, because the amount was not paid when it was due.")
         )
     if item.item_date:
         sentences.append(translate("Dated %(day)s.", day=values.day(item.item_date)))
