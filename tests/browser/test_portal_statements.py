@@ -209,8 +209,13 @@ class Typist:
         async with self.page.expect_navigation():
             await self.press("Enter")
 
+    async def find_focus(self) -> None:
+        """Wait until the first entry has the focus, which comes a moment after the page loads."""
+        await expect(self.page.locator("[data-entry]").first.locator(":focus")).to_have_count(1)
+
     async def decide(self, how: str) -> None:
         """Decide about the first entry, whose element has the focus."""
+        await self.find_focus()
         # The amount and the purpose are read, and what the entry belongs to is decided.
         self.thoughts += 2
         if how == "second suggestion":
@@ -222,6 +227,7 @@ class Typist:
             await self.write("Mustermann")
             await self.send()
             # The first of the claims that were found has the focus.
+            await self.find_focus()
             self.thoughts += 1
         elif how == "no claim":
             await self.write("Fee of the bank")
@@ -279,6 +285,7 @@ async def test_a_key_goes_to_the_next_entry(tabs: Tabs, application: RunningAppl
     async with _open(tabs, application) as (tab, _):
         page = tab.page
         await tab.go(_ENTRIES)
+        await Typist(page).find_focus()
         await page.keyboard.press("n")
         await expect(page.locator("#entry-2 :focus")).to_have_count(1)
         await page.locator("#entry-4 summary").focus()
