@@ -34,7 +34,7 @@ _NO_REPEAT_AFTER_SECONDS = 9.0
 _WAIT_SECONDS = (0.2, 0.5, 1.0)
 # A page of a list has at most a few hundred entries of some kilobytes.
 _MAX_BYTES = 4 * 1024 * 1024
-# A longer list is refused, because a part of it would be taken for the whole.
+# A longer list is refused, because its first pages would be mistaken for the complete list.
 _MAX_PAGES = 50
 _MAX_REASON_LENGTH = 200
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -50,10 +50,10 @@ class PaymentProviderUnusable(Exception):  # noqa: N818 - the suffix Error would
 
 @dataclass(frozen=True, slots=True)
 class AccessProbe:
-    """A harmless request for one permission. The probe of a permission to change something names an
-    object that does not exist."""
+    """A harmless request that tests one permission. A probe of a permission to change something
+    names no existing object."""
 
-    # In the words of the provider's dashboard.
+    # The permission's name in the provider's dashboard.
     permission: str
     method: str
     path: str
@@ -61,15 +61,15 @@ class AccessProbe:
 
 
 def is_repeatable_failure(response: HttpResponse) -> bool:
-    """Return whether to repeat a request: its idempotency key is in use at this moment, or the
-    provider failed."""
+    """Return whether to repeat a request: another request with its idempotency key is still running
+    (409), or the provider failed."""
     return response.status == 409 or response.status >= 500
 
 
 class ApiClient:
-    """The requests of one account. `headers` are sent with each of them, `networks` are the only
-    networks in which the provider may be, and `find_reason` returns the reason in the body of a
-    refusal."""
+    """Sends the requests of one account. `headers` are sent with each of them. The provider may be
+    in no other network than `networks`; without any, it may have any public address. `find_reason`
+    returns the reason in the body of a refusal, or ""."""
 
     def __init__(  # noqa: PLR0913 - how one provider's API differs from another's
         self, account: str, base_url: str, networks: Sequence[str], headers: Mapping[str, str], *,
@@ -92,8 +92,8 @@ class ApiClient:
         self, method: str, path: str, headers: Mapping[str, str] = _NO_HEADERS,
         body: bytes | None = None,
     ) -> HttpResponse:  # fmt: skip
-        """Send a request and repeat it after failures. Return any answer except a failure of the
-        provider. Raises PaymentProviderUnavailable."""
+        """Send a request and repeat it after failures. Return any answer that is no failure, also a
+        refusal. Raises PaymentProviderUnavailable."""
         client = await self._open_client_once()
         started = time.monotonic()
         all_headers = {**self._headers, **headers}
@@ -139,8 +139,8 @@ class ApiClient:
         return pages
 
     def parse(self, response: HttpResponse, answer_type: type[Answer]) -> Answer:
-        """Return the answer. Raises PaymentProviderKeyRejected, PaymentProviderRefused for another
-        refusal, and PaymentProviderUnavailable for an answer that cannot be used."""
+        """Return the decoded answer. Raises PaymentProviderKeyRejected, PaymentProviderRefused for
+        another refusal, and PaymentProviderUnavailable for an answer that cannot be used."""
         if response.status in (401, 403):
             log.error(
                 "payment provider rejected key", provider=self._account, status=response.status

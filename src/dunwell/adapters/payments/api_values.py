@@ -14,7 +14,7 @@ from msgspec import Meta
 from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.cases.payments.provider import PaymentProviderRefused, PaymentProviderUnavailable
 
-# The minor unit of these currencies is a hundredth, here and at all providers.
+# The minor unit of these currencies is a hundredth, in Dunwell and at all providers.
 _CURRENCIES = (
     "AUD", "CAD", "CHF", "CZK", "DKK", "EUR", "GBP", "NOK", "NZD", "PLN", "RON", "SEK", "USD",
 )  # fmt: skip
@@ -68,8 +68,8 @@ def is_authentic(secret: bytes, message: bytes, signatures: Sequence[str]) -> bo
 
 
 def find_refund_key(metadata: object) -> UUID | None:
-    """Return the key with which a refund was ordered here, from the refund's metadata, or None. The
-    merchant can change the metadata at the provider."""
+    """Return the key with which Dunwell ordered a refund, from the refund's metadata, or None. The
+    merchant can change the metadata at the provider, so the key may be missing or wrong."""
     key = metadata.get("dunwell_refund") if isinstance(metadata, dict) else None
     try:
         return UUID(key) if isinstance(key, str) else None

@@ -28,9 +28,11 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.security_events import log_security_event
 
 _MAX_BYTES = 256 * 1024
-# More checkouts are left to the periodic check, because the provider waits for the answer.
+# If a notification names more checkouts, the periodic check fetches all of them, because the
+# provider waits for the answer.
 _MAX_SETTLED_AT_ONCE = 3
-# How often notifications may make us check one request. Later ones wait for the periodic check.
+# How often notifications may make us check one payment request in _CHECK_PERIOD. Then it waits for
+# the periodic check.
 _MAX_CHECKS = 10
 _CHECK_PERIOD = timedelta(minutes=1)
 _PURPOSE = "notifications of payments"
@@ -58,10 +60,11 @@ def callback_routes(resources: Resources, providers: PaymentProviders) -> list[R
 
 
 async def _count_checks(resources: Resources, found: Sequence[tuple[int, UUID]]) -> bool:
-    """Count a check of each request. Return False if one was checked too often in this minute.
+    """Count a check of each payment request. Return False if one of them was checked too often in
+    the last minute.
 
     Some providers do not sign their notifications, so anyone who knows the id of a checkout could
-    make us ask the provider without end.
+    make us send any number of requests to the provider.
     """
     now = resources.clock.now()
     for _, request_id in found:

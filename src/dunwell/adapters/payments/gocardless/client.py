@@ -42,8 +42,8 @@ class GoCardlessClient(ApiClient):
     async def post(
         self, path: str, document: Mapping[str, Any], key: UUID | None = None
     ) -> HttpResponse:
-        """Send a document. With a key that was used before, the answer is a conflict that names
-        what the earlier request created."""
+        """Send a document. With an idempotency key that was used before, the answer is a conflict
+        that names the object created by the earlier request."""
         headers = JSON_HEADERS if key is None else {**JSON_HEADERS, "Idempotency-Key": str(key)}
         return await self.send("POST", path, headers, msgspec.json.encode(document))
 
@@ -59,6 +59,6 @@ class GoCardlessClient(ApiClient):
 
 
 def _should_repeat(response: HttpResponse) -> bool:
-    """Return whether to repeat a request. A 409 is not a failure: it names what an earlier request
-    with the same key created."""
+    """Return whether to repeat a request. A 409 is not a failure: it names the object that an
+    earlier request with the same key created."""
     return response.status >= 500

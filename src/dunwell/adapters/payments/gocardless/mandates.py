@@ -141,7 +141,8 @@ class GoCardlessMandates:
         self._api.parse(response, _MandateAnswer)
 
     async def collect(self, request: CollectionRequest) -> str:
-        # Keys are forgotten after some time, so the payments of the mandate are searched as well.
+        # GoCardless forgets idempotency keys after some time, so the mandate's payments are
+        # searched first.
         earlier = await self.find_collection(request.mandate_id, request.request_id)
         if earlier is not None:
             return earlier

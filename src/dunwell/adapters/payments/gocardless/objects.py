@@ -37,7 +37,7 @@ _MAX_REASON = 40
 _CONFIRMED = ("confirmed", "paid_out")
 _FAILED = ("failed", "customer_approval_denied")
 _TAKEN_BACK = ("failed", "charged_back")
-# A refund that came back has moved twice, because it may have reached the debtor first.
+# A refund that was cancelled or came back has two movements, because the first may already be booked.
 _REFUND_KINDS = {
     "submitted": (MovementKind.REFUNDED,),
     "paid": (MovementKind.REFUNDED,),
@@ -247,8 +247,8 @@ def decide_request_status(status: str) -> CheckoutStatus:
 
 
 def find_failure_reason(events: Sequence[GoCardlessEvent]) -> str | None:
-    """Return why the money was not collected, or was taken back: the scheme's code or the cause in
-    the newest event of this kind that has one. `events`: newest first."""
+    """Return why the money was not collected or was taken back: the scheme's code or the cause in
+    the newest of these events that has one, or None. `events`: newest first."""
     newest_first = sorted(events, key=lambda each: each.created_at, reverse=True)
     for event in newest_first:
         reason = event.details.reason_code or event.details.cause
@@ -258,6 +258,8 @@ def find_failure_reason(events: Sequence[GoCardlessEvent]) -> str | None:
 
 
 def decide_payment_status(payment: GoCardlessPayment, *, was_paid: bool) -> CheckoutStatus:
+    """Return the status of a payment. `was_paid`: its money was received once, even if it was
+    charged back later."""
     if was_paid:
         return CheckoutStatus.PAID
     if payment.status == "cancelled":
@@ -273,7 +275,7 @@ def list_payment_movements(
     oldest_first = events[::-1]
     for event in sorted(oldest_first, key=lambda each: each.created_at):
         movements.add(event.action, event.created_at)
-    # Events are deleted after 18 months. The status then shows what remains of them.
+    # GoCardless deletes events after 18 months. The movements are then derived from the status.
     charged_on = payment.charge_date or payment.created_at.date()
     charged_at = datetime.combine(charged_on, time(), UTC)
     if payment.status in (*_CONFIRMED, "charged_back") and not movements.found:
@@ -295,7 +297,8 @@ class _Movements:
         self.found: list[MoneyMovement] = []
 
     def add(self, action: str, moved_at: datetime) -> None:
-        """Add the movement of an action, unless it only repeats what an earlier one did."""
+        """Add the movement of an action, if it moves money. An action that repeats an earlier one,
+        such as "paid_out" after "confirmed", adds nothing."""
         kind = self._find_kind(action)
         if kind is None:
             return
@@ -368,6 +371,7 @@ def _find_id(links: Mapping[str, Any], name: str) -> str | None:
 
 
 def parse_error(body: bytes) -> GoCardlessError:
+    """Return the error in the body of any answer; an empty one if there is no readable error."""
     try:
         return msgspec.json.decode(body, type=_ErrorBody).error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,8 +1,8 @@
 """Payments through the billing requests of GoCardless (https://developer.gocardless.com).
 
-A checkout is a billing request. The debtor authorises it on the page of a flow, of which it can
-have several. It then has a payment, which settles later and can be charged back. A payment that was
-collected with a mandate is a checkout of its own.
+A checkout is a billing request. The debtor authorises it on the page of a billing request flow; a
+billing request can have several flows. It then has a payment, which settles later and can be
+charged back. A payment that was collected with a mandate is a separate checkout.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ KIND = "GOCARDLESS"
 _PAYMENT_PREFIX = "PM"
 # The currencies of instant bank payments.
 _CURRENCIES = ("EUR", "GBP")
-# A billing request has no other means of payment, so that no name is sent.
+# Billing requests offer no other means of payment, so no name is sent.
 _MEANS: Mapping[PaymentMeans, str] = {"PAY_BY_BANK": ""}
 _PROBES = (
     *(

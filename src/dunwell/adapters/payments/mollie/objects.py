@@ -49,7 +49,7 @@ _STATUSES = {
     "canceled": CheckoutStatus.CANCELLED,
     "expired": CheckoutStatus.EXPIRED,
 }
-# A refund that failed or was cancelled has moved twice, because it may have succeeded first.
+# A refund that failed or was cancelled has two movements, because the first may already be booked.
 _REFUND_KINDS = {
     "refunded": (MovementKind.REFUNDED,),
     "failed": (MovementKind.REFUNDED, MovementKind.REFUND_FAILED),
@@ -75,7 +75,7 @@ class MollieRefund(msgspec.Struct, frozen=True, rename="camel"):
     amount: MollieAmount
     status: str
     created_at: Instant
-    # Text, a list or an object, as it was given.
+    # Text, a list or an object, as the refund was created with it.
     metadata: Any = None
 
 
@@ -232,8 +232,8 @@ def _describe_method(payment: MolliePayment) -> str | None:
 
 
 def parse_form(body: bytes) -> Sequence[str]:
-    """Return the id of an unsigned notification, a form with the id alone. Raises
-    NotificationRejected."""
+    """Return the one id that an unsigned notification names. Its body is a form with this id alone.
+    Raises NotificationRejected."""
     try:
         ids = parse_qs(body.decode("ascii"), max_num_fields=20).get("id", [])
     except ValueError as error:
@@ -244,8 +244,7 @@ def parse_form(body: bytes) -> Sequence[str]:
 
 
 def parse_event(body: bytes) -> Sequence[str]:
-    """Return the id of the object that a signed notification names. Raises
-    NotificationRejected."""
+    """Return the one id that a signed notification names. Raises NotificationRejected."""
     try:
         return [msgspec.json.decode(body, type=_Event).entity_id]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -253,7 +252,7 @@ def parse_event(body: bytes) -> Sequence[str]:
 
 
 def find_reason(body: bytes) -> str:
-    """Return the reason in an error's body, or an empty text."""
+    """Return the reason in an error's body, "" if there is none."""
     try:
         return msgspec.json.decode(body, type=_Error).detail
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -161,7 +161,8 @@ class MollieProvider:
         return sorted(payouts, key=lambda each: each.paid_at)
 
     async def _list_settlements(self, since: datetime) -> list[MollieSettlement]:
-        """Return the settlements that were created since then, newest first."""
+        """Return at least all settlements that were created since this time, newest first. The last
+        page of the list may also have older ones."""
 
         def is_new(raw: msgspec.Raw) -> bool:
             created_at = self._api.decode(raw, MollieSettlement).created_at
@@ -216,8 +217,8 @@ class MollieProvider:
     async def _list(
         self, path: str, kind: str, is_wanted: Callable[[msgspec.Raw], bool] = lambda _raw: True
     ) -> list[msgspec.Raw]:
-        """Return the entries of a list of the organisation, up to the first page whose last entry
-        is not wanted."""
+        """Return the entries of a list of the organisation, up to and including the first page
+        whose last entry is not wanted."""
         start = f"{path}?limit=250"
 
         def find_next(page: MolliePage) -> str | None:

@@ -90,7 +90,7 @@ class SandboxCheckout:
     decided_at: datetime | None
 
     def list_decisions(self, now: datetime) -> list[CheckoutDecision]:
-        """Return the decisions that are possible now. There are none once it has failed,
+        """Return the decisions that are possible now. There are none once the checkout has failed,
         expired or been cancelled."""
         if self.is_expired(now):
             return []
@@ -115,8 +115,8 @@ def render_reference(merchant_id: int, checkout_id: UUID) -> str:
 
 
 def read_reference(text: str) -> tuple[int, UUID] | None:
-    """Return the merchant's and the checkout's id, None if the text is not a checkout's public
-    id."""
+    """Return the merchant's id and the checkout's id, or None if the text is not a checkout's
+    public id."""
     found = _REFERENCE.fullmatch(text)
     if found is None or int(found[1]) > _GREATEST_INTEGER:
         return None
@@ -133,8 +133,8 @@ class _Body(msgspec.Struct, frozen=True):
 
 
 def render_notice(reference: str) -> bytes:
-    """Return the notification's body. It names the checkout but not what happened, because the
-    receiver must fetch that."""
+    """Return the notification's body. It names the checkout but not its state, which the receiver
+    must fetch."""
     return msgspec.json.encode(_Body("checkout.changed", reference))
 
 

@@ -42,8 +42,8 @@ class CheckoutNoticeSender:
         self._client = client
 
     async def run_once(self) -> int:
-        """Send one batch of due notifications and return how many were sent, whether they arrived
-        or not."""
+        """Send one batch of due notifications. Return how many were sent, including those that did
+        not arrive."""
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
             notices = await lease_notices(connection, now, _RETRY_AFTER, _BATCH_SIZE)

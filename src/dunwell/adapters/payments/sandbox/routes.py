@@ -1,8 +1,8 @@
-"""`/sandbox-provider/checkout/<id>`: the page on which a rehearsed payment is decided. It has no
-scripts.
+"""`/sandbox-provider/checkout/<id>`: the page on which the result of a simulated payment is chosen.
+It has no scripts.
 
-Viewing the page changes nothing. A decision is a POST with the page's token and redirects back to
-where the debtor came from, as a provider's page does. The page says that it moves no money.
+Viewing the page changes nothing. A decision is a POST with the page's token. Its response redirects
+to the return address, as a provider's page does. The page says that it moves no money.
 """
 
 import hmac
@@ -79,8 +79,7 @@ def sandbox_provider_routes(resources: Resources) -> list[Route]:
 async def _decide(
     request: Request, resources: Resources, checkout: SandboxCheckout, form: Mapping[str, str]
 ) -> Response:
-    """Save the decision unless there already is one, and redirect back to where the debtor came
-    from."""
+    """Save the decision if it is still possible, and redirect to the return address."""
     now = resources.clock.now()
     try:
         decision, notices = (
@@ -164,8 +163,8 @@ def _headers(policy: str) -> dict[str, str]:
 
 
 def _build_page_policy(return_url: str | None) -> str:
-    """Return the page's policy. Browsers also apply it to the redirect of a form, so it must permit
-    the return address."""
+    """Return the page's Content-Security-Policy. Browsers also apply it to the redirect of a form,
+    so it must permit the return address."""
     targets = "'self'"
     if return_url is not None:
         back = urlsplit(return_url)

@@ -16,7 +16,7 @@ from dunwell.platform.database.leases import LeasedTable
 from dunwell.platform.database.sql import compose
 
 _COLUMNS = ", ".join(each.name for each in fields(SandboxCheckout))
-# The same key always returns the same checkout, whatever the other values are.
+# The same request id always returns the same checkout, whatever the other values are.
 _SAVE = """
 WITH saved AS (
     INSERT INTO sandbox_checkouts
@@ -67,7 +67,7 @@ SELECT FROM sandbox_checkouts
 WHERE merchant_id = $1 AND checkout_id = $2 AND state = 'SUCCEEDED'
 FOR UPDATE
 """
-# A known key inserts nothing.
+# A refund key that is already stored inserts nothing.
 _SAVE_RETURN = """
 INSERT INTO sandbox_movements
     (merchant_id, movement_id, checkout_id, kind, amount_cents, refund_key, moved_at)
@@ -96,7 +96,8 @@ _LEASE_NOTICES = _CHECKOUTS.lease(
     limit="$3",
     returning="leased.merchant_id, leased.checkout_id, notification_url, notice_at, decided_at",
 )
-# A decision made since the lease has set another time, and its notifications are still pending.
+# A decision made after the lease set another notice_at, so is_held is then false and its
+# notifications stay pending.
 _RECORD_ARRIVAL = compose(
     """
 UPDATE sandbox_checkouts
@@ -129,8 +130,8 @@ class DueCheckoutNotice:
 async def save_checkout(
     tx: Connection, checkout_id: UUID, request: CheckoutRequest, now: datetime
 ) -> UUID:
-    """Store a checkout and return its id. For a known key, return the id of the existing
-    checkout."""
+    """Store a checkout and return its id. If the request already has a checkout, return that one's
+    id."""
     saved: UUID | None = await tx.fetchval(
         _SAVE, request.merchant_id, checkout_id, request.request_id, request.amount_cents,
         request.currency, request.reference, request.description, request.return_url,
@@ -173,7 +174,7 @@ async def cancel_open_checkout(tx: Connection, checkout: SandboxCheckout, now: d
 async def list_sandbox_movements(
     tx: Connection, merchant_id: int, checkout_id: UUID
 ) -> list[SandboxMovement]:
-    """Return what was returned of a checkout's payment and what came back, earliest first."""
+    """Return the refunds and chargebacks of a checkout, earliest first."""
     return [
         SandboxMovement(**{**row, "kind": MovementKind(row["kind"])})
         for row in await tx.fetch(_LIST_MOVEMENTS, merchant_id, checkout_id)
@@ -184,11 +185,11 @@ async def save_return(
     tx: Connection, checkout: SandboxCheckout, movement: SandboxMovement,
     refund_key: UUID | None = None,
 ) -> UUID | None:  # fmt: skip
-    """Store a refund or a chargeback. Return its id, which for a known key is that of the first
-    one, or None if less than the amount is left of the payment.
+    """Store a refund or a chargeback and return its id. Return the id of the earlier refund if it
+    has the same refund key, and None if less than the amount is left of the payment.
 
-    Call this in a transaction. The checkout is locked first, so that together no more than the
-    payment is returned.
+    Call this in a transaction. The checkout is locked first, so that concurrent refunds never
+    exceed the payment.
     """
     await tx.execute(_LOCK_PAID, checkout.merchant_id, checkout.checkout_id)
     saved: UUID | None = await tx.fetchval(
@@ -203,7 +204,7 @@ async def save_return(
 async def lease_notices(
     tx: Connection, now: datetime, again_after: timedelta, limit: int
 ) -> Sequence[DueCheckoutNotice]:
-    """Lease due notifications until the time at which they would be repeated."""
+    """Lease due notifications. One that does not arrive is due again after `again_after`."""
     rows = await tx.fetch(_LEASE_NOTICES, now, now + again_after, limit)
     return [DueCheckoutNotice(**row) for row in rows]
 

@@ -136,7 +136,8 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 def build_session_form(request: CheckoutRequest) -> dict[str, Any]:
-    """Build the parameters of a Checkout Session. Without `expires_at`, it ends after a day."""
+    """Build the parameters of a Checkout Session. They have no `expires_at`, so it ends after a
+    day."""
     description = clean_text(request.description, _MAX_DESCRIPTION)
     names = {"reference": request.reference, "dunwell_request": str(request.request_id)}
     form: dict[str, Any] = {
@@ -176,7 +177,7 @@ def flatten_form(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def decide_status(session: ExpandedStripeSession) -> CheckoutStatus:
-    """Return the status of a checkout whose money has not been received."""
+    """Return the status of a checkout that has no successful charge."""
     if session.status in ("open", "expired"):
         return CheckoutStatus(session.status.upper())
     intent = session.payment_intent
@@ -211,8 +212,7 @@ def _describe_method(details: Mapping[str, Any]) -> str | None:
 
 def list_refund_movements(refunds: Iterable[StripeRefund]) -> Iterator[MoneyMovement]:
     """Yield the movements of refunds. A refund that is pending or needs an action of the payer has
-    not moved. One that failed or was cancelled has moved twice, because it may have succeeded
-    first."""
+    none. One that failed or was cancelled has two, because the first may already be booked."""
     for refund in refunds:
         kinds = {
             "succeeded": [MovementKind.REFUNDED],
@@ -228,7 +228,8 @@ def list_refund_movements(refunds: Iterable[StripeRefund]) -> Iterator[MoneyMove
 
 
 def list_dispute_movements(disputes: Iterable[StripeDispute]) -> Iterator[MoneyMovement]:
-    """Yield the movements of disputes: money that was withdrawn from the account and reinstated."""
+    """Yield the movements of disputes: money that was withdrawn from the account, and money that
+    was reinstated."""
     for dispute in disputes:
         counts = {MovementKind.CHARGED_BACK: 0, MovementKind.CHARGEBACK_REVERSED: 0}
         for moved in dispute.balance_transactions:
@@ -269,7 +270,8 @@ def build_payout(payout: StripePayout, parts: Sequence[StripeBalanceTransaction]
 
 
 def parse_event(body: bytes) -> list[str]:
-    """Return the ids that an event names. Raises NotificationRejected."""
+    """Return the ids of the event's object, its PaymentIntent and its charge, if it names them.
+    Raises NotificationRejected."""
     try:
         event = msgspec.json.decode(body, type=_Event)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -280,6 +282,7 @@ def parse_event(body: bytes) -> list[str]:
 
 
 def parse_error(body: bytes) -> StripeError:
+    """Return the error in the body of any answer; an empty one if there is no readable error."""
     try:
         return msgspec.json.decode(body, type=_ErrorBody).error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

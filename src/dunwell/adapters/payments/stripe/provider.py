@@ -57,7 +57,7 @@ from dunwell.platform.clock import Clock
 from dunwell.platform.http.client import HttpResponse
 
 KIND = "STRIPE"
-# The version with which the official client of the tests was generated.
+# The API version for which the official client used in the tests was generated.
 API_VERSION = "2026-10-28.endive"
 _SIGNED_WITHIN_SECONDS = 300
 _SESSIONS = "/v1/checkout/sessions"
@@ -124,7 +124,7 @@ class StripeProvider:
         key = str(request.request_id)
         response = await self._post(_SESSIONS, build_session_form(request), key)
         if parse_error(response.start).type == "idempotency_error":
-            # The key was used with another address to return to or another language.
+            # The key was used before with another return address or another language.
             session = await self._find_session(request.request_id)
         else:
             session = self._api.parse(response, StripeSession)
@@ -134,7 +134,8 @@ class StripeProvider:
         return Checkout(session.id, self._api.check_page_url(session.url), ends_at)
 
     async def _find_session(self, request_id: UUID) -> StripeSession:
-        """Find the session of a request among those that may still be open."""
+        """Return the session of a request if it is still open. Raises
+        PaymentProviderUnavailable."""
         since = int((self._clock.now() - timedelta(days=1)).timestamp())
         query = {"created[gte]": str(since), "status": "open"}
         for session in await self._list(_SESSIONS, query, StripeList[StripeSession]):
@@ -195,7 +196,7 @@ class StripeProvider:
         return sorted(payouts, key=lambda each: each.paid_at)
 
     async def _build_payout(self, payout: StripePayout) -> Payout:
-        """Build a payout. Stripe says what it consists of only if it was made automatically."""
+        """Build a payout. Stripe lists the contents of automatic payouts only."""
         query = {"payout": payout.id}
         path = "/v1/balance_transactions"
         parts = (
@@ -250,6 +251,7 @@ class StripeProvider:
 
 
 def _should_repeat(response: HttpResponse) -> bool:
-    """Return whether to repeat a request, as Stripe advises in a header, if it does."""
+    """Return whether to repeat a request. Stripe's advice in the header Stripe-Should-Retry takes
+    precedence."""
     advice = response.headers.get("Stripe-Should-Retry")
     return advice == "true" if advice in ("true", "false") else is_repeatable_failure(response)
