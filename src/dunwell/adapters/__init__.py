@@ -1,2 +1,3 @@
-"""The adapters of outside systems, one folder for each, with their callback routes. They know only
-the ports and pure values of the domain."""
+"""The adapters of outside systems, one folder for each, with their callback routes. An adapter uses
+only ports and pure values of the domain; callback routes and loops that fetch also call use cases.
+"""

@@ -39,7 +39,8 @@ class StatementFetcher:
         self._seen: dict[tuple[int, str, str], int] = {}
 
     async def run_once(self) -> int:
-        """Fetch new files and return their number. A failure at one bank stops no other."""
+        """Fetch new files and return their number. A failure for one account does not stop the
+        others."""
         async with self._resources.database.connection() as connection:
             accounts = await list_fetched_accounts(connection)
         done = 0
@@ -84,7 +85,8 @@ class StatementFetcher:
         return done
 
     def _is_stable(self, account: FetchedAccount, name: str, size: int) -> bool:
-        """Return whether the file has content and had this size at the last run."""
+        """Return whether the file had this size at the last run, and can be imported: it is neither
+        empty nor larger than MAX_FILE_BYTES."""
         key = (account.merchant_id, account.account, name)
         before, self._seen[key] = self._seen.get(key), size
         return before == size and 0 < size <= MAX_FILE_BYTES

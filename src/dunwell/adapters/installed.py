@@ -1,5 +1,5 @@
-"""The adapters of this installation: the channels that need no provider, and the names of all
-payment providers. `delivery_providers` and `payment_providers` build the others."""
+"""The channels that need no delivery provider, and the names of all payment providers.
+`delivery_providers` and `payment_providers` build the other adapters."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -21,7 +21,7 @@ def build_channel_adapters(settings: Settings) -> Sequence[ChannelAdapter]:
 
 
 def list_adapters(settings: Settings) -> Mapping[str, Collection[str]]:
-    """Return the names of the adapters for each channel."""
+    """Return the names of the channel adapters that need no delivery provider, by channel."""
     names: dict[str, set[str]] = {}
     for adapter in build_channel_adapters(settings):
         names.setdefault(adapter.channel, set()).add(adapter.name)
@@ -29,5 +29,6 @@ def list_adapters(settings: Settings) -> Mapping[str, Collection[str]]:
 
 
 def list_payment_provider_names(installation: Installation) -> Collection[str]:
-    """Return the names of the payment providers without creating them."""
+    """Return the names of the sandbox and of all accounts at payment providers, without building
+    their adapters."""
     return {SANDBOX_PROVIDER, *(installation.payment_providers or {})}

@@ -109,8 +109,8 @@ class PaymentProviderAdapters(Mapping[str, PaymentProvider]):
 
 
 class _PageSources(Mapping[str, str]):
-    """Where the checkout pages of each account may be. A provider redirects further, for example
-    to the page of the debtor's bank, so every address with encryption is allowed."""
+    """The Content-Security-Policy source of each account's checkout pages. A provider redirects
+    further, for example to the page of the debtor's bank, so every https address is allowed."""
 
     def __init__(self, installation: CurrentInstallation) -> None:
         self._installation = installation

@@ -1,5 +1,5 @@
-"""What the adapters of SMS gateways share: posting a message, and deciding whether a message that
-failed may have been sent anyway.
+"""What the adapters of SMS gateways share: posting a message, and deciding whether a message may
+have been sent although the request failed.
 
 A message must not be sent twice. Each is therefore posted once, over a new connection.
 """
@@ -19,11 +19,12 @@ from dunwell.platform.http.client import HttpClient, HttpResponse, NoResponse, o
 
 
 class ForgedRequest(InvalidRequest):
-    """The request is not authenticated as one of the delivery provider's gateway."""
+    """The request is not authenticated as a request of the delivery provider's gateway."""
 
 
 def clean_text(text: str, most: int) -> str:
-    """Return the text without control characters, cut to `most` characters."""
+    """Return the text without control characters except line feeds and tabs, cut to `most`
+    characters."""
     kept = "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")
     return kept[:most]
 

@@ -174,7 +174,8 @@ def _parse_other_formats(message: Message) -> Bounce | None:
 
 
 def _find_plain_text(message: Message) -> str:
-    """Return the text that a person would read, without our own message in it."""
+    """Return the first plain text part, which a person would read, or "". A copy of our own message
+    comes after it."""
     for part in message.walk():
         if part.get_content_type() == "text/plain":
             payload = part.get_payload(decode=True)

@@ -1,5 +1,5 @@
-"""Classify an e-mail that came back: a bounce, a reply of a person or a program, or unrelated. The
-functions do no I/O, and reading untrusted content never raises."""
+"""Classify a received e-mail: a bounce, a reply of a person or a program, or unrelated. The
+functions do no I/O, and parsing untrusted content never raises."""
 
 import re
 from dataclasses import dataclass
@@ -23,9 +23,10 @@ from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import FailureCause, Report, ReportState
 from dunwell.platform.crypto import KeyRing, sha256
 
-# How much of a report is stored for clerks. Our own message follows after that.
+# How much of a report is stored for clerks. It ends with a copy of our own message, which they do
+# not need.
 _MAX_STORED_BYTES = 131_072
-# How much of a message is stored that names none of our messages. Anyone can send one.
+# How much is stored of a message that contains no valid return address. Anyone can send one.
 _MAX_UNRELATED_BYTES = 16_384
 # How much of a message is searched for the return address of our own message.
 _MAX_SEARCHED_BYTES = 262_144
@@ -47,27 +48,28 @@ _DAEMON = re.compile(r"mailer-daemon|postmaster", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A message with its SMTP envelope. `sender` is empty for reports."""
+    """A received message with its SMTP envelope. `sender` is empty for reports."""
 
     provider: str
     sender: str
     recipient: str
     content: bytes
-    # True if our own mail server delivered it, whose first header says from where it came.
+    # True if our own mail server passed the message on (LMTP). The first Received header, which
+    # that server adds, then tells whether it created the message itself.
     is_from_our_server: bool = False
     # True if the content is only the beginning of a message that is too large to fetch.
     is_cut: bool = False
 
 
 class MailRequest(msgspec.Struct, frozen=True, array_like=True):
-    """What the child process gets."""
+    """The request to the child process."""
 
     content: bytes
     sender: str
 
 
 class ParsedMail(msgspec.Struct, frozen=True, array_like=True):
-    """What the child process read. `is_parsed` is False if parsing failed. `state` is empty if the
+    """The child process's answer. `is_parsed` is False if parsing failed. `state` is empty if the
     message is not a bounce."""
 
     is_parsed: bool = False
@@ -85,7 +87,8 @@ class ParsedMail(msgspec.Struct, frozen=True, array_like=True):
 
 
 def find_return_address(keys: KeyRing, envelope: Envelope) -> ReturnAddress | None:
-    """Return our return address to which the message was sent, or which it contains."""
+    """Return the return address to which the message was sent or, if it is not valid, the first one
+    that the message contains; None if there is none."""
     searched = envelope.content[:_MAX_SEARCHED_BYTES].decode("latin-1")
     return parse_return_address(keys, envelope.recipient) or find_first_return_address(
         keys, searched
@@ -134,8 +137,9 @@ def parse_mail(request: MailRequest) -> ParsedMail:
 def classify_mail(
     envelope: Envelope, address: ReturnAddress | None, parsed: ParsedMail
 ) -> Report | NewReply:
-    """Decide what a message is. Its content may have taken over the child process, but even then
-    the result can contain nothing that the sender could not have written anyway."""
+    """Decide whether a message is a report or a reply. Its content may have taken over the child
+    process, but even then the result can contain nothing that the sender could not have written
+    anyway."""
     is_report = not envelope.sender or parsed.is_from_daemon
     is_bounce = parsed.state in get_args(ReportState)
     if not is_bounce and address is not None and not is_report:
@@ -226,8 +230,8 @@ def _cut(envelope: Envelope, address: ReturnAddress | None) -> bytes:
 
 
 def _find_id(envelope: Envelope, message_id: str) -> str:
-    """Return the same id for a message that arrives twice. Servers on the way add headers, so
-    without a message id only the recipient and the body count."""
+    """Return an id that is the same if the message arrives twice. Servers on the way add headers,
+    so without a message id only the recipient and the body count."""
     recipient = envelope.recipient.lower()
     if message_id:
         return sha256(f"{recipient} {message_id}".encode(errors="replace")).hex()
@@ -246,7 +250,7 @@ def _parse_date(message: Message) -> datetime | None:
 
 
 def _find_destination(message: Message) -> str | None:
-    """Return the domain of the recipient for whom the message failed."""
+    """Return the domain of the recipient for whom our message failed, or None."""
     for part in message.walk():
         for name in ("Final-Recipient", "Original-Recipient", "X-Failed-Recipients"):
             found = _DOMAIN.search(str(part[name] or ""))

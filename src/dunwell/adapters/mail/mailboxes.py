@@ -1,8 +1,7 @@
 """Fetch new e-mails from the delivery providers' mailboxes by IMAP.
 
-Nothing in a mailbox is deleted or marked. The progress is the number of the last message that was
-stored; a message counts as read only once it is stored. The IMAP functions block and are called in
-a thread.
+Nothing in a mailbox is deleted or marked. The progress is the number (UID) of the last message that
+was stored or refused (see `ReplyOutcome`). The IMAP functions block and are called in a thread.
 """
 
 import asyncio
@@ -51,7 +50,7 @@ class FetchedMail:
 
 @dataclass(frozen=True, slots=True)
 class FetchedMails:
-    """The next messages in their order, and the UIDVALIDITY of their numbers."""
+    """The next messages in the order of their UIDs, and the UIDVALIDITY to which these belong."""
 
     validity: int
     mails: Sequence[FetchedMail]
@@ -60,8 +59,9 @@ class FetchedMails:
 def fetch_mail(
     mailbox: ReturnMailbox, password: str, *, validity: int, after_uid: int
 ) -> FetchedMails:
-    """Return the messages after `after_uid`, or all of them if the mailbox has another UIDVALIDITY.
-    Blocks, so call it in a thread. Raises MailboxUnavailable."""
+    """Return the next messages after `after_uid`, or from the first one if the mailbox has another
+    UIDVALIDITY: at most _FETCHED_AT_ONCE. Blocks, so call it in a thread. Raises
+    MailboxUnavailable."""
     try:
         with _connect(mailbox) as client:
             client.login(mailbox.credentials.user, password)
@@ -132,8 +132,8 @@ class Mailboxes:
         self._installation = installation
 
     async def run_once(self) -> int:
-        """Fetch new messages from all mailboxes and return their number. A mailbox that does not
-        respond does not delay the others."""
+        """Fetch the next messages from each mailbox and return their number. A mailbox that does
+        not respond does not delay the others."""
         fetches = [
             self._fetch_from(name, provider.mailbox)
             for name, provider in self._installation.delivery_providers.items()
@@ -158,8 +158,8 @@ class Mailboxes:
 async def fetch_new_mail(
     resources: Resources, parser: MailParser, provider: str, mailbox: ReturnMailbox, password: str
 ) -> int:
-    """Fetch and store new messages, and return their number. Raises MailboxUnavailable,
-    Unavailable."""
+    """Fetch and store the next messages of a mailbox, and return their number. Raises
+    MailboxUnavailable, Unavailable."""
     async with resources.database.connection() as connection:
         progress = await find_progress(connection, provider)
     if progress is None or progress.folder != mailbox.folder:

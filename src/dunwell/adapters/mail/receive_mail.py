@@ -41,8 +41,9 @@ _CHILD = "dunwell.adapters.mail.mail_child"
 _MAX_ANSWER_BYTES = 1024 * 1024
 # Wall time, which includes starting the child. The child's own limit on processor time is lower.
 _PARSE_SECONDS = 15.0
-# At most two messages are parsed at a time, and at most one of one sender. A client waits up to
-# half a minute and then tries again. The number of connections limits how many wait.
+# At most two messages are parsed at a time, and at most one of them for the same merchant or from
+# strangers (see `_ask`). A client waits up to half a minute and then tries again. The number of
+# connections limits how many wait.
 _PARSED_AT_ONCE = 2
 _LIMITS = QueueLimits(slots_per_key=1, waiting_per_key=50, waiting=100, wait_seconds=30.0)
 
@@ -82,16 +83,18 @@ class MailParser:
 
     async def _ask(self, envelope: Envelope, address: ReturnAddress | None) -> ParsedMail:
         request = msgspec.msgpack.encode(MailRequest(envelope.content, envelope.sender))
-        # A reply to one of our messages counts for its merchant. All other messages share one key.
+        # A message that contains one of our return addresses counts for that merchant. All others
+        # share one key.
         key = "strangers" if address is None else address.reference.merchant_id
         answer = await self._children.ask(request, key=key, size_bytes=len(request))
         return msgspec.msgpack.decode(answer, type=ParsedMail)
 
 
 _DAY = timedelta(days=1)
-# The limit for one message, whose reports are delays and a final state.
+# The largest number of reports that are stored for one of our messages: delays and a final state.
 _MAX_REPORTS_PER_MESSAGE = 40
-# Reports per day, over all delivery providers, that belong to none of our messages.
+# The largest number of reports per day, over all delivery providers, that belong to none of our
+# messages.
 _MAX_UNRELATED_PER_DAY = 1_000
 
 log = structlog.get_logger(__name__)

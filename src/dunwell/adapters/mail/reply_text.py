@@ -13,8 +13,8 @@ from mailparser_reply import EmailReplyParser
 
 # How much text is searched. The whole message is stored as received.
 _MAX_SEARCHED = 40_000
-# The time to remove quotes grows with the square of a line's length and of the number of blank
-# lines.
+# How much text is passed to the library that removes quotes. Its time grows with the square of a
+# line's length and of the number of blank lines.
 _MAX_PARSED = 12_000
 _MAX_LINE = re.compile(r"([^\n]{500})(?=[^\n])")
 _BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")

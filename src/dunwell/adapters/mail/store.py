@@ -1,4 +1,4 @@
-"""The SQL of the progress in each mailbox."""
+"""The SQL that stores how far each mailbox was read."""
 
 from dataclasses import dataclass
 from datetime import datetime

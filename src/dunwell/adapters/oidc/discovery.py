@@ -47,8 +47,8 @@ def build_discovery_address(provider: IdentityProviderSettings) -> str:
 
 
 def parse_metadata(provider: IdentityProviderSettings, body: bytes) -> Metadata:
-    """Return the metadata. Raises MetadataUnusable if it has another issuer or an address to which
-    users must not be sent."""
+    """Return the metadata. Raises MetadataUnusable if it cannot be read, names another issuer, or
+    has an address to which users must not be sent."""
     try:
         metadata = msgspec.json.decode(body, type=Metadata)
     except msgspec.MsgspecError as error:
@@ -85,7 +85,8 @@ log = structlog.get_logger(__name__)
 
 
 class IdentityProviderUnavailable(Exception):  # noqa: N818 - the suffix Error would add nothing
-    """The identity provider is unavailable. The message is for operators and contains no secret."""
+    """The identity provider gave no usable response. The message is for operators and contains no
+    secret."""
 
 
 class ProviderDiscovery:

@@ -41,7 +41,8 @@ _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "applica
 # The greatest age of a sign-in that must be recent. Some providers treat 0 as missing.
 _RECENT_SECONDS = 60
 _MAX_CODE_LENGTH, _MAX_TOKEN_LENGTH = 4_000, 64_000
-# Claims that the userinfo endpoint may add. How the user signed in is not one of them.
+# Claims that the userinfo endpoint may add. Claims about how the user signed in (acr, amr) come
+# from the ID token only.
 _USERINFO_CLAIMS = ("email", "name", "preferred_username", "locale")
 _Checked = TypeVar("_Checked")
 
@@ -137,8 +138,8 @@ class OidcProvider:
         await self._discovery.close()
 
     def _has_right_issuer(self, metadata: Metadata, issuer: str | None) -> bool:
-        """Return whether the response comes from this provider. A provider that always names its
-        issuer must do so here, too."""
+        """Return whether the authorization response comes from this provider. It must name its
+        issuer if the provider's metadata say that it always does (RFC 9207)."""
         if issuer is None:
             return not metadata.authorization_response_iss_parameter_supported
         return issuer == self.settings.issuer

@@ -39,7 +39,7 @@ class TokenRefused(Exception):  # noqa: N818 - the suffix Error would add nothin
 
 
 class KeyUnknown(TokenRefused):
-    """No known key made the signature. The provider may have newer keys."""
+    """None of the known keys verifies the signature. The provider may have newer keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def check_id_token(
 def check_logout_token(
     provider: IdentityProviderSettings, token: str, keys: KeySet, now: datetime
 ) -> LogoutToken:
-    """Return the logout of a valid logout token. Raises TokenRefused, KeyUnknown."""
+    """Return the contents of a valid logout token. Raises TokenRefused, KeyUnknown."""
     claims = _decode(token, keys).claims
     registry = JWTClaimsRegistry(
         int(now.timestamp()),
@@ -129,8 +129,8 @@ def check_logout_token(
 
 
 def parse_identity(provider: IdentityProviderSettings, claims: Mapping[str, Any]) -> IdentityClaims:
-    """Return the identity in the claims. They come from a valid ID token, completed by the
-    provider's userinfo."""
+    """Return the identity in the claims of a valid ID token, which may be completed by claims of
+    the userinfo endpoint."""
     session, acr = claims.get("sid"), claims.get("acr")
     return IdentityClaims(
         issuer=provider.issuer,
@@ -187,6 +187,7 @@ def _parse_name(claims: Mapping[str, Any]) -> str:
 
 
 def _parse_set(value: object) -> frozenset[str]:
-    """Return a claim that is a list of strings or a single string."""
+    """Return the strings of a claim, which is a list of strings or a single string; empty for
+    anything else."""
     given = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     return frozenset(each for each in given[:_MAX_GROUPS] if isinstance(each, str))

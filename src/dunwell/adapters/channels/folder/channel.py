@@ -35,7 +35,7 @@ class LocalFolder:
         return await asyncio.to_thread((self._folder / name).is_file)
 
     async def has_folder(self, folder: str) -> bool:
-        """Return whether this subfolder exists; "" is the letter folder itself."""
+        """Return whether this subfolder exists; "" is the exchange folder itself."""
         return await asyncio.to_thread((self._folder / folder).is_dir)
 
     async def list(self, folder: str = "") -> dict[str, int]:

@@ -57,7 +57,7 @@ _BY_DIGITS = {
     "000004": Behaviour.HANG,
     "000005": Behaviour.DIE,
 }
-# These block a slot or kill the process, which affects others in the installation.
+# These block a slot or kill the process, which affects other merchants.
 _DEVELOPMENT_ONLY = frozenset({Behaviour.HANG, Behaviour.DIE})
 
 
@@ -211,8 +211,8 @@ _LOAD_STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND commu
 
 
 async def report_late_failures(resources: Resources) -> int:
-    """Report the messages that were accepted to fail later, and return their number. A message
-    whose acceptance is not recorded yet keeps its mark."""
+    """Report the failure of the messages that were accepted with FAIL_LATER, and return their
+    number. A message whose acceptance is not recorded yet keeps its mark."""
     marks = await asyncio.to_thread(list_marks, resources.settings.data_dir)
     reported = 0
     for mark, merchant_id, communication_id in marks:

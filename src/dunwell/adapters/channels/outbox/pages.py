@@ -57,8 +57,8 @@ class OutboxPage:
 
 
 def load_page(folder: Path, first: int, limit: int) -> OutboxPage:
-    """Return the messages from position `first` (0 is the newest), ordered by the time of
-    writing."""
+    """Return the messages from position `first` (0 is the newest), ordered by the time at which
+    their files were written."""
     entries = sorted(_scan(folder), reverse=True)
     shown = [
         _load_entry(Path(path), channel) for _, path, channel in entries[first : first + limit]
@@ -175,8 +175,8 @@ def _embed_images(html: str, message: EmailMessage) -> str:
 
 
 def _read_text(part: MIMEPart) -> str:
-    """Return the text with plain line ends, because a browser counts them that way when it compares
-    a style block's hash."""
+    """Return the text with LF line ends. A browser converts to these before it computes the hash of
+    a style block for the policy."""
     return str(part.get_content()).replace("\r\n", "\n")
 
 

@@ -101,8 +101,8 @@ class PrintServiceChannel:
         await self._letter_folder.close()
 
     async def send(self, message: Message) -> Outcome:
-        """Upload a letter. Return Accepted once its file has its final name, and Temporary if the
-        file is not there, so that it is not printed."""
+        """Upload a letter. Return Accepted once its file has its final name and is registered, and
+        Temporary if the upload failed: a letter that is not registered is never printed."""
         key = (message.merchant_id, message.communication_id)
         reference = build_reference(self._resources.keys, *key)
         try:
@@ -132,8 +132,8 @@ class PrintServiceChannel:
         )
 
     async def look_up_outcomes(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
-        """Return for each letter whether it was sent: by the registration or, for an interrupted
-        upload, by the files in the folder. Raises OSError if the folder cannot be reached."""
+        """Return for each registered letter whether it was sent. For an interrupted upload, the
+        files in the folder decide. Raises OSError if the folder cannot be reached."""
         async with self._resources.database.connection() as connection:
             items = await load_items(connection, self.name, communication_ids)
         interrupted = [each for each in items.values() if each.state == "UPLOADING"]

@@ -70,7 +70,7 @@ class SftpFolder:
             return await client.isfile(self._build_path(name))
 
     async def has_folder(self, folder: str) -> bool:
-        """Return whether this subfolder exists; "" is the letter folder itself."""
+        """Return whether this subfolder exists; "" is the exchange folder itself."""
         async with self._lend_client() as client:
             return await client.isdir(self._build_path(folder))
 
@@ -130,8 +130,8 @@ class SftpFolder:
 
     @asynccontextmanager
     async def _lend_client(self) -> AsyncIterator[asyncssh.SFTPClient]:
-        """Lend the connection. Raises only OSError. An error or a timeout closes the connection for
-        all who use it."""
+        """Lend the connection. Raises only OSError. A failure of the connection or a timeout closes
+        it for all who use it; an error that the server answers does not."""
         client = await self._ensure_open()
         try:
             async with asyncio.timeout(self._answer_seconds):

@@ -126,7 +126,7 @@ def is_about_us(code: int) -> bool:
 
 
 def render_code(code: int, text: str) -> str:
-    """Return the code with the enhanced code, such as "550 5.1.1"."""
+    """Return the code, followed by the enhanced code if the text has one: "550 5.1.1"."""
     enhanced = _ENHANCED.match(text)
     return f"{code} {enhanced[1]}" if enhanced else str(code)
 
@@ -138,7 +138,8 @@ def render_answer(code: int, text: str) -> str:
     return f"{code} {_ADDRESS.sub('...', printable)}"[:_MAX_RESPONSE_LENGTH]
 
 
-# Shorter than the caller's timeout, so that an interruption is known to have happened here.
+# Shorter than the caller's timeout, so that this timeout ends the call and it is known whether the
+# content was sent.
 _SEND_SECONDS = 50.0
 
 log = structlog.get_logger(__name__)
@@ -218,8 +219,8 @@ class SmtpChannel:
             return await mail.send_over(connection)
 
     def _decide_failure(self, error: Exception) -> Outcome:
-        """Return the outcome of a failure before anything was sent. The server's own text may name
-        the recipient and is not kept."""
+        """Return the outcome of a failure before the content was sent. The server's own text may
+        name the recipient and is not kept."""
         code = error.code if isinstance(error, aiosmtplib.SMTPResponseException) else None
         log.warning(
             "mail server unavailable", provider=self.name, error=type(error).__name__, code=code

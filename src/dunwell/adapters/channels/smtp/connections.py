@@ -60,7 +60,7 @@ class Connection:
 
     @property
     def is_fresh(self) -> bool:
-        """Return whether no message was sent over it yet."""
+        """Return whether no message was sent over this connection yet."""
         return self.messages == 0
 
     @property

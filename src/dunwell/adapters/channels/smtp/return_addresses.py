@@ -38,8 +38,8 @@ def parse_return_address(keys: KeyRing, address: str) -> ReturnAddress | None:
 
 
 def find_first_return_address(keys: KeyRing, text: str) -> ReturnAddress | None:
-    """Return the first valid return address in a text. A mail server may send our message back to
-    one of its own addresses."""
+    """Return the first valid return address in a text, or None. It identifies a bounce that was not
+    sent to the return address itself, but contains our message."""
     for found in _ADDRESS.finditer(text):
         address = parse_return_address(keys, f"{found[0]}@")
         if address is not None:

@@ -58,9 +58,8 @@ def sign(token: bytes, address: str, pairs: Pairs) -> str:
 
 
 def check_signature(token: bytes | None, address: str, pairs: Pairs, signature: str) -> None:
-    """Check the signature. `address` is the one that the provider was given. Raises
-    ForgedRequest.
-    """
+    """Check the signature. `address` is the public callback address that the provider called.
+    Raises ForgedRequest."""
     is_right = token is not None and hmac.compare_digest(
         sign(token, address, pairs).encode(), signature.encode()
     )
@@ -72,7 +71,7 @@ def parse_report(
     provider: str, reference: Reference | None, pairs: Pairs, raw: bytes
 ) -> Report | None:
     """Return the report of a request with a valid signature, or None if it is not final.
-    `reference` is None if the address contains none of ours."""
+    `reference` is None if the callback address contains no valid reference."""
     values = dict(pairs)
     state = _STATES.get(values.get("MessageStatus", ""))
     if state is None:
@@ -205,7 +204,7 @@ class TwilioChannel:
 
     async def check(self) -> GatewayProblem | None:
         """Test the connection with a message without a recipient, and return what is wrong, or
-        None. An authorised client gets the answer that the recipient is missing."""
+        None. The provider tells an authorised client that the recipient is missing."""
         headers = {
             "Authorization": self._authorization,
             "Content-Type": "application/x-www-form-urlencoded",
@@ -217,7 +216,8 @@ class TwilioChannel:
 
 
 def _parse_response(content: bytes) -> _ResponseFields | None:
-    """Return the fields, or None if the response does not follow the API or is too long."""
+    """Return the fields, or None if the response does not follow the API or was cut because it is
+    too long."""
     try:
         return msgspec.json.decode(content, type=_ResponseFields)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -37,7 +37,7 @@ _MAX_REASON = 40
 _CONFIRMED = ("confirmed", "paid_out")
 _FAILED = ("failed", "customer_approval_denied")
 _TAKEN_BACK = ("failed", "charged_back")
-# A refund that was cancelled or came back has two movements, because the first may already be booked.
+# A refund that was cancelled or came back has two movements: the first may already be booked.
 _REFUND_KINDS = {
     "submitted": (MovementKind.REFUNDED,),
     "paid": (MovementKind.REFUNDED,),
