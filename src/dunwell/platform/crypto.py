@@ -52,7 +52,7 @@ class KeyRing:
         return _render_header(self.version) + nonce + ciphertext
 
     def open(self, purpose: str, sealed: bytes, bound_to: str) -> bytes:
-        """Return the value that `seal` was given. Raises DecryptionFailed."""
+        """Return the value that was passed to `seal`. Raises DecryptionFailed."""
         return self._open_with_version(purpose, sealed, bound_to)[0]
 
     def reseal(self, purpose: str, sealed: bytes, bound_to: str) -> bytes:
@@ -73,7 +73,8 @@ class KeyRing:
         return tuple(self.digest(purpose, value, version) for version in self.versions)
 
     def fingerprint(self, version: int) -> bytes:
-        """Return what identifies the version without revealing its key."""
+        """Return 16 bytes that identify the version without revealing its key. Raises KeyError if
+        the version is not configured."""
         return self._derive_key(_FINGERPRINT, version)[:_FINGERPRINT_BYTES]
 
     def _derive_key(self, purpose: str, version: int) -> bytes:

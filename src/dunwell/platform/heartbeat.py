@@ -34,9 +34,9 @@ def start_lease(resources: Resources, duration: timedelta = LEASE) -> Lease:
 
 
 class LeaseRenewals:
-    """When the lease of each message was last renewed. A row that another transaction has locked
-    misses a renewal that the other rows get. A process that was suspended learns here that it may
-    have lost all of its leases."""
+    """When the lease of each message was last renewed. A renewal skips rows that another
+    transaction has locked, so some rows may have missed it. After a process was suspended, none of
+    its leases counts as held until it is renewed."""
 
     def __init__(self, lease: Lease) -> None:
         self._started_at = lease.started_at
@@ -57,7 +57,7 @@ class LeaseRenewals:
 async def keep_lease(
     resources: Resources, renew: Renew, *, heartbeat_seconds: float = HEARTBEAT_SECONDS
 ) -> AsyncIterator[None]:
-    """Renew the lease at regular intervals until the block ends."""
+    """Call `renew` with the lease's new end at regular intervals until the block ends."""
     heartbeat = asyncio.create_task(_renew_repeatedly(resources, renew, heartbeat_seconds))
     try:
         yield

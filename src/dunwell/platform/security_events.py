@@ -25,7 +25,8 @@ SecurityEvent: TypeAlias = Literal[
     # A wrong password, code or passkey at the portal's sign-in, or an identity provider's assertion
     # for a user without access.
     "PORTAL_SIGN_IN_FAILED",
-    # Ten failed sign-ins with one name or from one address. None is checked for a while.
+    # Ten failed sign-ins with one name or from one address, whose sign-ins are not checked for a
+    # while.
     "PORTAL_LOCKED",
     # Someone knows a user's password and entered ten wrong codes within 24 hours.
     "PORTAL_SECOND_FACTOR_LOCKED",
@@ -33,7 +34,7 @@ SecurityEvent: TypeAlias = Literal[
     "BREAK_GLASS_USED",
     # A sign-out notification that the identity provider did not sign, or had already sent.
     "LOGOUT_FORGED",
-    # A payment provider's notification that the provider did not sign.
+    # A notification of a payment provider or a request of an SMS gateway that is not authenticated.
     "CALLBACK_FORGED",
     # The address of a webhook or provider is in a range to which connections are refused.
     "ADDRESS_REFUSED",

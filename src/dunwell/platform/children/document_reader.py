@@ -30,8 +30,8 @@ Result = TypeVar("Result")
 
 
 class WantedDocument(msgspec.Struct, frozen=True, array_like=True):
-    """A request to the child. With `places`, the child returns the lines of these values (see
-    `list_lines`), without it the value of the document."""
+    """A request to the child. With `places`, the child returns the line numbers of these places in
+    the document (see `list_lines`), without it the value of the document."""
 
     text: str
     places: Sequence[Sequence[str | int]] | None = None

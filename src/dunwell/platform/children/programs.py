@@ -47,8 +47,8 @@ class Program:
         _log.info("started", program=self.name, pid=self._process.pid)
 
     def check_and_restart(self) -> None:
-        """Notice the process's death, or start the process again after its pause. Call this several
-        times a second."""
+        """If the process has died, plan its next start; start it once its pause is over. Call this
+        several times a second."""
         if self._process is not None:
             self._handle_death(self._process)
         elif time.monotonic() >= self._starts_at:

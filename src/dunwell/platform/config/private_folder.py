@@ -19,8 +19,8 @@ UMASK = 0o077
 # The marker file in a folder that Dunwell created.
 MARKER_FILE = ".made-by-dunwell"
 _OTHERS = 0o077
-# The names of what is checked in the data folder. Of the database, only the folder and the log are
-# checked.
+# The folders and files in the data folder whose modes are checked. Of the database, these are only
+# its folder and its log.
 _FOLDERS = ("outbox",)
 _FILES = ("dunwell.lock", "secret.key", MARKER_FILE)
 _DATABASE_FILES = ("postgres", "postgres/postgres.log")

@@ -27,7 +27,7 @@ class DatabaseAddress:
 
 
 def parse_database_address(url: str) -> DatabaseAddress:
-    """Split the option `pooler` from an address and leave everything else as it is."""
+    """Return the address without its option `pooler`, and the values of this option."""
     query = urlsplit(url).query
     options = parse_qsl(query, keep_blank_values=True)
     poolers = tuple(value for name, value in options if name == _POOLER)
@@ -85,8 +85,8 @@ class Settings:
     scenarios_retired_on: date | None = None
     # The phone number on a debtor's page that cannot name a creditor. None if there is none.
     contact_phone: str | None = None
-    # Where this process serves its metrics and health checks to operators. None for no such
-    # address.
+    # The address at which this process serves metrics and health checks to operators. None: it does
+    # not serve them.
     operator_bind: Bind | None = None
     # Where the embedded database is archived for point-in-time recovery.
     archive_dir: Path | None = None

@@ -243,7 +243,7 @@ async def _connect(
 
 
 async def _ping(url: str) -> None:
-    """Return when the server answers; no table lock can delay this statement."""
+    """Connect and wait for the answer to a statement that no table lock can delay."""
     connection = await connect(url, OpenConnection)
     try:
         await connection.execute(_COMMIT)

@@ -144,8 +144,11 @@ RETURNING {returning}
         )
 
     def release(self, *, takes_key_array: bool = False) -> str:
-        """Return the statement that ends a lease and sets when the row is due again. The parameters
-        are those of `renew`. With `takes_key_array`, the lease's id is an array, too."""
+        """Return the statement that ends a lease and sets when the row is due again.
+
+        The parameters are the row's keys, the lease's id and the next due time, or NULL. With
+        `takes_key_array`, the last key and the lease's id are arrays.
+        """
         following = len(self.keys) + 1
         lease = f"${following}"
         return compose(

@@ -165,7 +165,7 @@ class _ListQuery:
         return found
 
     async def find_last_read(self) -> Any:
-        """Return the last row that was read if matching rows may follow it."""
+        """Return the last row that was read if matching rows may follow it, otherwise None."""
         if self.reads_all:
             return None
         rows = self._compose_rows(str(self.budget))
@@ -272,7 +272,8 @@ async def count_listed(
 async def find_oldest_at(
     scope: ListScope, listed: ListedTable[Filter, Key, Item], wanted: Filter
 ) -> datetime | None:
-    """Return the instant of the first row, None if the budget of rows to read finds none."""
+    """Return the instant of the oldest row that matches, or None if there is none among the rows
+    that the budget permits to read."""
     async with snapshot(scope.tx):
         query = await _build_query(scope, listed, wanted, oldest_first=True)
         rows = await query.fetch(_FIND_OLDEST, 1)

@@ -80,8 +80,8 @@ def list_own_tables() -> frozenset[str]:
 
 
 def load_revisions(url: str) -> tuple[str | None, str]:
-    """Return the newest migration that ran in the database, if any, and the newest one of this
-    release."""
+    """Return the number of the newest migration that ran in the database, or None, and the number
+    of the newest one in this release."""
     return asyncio.run(_load_revision(url)), find_newest_revision()
 
 
@@ -95,7 +95,7 @@ async def _load_revision(url: str) -> str | None:
 
 
 async def find_revision(connection: asyncpg.Connection) -> str | None:
-    """Return the newest migration that ran in the database, or None."""
+    """Return the number of the newest migration that ran in the database, or None."""
     try:
         revision: str | None = await connection.fetchval(LOAD_REVISION)
     except asyncpg.UndefinedTableError:
@@ -163,8 +163,8 @@ def migrate(
     lock_seconds: float = LOCK_SECONDS,
     folder: Path = MIGRATIONS,
 ) -> None:
-    """Run every migration up to `to` (None: all) that the database does not have yet. Two processes
-    may do this at once.
+    """Run every migration up to `to` (None: all) that the database does not have yet. If another
+    process is migrating, wait until it is done.
 
     Raises TableLocked if a migration did not get its table locks in five attempts,
     MigrationForbidden if the role lacks a right, SchemaTooNew, and asyncpg's errors.
@@ -255,9 +255,9 @@ async def _migrate_if_unlocked(
     lock_connection: asyncpg.Connection, connection: asyncpg.Connection, *,
     migrations: Sequence[Migration], to: str | None, lock_seconds: float,
 ) -> bool:  # fmt: skip
-    """Run the missing migrations, or return False if another process is migrating. No transaction
-    stays open until the next attempt, because of a deadlock: the other process, when it builds an
-    index, waits for all open transactions, and this one would wait for the other process."""
+    """Run the missing migrations and return True, or return False if another process is migrating.
+    The transaction ends before the next attempt to avoid a deadlock: when the other process builds
+    an index, it waits for all open transactions, and this process would wait for it."""
     async with lock_connection.transaction():
         if not await _try_lock(lock_connection):
             return False

@@ -59,8 +59,8 @@ class PooledConnection(OpenConnection):
     __slots__ = ()
 
     def is_clean(self) -> bool:
-        """Return True if no transaction is open. A transaction whose BEGIN was interrupted counts
-        as open, because the server may have executed it."""
+        """Return True if the connection is open and has no open transaction. A transaction whose
+        BEGIN was interrupted counts as open, because the server may have executed it."""
         return self._top_xact is None and not self.is_closed() and not self.is_in_transaction()
 
 
@@ -134,7 +134,7 @@ class ConnectionPool:
         ping: Callable[[], Awaitable[None]] | None = None,
     ) -> None:  # fmt: skip
         """`ping` asks the server over another connection and returns or raises when it answers.
-        Without it, the pool waits for a silent server without end."""
+        Without it, a hanging server is noticed only when a statement times out."""
         self._connect = connect
         self._ping = ping
         self._size = size

@@ -37,7 +37,8 @@ class FolderLock:
 
     @classmethod
     def acquire(cls, folder: Path, command: str, timeout_seconds: float = 15.0) -> "FolderLock":
-        """Acquire the lock. Raises FolderInUse at once if a running process owns the folder.
+        """Acquire the lock. Raises FolderInUse at once if a running process owns the folder, and
+        after `timeout_seconds` if children of an ended owner still hold the lock.
 
         `command` is the subcommand of the owner's command line.
         """
@@ -60,7 +61,8 @@ class FolderLock:
 
 
 def find_owner(folder: Path) -> tuple[int, str] | None:
-    """Return the running process named in the folder's lock file, and its command.
+    """Return the id and the command of the running process that the folder's lock file names, or
+    None.
 
     Call this only while another process holds the lock: the file of a free lock may name any
     process.

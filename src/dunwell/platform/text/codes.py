@@ -51,6 +51,7 @@ def is_iban(text: str) -> bool:
 
 
 def is_bic(text: str) -> bool:
+    """Return whether this is a BIC of 8 or 11 characters with an existing country."""
     try:
         BIC(text)
     except SchwiftyException:

@@ -1,5 +1,5 @@
-"""Describe the differences of two JSON values for a user's confirmation, and compute the revision
-of a value, by which a form detects an edit conflict. Pure."""
+"""Describe the differences between two JSON values for a user's confirmation, and compute the
+revision of a value, by which a form detects an edit conflict. Pure."""
 
 from collections.abc import Iterator, Mapping
 from hashlib import sha256

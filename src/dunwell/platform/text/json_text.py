@@ -1,5 +1,5 @@
-"""Read the text of a JSON body, and check what the parsed value does not show: the encoding, the
-number of parts, and repeated keys, of which a parser keeps only the last.
+"""Parse the text of a JSON body, and check what the parsed value does not show: the encoding, the
+number of parts, and repeated keys, of which a parser keeps only the last value.
 
 Counting bytes takes a millisecond for ten million bytes. Parsing a body with a huge number of parts
 can take minutes. Pure.
@@ -97,7 +97,8 @@ _decoder = msgspec.json.Decoder(float_hook=_parse_number)
 
 
 def has_no_repeated_keys(value: object, text: bytes) -> bool:
-    """Return whether the parsed value has as many keys as its text. If so, no key is repeated."""
+    """Return whether the parsed value certainly has as many keys as its text, so that no key is
+    repeated. False says nothing: `find_repeated_keys` then has to search."""
     return count_keys(text) == _count_all_keys(value)
 
 

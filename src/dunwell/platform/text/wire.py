@@ -87,5 +87,5 @@ def render_instant(instant: datetime | None) -> str | None:
 
 
 def convert_to_json(shown: Wire) -> Any:
-    """Return the value as a client parses it."""
+    """Return the response's JSON value, as a client parses it."""
     return msgspec.json.decode(msgspec.json.encode(shown))
