@@ -60,6 +60,8 @@ class Adapters:
         self._find_provider = find_provider
 
     def find(self, merchant: Merchant, channel: Channel) -> ChannelAdapter | None:
+        """Return the adapter of the merchant's channel, or None if the merchant does not use the
+        channel or its provider was removed."""
         setup = merchant.configuration.channels.get(channel)
         if setup is None:
             return None
@@ -95,6 +97,8 @@ class Adapters:
         ]
 
     async def call(self, merchant: Merchant, message: Message) -> Outcome | Unanswered:
+        """Send the message by its channel and return the answer. Raises only CancelledError, if the
+        caller is being cancelled."""
         adapter = self.find(merchant, message.channel)
         if adapter is None:
             return Temporary(

@@ -103,6 +103,7 @@ Outcome = Accepted | Temporary | Permanent
 class Unanswered:
     """The adapter gave no answer: it raised an exception or took too long."""
 
+    # True if the call can be repeated: the channel sends one message per communication id.
     is_repeatable: bool
 
 
@@ -153,5 +154,5 @@ class QueryableChannel(Protocol):
     """A channel that can be asked whether a message was sent, which resolves unknown outcomes."""
 
     async def look_up_outcomes(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
-        """Return for each message whether it was accepted. Messages that are not known are missing.
-        Raises OSError while the channel is unavailable."""
+        """Return for each message whether it was accepted. Messages that the channel does not know
+        are missing from the result. Raises OSError while the channel is unavailable."""

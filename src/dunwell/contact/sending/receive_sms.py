@@ -28,7 +28,7 @@ from dunwell.platform.resources import Resources
 
 _KEPT_FOR = timedelta(days=90)
 _SET_SIZE = 500
-# Merchants of a STOP that are handled in one transaction.
+# For how many merchants one transaction suppresses the number that sent a STOP.
 _MERCHANTS_AT_ONCE = 50
 
 

@@ -34,6 +34,6 @@ async def suppress_refused_addresses(
             log.error("sender refused by receiver", channel=channel, reason=answer.reason)
     # Sorted, to avoid deadlocks with transactions that suppress the same addresses.
     for channel, recipient in sorted(unreachable):
-        # An invalid address cannot be listed; it is refused at each attempt.
+        # An invalid address cannot be on the suppression list; it is refused at each attempt.
         with ignoring(ValidationError):
             await suppress(work, keys, channel=channel, address=recipient, reason="BOUNCE")

@@ -50,7 +50,7 @@ def find_country(number: str) -> str:
 
 ReportState = Literal["DELIVERED", "FAILED", "RETURNED", "DELAYED"]
 # Why a message did not arrive. ADDRESS: the address is unreachable and is suppressed. ABOUT_US: our
-# sender is refused and an operator has to act. OTHER: as the reason says.
+# sender is refused and an operator has to act. OTHER: any other cause, which the reason names.
 FailureCause = Literal["ADDRESS", "ABOUT_US", "OTHER"]
 
 

@@ -189,8 +189,8 @@ class SendQueue(Protocol[SetKey]):
         """Start at most `free_slots` due sets, in addition to the running ones."""
 
     def hand_over(self, key: SetKey) -> AsyncIterator[HandedOverPart[Any]]:
-        """Yield the parts of a set that share a lease. The next part starts when the previous one
-        has its outcomes. A set ends after a part that lingered."""
+        """Yield the set in parts, each under its own lease. The next part starts when the previous
+        one has its outcomes. A set ends after a part that lingered."""
 
 
 class Sender(Generic[SetKey]):

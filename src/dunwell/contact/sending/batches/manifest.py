@@ -65,8 +65,8 @@ def parse_manifest_name(name: str) -> UUID | None:
 
 
 def list_old_manifests(names: Iterable[str], before: UUID) -> list[str]:
-    """List the manifests of batches before the given one, the oldest first. Other files are
-    ignored."""
+    """List the manifests of batches whose ids are before `before`, the oldest first. Other files
+    are ignored."""
     dated = [(batch_id, name) for name in names if (batch_id := parse_manifest_name(name))]
     return [name for batch_id, name in sorted(dated) if batch_id < before]
 

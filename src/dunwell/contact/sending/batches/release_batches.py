@@ -1,7 +1,8 @@
 """Release batches of letters: write a manifest when enough letters wait or the oldest has waited
 long enough.
 
-1. decide   In one transaction, withdraw letters whose claim is paid and put the others in a batch.
+1. decide   In one transaction, withdraw the letters of claims on which nothing is owed any more,
+            and put the others in a batch.
 2. write    Write the manifest as a `.part`; the batch is WRITTEN.
 3. finish   Save a copy of the manifest, then rename the `.part`. From then on the service
             prints; the batch is RELEASED.
@@ -79,8 +80,8 @@ class BatchReleaser:
         self._find_providers = find_providers
 
     async def run_once(self) -> int:
-        """Run all print providers and return the number of released and withdrawn letters. An
-        unavailable provider does not stop the others."""
+        """Run all print providers. Return how many letters were released, withdrawn, or deleted
+        from the folder after their withdrawal. An unavailable provider does not stop the others."""
         done = 0
         for provider in self._find_providers().values():
             try:
@@ -220,7 +221,8 @@ class BatchReleaser:
             await dissolve_batch(tx, batch_id, lease_id)
 
     async def _remove_withdrawn(self, provider: PrintProvider) -> int:
-        """Delete the files of withdrawn letters and of letters that were never finished."""
+        """Delete the files of withdrawn letters and of letters that were never finished. Return the
+        number of the withdrawn ones."""
         before = self._resources.clock.now() - _ABANDONED_AFTER
         async with self._resources.database.connection() as connection:
             withdrawn = await list_letters_to_withdraw(connection, provider.name, _MAX_REMOVED)

@@ -57,8 +57,8 @@ class StatusFileBroken(Exception):  # noqa: N818 - the suffix Error would add no
 
 @dataclass(frozen=True, slots=True)
 class StatusLine:
-    """One line of a status file. `reference` is unchanged; `raw` is the whole line as it was
-    parsed."""
+    """One line of a status file. `reference` is as the print service wrote it; `raw` is the parsed
+    line as JSON, cut off after 4,000 bytes."""
 
     reference: str
     status: LetterStatus

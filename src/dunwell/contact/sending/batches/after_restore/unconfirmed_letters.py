@@ -116,9 +116,10 @@ async def resolve_uncertain_letters(
     tx: Connection, actor: Actor, resources: Resources, *,
     provider: str, keys: Sequence[LetterKey], was_released: bool,
 ) -> int:  # fmt: skip
-    """Record an operator's decision that letters were released to the print service
-    (`was_released`) or that their files are missing, and return the number of letters. Letters that
-    were resolved in the meantime stay unchanged."""
+    """Record an operator's decision whether letters were released to the print service before the
+    restore (`was_released`), and return the number of letters. If they were not released, letters
+    whose files are missing are reported as failed, and the others are part of the next batch.
+    Letters that were resolved in the meantime stay unchanged."""
     check_right(actor, Right.OPERATE)
     real_now = resources.clock.now()
     if was_released:
