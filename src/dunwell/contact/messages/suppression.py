@@ -124,7 +124,7 @@ class SuppressionEntry:
     # Who suppressed the address: the kind of actor, and its id if it has one.
     actor_kind: str
     actor_id: str | None
-    # The digest of the address.
+    # The digest of the address; empty in the result of `list_all_suppressions`.
     digest: bytes = field(default=b"", repr=False)
 
 
@@ -189,7 +189,7 @@ async def lift_suppression_entry(
 
 
 async def list_all_suppressions(tx: Connection, merchant_id: int) -> list[SuppressionEntry]:
-    """List all entries of a merchant, the oldest first."""
+    """List all entries of a merchant, without their digests, the oldest first."""
     return [SuppressionEntry(**dict(row)) for row in await tx.fetch(_LIST, merchant_id)]
 
 

@@ -144,8 +144,8 @@ def _build_communication(row: Row) -> Communication:
 async def count_failed(
     tx: Connection, merchant_id: int, since: datetime, limit: int
 ) -> tuple[int, datetime | None]:
-    """Count communications that failed since an instant, up to a limit, and return the time of the
-    first failure."""
+    """Count communications that failed since an instant, up to a limit. Return the number and the
+    time of the first failure (None if there is none)."""
     row = await tx.fetchrow(_COUNT_FAILED, merchant_id, since, limit)
     assert row is not None
     return row["number"], row["oldest_at"]

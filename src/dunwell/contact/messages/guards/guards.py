@@ -38,7 +38,8 @@ class HoldReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ContactHold:
-    """A contact that is not sent before an instant. `held_by` is None if a fault is the reason."""
+    """A contact that is not sent before an instant. `held_by` is None if none of the reasons
+    applies: after a fault, after a change of the claim, or while a bank statement is missing."""
 
     not_before: datetime
     held_by: HoldReason | None = None

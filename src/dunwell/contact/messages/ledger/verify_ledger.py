@@ -154,7 +154,9 @@ def _describe(fault: LedgerFault, contact: _HasContact, problem: str) -> LedgerF
 class ChainVerification:
     """The result of verifying a chain of seals."""
 
+    # The last seal of the chain; None if the chain is empty.
     head: SealHead | None = None
+    # The number of sealed rows, in both tables.
     rows: int = 0
     findings: LedgerFindings = field(default_factory=LedgerFindings)
 

@@ -43,8 +43,9 @@ class LetterFiles:
     async def print_letter(
         self, merchant_id: int, communication_id: UUID, sheet: bytes
     ) -> tuple[str, bytes]:
-        """Print and store a letter. Return its storage key and the PDF. Raises Unprintable,
-        Unavailable."""
+        """Print and store a letter. Return its storage key and the PDF. Raises Unprintable
+        (ScriptMissing if no font has the characters), Unavailable, and OSError if no printing
+        process can be started."""
         pdf = await self.printer.print_sheet(sheet)
         digest = sha256(pdf)[:_DIGEST_BYTES].hex()
         key = f"{merchant_id}/letters/{communication_id}/{digest}"
@@ -56,7 +57,9 @@ class LetterFiles:
         return self._keys.open(_PURPOSE, await self.storage.load(key), bound_to=key)
 
     async def list_enclosures(self, attachments: Sequence[MessageAttachment]) -> list[Enclosure]:
-        """Return the names of the attachments, with the number of pages of PDFs."""
+        """Return the names of the attachments, with the number of pages of PDFs (None if a PDF is
+        missing or unreadable). Raises Unavailable, and OSError if no printing process can be
+        started."""
         return [
             Enclosure(each.friendly_name, await self._count_pages(each)) for each in attachments
         ]

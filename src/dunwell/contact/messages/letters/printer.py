@@ -102,7 +102,8 @@ class LetterPrinter:
         return await self._print(PrintJob("PRINT", sheet), choice.faces)
 
     async def print_paper(self, paper: bytes) -> bytes:
-        """Return the PDF of a paper (see `encode_paper`). Missing characters do not fail."""
+        """Return the PDF of a paper (see `encode_paper`). Characters that no font has are printed
+        as boxes. Raises Unprintable; OSError if no child can be started."""
         return await self._print(PrintJob("PRINT_PAPER", paper), (await self._choose(paper)).faces)
 
     async def draw_logo(self, logo: Picture) -> bytes:

@@ -41,7 +41,7 @@ from dunwell.contact.messages.templates.rendering import (
 from dunwell.core.workflows.definition import LetterTemplate, Texts
 from dunwell.platform.text.translation import Language, find_debtor_language
 
-# The limit of the payment QR code.
+# The limits of the payment QR code: the amount, and the characters of the name and the purpose.
 _MAX_CENTS = 99_999_999_999
 _MAX_NAME, _MAX_TEXT = 70, 140
 # The limit of the whole payload in UTF-8; more would need a larger symbol than the standard allows.

@@ -31,10 +31,12 @@ class SheetItems(msgspec.Struct, frozen=True):
 
 
 class SheetPage(msgspec.Struct, frozen=True):
-    """The debtor's page: where the code is entered, and the address in the QR code."""
+    """How the debtor opens the page of the claim: by entering the code, or by the QR code."""
 
+    # The host and path of the page where the code is entered, without the scheme.
     code_page_address: str
     code: str
+    # The address in the QR code, with the token.
     url: str
 
 

@@ -13,6 +13,8 @@ from dunwell.platform.text.translation import Language
 
 
 def choose_sender(merchant: Merchant, channel: Channel, creditor: CreditorFacts) -> str:
+    """Return the sender that the merchant has configured for the channel, or else the creditor's
+    e-mail address (for e-mails) or name."""
     configured = merchant.configuration.channels[channel].sender
     return configured or (creditor.email if channel == "EMAIL" else creditor.name)
 

@@ -90,6 +90,7 @@ class ParsedText:
     letter: tuple[Block, ...]
     # Destinations that are neither https nor the debtor's page.
     bad_links: tuple[str, ...]
+    # True if {{ items }} shares a paragraph with other text.
     has_inline_items: bool
 
 

@@ -197,7 +197,8 @@ def remove_sentences(text: str, names: Collection[str]) -> str:
 
 
 def _remove_from_line(line: str, names: Collection[str]) -> str | None:
-    """Return the line without those sentences, or None if nothing is left."""
+    """Return the line without the sentences that use one of these placeholders, or None if nothing
+    is left."""
     if not any(name in names for name in list_used_placeholders(line)):
         return line
     mark = LINE_MARK.match(line)
