@@ -43,8 +43,11 @@ from dunwell.core.workflows.definition import (
 
 
 class SkipReason(StrEnum):
+    # The step's own condition (`when`) is not met; this has nothing to do with contact guards.
     GUARD_UNMET = "GUARD_UNMET"
+    # A fee, but no contact of the run has reached the debtor.
     NOBODY_REACHED = "NOBODY_REACHED"
+    # A contact that is later than the workflow's late policy allows.
     TOO_LATE = "TOO_LATE"
 
 
@@ -174,7 +177,8 @@ def find_next_contact(
 def decide_steps(
     workflow: PreparedWorkflow, position: WorkflowPosition, facts: StepFacts, now: datetime
 ) -> StepDecision:
-    """Run everything that is due at `now`, in the order of the steps."""
+    """Decide all steps that are due at `now`, in order. Return their outcomes and the claim's next
+    position."""
     outcomes: list[Outcome] = []
     index, due_at = workflow.index_of(position.next_step_id), position.due_at
     while due_at is not None and due_at <= now:

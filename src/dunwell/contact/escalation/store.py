@@ -28,7 +28,7 @@ JOIN communications o USING (merchant_id, claim_id, run, step_id)
 WHERE m.merchant_id = $1 AND m.communication_id = ANY($2::uuid[]) AND o.state <> 'CANCELLED'
 GROUP BY m.communication_id
 """
-# Uses the same unique key. `_RETRY_WAITING` does so, too.
+# Uses the same unique key, as does `_RETRY_WAITING`.
 _CANCEL = """
 UPDATE communications
 SET state = 'CANCELLED', settled_at = $3, lease_id = NULL, lease_until = NULL,

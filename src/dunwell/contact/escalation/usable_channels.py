@@ -70,7 +70,8 @@ async def load_usable_channels(
 
 
 def find_address(debtor: HasAddresses, channel: Channel) -> str | None:
-    """Return the address as one text, as the suppression list stores it."""
+    """Return the address as one text, in the form in which the suppression list expects it; None if
+    the debtor has none for the channel."""
     if channel == "EMAIL":
         return debtor.email
     if channel == "SMS":

@@ -60,7 +60,8 @@ _SENT_WITHIN = {
 # about a missed instalment still arrives within its seven days of grace.
 _LETTER_SENT_WITHIN = timedelta(days=3)
 _CHANNELS_BY_PREFERENCE: tuple[NoticeChannel, ...] = ("EMAIL", "SMS", "LETTER")
-# Kinds that were just requested by someone who waits for them; sent to suppressed addresses too.
+# Kinds that were just requested by someone who waits for them. They are sent to suppressed
+# addresses too, unless the reason is WRONG_PERSON.
 _AWAITED = frozenset({NoticeKind.CODE, NoticeKind.LINK, NoticeKind.CHANGE_CODE})
 # Kinds that are sent automatically and repeatedly, like the messages of a workflow, so that the
 # recipient can end them with one click. All others follow a single event.
@@ -94,16 +95,16 @@ class DebtorNotice:
 
 @dataclass(frozen=True, slots=True)
 class NoticeLimitReached:
-    """Not planned, because the limit of this kind is reached. The next notice can be requested at
-    `again_at`."""
+    """The notice was not planned, because a limit for its claim or its address is reached. The next
+    notice can be requested at `again_at`."""
 
     again_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class RecipientUnreachable:
-    """Not planned, because the address or the debtor must not be contacted or the merchant does not
-    use the channel."""
+    """The notice was not planned, because the address or the debtor must not be contacted or the
+    merchant does not use the channel."""
 
     reason: Literal["SUPPRESSED", "NO_CHANNEL"]
 
@@ -144,6 +145,7 @@ def list_remaining_channels(
 ) -> Sequence[NoticeChannel]:
     """Return the channels left for an occasion, in order of preference.
 
+    `tried` is the channel of the occasion's last notice, or None before the first.
     `is_worth_letter` says whether a letter is sent if no other channel reaches the debtor
     (`facts.is_worth_letter`).
     """
@@ -188,7 +190,7 @@ def respects_contact_stop(kind: NoticeKind) -> bool:
 def _find_next_allowed(
     requested_at: Sequence[datetime], limit: int, within: timedelta, now: datetime
 ) -> datetime | None:
-    """Return when there is room for one more, or None if there is room now."""
+    """Return when one more notice can be requested, or None if it can be requested now."""
     counted = sorted(at for at in requested_at if at > now - within)
     return None if len(counted) < limit else counted[-limit] + within
 
@@ -259,6 +261,6 @@ def _find_obstacle(notice: DueNotice, now: datetime) -> str | None:
 
 
 def _compute_delay(attempts: int) -> timedelta:
-    """Return the delay, doubling from five seconds to ten minutes."""
+    """Return the delay before the next attempt, doubling from five seconds to ten minutes."""
     doublings = min(attempts - 1, 10)
     return min(_FIRST_DELAY * (1 << doublings), _MAX_DELAY)

@@ -1,6 +1,6 @@
 """What follows the outcome of a notice: failures are counted, including those reported later (a
-bounce, a delivery report), and after some days addresses and contents are erased. Responses are
-kept longer, because they may be returned later and are then sent by the next channel.
+bounce, a delivery report), and after some days addresses and contents are erased. The facts of
+occasions that can be sent as a letter are kept longer, because a letter may be returned later.
 
 A requested notice is not sent by another channel: the page that waits for it shows the failure and
 what to do. An occasion is sent by the next channel (`landing.notifications`). The claim keeps
@@ -24,7 +24,8 @@ from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 
 NOTICES_KEPT_FOR = timedelta(days=7)
-# A letter may be returned after weeks; the next channel is then used.
+# For occasions that can be sent as a letter: a returned letter is reported after weeks, and the
+# occasion is then open again.
 ANSWERS_KEPT_FOR = timedelta(days=30)
 _ROWS_AT_ONCE = 5000
 
@@ -71,7 +72,7 @@ async def report_notice_failure(work: Work, notice_id: UUID, reason: str) -> Non
 
 
 async def sweep_notices(resources: Resources) -> int:
-    """Erase old notices and occasions; return their number, 0 if none are left."""
+    """Erase the contents of old notices and occasions. Return their number, 0 if none are left."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         erased = await erase_occasions(

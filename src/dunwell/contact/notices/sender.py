@@ -242,7 +242,7 @@ class NoticeSender(Sender[HandedOverNotice]):
         )
 
     async def close(self) -> None:
-        """Stop sending and end the processes that print letters."""
+        """Let running notices finish, and end the processes that print letters."""
         await super().close()
         await self._printer.close()
 

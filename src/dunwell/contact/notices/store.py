@@ -273,8 +273,8 @@ async def lease_notices(
 
 
 async def lock_notice(tx: Connection, merchant_id: int, notice_id: UUID) -> ReportedNotice | None:
-    """Lock a notice, waiting until a transaction that sends it or records its outcome is
-    finished."""
+    """Lock a notice, waiting until a transaction that sends it or records its outcome is finished.
+    Return None if it does not exist."""
     row = await tx.fetchrow(_LOCK, merchant_id, notice_id)
     if row is None:
         return None

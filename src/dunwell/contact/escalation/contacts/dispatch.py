@@ -92,7 +92,7 @@ class MessageDispatcher(Sender[_ContactSetKey]):
         super().__init__(resources, known, queue, slots=_SLOTS, heartbeat_seconds=heartbeat_seconds)
 
     async def close(self) -> None:
-        """Stop sending and end the processes that print letters."""
+        """Let running sets finish, and end the processes that print letters."""
         await super().close()
         await self._letters.close()
 
@@ -141,6 +141,8 @@ class _ContactQueue:
         return StartedSets([_ContactSetKey(*key, unanswered[key]) for key in found])
 
     async def hand_over(self, key: _ContactSetKey) -> AsyncIterator[HandedOverContacts]:
+        """Yield the interrupted contacts of the channel, then its due contacts: one full set, or
+        small sets for at most `_MAX_TURN_SECONDS`."""
         async with self._resources.database.connection() as connection:
             merchant = await load_merchant(connection, key.merchant_id)
         if merchant is None:
@@ -159,8 +161,8 @@ class _ContactQueue:
                 break
 
     def _compute_limits(self, merchant: Merchant, key: _ContactSetKey) -> SetLimits:
-        """Return the limits of the next set: as many messages as the provider may have unanswered,
-        minus those that are unanswered now."""
+        """Return the limits of the next set: as many messages as the provider may leave unanswered
+        at a time, minus those that are unanswered now."""
         provider = self._adapters.find_paced_provider(merchant, key.channel)
         max_unanswered = SET_SIZE if provider is None else min(SET_SIZE, provider.pace.at_once)
         self._max_unanswered[key.merchant_channel] = max_unanswered

@@ -65,7 +65,8 @@ async def check_and_hand_over(
     1. Lock the claims and contacts. 2. Lock the guards of the debtors. 3. Decide which contacts the
     guards allow, in the order of planning time, then claim id. 4. Mark these as handed over and
     update the guards, in one statement. A contact whose claim changed after rendering is held back
-    so that it is rendered again. While the newest bank statement is too old, all are held back.
+    so that it is rendered again. While the newest bank statement is too old, all contacts are held
+    back.
     """
     if not rendered:
         return FinalCheckResult((), (), {})

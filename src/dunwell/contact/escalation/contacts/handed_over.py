@@ -260,7 +260,8 @@ class HandedOverContacts:
     async def _load_files(
         self, call: ContactCall, attachments: Sequence[MessageAttachment]
     ) -> MessageFiles:
-        """Load the contents of the message's attachments. Raises ContentMissing, Unavailable."""
+        """Load the contents of the message's attachments, and the PDF of a letter. Raises
+        ContentMissing, Unavailable."""
         loaded = []
         for attachment in attachments:
             content = await self._letters.uploads.load(attachment.storage_key)

@@ -63,8 +63,8 @@ async def undo_hand_over_on_failure(
     resources: Resources, letters: LetterFiles, source: MessageSource, lease: Lease,
     contacts: Sequence[LeasedContact],
 ) -> AsyncIterator[None]:  # fmt: skip
-    """Undo the hand-over if the transaction that marks the contacts fails. No channel is called
-    within the block."""
+    """Undo the hand-over if the transaction that marks the contacts is interrupted, because it may
+    have been committed. No channel is called within the block."""
     handed_over = HandedOverContacts(
         resources, letters, source, leased=LeasedCalls(lease), memory=FileMemory()
     )
@@ -120,8 +120,11 @@ async def prepare_contacts(
     resources: Resources, letters: LetterFiles, merchant: Merchant, lease: Lease,
     *, limits: SetLimits, heartbeat_seconds: float = HEARTBEAT_SECONDS,
 ) -> PreparedContacts:  # fmt: skip
-    """1. Lease a set with its facts. 2. Render the messages and print letters, renewing the lease
-    in the meantime. 3. Hand over the contacts that may still be sent."""
+    """Prepare one set of due contacts for their channel.
+
+    1. Lease a set with its facts. 2. Render the messages and print letters, renewing the lease in
+    the meantime. 3. Mark the contacts that may still be sent as handed over.
+    """
     now, real_now = merchant.now(resources.clock), resources.clock.now()
     async with resources.database.transaction() as tx:
         leased = await _lease(

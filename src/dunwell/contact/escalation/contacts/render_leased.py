@@ -59,8 +59,7 @@ _RETRY_AFTER_OUTAGE = timedelta(minutes=1)
 
 log = structlog.get_logger(__name__)
 
-# A message, a delay, a missing attachment, a contact that is too late, or
-# a permanent refusal.
+# A message, a delay, a missing attachment, a contact that is too late, or a permanent refusal.
 RenderingOutcome = RenderedContact | ContactHold | AttachmentMissing | ContactTooLate | Permanent
 
 

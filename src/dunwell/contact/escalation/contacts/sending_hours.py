@@ -40,7 +40,8 @@ class SendingHours:
         return None
 
     def first_moment(self, instant: datetime) -> datetime:
-        """Return the first moment from `instant` on at which the contact may be sent."""
+        """Return the first moment from `instant` on at which the contact may be sent. If contact
+        hours and quiet hours leave no time between them, the result is not allowed either."""
         for _ in range(_MAX_DAYS):
             opening = self._next_opening(instant)
             moment = self._end_of_quiet(opening)

@@ -32,7 +32,7 @@ class ForecastRequest:
     # The id of the workflow and its major version.
     workflow_key: tuple[UUID, int]
     is_held: bool
-    # The latest end of the claim's holds; None if a hold has no end.
+    # The latest end of the claim's holds; None without a hold, or if a hold has no end.
     held_until: datetime | None
 
 

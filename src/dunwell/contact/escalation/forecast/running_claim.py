@@ -41,6 +41,7 @@ class RunningClaim:
     # Equal for all claims of a person; empty if only one claim is forecast.
     person: str
     is_held: bool
+    # The latest end of the claim's holds; None without a hold, or if a hold has no end.
     held_until: datetime | None
     open_contact: AwaitedContact | None
 

@@ -351,9 +351,8 @@ OCCASIONS: Mapping[str, type[OccasionFacts]] = {
 def is_worth_letter(facts: OccasionFacts) -> bool:
     """Return whether a debtor who cannot be reached by e-mail or SMS gets a letter.
 
-    This holds for decisions, direct debits, broken plans, and what has to be done to keep a
-    plan. The receipt of a request
-    is confirmed by e-mail or SMS only.
+    This holds for decisions, direct debits, broken plans, and what has to be done to keep a plan.
+    The receipt of a request is confirmed by e-mail or SMS only.
     """
     if isinstance(facts, PlanFacts | DeferralFacts):
         return facts.is_approved

@@ -124,6 +124,8 @@ class ContactAttempt:
 def decide_settlement(
     attempt: ContactAttempt, answer: ContactAnswer, now: datetime
 ) -> ContactSettlement:
+    """Decide what an answer means for the contact. After a permanent refusal, or after
+    MAX_ATTEMPTS temporary ones, the next usable channel of the step is used."""
     if isinstance(answer, Accepted | Uncalled):
         return ContactAccepted(answer.answer) if isinstance(answer, Accepted) else UndoHandOver()
     if isinstance(answer, AttachmentMissing | ContactTooLate):

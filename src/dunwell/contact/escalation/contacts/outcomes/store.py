@@ -140,6 +140,7 @@ async def save_outcomes(tx: Connection, merchant_id: int, now: datetime, rows: O
 async def lock_contact(
     tx: Connection, merchant_id: int, communication_id: UUID
 ) -> ContactWithClaim | None:
+    """Lock a contact in any state with its claim. Return None if it does not exist."""
     row = await tx.fetchrow(_LOCK_ONE, merchant_id, communication_id)
     if row is None:
         return None
