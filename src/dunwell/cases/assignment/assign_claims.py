@@ -41,8 +41,8 @@ async def start_runs(
 ) -> None:  # fmt: skip
     """Start a run of each claim. The claims are locked and can be assigned.
 
-    `rules_version` is the version of the rules that chose the workflow, or None if it was
-    requested.
+    `rules_version` is the version of the rules that chose the workflow, or None if the request
+    named the workflow.
     """
     moved = [claim.claim_id for claim in claims if claim.workflow_id is not None]
     if moved:

@@ -36,14 +36,15 @@ class AssignmentTarget:
 class AssignmentDecision:
     # The claims to start on the workflow.
     to_start: list[AssignableClaim] = field(default_factory=list)
-    # Claim id -> why it cannot be assigned.
+    # Claim id -> why the claim cannot be assigned.
     failures: dict[int, str] = field(default_factory=dict)
 
 
 def decide_assignment(
     claim_ids: Sequence[int], found: Mapping[int, AssignableClaim], target: AssignmentTarget
 ) -> AssignmentDecision:
-    """Decide about each claim. One that already runs on the workflow is in neither list."""
+    """Decide about each claim. A claim that already runs on the workflow is neither started nor a
+    failure."""
     decision = AssignmentDecision()
     for claim_id in dict.fromkeys(claim_ids):
         claim = found.get(claim_id)

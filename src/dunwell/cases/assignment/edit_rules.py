@@ -1,7 +1,8 @@
 """Change one thing in the draft of the rules, which starts as a copy of the published rules.
 
-Replacing a rule conflicts only with a change of that rule. Moving, removing and copying conflict
-with any change of the draft. Adding never conflicts.
+Replacing a rule conflicts only with a change of that rule, and setting the default only with a
+change of the default. Moving, removing and copying conflict with any change of the draft. Adding
+never conflicts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -141,9 +142,9 @@ async def edit_rules_draft(work: Work, edit: RulesEdit, *, expected_revision: st
     """Apply the edit to the draft.
 
     `expected_revision` is the revision that the user saw; it is checked for edits of the list.
-    Raises EditConflict: a PutRule conflict has the rule as it is now, a SetDefault conflict the
-    default, and the others have neither. Raises ValidationError if there are too many rules or a
-    name is used twice.
+    Raises EditConflict, whose `current` is the present rule for a PutRule, the present default for
+    a SetDefault, and None for all other edits. Raises ValidationError if there are too many rules
+    or a name is used twice.
     """
     work.require(Right.CONFIGURE)
     state = await lock_rules_state(work)

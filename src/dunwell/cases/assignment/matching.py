@@ -80,8 +80,8 @@ class RuleMatch:
 
     @property
     def is_refused_for_currency(self) -> bool:
-        """True if the claim is unassigned and at least one rule was skipped because of its
-        workflow's currency."""
+        """True if the claim is unassigned and at least one rule, or the default, was skipped
+        because of its workflow's currency."""
         outcomes = [self.default, *(verdict.outcome for verdict in self.verdicts)]
         return self.workflow_id is None and RuleOutcome.SKIPPED_CURRENCY in outcomes
 

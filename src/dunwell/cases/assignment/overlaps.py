@@ -104,7 +104,8 @@ _MAX_AGE_YEARS = 150
 
 
 def find_common_facts(first: Condition | None, second: Condition | None) -> ConditionFacts | None:
-    """Return facts that meet both conditions, or None if no claim does or none was found."""
+    """Return the facts of a sample claim that meets both conditions, or None if there is none or
+    the search does not find one."""
     conditions = [condition for condition in (first, second) if condition is not None]
     outstanding = _compute_lower_bound([c.outstanding for c in conditions], at_least=1)
     age = _compute_lower_bound([c.age for c in conditions])

@@ -139,7 +139,8 @@ async def start_rules_preview(work: Work, before: RuleSet, after: RuleSet) -> Ru
 
 
 async def continue_rules_preview(work: Work, preview: RulesPreview, limit: int) -> None:
-    """Count about `limit` more claims, page by page, so that other requests run in between."""
+    """Count at least `limit` more claims, in whole pages, unless the period has fewer. Other
+    requests run between the pages."""
     work.require(Right.READ_CLAIMS)
     zone = ZoneInfo(work.merchant.configuration.timezone)
     target_count = preview.effect.claims + limit

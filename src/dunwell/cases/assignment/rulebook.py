@@ -77,12 +77,13 @@ class Rulebook:
     rules: RuleSet = field(default_factory=RuleSet)
     # None for a draft, and before the first publication.
     version: int | None = None
-    # By id, for each workflow that the rules refer to. A deleted one still has its name.
+    # By workflow id, for each workflow that the rules refer to, including deleted ones.
     targets: Mapping[UUID, RuleTarget] = field(default_factory=dict)
     names: Mapping[UUID, str] = field(default_factory=dict)
     # The versions on which new claims start.
     versions: Mapping[UUID, Version] = field(default_factory=dict)
-    # The active rules, prepared for many claims. If there are none, only the currency decides.
+    # The active rules, prepared for many claims. Without them, each claim gets the default if the
+    # default's workflow accepts its currency.
     prepared: tuple[PreparedRule, ...] = ()
 
     @property

@@ -383,7 +383,8 @@ FROM_THE_NEWEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class PastClaim:
-    """A claim as it was when it was created."""
+    """A claim with the amounts that it had when it was created and the present data of its
+    debtor."""
 
     facts: MatchedClaim
     reference_number: str

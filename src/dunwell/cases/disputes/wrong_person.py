@@ -1,4 +1,4 @@
-"""Withhold a claim that reached the wrong person, or whose person has died.
+"""Withhold a claim that reached the wrong person, or whose debtor is reported dead.
 
 The claim's page then shows nothing about the claim (`interfaces.landing`). The address that reached
 the wrong person is added to the suppression list. A person who has died is not contacted about any
@@ -74,7 +74,7 @@ async def _suppress_reached(
     work: Work, keys: KeyRing, dispute: ClaimDispute, reached: ReachedAddress
 ) -> None:
     """Suppress the address. Another transaction may delete the same suppression at this moment, so
-    it is added until the row is locked."""
+    adding it is repeated until its row is locked."""
     try:
         check_address(reached.channel, reached.address)
     except ValidationError:

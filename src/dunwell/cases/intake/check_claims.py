@@ -57,8 +57,9 @@ _REQUIRED_KEYS = 3
 
 
 def has_given_keys(claims: Sequence[ClaimSubmission], text: bytes) -> bool:
-    """Return whether each key of `text` is in `claims`, which were parsed from it. A repeated key
-    makes the counts differ."""
+    """Return whether `claims` have as many values as `text`, from which they were parsed, has keys.
+    A repeated key makes the counts differ. So can a null or a colon within a text, after which the
+    caller searches for repeated keys one by one."""
     return count_keys(text) == sum(map(_count_given_keys, claims))
 
 

@@ -198,7 +198,8 @@ async def _reserve_missing_ids(
 async def _reject_unusable(
     work: Work, submissions: Sequence[ClaimSubmission | RejectedSubmission]
 ) -> dict[int, CreationResult]:
-    """Return the results of claims that fail whatever the database contains."""
+    """Return, by position, the results of the claims that are not inserted: rejected submissions,
+    claims with an unknown ticket, and repetitions of an earlier reference in `submissions`."""
     wanted = {
         attachment.ticket_id
         for claim in submissions

@@ -31,7 +31,7 @@ class StartRow(_Row, frozen=True):
 
 
 class RequestRow(_Row, frozen=True):
-    """A request, as its audit entry needs it."""
+    """A request with the data of its audit entry."""
 
     request: int
     audit_id: UUID

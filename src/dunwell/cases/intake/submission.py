@@ -91,5 +91,6 @@ class ContactPatch(ContactData, frozen=True, kw_only=True):
     """A JSON merge patch of contact data (RFC 7396). Null clears a value, also inside the two
     objects."""
 
-    # The type is wider than that of the field it changes, and is never used as that.
+    # Wider than the type of this field in ContactData, because a patch may contain nulls. No code
+    # uses a patch as contact data.
     custom_fields: dict[Reference, Text | None] | None = None  # type: ignore[assignment]

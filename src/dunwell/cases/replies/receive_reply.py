@@ -37,8 +37,8 @@ MAX_LISTED_REPLIES, _EXCERPT_LENGTH = 100, 200
 
 class ReplyOutcome(Enum):
     """The result of receiving a reply. KNOWN: the reply was received before. GONE: its message or
-    claim was deleted. TOO_MANY: the claim has reached its daily limit; the reply can be delivered
-    again tomorrow."""
+    claim was deleted. TOO_MANY: the claim has reached its limit for 24 hours; the reply can be
+    delivered again later."""
 
     NEW = "NEW"
     KNOWN = "KNOWN"

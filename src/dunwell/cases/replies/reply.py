@@ -16,7 +16,7 @@ from dunwell.contact.sending.report import Reference
 from dunwell.platform.crypto import KeyRing
 
 _HOLD_BUSINESS_DAYS = 3
-# Per claim. Only a program sends more.
+# The limit for one claim within 24 hours. Only a program sends more.
 MAX_REPLIES_PER_DAY = 20
 # The hold's reason, by which the hold is recognised.
 HOLD_REASON: Final = "REPLY"
