@@ -83,7 +83,8 @@ class BookedMovements:
 async def book_movements(
     settlement: RequestSettlement, listed: Sequence[MoneyMovement]
 ) -> BookedMovements:
-    """Book the movements that are not stored yet."""
+    """Book the movements that the provider lists and that are not stored yet. Those that it lists
+    differently than before are left to staff."""
     work, request = settlement.work, settlement.request
     known = await list_request_movements(work.tx, work.merchant_id, request.request_id)
     stored = {(each.movement_id, each.kind): each for each in known}
@@ -97,8 +98,8 @@ async def book_movements(
             stored[key] = await _book(settlement, movement, known)
             known.append(stored[key])
             has_refund = has_refund or movement.kind is MovementKind.REFUNDED
-    # A movement that could not be booked ends the request once staff has reviewed it, so that the
-    # debtor can pay the rest.
+    # A PAID movement that could not be booked completes the request once staff has reviewed it, so
+    # that the debtor can pay the rest.
     is_paid = any(
         each.kind == MovementKind.PAID and (each.booked_cents > 0 or each.reviewed_at is not None)
         for each in known
@@ -109,8 +110,8 @@ async def book_movements(
 async def _list_stored_elsewhere(
     settlement: RequestSettlement, listed: Sequence[MoneyMovement], stored: Collection[_MovementKey]
 ) -> set[_MovementKey]:
-    """Return the keys of the new movements that are stored for another request. A provider that
-    lists a movement for two checkouts answers wrongly, and the money has moved once."""
+    """Return the keys of the new movements that are stored for another request. The provider lists
+    them for two checkouts by mistake. The money has moved once, so they are not booked again."""
     work, request = settlement.work, settlement.request
     keys = {(each.movement_id, str(each.kind)) for each in listed} - {*stored}
     if not keys:
@@ -190,9 +191,9 @@ class _Booking:
 async def _book_payment(
     settlement: RequestSettlement, claim: LockedClaim, movement: MoneyMovement, *, is_first: bool
 ) -> _Booking:
-    """Book money that was received. If the merchant has recorded the same transaction, that payment
-    is used, even if it has completed an announced transfer. If that payment has another amount or
-    was reversed, nothing is booked and staff has to look at the movement.
+    """Book money that was received. If the merchant has recorded the same transaction, no second
+    payment is booked: the recorded one is used, even if it has completed an announced transfer. If
+    the recorded payment has another amount or was reversed, staff has to look at the movement.
 
     `is_first` is true for the first movement of the request. Its payment completes the request.
     """
@@ -223,8 +224,8 @@ async def _book_payment(
 
 
 async def _is_of_another_account(work: Work, payment: StoredPayment) -> bool:
-    """Return whether a provider listed this payment. The movement that is being booked is new, so
-    that was another account, which uses the same id for another payment."""
+    """Return whether another account at a provider listed this payment, under the same id by
+    coincidence. The request's own account did not list it, because its movement is not stored."""
     movements = await list_payment_movements(work.tx, work.merchant_id, payment)
     return any(
         each.kind == MovementKind.PAID and each.payment_id == payment.payment_id
@@ -254,9 +255,10 @@ async def _book_return(
     known: Sequence[PaymentMovement],
     refund: StoredRefund | None,
 ) -> _Booking:
-    """Book money that went back to the debtor, or that came back to the merchant after that. Money
-    that came back first covers what was returned beyond the payments."""
+    """Book money that went back to the debtor, or that came back to the merchant after that. What
+    came back is used first for the cents that went back and could not be booked."""
     work = settlement.work
+    # None if the money goes back to the debtor.
     origin = RETURN_OF.get(movement.kind)
     open_cents = movement.amount_cents
     if origin is not None:
@@ -276,8 +278,8 @@ async def _book_return(
             status = await _restore(settlement, claim, payment, change)
         return _Booking(payment, cents, _decide_review(movement, cents, status, refund))
     if origin is not None and refund is not None:
-        # The money covers what a chargeback took beyond the payment. What was given up with the
-        # refund is owed again nevertheless.
+        # All of the money covers what a chargeback took beyond the payment. What the merchant gave
+        # up with the refund is owed again nevertheless.
         await undo_reductions(work.tx, work.merchant_id, refund.refund_id)
         await reopen_if_owed(work, claim)
     return _Booking(None, 0, ReviewReason.NOTHING_TO_RETURN)
@@ -286,10 +288,10 @@ async def _book_return(
 def _list_sources(
     movement: MoneyMovement, known: Sequence[PaymentMovement], refund: StoredRefund | None
 ) -> list[PaymentMovement]:
-    """Return the movements whose payments a return may change. A refund that was ordered here
-    changes first the payment for which it was ordered. Money that came back is given first to the
-    payment from which it was taken, and to no payment if it is not known from which one it was
-    taken."""
+    """Return the movements whose payments a return may change, in the order in which they are
+    tried. For a refund that was ordered here, the payment for which it was ordered comes first. For
+    money that came back, the payment from which it was taken comes first; the list is empty if that
+    payment is unknown."""
     paid = [each for each in known if each.kind == MovementKind.PAID]
     if refund is not None:
         paid.sort(key=lambda each: each.payment_id != refund.payment_id)
@@ -307,8 +309,8 @@ def _list_sources(
 def _decide_review(
     movement: MoneyMovement, cents: int, status: Status, refund: StoredRefund | None
 ) -> ReviewReason | None:
-    """Return why staff has to look at a movement of which `cents` were booked. `status` is the
-    claim's."""
+    """Return why staff has to look at a movement of which `cents` were booked, or None. `status` is
+    the claim's."""
     is_ordered_here = movement.kind is MovementKind.REFUNDED and movement.refund_key is not None
     if is_ordered_here and refund is None and cents == movement.amount_cents:
         return ReviewReason.UNKNOWN_ORDER
@@ -352,8 +354,8 @@ async def _save_refund_result(
 async def _restore(
     settlement: RequestSettlement, claim: LockedClaim, payment: StoredPayment, change: MoneyChange
 ) -> Status:
-    """Add the money to the payment again. If it comes from a failed refund by which the merchant
-    gave up a part of the claim, that part is owed again and this money pays it."""
+    """Add the money to the payment again. If the merchant had given up a part of the claim with the
+    refund that failed, that part is owed again, and this money pays it."""
     work = settlement.work
     if change.refund is not None:
         await undo_reductions(work.tx, work.merchant_id, change.refund.refund_id)

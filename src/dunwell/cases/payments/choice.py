@@ -113,8 +113,8 @@ def list_payable_groups(
 
 
 def choose_items(groups: Sequence[PayableGroup], chosen: Collection[int]) -> PaymentChoice | None:
-    """Return the total of the groups that the chosen item ids belong to. Return None if no id was
-    chosen or one belongs to no group."""
+    """Return the choice of all groups to which the chosen item ids belong, with their total. Return
+    None if no id was chosen or one belongs to no group."""
     picked = [group for group in groups if not set(group.item_ids).isdisjoint(chosen)]
     ids = sorted(item_id for group in picked for item_id in group.item_ids)
     if not chosen or not set(chosen) <= set(ids):

@@ -80,10 +80,11 @@ class MandateProvider(PaymentProvider, Protocol):
 
     async def open_mandate(self, request: MandateRequest) -> Checkout:
         """Open the page on which the debtor gives a mandate. A repeated call with the same
-        request_id opens another page of the same request."""
+        request_id opens another page of the same request, with the same checkout id."""
 
     async def fetch_mandate_request(self, checkout_id: str) -> ProviderMandate:
-        """Return what became of a request for a mandate, by the id of its page."""
+        """Return what became of a request for a mandate. `checkout_id` is the one that
+        `open_mandate` returned."""
 
     async def fetch_mandate(self, mandate_id: str) -> ProviderMandate:
         """Return the state of a mandate."""
@@ -106,7 +107,7 @@ class MandateProvider(PaymentProvider, Protocol):
 def find_offered_mandate_provider(
     providers: Mapping[str, PaymentProvider], name: str | None
 ) -> MandateProvider | None:
-    """Return the account if debtors can give new mandates there."""
+    """Return the account if debtors can give new mandates there, or None."""
     provider = None if name is None else find_mandate_provider(providers, name)
     return None if provider is None or provider.is_closed else provider
 
@@ -114,6 +115,6 @@ def find_offered_mandate_provider(
 def find_mandate_provider(
     providers: Mapping[str, PaymentProvider], name: str
 ) -> MandateProvider | None:
-    """Return the account if it is installed and collects payments with mandates."""
+    """Return the account if it is installed and collects payments with mandates, or None."""
     provider = providers.get(name)
     return provider if isinstance(provider, MandateProvider) else None

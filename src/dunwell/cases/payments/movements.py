@@ -26,15 +26,17 @@ class ReviewReason(StrEnum):
 
     # The movement is not in the claim's currency and was not booked.
     OTHER_CURRENCY = "OTHER_CURRENCY"
-    # The merchant recorded the same transaction with another amount, so it was not booked. Or the
-    # provider lists it with another amount or currency than before; what is booked stays.
+    # The merchant recorded the same transaction with another amount, or has reversed its payment,
+    # so the movement was not booked. Or the provider lists the movement with another amount or
+    # currency than before; what is booked stays.
     OTHER_AMOUNT = "OTHER_AMOUNT"
-    # More was returned than is left of the payment.
+    # Not all of it could be booked: more went back than was left of the payment, or more came back
+    # than had been returned.
     NOTHING_TO_RETURN = "NOTHING_TO_RETURN"
     # The money of a refund came back to the merchant.
     REFUND_FAILED = "REFUND_FAILED"
-    # A refund with a key of ours whose order is not known, as after a restore. The amount is owed
-    # again, because it is not known what was to become of it.
+    # A refund with one of Dunwell's keys whose order is missing, as after a restore. The amount is
+    # owed again, because the effect that was chosen for the refund is unknown.
     UNKNOWN_ORDER = "UNKNOWN_ORDER"
     # The movement changed the balance of an archived or withdrawn claim.
     CLAIM_ENDED = "CLAIM_ENDED"
@@ -44,14 +46,17 @@ class ReviewReason(StrEnum):
 class PaymentMovement:
     """A stored movement. Its key is (merchant, provider, movement id, kind)."""
 
-    # Our id.
+    # Dunwell's own id.
     record_id: UUID
-    # The name of the provider's account; empty for a reversal by the merchant.
+    # The name of the provider's account; DIRECT_DEBIT for a debit that the bank collects; "bank:"
+    # and the name of the bank account for a return on a statement; empty for a reversal by the
+    # merchant.
     provider: str
     movement_id: str
     # A MovementKind, or REVERSED.
     kind: str
     claim_id: int
+    # The payment request to which the movement belongs, if any.
     request_id: UUID | None
     # The payment that the movement created or changed. None if the movement was not booked.
     payment_id: UUID | None
@@ -59,8 +64,9 @@ class PaymentMovement:
     currency: str
     # The part that was booked to the payment.
     booked_cents: int
-    # The provider's time and the merchant's time.
+    # When the money moved, as the provider or a bank statement says; otherwise as `recorded_at`.
     moved_at: datetime
+    # The merchant's time.
     recorded_at: datetime
     review_reason: ReviewReason | None
     reviewed_at: datetime | None
@@ -73,8 +79,8 @@ class PaymentMovement:
 def decide_return_review(
     amount_cents: int, booked_cents: int, status: Status
 ) -> ReviewReason | None:
-    """Return why staff has to look at money that went back, or came back after that, of which
-    `booked_cents` were booked. `status` is the claim's."""
+    """Return why staff has to look at a movement that returned money to the debtor or brought it
+    back, or None. `booked_cents` of its `amount_cents` were booked. `status` is the claim's."""
     if booked_cents < amount_cents:
         return ReviewReason.NOTHING_TO_RETURN
     has_ended = status not in (*ACTIVE, Status.COLLECTED)
@@ -82,10 +88,10 @@ def decide_return_review(
 
 
 def compute_shortfall(known: Iterable[PaymentMovement], currency: str) -> int:
-    """Return how many cents of one request went back to the debtor beyond what was left of its
-    payments, so that they could not be booked. Money that comes back covers them first.
+    """Return how many cents of one payment request went back to the debtor beyond what was left of
+    its payments. They could not be booked, and money that comes back covers them first.
 
-    For example, a refund and a chargeback of the whole payment: only the first is booked.
+    For example, of a refund and a chargeback of the whole payment, only the first is booked.
     """
     shortfall = 0
     for each in known:

@@ -54,7 +54,7 @@ def compute_surplus_allocation(
 
 
 def add_allocation(item: OwedItem, cents: int) -> OwedItem:
-    """Return the item with that much more paid."""
+    """Return the item with `cents` more allocated to it."""
     return replace(item, allocated_cents=item.allocated_cents + cents)
 
 
@@ -75,7 +75,8 @@ async def allocate_surplus(work: Work, claim_id: int) -> None:
 
 
 async def collect_if_paid(work: Work, claim: LockedClaim, balance: Balance) -> Status:
-    """Collect the active claim if nothing is outstanding. Return its status afterwards."""
+    """Mark the active claim as collected if nothing is outstanding. Return its status after
+    that."""
     status, claim_id = claim.status, claim.claim_id
     if balance.outstanding_cents > 0:
         return status
@@ -118,7 +119,8 @@ def build_receipt(
 
 
 def _describe_method(payment: StoredPayment) -> str | None:
-    """Return the provider and the masked means of payment, or None for a bank transfer."""
+    """Return the provider's name and the masked means of payment, as far as they are known. Return
+    None if neither is, as for a bank transfer."""
     provider = payment.provider_name
     shown = None if provider in (None, BANK_TRANSFER) else render_provider_name(provider)
     return ", ".join(filter(None, (shown, payment.method))) or None
@@ -148,7 +150,7 @@ class RecordedPayment:
     balance: Balance
     # False if the payment was already recorded, so that nothing changed.
     is_new: bool
-    # The amount by which the reversal reduced the payment.
+    # Only for a reversal: the amount by which it reduced the payment.
     reversed_cents: int = 0
 
 

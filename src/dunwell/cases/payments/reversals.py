@@ -1,7 +1,7 @@
 """Money of a payment that goes back to the debtor, and that may come back to the merchant.
 
 The payment's allocations shrink to what is left of it. A collected claim that owes again returns to
-the status that it left, and continues at its next step. The debtor is notified each time, and an
+its previous status, and continues at its next step. The debtor is notified each time, and an
 additional event is published.
 """
 
@@ -65,7 +65,8 @@ class MoneyChange:
     kind: str
     # The id of the movement.
     movement_id: str
-    # The refund, if the money goes back because of a refund that was ordered here.
+    # The refund that was ordered here, if the money goes back with it, or comes back because it
+    # failed.
     refund: StoredRefund | None = None
 
 

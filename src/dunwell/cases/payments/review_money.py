@@ -47,7 +47,7 @@ class RefundReview(StrEnum):
     PROVIDER = "PROVIDER"
     NOTHING_LEFT = "NOTHING_LEFT"
     ACCOUNT_CLOSED = "ACCOUNT_CLOSED"
-    # For a week, the provider has neither made nor refused the refund.
+    # The provider has neither made nor refused the refund within `REFUND_OVERDUE_AFTER`.
     OVERDUE = "OVERDUE"
 
 
@@ -63,7 +63,8 @@ def decide_refund_review(refund: StoredRefund, now: datetime) -> RefundReview | 
 
 
 def build_refund_review_filter(now: datetime) -> RefundFilter:
-    """Return the filter for which `decide_refund_review` is not None. `now` is real time."""
+    """Return the filter that selects the refunds for which `decide_refund_review` returns a reason.
+    `now` is real time."""
     return RefundFilter(to_review=now - REFUND_OVERDUE_AFTER)
 
 
@@ -90,8 +91,8 @@ async def review_movement(work: Work, record_id: UUID) -> ListedMovement:
 
 
 async def review_refund(work: Work, refund_id: UUID) -> None:
-    """Record that staff has reviewed a refund that is not made. For one that was made or reviewed
-    in the meantime nothing changes. Raises NotFound."""
+    """Record that staff has reviewed a refund that is not made. A refund that needs no review, or
+    none any more, stays unchanged. Raises NotFound."""
     work.require(Right.RECORD_MONEY)
     listed = (await load_refunds(work.tx, work.merchant_id, [refund_id])).get(refund_id)
     if listed is None:
@@ -103,9 +104,12 @@ async def review_refund(work: Work, refund_id: UUID) -> None:
 async def finish_refund_reviews(
     work: Work, payment: StoredPayment, cents: int | None = None
 ) -> None:
-    """Mark the refunds of a payment that did not reach the debtor as reviewed, the first ordered
-    first, because staff refunds `cents` of it again (None: has reversed all of it). Those that are
-    not covered stay. The claim must be locked."""
+    """Mark refunds of a payment that did not reach the debtor as reviewed, because staff refunds
+    `cents` of the payment again, or has reversed all that is left of it (None).
+
+    Refused refunds come first, then failed ones, the oldest first. A refund that is larger than
+    what the earlier ones leave of `cents` still needs its review. The claim must be locked.
+    """
     refunds = await list_claim_refunds(work.tx, work.merchant_id, payment.claim_id)
     movements = await list_payment_movements(work.tx, work.merchant_id, payment)
     left = cents
@@ -123,6 +127,7 @@ async def finish_refund_reviews(
 def _list_unfinished(
     payment: StoredPayment, refunds: list[StoredRefund], movements: list[PaymentMovement]
 ) -> Iterator[StoredRefund | PaymentMovement]:
+    """Yield the refused refunds of the payment, then its failed refunds, that are not reviewed."""
     for refund in refunds:
         is_refused = refund.state is RefundState.REFUSED and refund.reviewed_at is None
         if is_refused and refund.payment_id == payment.payment_id:

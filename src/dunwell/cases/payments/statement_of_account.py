@@ -31,8 +31,9 @@ from dunwell.platform.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class StatementEntry:
-    """`kind` is an item's type, PAYMENT, REVERSAL, or REDUCTION if the merchant gave up a part of
-    an item. `cents` is the change of the balance."""
+    """A change of the balance by `cents`. `kind` is an item's type, PAYMENT (also for money that
+    came back after a return), REVERSAL (for every return), or REDUCTION if the merchant gave up a
+    part of an item."""
 
     on: date
     kind: str
@@ -40,6 +41,7 @@ class StatementEntry:
     cents: int
     # The balance after this entry.
     balance_cents: int
+    # The payment of a PAYMENT or REVERSAL.
     subject_id: UUID | None = None
 
 
@@ -97,7 +99,7 @@ def build_statement_of_account(
     on: date,
 ) -> StatementOfAccount:  # fmt: skip
     """Build the statement. Entries are sorted by day; within a day, items come before payments,
-    payments before reversals, and reductions last."""
+    payments before what was returned or came back, and reductions last."""
     began = created_at.astimezone(zone).date()
     changes = [
         *_list_demands(items, history.reductions, began, zone),
@@ -126,7 +128,7 @@ def build_statement_of_account(
 def _list_demands(
     items: Sequence[OwedItem], reductions: Sequence[ItemReduction], began: date, zone: ZoneInfo
 ) -> Iterator[_BalanceChange]:
-    """Yield each item with the value that it had before reductions, and each reduction."""
+    """Yield each reduction, and each item with the value that it had before its reductions."""
     references = {item.item_id: item.reference or "" for item in items}
     given_up = Counter[int]()
     for reduction in reductions:

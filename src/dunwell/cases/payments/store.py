@@ -79,7 +79,7 @@ UPDATE payments
 SET request_id = $3
 WHERE merchant_id = $1 AND payment_id = $2
 """
-# The payment's allocations are replaced by the given ones.
+# Of the payment's allocations, only those in `kept` stay, with their new amounts.
 _SAVE_RETURNED = """
 WITH returned AS (
     UPDATE payments
@@ -163,8 +163,9 @@ FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS a (payment_id, item_id, a
 ON CONFLICT (merchant_id, claim_id, payment_id, item_id) DO UPDATE
 SET amount_cents = allocations.amount_cents + excluded.amount_cents
 """
-# A claim that owes again continues at its next step when that was due. If a contact of its run is
-# still open, the claim waits for its outcome instead. Uses the unique key of communications.
+# A claim that owes again continues at its next step: at once, or later if the step was not due yet.
+# If a contact of the claim's run is still open, the claim waits for the contact's outcome instead.
+# Uses the unique key of communications.
 _REOPEN = """
 UPDATE claims c
 SET status = c.status_before_collected, status_before_collected = NULL, updated_at = $3,
@@ -233,7 +234,8 @@ async def find_payment(
 async def link_payment(
     tx: Connection, merchant_id: int, payment_id: UUID, request_id: UUID
 ) -> None:
-    """Save which request a payment has completed that the merchant recorded first."""
+    """Save which payment request was completed by a payment that the merchant had recorded before
+    the provider listed it."""
     await tx.execute(_LINK, merchant_id, payment_id, request_id)
 
 
@@ -283,7 +285,7 @@ async def list_payment_movements(
 async def insert_movement(
     tx: Connection, merchant_id: int, movement: PaymentMovement, reversal_reason: str | None = None
 ) -> None:
-    """Insert a movement, and why the merchant reversed its payment, if a reason was given."""
+    """Insert a movement. For a reversal, also save its reason on the payment, if one was given."""
     values = [getattr(movement, each.name) for each in fields(PaymentMovement)]
     await tx.execute(_INSERT_MOVEMENT, merchant_id, *values, reversal_reason)
 
@@ -334,6 +336,7 @@ class StatementPayment:
     payment_id: UUID
     amount_cents: int
     paid_at: datetime
+    # The kind of provider, if there is one, and the transaction id.
     description: str
 
 
@@ -342,9 +345,11 @@ class StatementReturn:
     """Money of a payment that was returned, or that came back."""
 
     payment_id: UUID
+    # The kind of the movement.
     kind: str
     booked_cents: int
     recorded_at: datetime
+    # That of the payment, as in `StatementPayment`.
     description: str
 
 

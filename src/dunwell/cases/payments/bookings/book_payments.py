@@ -49,9 +49,9 @@ async def book_payments(
     work: Work, claims: Mapping[int, LockedClaim], wanted: Sequence[tuple[int, NewPayment]], *,
     items: Mapping[int, list[OwedItem]] | None = None,
 ) -> list[StoredPayment]:  # fmt: skip
-    """Book new payments (claim id, payment) of locked claims, in the given order. Announced
-    transfers that they cover are completed. `items` are those of the claims as they are now, if
-    they were loaded already."""
+    """Book new payments (claim id, payment) of locked claims, in the given order, and complete the
+    announced transfers that they cover. `items` maps claim ids to the present items of the claims,
+    if the caller has loaded them already. Return the stored payments in the same order."""
     claim_ids = sorted({claim_id for claim_id, _ in wanted})
     if not claim_ids:
         return []
@@ -130,8 +130,8 @@ def _book(
 
 
 def _decide(account: _ClaimAccount, after: Balance) -> tuple[Status, Status | None]:
-    """Return the statuses after a payment. An earlier payment of the set may have collected the
-    claim."""
+    """Return the statuses after a payment. They start from those of the account, not of the locked
+    claim, because an earlier payment of the set may have collected the claim."""
     status, before_collected = account.statuses
     return decide_statuses(status, before_collected, after)
 

@@ -13,7 +13,8 @@ from dunwell.core.claims.states import Status
 from dunwell.core.claims.store import LockedClaim
 from dunwell.platform.database.database import Connection
 
-# Every statement uses primary keys, unless it says otherwise. Claims are locked in one order.
+# Every statement uses primary keys, unless its comment says otherwise. Claims are locked in the
+# order of their ids, so that two transactions do not wait for each other.
 _LOCK = """
 SELECT claim_id, reference_number, currency, status, status_before_collected
 FROM claims
@@ -109,7 +110,8 @@ async def load_items_of_claims(
 async def load_paid_cents_of_claims(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int]
 ) -> dict[int, int]:
-    """Return what was paid for each claim and not returned."""
+    """Return the cents that were paid for each claim and not returned (claim id -> cents). Claims
+    without payments are left out."""
     rows = await tx.fetch(_LOAD_PAID, merchant_id, list(claim_ids))
     return {row["claim_id"]: row["cents"] for row in rows}
 
@@ -117,7 +119,8 @@ async def load_paid_cents_of_claims(
 async def list_claims_with_requests(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int], provider: str
 ) -> frozenset[int]:
-    """Return the claims that have a live payment request at the provider."""
+    """Return the ids of those claims that have a live payment request at the provider's account, or
+    for BANK_TRANSFER an announced transfer."""
     rows = await tx.fetch(_LIST_ANNOUNCED, merchant_id, list(claim_ids), provider)
     return frozenset(row["claim_id"] for row in rows)
 

@@ -47,7 +47,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RefundOrder:
-    # None: the surplus, or all that is left of the payment if there is no surplus.
+    # None means the surplus, or all that is left of the payment if there is no surplus.
     amount_cents: int | None = None
     # A line of at most 255 characters for staff.
     reason: str | None = None
@@ -101,8 +101,8 @@ async def order_refund(
 
 
 async def _load_refundable(work: Work, payment: StoredPayment) -> tuple[int, int]:
-    """Return what is left of the payment, and the claim's surplus, without what pending refunds
-    will take."""
+    """Return the cents that are left of the payment, and the claim's surplus in cents, both without
+    what pending refunds will take."""
     pending = await _list_pending_refunds(work, payment.claim_id)
     balance = await load_balance(work, payment.claim_id)
     left_cents = payment.amount_cents - payment.returned_cents
@@ -179,7 +179,7 @@ async def preview_refund(
 
 
 def compute_balance_after_refund(balance: Balance, cents: int, effect: RefundEffect) -> Balance:
-    """Return the balance when `cents` were refunded. The overpaid amount is reduced first."""
+    """Return the balance after a refund of `cents`. The overpaid amount is reduced first."""
     after = compute_balance_after_return(balance, cents)
     if effect is not RefundEffect.REDUCE_CLAIM:
         return after

@@ -2,8 +2,8 @@
 
 The refunds of one payment are sent one after the other, over all workers, because some providers
 refuse two refunds of a payment that are ordered at the same time. A refund waits until the provider
-has answered those before it. A crash repeats the call with the same key, so nothing is refunded
-twice.
+has answered those before it. After a crash, the call is repeated with the same key, so nothing is
+refunded twice.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ from dunwell.platform.resources import Resources
 
 # How often the worker looks for waiting orders.
 REFUND_SECONDS = 2.0
-# An order without an answer is sent again after these times. The last one repeats.
+# An order without an answer is sent again after these delays. The last one repeats.
 REPEAT_DELAYS = (timedelta(minutes=5), timedelta(minutes=10))
 # The most characters that are kept of what a provider says about a refusal.
 _MAX_TEXT = 255
@@ -96,7 +96,7 @@ class RefundOrders:
 
     async def _send(self, merchant_id: int, refund: StoredRefund) -> bool:
         """Send one order and record the answer. Return False if the provider gave no usable answer.
-        A failure is logged, and the order is sent again later."""
+        After any failure, which is logged, the order is sent again later."""
         try:
             answer = await self._call_provider(merchant_id, refund)
             await self._record_answer(merchant_id, refund, answer)
@@ -128,7 +128,7 @@ class RefundOrders:
             paid = await get_paid_movement(work, payment)
         if not _is_enough_left(refund, payment):
             log.warning("refund not sent, too little is left", refund_id=str(refund.refund_id))
-            # The stored name of the refusal, which also covers that some money is left.
+            # NOTHING_LEFT also stands for a payment of which something, but too little, is left.
             return _Refusal(RefundRefusal.NOTHING_LEFT)
         assert request is not None
         assert request.provider_reference is not None
@@ -149,15 +149,16 @@ class RefundOrders:
     async def _record_answer(
         self, merchant_id: int, refund: StoredRefund, answer: str | _Refusal
     ) -> None:
-        """Store the provider's id of the refund, or why it is not made. An accepted refund is
-        looked for in the provider's movements at once, and often for a while."""
+        """Store the provider's id of the refund, or why it is not made. After an accepted refund,
+        the payment request is checked for the refund's movement at once, and often for a while."""
         is_refused = isinstance(answer, _Refusal)
         state = RefundState.REFUSED if is_refused else RefundState.ACCEPTED
         async with self._resources.database.transaction() as tx:
             merchant = await load_merchant(tx, merchant_id)
             assert merchant is not None
             work = Work.open(self._resources, tx, merchant, SYSTEM)
-            # Booking locks the claim first as well, so the order of the other two does not matter.
+            # Booking locks the claim first as well, so it does not matter in which order the refund
+            # and the payment request are changed.
             await lock_claim(tx, merchant_id, refund.claim_id)
             if isinstance(answer, _Refusal):
                 await save_refusal(

@@ -29,10 +29,11 @@ class RefundState(StrEnum):
     CREATED = "CREATED"
     # The provider has given the refund an id.
     ACCEPTED = "ACCEPTED"
-    # The provider lists the movement, and it is booked.
+    # The provider lists the refund in the claim's currency. It is booked, as far as that much was
+    # left of the payment.
     BOOKED = "BOOKED"
     REFUSED = "REFUSED"
-    # The refund was booked, and the money came back to the merchant.
+    # The refund did not reach the debtor, and the money came back to the merchant.
     FAILED = "FAILED"
     # The provider lists the refund in a currency other than the claim's. Staff has to review it.
     NOT_BOOKED = "NOT_BOOKED"
@@ -42,7 +43,8 @@ class RefundRefusal(StrEnum):
     """Why a refund is REFUSED."""
 
     PROVIDER = "PROVIDER"
-    # The money went back in another way before the order was sent.
+    # The money went back in another way before the order was sent, so that less is left of the
+    # payment than was to be refunded.
     NOTHING_LEFT = "NOTHING_LEFT"
     # The account is closed, and nothing can be ordered through it.
     ACCOUNT_CLOSED = "ACCOUNT_CLOSED"
@@ -58,7 +60,7 @@ class StoredRefund:
     amount_cents: int
     currency: str
     effect: RefundEffect
-    # The reason in the words of the person who ordered the refund.
+    # Why the refund was ordered, in the words of the person who ordered it.
     reason: str | None
     state: RefundState
     # The name of the provider's account.
@@ -69,7 +71,7 @@ class StoredRefund:
     actor_id: str | None
     # Real time.
     created_at: datetime
-    # How often the order was sent without an answer.
+    # How often a worker has leased the order to send it.
     attempts: int = 0
     # Why the refund is REFUSED, and what the provider said. None for other states, and for refunds
     # that were refused before the reason was stored.
@@ -324,16 +326,17 @@ async def save_refund_state(
     tx: Connection, merchant_id: int, refund_id: UUID, state: RefundState,
     provider_refund_id: str | None = None,
 ) -> None:  # fmt: skip
-    """Save the state of a refund without a result, that one with a result has failed, or that one
-    that seemed refused was made."""
+    """Save the state of a refund. Nothing changes if the state that is stored does not allow it: a
+    listed refund can only become FAILED, a refused one only BOOKED or NOT_BOOKED (the provider made
+    it nevertheless), and a failed one stays FAILED."""
     await tx.execute(_SAVE_STATE, merchant_id, refund_id, state, provider_refund_id, None, None)
 
 
 async def save_refusal(
     tx: Connection, merchant_id: int, refund_id: UUID, refusal: RefundRefusal, text: str | None
 ) -> None:
-    """Save why a refund without a result is not made, and what the provider said. Staff has to look
-    at it."""
+    """Save why a refund that has no result yet is not made, and what the provider said. Staff has
+    to review it."""
     await tx.execute(_SAVE_STATE, merchant_id, refund_id, RefundState.REFUSED, None, refusal, text)
 
 
@@ -341,7 +344,7 @@ async def save_refund_reviewed(
     tx: Connection, merchant_id: int, refund_id: UUID, now: datetime
 ) -> bool:
     """Save that staff has reviewed a refund that is not made. Return False if that was saved
-    before, or if the refund was made."""
+    before, or if the provider lists the refund."""
     return await tx.fetchval(_SAVE_REVIEWED, merchant_id, refund_id, now) is not None
 
 
@@ -353,11 +356,12 @@ async def list_accounts_with_refunds(tx: Connection) -> list[PendingAccount]:
 async def lease_due_refunds(
     tx: Connection, provider: str, now: datetime, duration: timedelta, limit: int
 ) -> Sequence[tuple[int, StoredRefund]]:
-    """Lease refunds of an account whose order is due, over all merchants, and count this attempt.
+    """Lease refunds of an account that are due to be sent, over all merchants, and count this
+    attempt. Return them with their merchant's id.
 
-    Return them with their merchant's id. After `duration` another worker sends them again. Of the
-    refunds of one payment at most one is leased, and none while another was sent without an answer.
-    Raises UniqueViolationError if another worker has leased one of them at this moment.
+    If no answer is saved within `duration`, another worker sends them again. Of the refunds of one
+    payment at most one is leased, and none while another was sent without an answer. Raises
+    UniqueViolationError if another worker leases a refund of the same payment at this moment.
     """
     found = []
     for row in await tx.fetch(_LEASE_DUE, provider, now, duration, limit):
@@ -367,8 +371,8 @@ async def lease_due_refunds(
 
 
 async def give_up_refunds(tx: Connection, provider: str) -> None:
-    """Refuse the refunds of an account that the provider has not answered. Staff has to review
-    them."""
+    """Mark the refunds of an account that the provider has not answered as REFUSED, over all
+    merchants. Staff has to review them."""
     await tx.execute(_GIVE_UP, provider)
 
 
@@ -383,7 +387,8 @@ async def reduce_items(
     tx: Connection, merchant_id: int, claim_id: int, *, refund_id: UUID,
     reductions: Mapping[int, int], now: datetime,
 ) -> None:  # fmt: skip
-    """Reduce the values of items (item id -> cents). The claim must be locked."""
+    """Reduce the values of items by what the merchant gives up with a refund (item id -> cents).
+    The claim must be locked."""
     await tx.execute(
         _REDUCE_ITEMS, merchant_id, claim_id, refund_id, list(reductions),
         list(reductions.values()), now,
