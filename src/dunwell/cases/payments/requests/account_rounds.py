@@ -2,8 +2,9 @@
 provider that hangs or is not available delays no other account.
 
 An account that gives no answers pauses for a growing time, and operators are alerted after an hour.
-If it is closed, nobody is alerted: its pauses become longer, and staff sees since when nothing is
-known of its payments.
+If the account is closed, nobody is alerted: its pauses become longer, and staff sees since when
+nothing is known of its payments.
+
 Nothing is called for an account that is missing: it was removed from the installation file, or its
 secrets cannot be read after a backup was restored. Its work stays due, and operators are alerted at
 once. The work of an account that was closed and then removed is given up.
@@ -40,6 +41,7 @@ PAUSES = (timedelta(minutes=1), timedelta(minutes=2), timedelta(minutes=5), time
 # The pauses that follow for a closed account, whose key may never work again.
 CLOSED_PAUSES = (timedelta(hours=1), timedelta(hours=6), timedelta(days=1))
 ALERT_AFTER = timedelta(hours=1)
+# How often the alert about a missing account is renewed.
 _RENEW_AFTER = timedelta(minutes=5)
 
 log = structlog.get_logger(__name__)
@@ -48,7 +50,7 @@ log = structlog.get_logger(__name__)
 @dataclass(frozen=True, slots=True)
 class BatchResult:
     calls: int
-    # The calls to which the provider gave no usable answer.
+    # How many of the calls got no usable answer from the provider.
     failed: int = 0
 
 
@@ -57,29 +59,30 @@ class AccountWork(Protocol):
 
     @property
     def batch_size(self) -> int:
-        """The maximum number of calls of an account at a time."""
+        """The maximum number of calls to an account in one batch."""
 
     async def list_accounts(self, tx: Connection) -> Sequence[PendingAccount]:
-        """Return the accounts for which work is planned."""
+        """Return the accounts for which work is planned, now or later."""
 
     async def give_up(self, tx: Connection, provider: str) -> None:
         """End the work of an account that was closed and removed."""
 
     async def run_batch(self, provider: str, limit: int) -> BatchResult:
-        """Make the calls of an account that are due, but at most `limit`. A call that fails is due
-        again later."""
+        """Make the calls to an account that are due, but at most `limit`. A call that fails becomes
+        due again later."""
 
 
 @dataclass(slots=True)
 class _AccountHealth:
-    """How the account's calls went in this process. All times are real time."""
+    """How the calls to an account went in this process. All times are real time."""
 
+    # Failed rounds since the last answer.
     failures: int = 0
     failing_since: datetime | None = None
     paused_until: datetime | None = None
     # When the account was last reported as missing.
     reported_at: datetime | None = None
-    # Whether it is stored that the account gives no answer. None: it is not known.
+    # Whether the database says that the account gives no answer. None if that is unknown.
     is_failure_stored: bool | None = None
 
     def record_failure(self, now: datetime, *, is_closed: bool) -> None:
@@ -108,7 +111,8 @@ class AccountRounds:
 
     async def run_once(self) -> int:
         """Start a round for each account that has no running round and whose work is due, and wait
-        a moment. Return the number of calls in the rounds that have ended."""
+        up to `turn_seconds` for all rounds. Return the number of calls in the rounds that have
+        ended."""
         await self._start_rounds()
         if self._running:
             await asyncio.wait(self._running.values(), timeout=self._turn_seconds)
@@ -139,8 +143,8 @@ class AccountRounds:
                 self._running[name] = asyncio.create_task(self._run_round(name, health))
 
     async def _run_round(self, name: str, health: _AccountHealth) -> int:
-        """Do the account's due work until nothing is left, or until no call was answered. After a
-        failure the first batch is a single call."""
+        """Do the account's due work until nothing is left, or until no call of a batch is answered.
+        Return the number of calls. After a failed round, the first batch is a single call."""
         calls, result = 0, BatchResult(1)
         while result.calls > result.failed:
             limit = 1 if health.failures else self._work.batch_size
@@ -166,8 +170,8 @@ class AccountRounds:
             await self._save_alert(AlertKind.PAYMENT_ACCOUNT_FAILING, name, figures, now)
 
     async def _report_missing(self, name: str, health: _AccountHealth, now: datetime) -> None:
-        """Begin or renew the alert about an account that is needed and not installed, or give its
-        work up if it was removed on purpose."""
+        """Begin or renew the alert about an account that is needed and not installed. If the
+        account was removed on purpose, give its work up instead."""
         if health.reported_at is not None and now < health.reported_at + _RENEW_AFTER:
             return
         async with self._resources.database.transaction() as tx:

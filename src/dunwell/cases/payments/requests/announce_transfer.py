@@ -35,13 +35,15 @@ _ONE_DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class AnnouncedTransfer:
+    # What the debtor has paid by the transfer.
     choice: PaymentChoice
     # The day of the transfer in the merchant's time zone.
     sent_on: date
 
 
 async def announce_transfer(work: Work, claim_id: int, sent: AnnouncedTransfer) -> UUID:
-    """Record an announced transfer and return the id of its payment request.
+    """Record an announced transfer and return the id of its payment request. If the claim already
+    has an announced transfer, return the id of that one's request.
 
     Raises NotFound, InvalidState if the claim has ended, the merchant has no bank account, another
     payment is on its way or the debtor used up the holds of the last 30 days, and ValidationError
@@ -94,11 +96,14 @@ def _check_claim(work: Work, claim: LockedClaim) -> None:
 
 
 def compute_transfer_hold_end(sent_on: date, timezone: str) -> datetime:
-    """Return the end of the day, in the merchant's time zone, by which the transfer is recorded."""
+    """Return the end of the day on which the transfer should be recorded at the latest. `sent_on`
+    and the days are those of the merchant's `timezone`."""
     return get_day_calendar(timezone).start_of(compute_recorded_on(sent_on) + _ONE_DAY)
 
 
 def _compute_hold_end(work: Work, sent_on: date) -> datetime:
+    """Return the end of the hold. Raises ValidationError if the day of the transfer is not
+    plausible."""
     timezone = work.merchant.configuration.timezone
     today = get_day_calendar(timezone).local_date(work.now)
     if sent_on > today:

@@ -2,7 +2,7 @@
 
 Each check first saves the time of the next one. A crash therefore costs one check, and two workers
 never check the same request at once. A request whose provider gave no answer is checked again soon,
-also if its regular check is a month away.
+even if its next regular check is a month away.
 """
 
 import asyncio
@@ -33,8 +33,8 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound, Refusal
 from dunwell.platform.resources import Resources
 
-# How long the worker waits before it looks for due checks again. Each request is checked at most
-# once a minute.
+# How long the worker waits before it looks for due checks again. A request is due at most once a
+# minute, unless a notification makes it due.
 PAYMENT_SECONDS = 5.0
 _CALLS_PER_ACCOUNT = 5
 # A check without an answer is repeated after this time. It is shorter than `QUIET_PERIOD`, after

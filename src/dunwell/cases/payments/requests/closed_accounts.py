@@ -29,13 +29,13 @@ FROM (
 
 
 async def save_closed_failure(tx: Connection, provider: str, since: datetime) -> None:
-    """Save since when a closed account gives no answer, unless that is known. `since` is real
-    time."""
+    """Save since when a closed account gives no answer, unless that is stored already. `since` is
+    real time."""
     await tx.execute(_SAVE_FAILURE, provider, since)
 
 
 async def delete_closed_failure(tx: Connection, provider: str) -> None:
-    """Save that an account gives answers."""
+    """Save that an account gives answers again, or that nothing more is asked of it."""
     await tx.execute(_DELETE_FAILURE, provider)
 
 

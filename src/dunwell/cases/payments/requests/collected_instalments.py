@@ -1,7 +1,8 @@
-"""Record what the money of a request says about the instalment that the provider collects with it.
+"""Record the result of an instalment that a provider collects, from the movements of its request.
 
-The request has the id of the debit's collection. The debit is read and changed in the transaction
-that books the movements, so that an instalment counts as missed as soon as its money is gone.
+The payment request has the same id as the collection (`Collection.collection_id`). The collection
+is read and changed in the transaction that books the movements, so that an instalment counts as
+missed as soon as its money is gone.
 """
 
 from collections.abc import Sequence
@@ -33,9 +34,9 @@ _NO_REASON = "UNKNOWN"
 async def record_collected_instalment(
     work: Work, request: StoredPaymentRequest, state: PaymentRequestState, reason: str | None
 ) -> None:
-    """Record the result of a collection, if the request is one. `state` is the request's after the
-    provider's answer, and `reason` why the money was not received or was taken back. The claim is
-    locked."""
+    """Record the result of a collection, if the request belongs to one. `state` is the state of the
+    request after the provider's answer, and `reason` is why the money was not received or was taken
+    back. The claim must be locked."""
     row = await find_collected_debit(work.tx, work.merchant_id, request.request_id)
     if row is None:
         return
@@ -71,8 +72,9 @@ async def record_collected_instalment(
 def decide_collection_state(
     before: str, state: PaymentRequestState, movements: Sequence[PaymentMovement]
 ) -> str:
-    """Return the state of a collection after the movements that are booked. A refund does not
-    change it. Without money, the state of the request decides."""
+    """Return the `CollectionState` of a collection after the movements that are booked. `before` is
+    its present state, and `state` is that of its request, which decides if no money was received. A
+    refund does not change the state."""
     given = sum(each.kind in _GIVES for each in movements)
     taken = sum(each.kind in _TAKES for each in movements)
     if given:
@@ -83,8 +85,8 @@ def decide_collection_state(
 
 
 async def _watch_failed(work: Work, request: StoredPaymentRequest) -> None:
-    """Check a debit that failed as long as one that was collected, because the merchant can let the
-    provider collect it again."""
+    """Keep checking a debit that failed for as long as one that was collected, because the merchant
+    can let the provider collect it again."""
     since = request.settled_at or work.real_now
     following = decide_next_return_check(since, None, work.real_now)
     key = (work.merchant_id, request.request_id)
@@ -92,6 +94,6 @@ async def _watch_failed(work: Work, request: StoredPaymentRequest) -> None:
 
 
 async def _await_debtor(work: Work, modality_id: UUID, instalment: int, day: date) -> None:
-    """Wait until the given day for the debtor to pay an instalment that is not collected, as
-    without a mandate."""
+    """Expect the debtor to pay an instalment that is no longer collected. Its days of grace begin
+    after `day`."""
     await save_awaited_day(work.tx, work.merchant_id, modality_id, instalment, awaited_on=day)

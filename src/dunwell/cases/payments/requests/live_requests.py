@@ -1,7 +1,8 @@
 """The live payment requests of a claim: find, insert, complete, replace and cancel them.
 
 No provider can report on an announced bank transfer, so its request lives as long as its hold. A
-cancelled checkout is still checked at the provider, because the debtor can still pay there.
+request that is cancelled while its checkout is open is still checked at the provider, because the
+debtor can still pay there.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -62,15 +63,16 @@ async def refresh_live_requests(work: Work, claim_id: int) -> Sequence[StoredPay
 async def find_matching_transfer(
     work: Work, claim_id: int, amount_cents: int
 ) -> StoredPaymentRequest | None:
-    """Return the announced transfer that a payment of this amount covers, or None."""
+    """Return the announced transfer that a payment of this amount covers, or None. Announced
+    transfers whose hold has ended are expired first. The claim must be locked."""
     live = await refresh_live_requests(work, claim_id)
     fits = (each for each in live if each.provider == BANK_TRANSFER)
     return next((each for each in fits if each.amount_cents <= amount_cents), None)
 
 
 async def complete_transfer(work: Work, request: StoredPaymentRequest) -> None:
-    """Complete an announced transfer and lift its hold. The merchant recorded the payment, so no
-    event is raised."""
+    """Complete an announced transfer and lift its hold. No event is published, because the merchant
+    has recorded the payment and knows of it."""
     await lift_request_hold(work, request)
     await _end_transfer(work, request, PaymentRequestState.COMPLETED)
 
@@ -95,7 +97,7 @@ async def _has_payment_hold(work: Work, claim_id: int) -> bool:
 
 async def check_choice(work: Work, claim_id: int, choice: PaymentChoice) -> None:
     """Check that the merchant accepts the choice and that its total is still right. Raises
-    ValidationError (AMOUNT_CHANGED)."""
+    ValidationError (AMOUNT_CHANGED) in either case."""
     items = await load_items(work.tx, work.merchant_id, claim_id)
     partial = work.merchant.configuration.payment.partial
     if choice.kind is PaymentChoiceKind.PART:
@@ -160,10 +162,10 @@ class PaymentAttempt:
 
 
 async def find_or_insert_request(attempt: PaymentAttempt) -> StoredPaymentRequest:
-    """Return the claim's live request with the provider, or insert a new one.
+    """Return the claim's live request at the provider, or insert a new one.
 
-    A request in state OPEN may be for an amount that is no longer due. The caller has to check it
-    at the provider, because it may have been paid. Raises NotFound, InvalidState and
+    A request in state OPEN may be for another payment than the debtor wants now. The caller has to
+    check it at the provider, because it may have been paid. Raises NotFound, InvalidState and
     ValidationError (AMOUNT_CHANGED).
     """
     async with attempt.transaction() as work:
@@ -187,8 +189,8 @@ async def find_or_insert_request(attempt: PaymentAttempt) -> StoredPaymentReques
 
 
 def is_same_payment(request: StoredPaymentRequest, attempt: PaymentAttempt) -> bool:
-    """Return whether the request is for the same amount, the same items and the same means of
-    payment."""
+    """Return whether the request is for the amount, the items and the means of payment that the
+    debtor wants now."""
     intent = attempt.intent
     return (request.amount_cents, tuple(request.item_ids), request.means) == (
         intent.amount_cents, intent.item_ids, intent.means,
@@ -196,8 +198,8 @@ def is_same_payment(request: StoredPaymentRequest, attempt: PaymentAttempt) -> b
 
 
 async def list_open_requests_elsewhere(attempt: PaymentAttempt) -> list[StoredPaymentRequest]:
-    """Return the claim's requests whose checkout is open at another provider, and expired ones
-    whose checkout may be open at any provider."""
+    """Return the claim's requests whose checkout is open at another provider, and its newest
+    expired requests whose checkout may still be open, at any provider."""
     async with attempt.resources.database.connection() as connection:
         live = await list_live_requests(connection, attempt.merchant_id, attempt.claim_id)
         expired = await list_expired_open_requests(
@@ -211,7 +213,8 @@ async def list_open_requests_elsewhere(attempt: PaymentAttempt) -> list[StoredPa
 
 
 async def replace_open_request(attempt: PaymentAttempt, request: StoredPaymentRequest) -> None:
-    """Cancel an open request for another amount or another means of payment."""
+    """Cancel an open request that is for another payment than the debtor wants now, so that the
+    caller can insert a new one."""
     async with attempt.transaction() as work:
         await lock_claim(work.tx, work.merchant_id, attempt.claim_id)
         stored = await lock_request(work.tx, work.merchant_id, request.request_id)
@@ -227,7 +230,7 @@ async def audit_request(work: Work, action: str, request: StoredPaymentRequest) 
 
 
 async def _cancel_replaced_request(work: Work, request: StoredPaymentRequest) -> None:
-    """Cancel the request, but keep checking an open checkout, which can still be paid."""
+    """Cancel the request, but keep checking its checkout if that is open and can still be paid."""
     await save_request_state(
         work.tx, work.merchant_id, request.request_id, PaymentRequestState.CANCELLED,
         now=work.real_now, keeps_checking=request.state is PaymentRequestState.OPEN,
@@ -269,7 +272,7 @@ def is_cancellable(request: StoredPaymentRequest) -> bool:
 
 
 async def cancel_request(work: Work, request_id: UUID) -> None:
-    """Cancel a payment that the debtor started, and lift its hold.
+    """Cancel a payment that the debtor started or announced, and lift its hold.
 
     Raises NotFound, and InvalidState if the request has ended or its money is already on its way at
     a provider.

@@ -1,4 +1,5 @@
-"""Calls to payment providers, with a time limit and one kind of failure."""
+"""Calls to payment providers, with a time limit. Each failure is logged and raised as one of two
+errors: the provider refused the call, or gave no usable answer."""
 
 import asyncio
 from collections.abc import AsyncIterator

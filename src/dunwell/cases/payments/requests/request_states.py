@@ -14,10 +14,13 @@ BANK_TRANSFER = "BANK_TRANSFER"
 
 
 class PaymentRequestState(StrEnum):
+    # The provider may not know of the request yet.
     CREATED = "CREATED"
+    # The provider has opened a checkout.
     OPEN = "OPEN"
+    # The debtor has finished, and the money is on its way.
     PENDING = "PENDING"
-    # The provider collects an instalment with a mandate, without the debtor's doing.
+    # The provider collects an instalment with a mandate. The debtor does nothing.
     COLLECTING = "COLLECTING"
     COMPLETED = "COMPLETED"
     FAILED = "FAILED"
@@ -30,8 +33,8 @@ LIVE_STATES = frozenset(
     {PaymentRequestState.CREATED, PaymentRequestState.OPEN, PaymentRequestState.PENDING}
 )
 EXPIRES_AFTER = timedelta(hours=24)
-# An expired or cancelled checkout that its provider leaves open is checked for this time: a
-# transfer to the provider takes days.
+# How long after the start an expired or cancelled request is checked while its provider leaves the
+# checkout open: a transfer to the provider takes days.
 OPEN_CHECKED_FOR = timedelta(days=30)
 # The request's state after the provider's answer. A pair that is missing here leaves it unchanged.
 TRANSITIONS: dict[tuple[PaymentRequestState, CheckoutStatus], PaymentRequestState] = {
@@ -52,7 +55,7 @@ TRANSITIONS: dict[tuple[PaymentRequestState, CheckoutStatus], PaymentRequestStat
         if state is not PaymentRequestState.COMPLETED
     },
 }
-# Delays after the start and after each further check. The last one repeats.
+# The delays before the first check and after each check. The last one repeats.
 CHECK_DELAYS = (
     timedelta(minutes=1),
     timedelta(minutes=5),
@@ -63,13 +66,14 @@ CHECK_DELAYS = (
 )
 
 
-# A completed request is checked for refunds and chargebacks. The debtor can return a direct debit
-# without a mandate for 13 months, but most are returned in the first weeks.
+# How long, and how often, a completed request is checked for refunds and chargebacks. A debtor can
+# return an unauthorised direct debit for 13 months, but most are returned in the first weeks.
 RETURN_CHECKS = (
     (timedelta(days=70), timedelta(days=7)),
     (timedelta(days=400), timedelta(days=30)),
 )
-# A refund succeeds or fails within days. Counts from the moment at which it was accepted or listed.
+# How long, and how often, a request is checked after a refund was accepted or listed. Refunds
+# succeed or fail within days.
 REFUND_CHECKS = (
     (timedelta(minutes=10), timedelta(minutes=1)),
     (timedelta(hours=2), timedelta(minutes=15)),
@@ -81,14 +85,15 @@ REFUND_CHECKS = (
 @dataclass(frozen=True, slots=True)
 class PaymentRequestDecision:
     state: PaymentRequestState
-    # True if the provider is checked again.
+    # True if the request is checked at the provider again.
     keeps_checking: bool
 
 
 def decide_request(
     state: PaymentRequestState, answer: CheckoutStatus, created_at: datetime, now: datetime
 ) -> PaymentRequestDecision:
-    """Return the request's state after the provider's answer. Both times are real time."""
+    """Return the request's state after the provider's answer, and whether it is checked again.
+    `state` is its present state. Both times are real time."""
     following = TRANSITIONS.get((state, answer), state)
     if following is PaymentRequestState.COMPLETED:
         return PaymentRequestDecision(following, keeps_checking=True)
@@ -101,8 +106,8 @@ def decide_request(
 
 
 def decide_next_check(created_at: datetime, checks: int, now: datetime) -> datetime:
-    """Return when the request is checked next, given the number of checks so far. It is never later
-    than the request's expiry, unless that has passed."""
+    """Return when the request is checked next, given the number of checks so far. Until the request
+    expires, its next check is at the expiry at the latest."""
     following = now + CHECK_DELAYS[min(checks, len(CHECK_DELAYS) - 1)]
     expires_at = created_at + EXPIRES_AFTER
     return min(following, expires_at) if now < expires_at else following

@@ -1,5 +1,5 @@
 """Fetch the state of a checkout from its provider and book the result. This is the only way in
-which a request becomes paid.
+which a request at a provider becomes paid.
 
 A notification, the debtor's return and the periodic check call the same function, so notifications
 that are duplicated, late, reordered, forged or lost change nothing. Completed requests are checked
@@ -73,7 +73,7 @@ async def record_checkout_state(
 
 async def _change_hold(settlement: RequestSettlement, following: PaymentRequestState) -> None:
     """Open a hold while the money is on its way, so that the debtor gets no reminders, and lift it
-    afterwards. Without a hold the payment still continues."""
+    afterwards. If no hold can be opened, the payment continues without one."""
     work, request = settlement.work, settlement.request
     was_pending = request.state is PaymentRequestState.PENDING
     is_pending = following is PaymentRequestState.PENDING
@@ -119,7 +119,7 @@ async def settle_payment(
 ) -> PaymentRequestState:
     """Check a request at its provider and return its state.
 
-    Raises NotFound, and PaymentProviderUnavailable if nothing was changed.
+    Raises NotFound, and PaymentProviderUnavailable, after which nothing has changed.
     """
     async with resources.database.connection() as connection:
         request = await find_request(connection, merchant_id, request_id)
@@ -143,15 +143,16 @@ async def _settle(
     asked: StoredPaymentRequest,
     answer: CheckoutState | None,
 ) -> PaymentRequestState:
-    """Record the answer. `asked` is the request as it was before the provider was asked."""
+    """Record the answer. `asked` is the request as it was before the provider was asked, and
+    `answer` is None if it has no checkout."""
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)
         claim = await lock_claim(tx, merchant_id, asked.claim_id)
         request = await lock_request(tx, merchant_id, asked.request_id)
         if merchant is None or claim is None or request is None:
             raise _not_found(asked.request_id)
-        # Another answer was recorded in the meantime. This one may be older, so it is ignored
-        # unless it lists money, which stays true.
+        # If another answer was recorded in the meantime, this one may be older. It is ignored
+        # unless it lists movements, which stay true.
         is_stale = request.state is not asked.state
         if is_stale and (answer is None or not answer.movements):
             return request.state
@@ -163,7 +164,7 @@ async def _settle(
 
 
 async def _expire(settlement: RequestSettlement) -> PaymentRequestState:
-    """Expire a request whose debtor was not redirected in time."""
+    """Expire a request that has no checkout, because the debtor was not redirected in time."""
     await save_request_state(
         settlement.work.tx, settlement.work.merchant_id, settlement.request.request_id,
         PaymentRequestState.EXPIRED, now=settlement.work.real_now, keeps_checking=False,

@@ -82,9 +82,10 @@ async def start_payment(
 ) -> StartedPayment:
     """Start the payment and return the page of the provider.
 
-    Raises NotFound, InvalidState if the claim is not payable or money is on its way,
-    ValidationError (AMOUNT_CHANGED) if another amount is due now, and PaymentProviderUnavailable.
-    After the latter, the call can be repeated without loss.
+    Raises NotFound, InvalidState if the claim is not payable, money is on its way or the provider
+    does not suit a sandbox or live merchant, ValidationError (NOT_ALLOWED if the provider or means
+    is not offered, AMOUNT_CHANGED if another amount is due now), PaymentProviderRefused, and
+    Unavailable. After the last, the call can be repeated without loss.
     """
     check_right(actor, Right.CHANGE_CLAIMS)
     provider = _choose_provider(resources, providers, merchant, intent)
@@ -115,7 +116,7 @@ async def start_payment(
 async def _cancel_checkouts_elsewhere(attempt: PaymentAttempt) -> None:
     """Cancel the claim's other open checkouts where their providers allow it, so that the debtor
     does not pay twice. Where they do not, the periodic check finds what is paid there, and the
-    claim shows a surplus. A provider that hangs does not keep the debtor waiting."""
+    claim shows a surplus. The debtor waits for a provider only for a few seconds."""
     elsewhere = await list_open_requests_elsewhere(attempt)
     await asyncio.gather(*(_cancel_elsewhere(attempt, each) for each in elsewhere))
 
@@ -173,8 +174,8 @@ def _build_checkout_request(
 
 
 async def _open_checkout(provider: PaymentProvider, asked: CheckoutRequest) -> Checkout:
-    """Open the checkout. After a failure the request is unchanged, and the same key is used
-    again."""
+    """Open the checkout. After a failure the payment request is unchanged, and the next attempt
+    uses the same key."""
     async with report_provider_failures(provider.name, asked.merchant_id):
         return await provider.open_checkout(asked)
 
@@ -217,8 +218,8 @@ async def _raise_payment_in_progress(work: Work, request: StoredPaymentRequest) 
 async def _reuse_open_request(
     attempt: PaymentAttempt, request: StoredPaymentRequest
 ) -> StartedPayment | None:
-    """Return the address of an open request's checkout. Return None if it has ended or is for
-    another payment, so that the caller tries again."""
+    """Return an open request with the address of its checkout. Return None if the request has
+    ended, or is for another payment and was cancelled, so that the caller tries again."""
     try:
         state = await settle_payment(
             attempt.resources, attempt.providers, attempt.merchant_id, request.request_id

@@ -35,18 +35,20 @@ class StoredPaymentRequest:
     claim_id: int
     # The name of the provider's account, or BANK_TRANSFER.
     provider: str
-    # The kind of provider, under the name that events give it.
+    # The kind of provider, as in events: STRIPE, or BANK_TRANSFER.
     provider_name: str
     amount_cents: int
     currency: str
     reference: str
     state: PaymentRequestState
-    # None until the provider's answer is stored.
+    # The provider's id of the checkout, or of the payment that it collects. None until the
+    # provider's answer is stored.
     provider_reference: str | None
     checkout_url: str | None = field(repr=False)
     # All times of a request are real time.
     created_at: datetime
     settled_at: datetime | None
+    # How many regular checks were begun.
     checks: int
     # The items that the debtor chose, in ascending order; empty without a choice.
     item_ids: Sequence[int] = ()
@@ -186,9 +188,9 @@ UPDATE payment_requests
 SET refunded_at = $3, next_check_at = least(next_check_at, $4)
 WHERE merchant_id = $1 AND request_id = $2
 """
-# The debit that the provider collects with a request. Both have the same id. One that was cancelled
-# and replaced by another debit of its instalment stays cancelled. Uses primary keys and the unique
-# index debit_collections_once.
+# The debit that the provider collects with a request. Both have the same id. A debit that was
+# replaced by another one of its instalment is left out, so that it stays cancelled. Uses primary
+# keys and the unique index debit_collections_once.
 _FIND_COLLECTED_DEBIT = """
 SELECT d.state, d.modality_id, d.instalment, d.due_on,
        coalesce(p.cancel_reason, 'MANDATE_ENDED') AS cancel_reason
@@ -218,8 +220,8 @@ WHERE provider = $1 AND next_check_at IS NOT NULL
 
 
 async def give_up_requests(tx: Connection, provider: str, now: datetime) -> None:
-    """Check no request of an account any more, and expire those that are not paid. A hold of theirs
-    ends by itself."""
+    """Stop checking the requests of an account, over all merchants, and expire the live ones. Their
+    holds end by themselves."""
     await tx.execute(_GIVE_UP, provider, now)
 
 
@@ -258,13 +260,13 @@ async def list_movements_elsewhere(
 async def save_review_reason(
     tx: Connection, merchant_id: int, record_id: UUID, reason: str
 ) -> None:
-    """Save why staff has to review a movement that was booked."""
+    """Save why staff has to review a stored movement, even if it was reviewed before for another
+    reason."""
     await tx.execute(_SAVE_REVIEW_REASON, merchant_id, record_id, reason)
 
 
 async def make_all_requests_due(tx: Connection, now: datetime) -> None:
-    """Let the periodic check ask the provider about all requests that are checked
-    later."""
+    """Make all requests that are to be checked later due now, over all merchants."""
     await tx.execute(_MAKE_ALL_DUE, now)
 
 
@@ -293,7 +295,7 @@ async def list_live_requests(
 async def list_expired_open_requests(
     tx: Connection, merchant_id: int, claim_id: int
 ) -> Sequence[StoredPaymentRequest]:
-    """Return the claim's newest expired requests whose checkout may still be open."""
+    """Return the claim's expired requests whose checkout may still be open: the newest three."""
     rows = await tx.fetch(_LIST_EXPIRED_OPEN, merchant_id, claim_id)
     return [_build_request(row) for row in rows]
 
@@ -352,7 +354,8 @@ async def save_checkout(
 async def save_collection(
     tx: Connection, merchant_id: int, request_id: UUID, *, reference: str, next_check_at: datetime
 ) -> None:
-    """Save the provider's id of a payment that it collects."""
+    """Save the provider's id of a payment that it collects (`reference`), and when the payment is
+    checked next."""
     await tx.execute(_SAVE_COLLECTION, merchant_id, request_id, reference, next_check_at)
 
 
@@ -360,15 +363,16 @@ async def save_request_state(  # noqa: PLR0913 - what a change of the state carr
     tx: Connection, merchant_id: int, request_id: UUID, state: PaymentRequestState,
     *, now: datetime, keeps_checking: bool, next_check_at: datetime | None = None,
 ) -> None:  # fmt: skip
-    """Save the state of a request. If `keeps_checking`, the time of its next check is kept unless
-    `next_check_at` is given; otherwise the request is not checked any more."""
+    """Save the state of a request. With `keeps_checking`, its next check is at `next_check_at` or,
+    if that is None, at the time that is already stored. Without, the request is not checked
+    again."""
     await tx.execute(
         _SAVE_STATE, merchant_id, request_id, state, now, keeps_checking, next_check_at
     )
 
 
 async def list_accounts_to_check(tx: Connection) -> list[PendingAccount]:
-    """Return the accounts whose requests are checked, now or later."""
+    """Return the accounts whose requests are to be checked, now or later."""
     return [PendingAccount(**row) for row in await tx.fetch(_LIST_ACCOUNTS)]
 
 
@@ -426,8 +430,9 @@ async def lift_request_hold(work: Work, request: StoredPaymentRequest) -> None:
 
 
 async def find_collected_debit(tx: Connection, merchant_id: int, request_id: UUID) -> Row | None:
-    """Return the state, plan and instalment of the debit that the request collects, or None. A
-    debit that another one has replaced is left out."""
+    """Return the debit that the request collects (state, modality_id, instalment, due_on, and the
+    cancel_reason that it gets if it is cancelled), or None. A debit that another one has replaced
+    is left out."""
     found: Row | None = await tx.fetchrow(_FIND_COLLECTED_DEBIT, merchant_id, request_id)
     return found
 
@@ -436,7 +441,7 @@ async def save_collected_debit(  # noqa: PLR0913 - what a result consists of
     tx: Connection, merchant_id: int, request_id: UUID, *, state: str, return_reason: str | None,
     cancel_reason: str | None, payment_id: UUID | None, now: datetime,
 ) -> None:  # fmt: skip
-    """Save the result of a debit. The claim must be locked."""
+    """Save the result of the debit that the request collects. The claim must be locked."""
     await tx.execute(
         _SAVE_COLLECTED_DEBIT, merchant_id, request_id, state, return_reason, cancel_reason,
         payment_id, now,
