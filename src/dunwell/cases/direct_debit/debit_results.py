@@ -54,7 +54,7 @@ class DebitResult:
     # The amount of the debit without the bank's charges. None if the bank does not give it.
     amount_cents: int | None = None
     currency: str | None = None
-    # The bank's code of a return, such as "AM04".
+    # The bank's code for the reason of a return, such as "AM04".
     reason_code: str | None = None
 
 
@@ -66,7 +66,7 @@ class RecordedResult(StrEnum):
     UNKNOWN_DEBIT = "UNKNOWN_DEBIT"
     # The code is not one for which banks return debits. A person has to look at the result.
     UNKNOWN_REASON = "UNKNOWN_REASON"
-    # The amount or currency differs, or the bank was not given the debit. A person has to look at
+    # The amount or currency differs, or the bank does not have the debit. A person has to look at
     # the result.
     MISMATCH = "MISMATCH"
 
@@ -74,7 +74,8 @@ class RecordedResult(StrEnum):
 async def record_debit_result(
     work: Work, end_to_end_id: str, result: DebitResult
 ) -> RecordedResult:
-    """Record a result, book its payment or return it, and return what was done."""
+    """Record a result: book the payment of the debit, or reverse it. Return whether the result was
+    recorded, or why not."""
     work.require(Right.RECORD_MONEY)
     known = await find_collection(work.tx, work.merchant_id, end_to_end_id)
     if known is None:

@@ -21,7 +21,7 @@ _COUNTRIES = frozenset({
     "AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU", "IE",
     "IS", "IT", "LI", "LT", "LU", "LV", "MT", "NL", "NO", "PL", "PT", "RO", "SE", "SI", "SK",
 })  # fmt: skip
-# How long a plan waits for the result of a debit that the bank has.
+# How long after the day of the debit a plan waits for the result.
 RESULT_WITHIN = timedelta(days=14)
 _ONE_DAY = timedelta(days=1)
 # How long before the due date of its instalment a debit is ordered from a provider.
@@ -42,6 +42,9 @@ class MandateState(StrEnum):
 
 
 class MandateEndReason(StrEnum):
+    """Why a mandate ended. REVOKED and RETURNED lead to MandateState.REVOKED, the others to
+    EXPIRED."""
+
     # Revoked by the debtor, or by the merchant for the debtor.
     REVOKED = "REVOKED"
     # The bank returned a debit with a reason that holds for every further one.
@@ -56,8 +59,10 @@ class CollectionState(StrEnum):
     # The plan has the instalment; the debtor has not been notified yet.
     PLANNED = "PLANNED"
     PRENOTIFIED = "PRENOTIFIED"
-    # A user has released the debit, but the bank does not have its file yet.
+    # A user has released the debit, but the bank does not have its file yet. Or the debit is to be
+    # ordered from the provider.
     RELEASED = "RELEASED"
+    # The bank or the provider has the order.
     DELIVERED = "DELIVERED"
     COLLECTED = "COLLECTED"
     RETURNED = "RETURNED"
@@ -116,7 +121,7 @@ class Mandate:
     claim_id: int
     # The payment plan for which the mandate was given.
     modality_id: UUID
-    # For a mandate at a provider, the name of its account.
+    # The creditor identifier; for a mandate at a provider, the name of the provider's account.
     creditor_id: str
     # The unique mandate reference.
     reference: str
@@ -124,7 +129,7 @@ class Mandate:
     account_sealed: bytes | None
     # The account as messages show it.
     account_shown: str
-    # What the debtor read and accepted, and its language.
+    # What the debtor read and accepted (empty for a mandate at a provider), and its language.
     text: str
     language: str
     # The merchant's time.
@@ -155,7 +160,7 @@ class Collection:
     instalment: int
     # The instalment's due date.
     due_on: date
-    # The banking day on which the account is debited.
+    # The day on which the account is debited.
     collected_on: date
     amount_cents: int
     currency: str
@@ -165,7 +170,7 @@ class Collection:
     file_id: UUID | None = None
     batch_id: str | None = None
     payment_id: UUID | None = None
-    # The bank's code.
+    # The bank's code, or the provider's own.
     return_reason: str | None = None
     cancel_reason: CancelReason | None = None
     notified_at: datetime | None = None
@@ -189,7 +194,8 @@ def build_end_to_end_id(collection_id: UUID) -> str:
 
 
 def compute_expiry(used_on: date) -> date:
-    """Return the last day of a mandate that was last used, or signed, on a day."""
+    """Return the last day on which a mandate can be used that was last used, or signed, on
+    `used_on`."""
     year = used_on.year + _UNUSED_MONTHS // 12
     is_leap_day = (used_on.month, used_on.day) == (2, 29)
     return date(year, 2, 28) if is_leap_day else used_on.replace(year=year)
@@ -202,7 +208,7 @@ def compute_collection_day(due_on: date, notified_on: date, notice_days: int) ->
 
 
 def compute_notice_day(due_on: date, notice_days: int) -> date:
-    """Return the day on which the debtor is notified: one day more than promised, for a message
+    """Return the day on which the debtor is notified: one day earlier than promised, for a message
     that is not sent at once."""
     return due_on - timedelta(days=notice_days) - _ONE_DAY
 
@@ -213,7 +219,8 @@ def compute_order_day(due_on: date) -> date:
 
 
 def compute_last_release_day(collected_on: date, lead_days: int) -> date:
-    """Return the last day on which the file can be delivered. `lead_days` are banking days."""
+    """Return the last day on which the debit can be released and its file delivered. `lead_days`
+    are banking days."""
     return subtract_banking_days(collected_on, lead_days)
 
 
@@ -232,7 +239,7 @@ _RETURN_REASONS = frozenset({
     "FF05", "FOCR", "MD01", "MD02", "MD05", "MD06", "MD07", "MS02", "MS03", "NARR", "RC01",
     "RR01", "RR02", "RR03", "RR04", "SL01", "SL11", "SL12", "SL13", "SL14", "TM01", "UPAY",
 })  # fmt: skip
-# The code of a reason that is given in words.
+# The code that stands for a reason given in words.
 REASON_ELSEWHERE: Final = "NARR"
 # Reasons that hold for every further debit of the mandate.
 _FINAL_REASONS = frozenset({

@@ -151,9 +151,9 @@ async def list_mandates(work: Work, claim_id: int) -> list[Mandate]:
 
 
 async def close_mandate(work: Work, mandate: Mandate, reason: MandateEndReason) -> Mandate:
-    """End an active mandate of a locked claim, and cancel its debits that are not released. A
-    provider is asked to cancel the mandate and the debits that it has. Return the mandate as it is
-    then."""
+    """End an active mandate of a locked claim, and cancel its debits that are not released. If a
+    provider collects, it is asked to cancel the mandate and the debits that were ordered. Return
+    the mandate as it is then."""
     await end_mandate(work.tx, work.merchant_id, mandate.mandate_id, reason=reason, now=work.now)
     is_over = reason is MandateEndReason.PLAN_ENDED
     cancelled = CancelReason.PLAN_ENDED if is_over else CancelReason.MANDATE_ENDED
@@ -168,7 +168,8 @@ async def close_mandate(work: Work, mandate: Mandate, reason: MandateEndReason) 
         await save_cancelled(
             work.tx, work.merchant_id, each.collection_id, reason=cancelled, now=work.now
         )
-        # The debtor is asked to pay an instalment that is not due yet, as without a mandate.
+        # An instalment that is not due yet is treated as without a mandate: the debtor is reminded
+        # of it. For one that is due, the days of grace begin today.
         await save_awaited_day(
             work.tx, work.merchant_id, each.modality_id, each.instalment,
             awaited_on=today if today >= each.due_on else None,
@@ -286,7 +287,7 @@ async def publish_mandate_state(work: Work, mandate: Mandate) -> None:
 
 
 async def _notify_of_mandate(work: Work, claim: LockedClaim, mandate: Mandate) -> None:
-    """Notify the debtor, unless the provider does."""
+    """Notify the debtor of the mandate's state, unless the provider does."""
     if mandate.provider is not None:
         return
     settings = work.merchant.configuration.payment.direct_debit

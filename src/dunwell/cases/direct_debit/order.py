@@ -36,7 +36,7 @@ _Element: TypeAlias = etree._Element  # noqa: SLF001
 
 
 class ForbiddenText(ValueError):  # noqa: N818 - the suffix Error would add nothing
-    """Nothing of a name is left that a bank would accept."""
+    """No letter or digit of a name is left in the characters that every bank accepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,8 @@ class DebitOrder:
 
 
 def render_order(order: DebitOrder) -> bytes:
-    """Return the order as an XML document in UTF-8. Raises ForbiddenText."""
+    """Return the order as an XML document in UTF-8. Raises ForbiddenText if the name of an account
+    holder cannot be written."""
     root = etree.Element(
         f"{{{_NAMESPACE}}}Document", nsmap={None: _NAMESPACE, "xsi": _SCHEMA_INSTANCE}
     )
@@ -131,8 +132,8 @@ def spell_name(name: str) -> str:
 
 
 def spell_text(text: str, most: int) -> str:
-    """Return a text in the characters that every bank accepts: letters lose their marks, and what
-    has no spelling is left out."""
+    """Return a text in the characters that every bank accepts, cut to `most` characters: letters
+    lose their marks, and characters that have no spelling are left out."""
     spelled = "".join(_SPELLED.get(each, each) for each in unicodedata.normalize("NFC", text))
     plain = "".join(
         " " if each.isspace() else each

@@ -1,7 +1,8 @@
 """Plan the collection of each instalment, and notify the debtor before each one.
 
 A worker checks each active mandate once a day. The debtor's notification is stored in the
-transaction that makes the collection releasable, so no account is debited without one.
+transaction that makes the collection releasable, so the bank debits no account without one. If a
+provider collects, the debit is ordered from it, and the provider notifies the debtor.
 """
 
 from collections.abc import Sequence
@@ -98,9 +99,9 @@ def decide_steps(
     settings: DirectDebitSettings,
     today: date,
 ) -> PlannedSteps:
-    """Decide which collections are planned, which debtors are notified, and which collections are
-    cancelled on a day. `collections` are those of the plan, as in `CheckedPlan`. An instalment that
-    has one is not planned again."""
+    """Decide which collections are planned, which ones the debtor is notified of, and which ones
+    are cancelled on a day. `collections` are those of the plan, as in `CheckedPlan`. An instalment
+    that has a collection is not planned again."""
     known = {each.instalment: each for each in collections}
     insert, notify, cancel = [], [], []
     for instalment in modality.schedule:
@@ -129,8 +130,8 @@ def decide_steps(
 
 
 def hold_back_steps(steps: PlannedSteps, collections: Sequence[Collection]) -> PlannedSteps:
-    """Return the steps while the bank account is closed: debits are held back instead of being
-    announced or released."""
+    """Return the steps while the merchant's bank account is closed: debits are held back instead of
+    being announced or released."""
     cancelled_ids = {each.collection_id for each, _ in steps.cancel}
     announced = [
         each
@@ -155,7 +156,7 @@ def decide_provider_steps(
 ) -> ProviderSteps:
     """Decide which debits are planned, ordered from the provider, and cancelled on a day.
     `collections` are those of the plan, as in `CheckedPlan`. While the claim is disputed, nothing
-    is ordered, and what was ordered is cancelled."""
+    is ordered, and debits that were ordered are cancelled."""
     known = {each.instalment: each for each in collections}
     insert, order, cancel = [], [], []
     for instalment in modality.schedule:
@@ -229,8 +230,9 @@ async def _plan_for(resources: Resources, merchant_id: int) -> int:
 
 
 async def _check_alone(work: Work, mandate: Mandate, plan: CheckedPlan | None) -> None:
-    """Check a mandate, or close it if its plan has ended. If that fails, nothing of it is stored,
-    the other mandates are checked all the same, and this one is checked again later."""
+    """Check a mandate, or close it if its plan has ended (`plan` is None). If that fails, nothing
+    of it is stored, the other mandates are checked all the same, and this one is checked again
+    later."""
     try:
         async with savepoint(work.tx):
             if plan is None:
@@ -282,7 +284,7 @@ async def _check(work: Work, plan: CheckedPlan) -> None:
 
 async def _check_at_provider(work: Work, plan: CheckedPlan) -> bool:
     """Plan, order and cancel the debits that a provider collects, as far as they are due. Return
-    whether some are new, so that they are checked at once."""
+    whether some are new; then the mandate is checked again at once."""
     today = local_date(work.now, work.merchant.configuration.timezone)
     steps = decide_provider_steps(
         plan.modality, plan.collections, today, is_disputed=plan.is_disputed
@@ -372,7 +374,8 @@ async def _insert(work: Work, plan: CheckedPlan, instalment: Instalment) -> None
 
 
 async def _prenotify(work: Work, plan: CheckedPlan, collection: Collection) -> None:
-    """Notify the debtor. Until the result of the debit can be known, its instalment is awaited."""
+    """Notify the debtor of a collection. Until the result of the debit can be known, its instalment
+    does not count as missed."""
     await save_prenotified(work.tx, work.merchant_id, collection, work.now)
     await save_awaited_day(
         work.tx, work.merchant_id, collection.modality_id, collection.instalment,
@@ -397,15 +400,15 @@ async def _prenotify(work: Work, plan: CheckedPlan, collection: Collection) -> N
 
 
 async def cancel_collection(work: Work, collection: Collection, reason: CancelReason) -> None:
-    """Cancel a collection that the bank does not have. Its debtor is asked to pay the instalment as
-    if nothing had been agreed. The claim must be locked."""
+    """Cancel a collection that the bank does not have. The debtor has to pay the instalment as
+    without a mandate, with days of grace from today at the earliest. The claim must be locked."""
     await save_cancelled(
         work.tx, work.merchant_id, collection.collection_id, reason=reason, now=work.now
     )
     today = local_date(work.now, work.merchant.configuration.timezone)
     awaited_on: date | None = max(today, collection.due_on)
     if reason is CancelReason.HELD_BACK and today < collection.due_on:
-        # The debtor is reminded, as without a mandate.
+        # The debtor is reminded of the instalment, as without a mandate.
         awaited_on = None
     await save_awaited_day(
         work.tx, work.merchant_id, collection.modality_id, collection.instalment,

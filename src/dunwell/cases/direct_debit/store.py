@@ -193,7 +193,7 @@ SET state = $4, return_reason = $5, payment_id = $6, changed_at = $7
 WHERE merchant_id = $1 AND collection_id = $2 AND state = $3
 RETURNING collection_id
 """
-# Whether a channel accepted the pre-notification. Uses primary keys.
+# The collections whose pre-notification a channel accepted. Uses primary keys.
 _LIST_NOTIFIED = """
 SELECT o.subject
 FROM debtor_occasions o
@@ -274,7 +274,8 @@ async def save_checked(
 
 
 async def save_used(tx: Connection, merchant_id: int, expiries: Mapping[UUID, date]) -> None:
-    """Save until when each mandate can be used after a new debit (mandate id -> last day)."""
+    """Save until when each mandate can be used, now that it has a new debit (mandate id -> last
+    day)."""
     await tx.execute(_SAVE_USED, merchant_id, list(expiries), list(expiries.values()))
 
 
@@ -309,7 +310,7 @@ async def insert_collection(
 async def list_mandate_collections(
     tx: Connection, merchant_id: int, mandate_ids: Ids[UUID]
 ) -> list[Collection]:
-    """Return the collections of mandates, by instalment."""
+    """Return the collections of mandates, ordered by instalment and time of creation."""
     rows = await tx.fetch(_LIST_MANDATE_COLLECTIONS, merchant_id, list(mandate_ids))
     return [build_collection(row) for row in rows]
 
@@ -317,7 +318,8 @@ async def list_mandate_collections(
 async def list_plan_collections(
     tx: Connection, merchant_id: int, modality_ids: Ids[UUID]
 ) -> list[Collection]:
-    """Return the collections of all mandates of plans, by instalment."""
+    """Return the collections of all mandates of these plans, ordered by instalment and time of
+    creation."""
     rows = await tx.fetch(_LIST_PLAN_COLLECTIONS, merchant_id, list(modality_ids))
     return [build_collection(row) for row in rows]
 
@@ -325,7 +327,7 @@ async def list_plan_collections(
 async def load_collections(
     tx: Connection, merchant_id: int, collection_ids: Ids[UUID]
 ) -> list[Collection]:
-    """Return collections by the day on which the account is debited."""
+    """Return collections, ordered by the day on which the account is debited."""
     rows = await tx.fetch(_LOAD_COLLECTIONS, merchant_id, list(collection_ids))
     return [build_collection(row) for row in rows]
 
@@ -344,7 +346,7 @@ async def find_collection(
 
 
 async def list_end_to_end_ids(tx: Connection, merchant_id: int, named: Ids[str]) -> set[str]:
-    """Return those of the end-to-end ids that are our debits'."""
+    """Return those of the end-to-end ids that belong to debits of the merchant."""
     rows = await tx.fetch(_LIST_END_TO_END_IDS, merchant_id, list(named))
     return {row["end_to_end_id"] for row in rows}
 
@@ -362,6 +364,7 @@ async def save_prenotified(
 async def save_cancelled(
     tx: Connection, merchant_id: int, collection_id: UUID, *, reason: CancelReason, now: datetime
 ) -> None:
+    """Cancel a collection that the bank does not have, and take it out of its file."""
     await tx.execute(_SAVE_CANCELLED, merchant_id, collection_id, reason, now)
 
 
@@ -391,7 +394,8 @@ async def list_notified(
 async def list_disputed_claims(
     tx: Connection, merchant_id: int, claim_ids: Ids[int], now: datetime
 ) -> set[int]:
-    """Return the ids of those claims that are disputed."""
+    """Return the ids of those claims that are on hold for a dispute at `now`, the merchant's
+    time."""
     rows = await tx.fetch(_LIST_DISPUTED, merchant_id, list(claim_ids), now)
     return {row["claim_id"] for row in rows}
 

@@ -1,8 +1,8 @@
 """Deliver released files to the bank, each once.
 
-The worker first writes the whole file under a temporary name, records that, and then renames it. A
-worker that dies in between is followed by another, which repeats the step: if the temporary file is
-gone, the rename has happened, and the bank may have taken the file already.
+The worker first writes the whole file under a temporary name, records that, and then renames it. If
+the worker dies in between, another one repeats the rename: if the temporary file is gone, the file
+has been renamed, and the bank may have taken it already.
 """
 
 from collections.abc import Callable
@@ -48,7 +48,7 @@ log = structlog.get_logger(__name__)
 
 
 async def deliver_debit_files(resources: Resources, find_folder: FindBankFolder) -> int:
-    """Deliver one due file of each merchant. Return how many were tried."""
+    """Deliver one due file of each merchant. Return how many deliveries were attempted."""
     now = resources.clock.now()
     async with resources.database.connection() as connection:
         merchant_ids = await list_merchants_with_files(connection, now, _MERCHANTS_PER_TURN)
@@ -114,8 +114,8 @@ async def _record_delivery(resources: Resources, merchant_id: int, file: DebitFi
 
 
 async def record_answered_file(work: Work, file_id: UUID) -> None:
-    """Record that a file was delivered, because the bank answers to it, if it was handed over. The
-    worker that delivered it may have died, or the bank may answer faster than it records."""
+    """Record that a file which was handed over is delivered, because the bank has answered to it.
+    The worker that delivered the file may have died, or may be slower than the bank."""
     work.require(Right.RECORD_MONEY)
     file = await find_file(work.tx, work.merchant_id, file_id)
     if file is not None and file.handed_over_at is not None:

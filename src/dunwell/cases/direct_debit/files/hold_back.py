@@ -1,4 +1,4 @@
-"""Hold back a single debit: it is not made, and the debtor is asked to pay the instalment."""
+"""Hold back a single debit: it is not collected, and the debtor has to pay the instalment."""
 
 from uuid import UUID
 
@@ -30,7 +30,8 @@ async def hold_back_debit(work: Work, collection_id: UUID) -> None:
         raise InvalidState("This debit can no longer be held back.", state=str(collection.state))
     file_id = collection.file_id
     if file_id is not None:
-        # Of two users who hold back the last two debits, one deletes the file.
+        # Two users may hold back the last two debits at once. With the lock, the later one sees
+        # that the file is empty, and deletes it.
         await lock_file(work.tx, work.merchant_id, file_id)
     await cancel_collection(work, collection, CancelReason.HELD_BACK)
     if file_id is None or await list_file_collections(work.tx, work.merchant_id, file_id):

@@ -90,8 +90,8 @@ async def release_debits(work: Work, keys: KeyRing, collection_ids: Sequence[UUI
     proposed.
 
     Raises NotFound, InvalidState if the merchant has no settings for debits, and ValidationError if
-    there are too many collections or one cannot be released. The error then has a fault for each of
-    those, with the CancelReason or state as code, and nothing is released.
+    there are no or too many collections, or some cannot be released. The error then has a fault for
+    each of these, with its obstacle (`find_obstacles`) as the code, and nothing is released.
     """
     work.require(Right.RECORD_MONEY)
     settings = _get_settings(work)
@@ -166,9 +166,9 @@ async def dissolve_debit_file(work: Work, file_id: UUID) -> None:
 
 
 async def drop_ended_debits(work: Work, keys: KeyRing, file_id: UUID) -> DebitFile:
-    """Take the debits out of a released file whose mandates have ended since, if the bank does not
-    have the file yet. Return the file. Raises NotFound. A file that has no debit left is
-    deleted."""
+    """Take debits whose mandates have ended since the release out of a file, unless the file is
+    already handed over. Return the file as it is then; one without debits was deleted. Raises
+    NotFound."""
     work.require(Right.RECORD_MONEY)
     collections = await _lock_file_collections(work, file_id)
     file = await lock_file(work.tx, work.merchant_id, file_id)
@@ -210,8 +210,8 @@ async def download_debit_file(
 ) -> tuple[DebitFile, bytes] | None:
     """Return a released file and its content. A file that is not delivered by a bank connection
     counts as delivered from the first download on. Debits whose mandates have ended since the
-    release are taken out first; None: none is left. Raises NotFound, and InvalidState if the file
-    is not released."""
+    release are taken out first; if none is left, return None. Raises NotFound, and InvalidState if
+    the file is not released."""
     work.require(Right.RECORD_MONEY)
     file = await drop_ended_debits(work, keys, file_id)
     if not file.debits:
@@ -277,7 +277,8 @@ def _name_actor(work: Work) -> str:
 
 
 async def _may_release(work: Work, actor: str) -> bool:
-    """Return whether who has proposed a file may release debits now. Only users lose that right."""
+    """Return whether the actor who proposed a file may release debits now. Only users can lose that
+    right."""
     kind, _, user_id = actor.partition(":")
     user = await load_user(work.tx, UUID(user_id)) if kind == ActorKind.USER else None
     return user is None or Right.RECORD_MONEY in user.rights_at(work.merchant_id)
@@ -316,6 +317,7 @@ async def _lock_file_collections(work: Work, file_id: UUID) -> list[Collection]:
 
 
 async def _lock_proposed(work: Work, file_id: UUID) -> DebitFile:
+    """Lock a proposed file. Raises NotFound, and InvalidState if it is released."""
     file = await lock_file(work.tx, work.merchant_id, file_id)
     if file is None:
         raise _build_not_found(file_id)
@@ -385,7 +387,7 @@ async def find_obstacles(
 async def _order(
     work: Work, file: DebitFile, collections: Sequence[Collection]
 ) -> list[OrderedCollection]:
-    """Decide the sequence type of each collection, and its batch."""
+    """Decide the sequence type and the batch of each collection."""
     mandate_ids = {each.mandate_id for each in collections}
     all_of_mandates = await list_mandate_collections(work.tx, work.merchant_id, mandate_ids)
     used = {each.mandate_id for each in all_of_mandates if _was_settled(each)}
@@ -403,8 +405,8 @@ async def _order(
 
 
 def _was_settled(collection: Collection) -> bool:
-    """Return whether the bank has taken the debit, as far as is known. A debit that was rejected
-    before its settlement does not count."""
+    """Return whether the debit was collected or, as far as is known, will be. A debit that was
+    rejected before its settlement does not count."""
     return collection.payment_id is not None or collection.state in (
         CollectionState.RELEASED, CollectionState.DELIVERED, CollectionState.COLLECTED,
     )  # fmt: skip
@@ -414,7 +416,7 @@ async def _write(
     work: Work, keys: KeyRing, file: DebitFile, ordered: Sequence[OrderedCollection],
     settings: DirectDebitSettings,
 ) -> tuple[bytes, bytes]:  # fmt: skip
-    """Return the encrypted order and its digest."""
+    """Write the order. Return it encrypted, and the SHA-256 digest of the unencrypted document."""
     mandate_ids = {each.collection.mandate_id for each in ordered}
     mandates = await load_mandates(work.tx, work.merchant_id, mandate_ids)
     claim_ids = list({each.collection.claim_id for each in ordered})

@@ -31,16 +31,17 @@ class DebitFile:
     debits: int
     amount_cents: int
     created_at: datetime
-    # The ids of users.
+    # The kind and the id of the actor: "USER:" and the user's id. The same for `released_by`.
     created_by: str
     released_at: datetime | None = None
     released_by: str | None = None
-    # The bank connection; None if users download it.
+    # The name of the bank connection. None if users download the file.
     deliver_to: str | None = None
-    # Real time.
+    # When the file was complete under its temporary name; from then on the bank may get it. Both
+    # times are real time.
     handed_over_at: datetime | None = None
     delivered_at: datetime | None = None
-    # Why the last attempt failed.
+    # Why the last attempt to deliver the file failed.
     problem: str | None = None
 
     @property
@@ -88,7 +89,7 @@ WHERE merchant_id = $1 AND file_id = $2 AND state = 'PROPOSED'
 _DELETE_PROPOSED = """
 DELETE FROM debit_files WHERE merchant_id = $1 AND file_id = $2 AND state = 'PROPOSED'
 """
-# Of a released file that lost its debits before its delivery.
+# Deletes a released file that lost all its debits before it was handed over.
 _DELETE_EMPTY = """
 DELETE FROM debit_files
 WHERE merchant_id = $1 AND file_id = $2 AND state = 'RELEASED' AND handed_over_at IS NULL
@@ -121,7 +122,7 @@ UPDATE debit_collections
 SET file_id = NULL
 WHERE merchant_id = $1 AND file_id = $2 AND state = 'PRENOTIFIED'
 """
-# The state is compared, so that a collection is in one file.
+# The state is compared, so that no collection gets into two files.
 _SAVE_ORDERED = """
 UPDATE debit_collections c
 SET state = 'RELEASED', file_id = $2, sequence_type = o.sequence_type, batch_id = o.batch_id,
@@ -175,7 +176,8 @@ async def insert_file(
     tx: Connection, merchant_id: int, file: DebitFile, content: tuple[bytes, bytes] | None,
     next_attempt_at: datetime | None,
 ) -> None:  # fmt: skip
-    """Insert a file. `content` is the encrypted document and its digest; None for a proposal."""
+    """Insert a file. `content` is the encrypted document and the digest of the unencrypted one;
+    None for a proposal."""
     values = [getattr(file, each.name) for each in fields(DebitFile)]
     await tx.execute(_INSERT, merchant_id, *values, *(content or (None, None)), next_attempt_at)
 
@@ -237,7 +239,8 @@ async def list_file_collections(
 async def list_message_collections(
     tx: Connection, merchant_id: int, message_id: str
 ) -> list[Collection]:
-    """Return the collections of the file with this message id; none if it is not ours."""
+    """Return the collections of the merchant's file with this message id. The list is empty if
+    there is no such file."""
     file_id = await tx.fetchval(_FIND_FILE_ID, merchant_id, message_id)
     return [] if file_id is None else await list_file_collections(tx, merchant_id, file_id)
 
@@ -246,7 +249,8 @@ async def put_into_file(
     tx: Connection, merchant_id: int, file_id: UUID, collections: Sequence[Collection],
     now: datetime,
 ) -> None:  # fmt: skip
-    """Reserve collections for a proposal. Their claims must be locked."""
+    """Put collections into a proposed file, so that no other file gets them. Their claims must be
+    locked."""
     ids = [each.collection_id for each in collections]
     await tx.execute(_PUT_INTO_FILE, merchant_id, ids, file_id, now)
 
@@ -255,7 +259,8 @@ async def save_ordered(
     tx: Connection, merchant_id: int, file_id: UUID, ordered: Sequence[OrderedCollection],
     now: datetime,
 ) -> int:  # fmt: skip
-    """Save that collections are released in a file. Return how many were not released before."""
+    """Save that collections are released in a file. Return how many were saved: those that were
+    still PRENOTIFIED."""
     saved = await tx.fetch(
         _SAVE_ORDERED, merchant_id, file_id, now,
         [each.collection.collection_id for each in ordered],
@@ -267,7 +272,8 @@ async def save_ordered(
 async def save_delivered(
     tx: Connection, merchant_id: int, file_id: UUID, *, now: datetime, real_now: datetime
 ) -> bool:
-    """Save that the bank has the file. Return False if that was known."""
+    """Save that the bank has the file and its collections. Return False if that was saved
+    before."""
     if await tx.fetchval(_SAVE_DELIVERED, merchant_id, file_id, real_now) is None:
         return False
     await tx.execute(_SAVE_DELIVERED_COLLECTIONS, merchant_id, file_id, now)
@@ -285,7 +291,7 @@ async def save_problem(tx: Connection, merchant_id: int, file_id: UUID, problem:
 
 
 async def list_merchants_with_files(tx: Connection, now: datetime, limit: int) -> list[int]:
-    """Return merchants with files to deliver."""
+    """Return at most `limit` merchants with files whose delivery is due. `now` is real time."""
     return [row["merchant_id"] for row in await tx.fetch(_LIST_MERCHANTS, now, limit)]
 
 

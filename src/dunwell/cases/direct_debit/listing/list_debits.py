@@ -145,8 +145,8 @@ class PlanDebits:
 
 @dataclass(frozen=True, slots=True)
 class DebitFileDetails:
-    """A file and its collections. For a proposal, each has the reason why it cannot be released, or
-    None."""
+    """A file and its collections. Only those of a proposal have an obstacle, if they cannot be
+    released."""
 
     file: DebitFile
     debits: Sequence[ReleasableDebit]
@@ -214,8 +214,8 @@ async def list_collections_of_mandate(
 
 
 async def list_debit_accounts(work: Work) -> list[str]:
-    """Return the accounts at providers that collect the merchant's debits, or have collected them
-    lately."""
+    """Return the accounts at providers at which debtors can give mandates, or have lately been
+    asked for them."""
     work.require(Right.READ_CLAIMS)
     name = work.merchant.configuration.payment.direct_debit_provider
     found = await list_collecting_accounts(work.tx, work.merchant_id, _MAX_ACCOUNT_MANDATES)
@@ -232,6 +232,7 @@ async def get_collection(work: Work, collection_id: UUID) -> ListedCollection:
 
 
 async def get_plan_debits(work: Work, claim_id: int, modality_id: UUID) -> PlanDebits:
+    """Return the mandates and debits of a plan. Both are empty if the claim has no such plan."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         all_of_claim = await list_claim_mandates(work.tx, work.merchant_id, claim_id)
@@ -239,12 +240,12 @@ async def get_plan_debits(work: Work, claim_id: int, modality_id: UUID) -> PlanD
         collections = await list_mandate_collections(
             work.tx, work.merchant_id, [each.mandate_id for each in mandates]
         )
-    # The newest collection of an instalment comes last, so it is the one that is kept.
+    # The newest collection of an instalment comes last, so it replaces the others.
     return PlanDebits(mandates, {each.instalment: each for each in collections})
 
 
 async def list_debits_to_release(work: Work, *, limit: int) -> list[ReleasableDebit]:
-    """Return the collections that wait for their release, by the day of the debit."""
+    """Return the collections that wait for their release, ordered by the day of the debit."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         collections = await list_releasable(work.tx, work.merchant_id, limit)
@@ -255,8 +256,8 @@ async def list_debits_to_release(work: Work, *, limit: int) -> list[ReleasableDe
 
 
 async def count_debits_to_release(work: Work) -> tuple[Count, datetime | None]:
-    """Count the collections that wait for their release. Also return when the first of them was
-    announced."""
+    """Count the collections that wait for their release. Also return when the debtor of the first
+    was notified, or None if there are none."""
     work.require(Right.READ_CLAIMS)
     number, oldest_at = await count_releasable(work.tx, work.merchant_id, MAX_COUNTED + 1)
     return Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at

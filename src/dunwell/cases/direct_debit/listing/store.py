@@ -18,7 +18,7 @@ class ListedMandate:
     mandate: Mandate
     # The claim's reference number.
     reference_number: str
-    # The provider's id. None if the bank collects.
+    # The provider's id of the mandate. None if the bank collects.
     provider_mandate_id: str | None
 
 
@@ -33,10 +33,10 @@ class ListedCollection:
     # the bank collects.
     provider_name: str | None
     provider_payment_id: str | None
-    # The file's name for the bank.
+    # The id of the file as a message to the bank. None if the collection is in no file.
     message_id: str | None
-    # The state and the channel of the message that announces the debit. None if there is none, or
-    # none any more.
+    # The state and the channel of the message that announces the debit. None if no message was
+    # written yet, or it was deleted.
     notice_state: str | None
     notice_channel: str | None
 
@@ -150,15 +150,16 @@ async def load_listed_files(
 
 
 async def list_collecting_accounts(tx: Connection, merchant_id: int, limit: int) -> list[str]:
-    """Return the accounts at providers that the newest mandates, at most `limit`, are given at."""
+    """Return the accounts at providers to which the newest mandates belong. At most `limit`
+    mandates are read."""
     return [row["provider"] for row in await tx.fetch(_LIST_ACCOUNTS, merchant_id, limit)]
 
 
 async def count_releasable(
     tx: Connection, merchant_id: int, limit: int
 ) -> tuple[int, datetime | None]:
-    """Return how many collections wait for their release, up to `limit`, and when the first of them
-    was announced to its debtor."""
+    """Return how many collections wait for their release, up to `limit`, and when the debtor of the
+    first was notified (None if there are none)."""
     row = await tx.fetchrow(_COUNT_RELEASABLE, merchant_id, limit)
     assert row is not None, "it is an aggregate"
     return row["number"], row["oldest_at"]

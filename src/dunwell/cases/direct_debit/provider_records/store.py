@@ -31,7 +31,7 @@ class StoredProviderMandate:
     provider: str
     provider_name: str
     state: ProviderMandateState
-    # The provider's ids of its page and of the mandate.
+    # The provider's ids of its page and of the mandate. None until they are known.
     checkout_id: str | None
     provider_mandate_id: str | None
     language: str
@@ -48,6 +48,7 @@ class ProviderDebit:
     collection_id: UUID
     claim_id: int
     provider: str
+    # Why the debit is to be cancelled. None if it is to be ordered.
     cancel_reason: CancelReason | None
     state: CollectionState
     collected_on: date
@@ -85,7 +86,7 @@ WHERE merchant_id = $1 AND modality_id = $2 AND state = 'OPEN'
 """,
     columns=_COLUMNS,
 )
-# Several calls with one key get the same page.
+# Repeated calls with one key get the same checkout id, so the last one can save it again.
 _SAVE_CHECKOUT = """
 UPDATE provider_mandates
 SET checkout_id = $3, next_check_at = $4
@@ -136,7 +137,8 @@ _INSERT_DEBIT = """
 INSERT INTO provider_debits (merchant_id, collection_id, provider, next_attempt_at)
 VALUES ($1, $2, $3, $4)
 """
-# While a worker orders the debit, it is not cancelled: the provider would not have it yet.
+# A debit that a worker is ordering is cancelled only when the worker's lease has ended: until then
+# the provider may not have the debit.
 _CANCEL_DEBIT = """
 UPDATE provider_debits
 SET cancel_reason = $3, next_attempt_at = coalesce(next_attempt_at, $4)
@@ -205,12 +207,12 @@ WHERE provider = $1 AND next_attempt_at IS NOT NULL
 
 
 async def give_up_mandates(tx: Connection, provider: str) -> None:
-    """Ask for no mandate of an account any more."""
+    """Stop checking the mandates of an account that was removed, over all merchants."""
     await tx.execute(_GIVE_UP_MANDATES, provider)
 
 
 async def give_up_debits(tx: Connection, provider: str) -> None:
-    """Order and cancel no debit at an account any more."""
+    """Stop ordering and cancelling debits at an account that was removed, over all merchants."""
     await tx.execute(_GIVE_UP_DEBITS, provider)
 
 
@@ -246,7 +248,9 @@ async def save_provider_mandate(
     tx: Connection, merchant_id: int, mandate: StoredProviderMandate, state: ProviderMandateState,
     *, provider_mandate_id: str | None = None, next_check_at: datetime | None = None,
 ) -> None:  # fmt: skip
-    """Save a state, unless it has changed in the meantime. The claim must be locked."""
+    """Save a state and the provider's id of the mandate, unless the state has changed in the
+    meantime. With `next_check_at` None, the mandate is not checked again. The claim must be
+    locked."""
     await tx.execute(
         _SAVE_STATE, merchant_id, mandate.mandate_id, mandate.state, state, provider_mandate_id,
         next_check_at,
@@ -256,15 +260,15 @@ async def save_provider_mandate(
 async def make_mandate_due(
     tx: Connection, merchant_id: int, mandate_id: UUID, now: datetime
 ) -> None:
-    """Let the worker ask the provider for a mandate at once."""
+    """Let the worker check a mandate at the provider at once."""
     await tx.execute(_MAKE_DUE, merchant_id, mandate_id, now)
 
 
 async def make_named_mandates_due(
     tx: Connection, provider: str, provider_ids: Sequence[str], now: datetime
 ) -> None:
-    """Let the worker ask at once for the mandates that the provider's account knows by these ids.
-    Unknown ids are left out."""
+    """Let the worker check at once those mandates that the provider's account knows by one of these
+    ids. Unknown ids are ignored."""
     await tx.execute(_MAKE_NAMED_DUE, provider, list(provider_ids), now)
 
 
@@ -281,7 +285,8 @@ async def list_accounts_with_debits(tx: Connection) -> list[PendingAccount]:
 async def lease_mandates(
     tx: Connection, provider: str, now: datetime, *, duration: timedelta, limit: int
 ) -> list[tuple[int, UUID]]:
-    """Lease mandates of a provider's account that are to be checked (merchant id, mandate id)."""
+    """Lease mandates of a provider's account that are due for a check, over all merchants. Return
+    their keys: merchant id and mandate id."""
     rows = await tx.fetch(_LEASE_MANDATES, provider, now, duration, limit)
     return [(row["merchant_id"], row["mandate_id"]) for row in rows]
 
@@ -305,7 +310,8 @@ async def ask_to_cancel_debit(
 async def lease_debits(
     tx: Connection, provider: str, now: datetime, *, duration: timedelta, limit: int
 ) -> list[ProviderDebit]:
-    """Lease debits for which a provider's account is to be called."""
+    """Lease debits that are due to be ordered or cancelled at a provider's account, over all
+    merchants."""
     rows = await tx.fetch(_LEASE_DEBITS, provider, now, duration, limit)
     return [
         ProviderDebit(
@@ -327,7 +333,8 @@ async def save_accepted_debit(
 
 
 async def finish_debit(tx: Connection, debit: ProviderDebit, now: datetime) -> None:
-    """Save that the provider was called for a debit in the state in which the debit was leased."""
+    """Save that the call for a leased debit is done. If a cancellation was asked for after the
+    debit was leased, the next call is due at `now`."""
     await tx.execute(
         _FINISH_DEBIT, debit.merchant_id, debit.collection_id, debit.cancel_reason, now
     )

@@ -1,9 +1,9 @@
 """Order debits from their providers, and cancel them there.
 
-The order is a row that the plan has written. A worker leases it, calls the provider with the id of
-the debit as the idempotency key, and records the answer. A worker that dies in between is followed
-by another, which gets the same payment for the same key: no debit is ordered twice. The result is
-booked like that of any other payment request.
+`plan_collections` writes a row for each order. A worker leases the row, calls the provider with the
+id of the debit as the idempotency key, and records the answer. If the worker dies in between,
+another one repeats the call and gets the same payment for the same key: no debit is ordered twice.
+The result is booked like that of any other payment request.
 """
 
 import asyncio
@@ -91,8 +91,8 @@ class DebitOrders:
         return BatchResult(len(leased), answered.count(False))
 
     async def _call(self, debit: ProviderDebit) -> bool:
-        """Call the provider for one debit. Return False if it gave no usable answer. The call is
-        then repeated when the lease ends."""
+        """Call the provider for one debit. Return False if the provider gave no usable answer.
+        After any failure, the call is repeated when the lease ends."""
         try:
             await self._order_or_cancel(debit)
         except Refusal as refusal:
@@ -166,9 +166,9 @@ async def _order(resources: Resources, provider: MandateProvider, debit: Provide
 async def _collect(
     provider: MandateProvider, debit: ProviderDebit, due_on: date, *, is_active: bool
 ) -> str | None:
-    """Order a debit and return its id at the provider, or None if the provider refuses it.
-    `is_active` is whether the mandate is. An earlier call may have ordered the debit although its
-    answer was lost, and the mandate may have ended since."""
+    """Order a debit and return its id at the provider. If the mandate is not active (`is_active`)
+    or the provider refuses the order, return the id from an earlier call whose answer was lost, or
+    None if the provider does not have the debit."""
     if is_active:
         request = CollectionRequest(
             debit.collection_id, debit.provider_mandate_id,
@@ -186,7 +186,7 @@ async def _cancel(
     resources: Resources, providers: PaymentProviders, provider: MandateProvider,
     debit: ProviderDebit,
 ) -> None:  # fmt: skip
-    """Cancel a debit at its provider. If it is too late for that, its result is awaited."""
+    """Cancel a debit at its provider. If it is too late for that, the debit's result is awaited."""
     async with report_provider_failures(provider.name, debit.merchant_id):
         reference = debit.payment_reference or await provider.find_collection(
             debit.provider_mandate_id, debit.collection_id
@@ -207,8 +207,8 @@ async def _cancel(
 
 
 async def _give_up(resources: Resources, debit: ProviderDebit) -> None:
-    """Record that the provider can no longer be called for a debit. One that it has may still be
-    collected; nothing will be known of it."""
+    """Record that the provider can no longer be called for a debit. If the provider has the debit,
+    it may still be collected, and its result will not become known here."""
     if debit.payment_reference is None:
         await _record_cancelled(resources, debit)
         return

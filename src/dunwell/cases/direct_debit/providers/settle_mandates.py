@@ -1,8 +1,9 @@
-"""Open a provider's page for a mandate, fetch what became of it, and follow the mandate.
+"""Open a provider's page for a mandate, fetch what became of the request, and check the mandate
+until it ends.
 
 The state of a mandate is fetched from the provider, never taken from a notification. A notification
-and the debtor's return only ask earlier than the periodic check, which uses the same function. So
-notifications that are duplicated, late, reordered, forged or lost change nothing.
+and the debtor's return only make Dunwell ask earlier than the periodic check, which uses the same
+function. So notifications that are duplicated, late, reordered, forged or lost change nothing.
 """
 
 import asyncio
@@ -71,10 +72,10 @@ from dunwell.platform.resources import Resources
 MANDATE_SECONDS = 2.0
 _LEASE = timedelta(minutes=1)
 _CALLS_PER_ACCOUNT = 5
-# How often a mandate is asked for while the debtor is on the provider's page, and afterwards.
+# How often a mandate is checked while the debtor is on the provider's page, and after it was given.
 _OPEN_CHECK = timedelta(minutes=10)
 _ACTIVE_CHECK = timedelta(days=1)
-# A page that the debtor has not used for this time is no longer asked for.
+# How long after the request a mandate that the debtor has not given is checked.
 _OPEN_CHECKED_FOR = timedelta(days=30)
 _END_REASONS: Mapping[ProviderMandateStatus, MandateEndReason] = {
     ProviderMandateStatus.CANCELLED: MandateEndReason.REVOKED,
@@ -87,7 +88,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MandatePageRequest:
-    """What the provider's page for a mandate is opened for."""
+    """What is needed to open the provider's page for a mandate."""
 
     modality_id: UUID
     # Where the debtor returns to.
@@ -146,7 +147,8 @@ def _choose_provider(
 async def _find_or_insert(
     work: Work, claim_id: int, asked: MandatePageRequest, provider: MandateProvider
 ) -> StoredProviderMandate:
-    """Return the plan's mandate that is not given yet, or a new one."""
+    """Return the mandate that was requested for the plan and is not given yet, or insert a new one.
+    Raises NotFound and InvalidState."""
     claim = await lock_claim_of_merchant(work, claim_id)
     if claim.status not in ACTIVE:
         raise InvalidState("This mandate can no longer be given. Reload the page.", state="CHANGED")
@@ -182,8 +184,8 @@ async def _find_or_insert(
 async def settle_open_mandate(
     resources: Resources, providers: PaymentProviders, merchant_id: int, modality_id: UUID
 ) -> None:
-    """Fetch what became of the mandate that a plan's debtor was asked for, if there is one. Raises
-    PaymentProviderUnavailable."""
+    """Fetch what became of the mandate that was requested for a plan, if the debtor has not given
+    it yet. Raises PaymentProviderUnavailable."""
     async with resources.database.connection() as connection:
         found = await find_open_provider_mandate(connection, merchant_id, modality_id)
     if found is not None:
@@ -214,8 +216,8 @@ class MandateChecks:
         return BatchResult(len(leased), answered.count(False))
 
     async def _check(self, merchant_id: int, mandate_id: UUID) -> bool:
-        """Check one mandate. Return False if its provider gave no usable answer. It is then due
-        again when its lease ends."""
+        """Check one mandate. Return False if its provider gave no usable answer. After any failure,
+        the mandate is due again when its lease ends."""
         try:
             await settle_mandate(self._resources, self._providers, merchant_id, mandate_id)
         except NotFound:
@@ -237,9 +239,10 @@ def open_mandate_checks(resources: Resources, providers: PaymentProviders) -> Ac
 async def settle_mandate(
     resources: Resources, providers: PaymentProviders, merchant_id: int, mandate_id: UUID
 ) -> None:
-    """Fetch a mandate from its provider and record its state; cancel there what has ended here.
+    """Fetch a mandate from its provider and record its state. A mandate that has ended here is
+    cancelled at the provider first.
 
-    Raises NotFound, and PaymentProviderUnavailable if nothing was changed.
+    Raises NotFound, and PaymentProviderUnavailable, after which nothing has changed here.
     """
     async with resources.database.connection() as connection:
         stored = await find_provider_mandate(connection, merchant_id, mandate_id)
@@ -255,7 +258,7 @@ async def settle_mandate(
         work = Work.open(resources, tx, merchant, SYSTEM)
         await lock_claim_of_merchant(work, stored.claim_id)
         current = await find_provider_mandate(tx, merchant_id, mandate_id)
-        # Another answer was recorded in the meantime; this one may be older.
+        # If another answer was recorded in the meantime, this one may be older, and is ignored.
         if current is not None and current.state is stored.state:
             await _record(work, current, answer, is_closed=provider.is_closed)
 
@@ -263,8 +266,8 @@ async def settle_mandate(
 async def _ask(
     provider: MandateProvider, merchant_id: int, stored: StoredProviderMandate
 ) -> ProviderMandate | None:
-    """Return the provider's answer. Return None if the account is closed and its key no longer
-    works, so that nothing more is known of the mandate."""
+    """Ask the provider for the mandate, and return the answer. Return None if the account is closed
+    and its key no longer works, so that nothing more is known of the mandate."""
     try:
         async with report_provider_failures(provider.name, merchant_id):
             if stored.provider_mandate_id is None:
@@ -297,7 +300,7 @@ async def _record(
         if is_closed and mandate is not None and not is_over:
             await close_mandate(work, mandate, MandateEndReason.ACCOUNT_CLOSED)
             is_over = True
-        # A mandate that has ended here is cancelled with the next call.
+        # A mandate that has ended here is cancelled at the provider with the next call.
         await save_provider_mandate(
             work.tx, work.merchant_id, stored,
             ProviderMandateState.CANCELLING if is_over else ProviderMandateState.ACTIVE,
@@ -317,8 +320,8 @@ async def _record_open(
         )
         return
     is_given = not is_closed and await _insert_given(work, stored, answer)
-    # A mandate for a plan that has ended in the meantime, or that was given while the account was
-    # being closed, is cancelled at once.
+    # A mandate for a plan that has ended in the meantime, or at an account that is closed, is
+    # cancelled at once.
     await save_provider_mandate(
         work.tx, work.merchant_id, stored,
         ProviderMandateState.ACTIVE if is_given else ProviderMandateState.CANCELLING,
