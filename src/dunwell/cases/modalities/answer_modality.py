@@ -62,7 +62,7 @@ from dunwell.platform.text.translation import LazyText
 
 
 def is_kept(modality: Modality) -> bool:
-    """Return whether an approved modality is active or was fulfilled."""
+    """Return whether the modality was approved, and is active or was fulfilled."""
     is_approved = modality.state is ModalityState.APPROVED
     return is_approved and modality.ended_reason in (None, ModalityEndReason.FULFILLED)
 
@@ -109,15 +109,15 @@ async def notify_of_modality(work: Work, claim: LockedClaim, modality: Modality)
     await notify_debtor(work, claim.claim_id, subject, facts)
 
 
-# The most earlier modalities that are loaded. A claim cannot get as many within the period that the
-# limit of requests covers.
+# How many earlier modalities are loaded at most. A claim cannot get as many within the period that
+# the limit of requests covers.
 _MAX_EARLIER = 200
 
 
 async def request_modality(
     work: Work, claim_id: int, terms: Terms, *, shown_cents: int | None = None
 ) -> Modality:
-    """Request a payment plan or deferral for the claim.
+    """Request a payment plan or deferral for the claim. The request may be approved automatically.
 
     `shown_cents` is the outstanding amount that the page showed, or None without a page. Raises
     NotFound, InvalidState if the claim has ended, another modality has not ended or there were too
@@ -321,7 +321,7 @@ async def _lock_modality(
 async def _lock_request(
     work: Work, claim_id: int, modality_id: UUID, answer: ModalityState
 ) -> tuple[LockedClaim, Modality, bool]:
-    """Return the locked claim, the modality, and whether the response changes it.
+    """Return the locked claim, the modality, and whether the response changes anything.
 
     Raises NotFound, and InvalidState if the other response was given or the modality has ended,
     even if that is not recorded yet.

@@ -91,8 +91,8 @@ def check_may_request(
     earlier: Sequence[Modality], requester_kind: ActorKind, now: datetime
 ) -> None:
     """Check that a modality may be requested. Raises InvalidState if another modality of the claim
-    has not ended, or if the debtor requests too often. Each request stops the workflow, so requests
-    are limited."""
+    has not ended, or if the debtor requests too often. Each request stops the workflow, so debtors'
+    requests are limited. `earlier` has the claim's modalities, newest first."""
     unended = next((each for each in earlier if each.ended_at is None), None)
     if unended is not None:
         raise InvalidState(
@@ -149,7 +149,7 @@ def _list_instalment_faults(
 
 
 def compute_max_instalments(plans: PlanSettings, facts: ModalityFacts) -> int:
-    """Return the largest number of instalments that are not below the minimum."""
+    """Return the largest number of instalments of which each has the merchant's minimum amount."""
     return facts.outstanding_cents // (plans.min_rate_cents or 1)
 
 

@@ -153,7 +153,8 @@ def _find_first_date(
     days: Sequence[date],
     today: date,
 ) -> PlanTerms | None:
-    """Return the plan that starts on the first of these days within the limits, or None."""
+    """Return the plan with `count` instalments that starts on the first of these days on which it
+    is within the limits, or None."""
     for first_on in days:
         terms = PlanTerms(count, first_on)
         if not list_terms_faults(terms, modalities, facts, today):

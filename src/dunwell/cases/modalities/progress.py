@@ -18,13 +18,14 @@ from dunwell.cases.modalities.modality import (
 from dunwell.contact.escalation.calendars import Calendar
 from dunwell.core.claims.states import ACTIVE, Status
 
+# How long after it was missed an instalment can still be paid without breaking the plan.
 GRACE = timedelta(days=7)
 _ONE_DAY = timedelta(days=1)
 
 
 def decide_progress(modality: Modality, status: Status, today: date) -> ModalityEndReason | date:
-    """Return why the modality has ended, or the day after `today` on which it is checked next.
-    `status` is the claim's."""
+    """Return why the modality has ended or, if it has not, the later day on which it is checked
+    next. `status` is the claim's."""
     if status not in ACTIVE:
         return (
             ModalityEndReason.FULFILLED
@@ -48,10 +49,8 @@ def compute_end_day(modality_type: ModalityType, schedule: Sequence[Instalment])
 
 
 def compute_response_day(modality: Modality, business_days: int, timezone: str) -> date:
-    """Return the day by which a request is answered.
-
-    It is never after the last day of the request, when there is nothing left to answer.
-    """
+    """Return the day by which a request is answered: after the given number of business days, but
+    at the latest on the last day on which the request can still be answered."""
     awaited = next((each for each in modality.schedule if not each.is_paid), modality.schedule[-1])
     last_day = _day_after(modality.type, awaited) - _ONE_DAY
     return min(compute_answer_day(modality.requested_at, business_days, timezone), last_day)
@@ -67,7 +66,8 @@ def local_date(instant: datetime, timezone: str) -> date:
 
 
 def _day_after(modality_type: ModalityType, awaited: Instalment) -> date:
-    """Return the first day on which a payment of this instalment is too late."""
+    """Return the first day on which a payment of this instalment is too late: after its day and,
+    for a plan, the days of grace."""
     grace = GRACE if modality_type is ModalityType.PAYMENT_PLAN else timedelta(0)
     return awaited.missed_after + grace + _ONE_DAY
 
@@ -98,7 +98,8 @@ class _NoticeWindow:
 
 
 def list_due_notices(modality: Modality, now: datetime, timezone: str) -> list[InstalmentNotice]:
-    """Return the notices that are due at `now` in the merchant's time, by date."""
+    """Return the notices that are due at `now`, the merchant's time, in the order of the
+    instalments."""
     windows = _list_windows(modality, timezone)
     return [each.notice for each in windows if each.since <= now < each.until]
 

@@ -135,7 +135,7 @@ WHERE p.merchant_id = $1 AND p.modality_id = e.modality_id
 
 
 class ModalityRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A row of the statements above."""
+    """A row of `_SELECT`, on which the statements above are based."""
 
     modality_id: UUID
     claim_id: int
@@ -168,7 +168,7 @@ class ListedModality:
 
 
 async def load_modality_facts(tx: Connection, merchant_id: int, claim_id: int) -> ModalityFacts:
-    """Return the facts of an existing claim that the limits depend on."""
+    """Return the facts that the limits depend on. The claim must exist."""
     row = await tx.fetchrow(_LOAD_FACTS, merchant_id, claim_id)
     assert row is not None
     return ModalityFacts(row["outstanding_cents"], row["max_deferral_on"])
@@ -184,7 +184,7 @@ async def find_modality(
 async def list_recent_modalities(
     tx: Connection, merchant_id: int, claim_id: int, *, limit: int
 ) -> list[Modality]:
-    """Return the claim's modalities, newest first."""
+    """Return the claim's newest modalities, at most `limit`, newest first."""
     rows = await tx.fetch(_LIST_NEWEST, merchant_id, claim_id, limit)
     return [_build_from_row(row) for row in rows]
 
@@ -203,7 +203,7 @@ async def list_live_modalities(
 async def load_listed_modalities(
     tx: Connection, merchant_id: int, modality_ids: Sequence[UUID]
 ) -> dict[UUID, ListedModality]:
-    """Return the modalities by id."""
+    """Return the modalities by id, each with its claim."""
     rows = await tx.fetch(_LOAD_BY_ID, merchant_id, list(modality_ids))
     return {
         row["modality_id"]: ListedModality(_build_from_row(row), row["reference_number"])
@@ -389,15 +389,16 @@ WHERE merchant_id = $1 AND modality_id = $2
 async def save_awaited_day(
     tx: Connection, merchant_id: int, modality_id: UUID, number: int, awaited_on: date | None
 ) -> None:
-    """Save until when an instalment is awaited. The claim must be locked."""
+    """Save until when an instalment is awaited, or None if it is not collected by direct debit
+    (`Instalment.awaited_on`). The claim must be locked."""
     await tx.execute(_SAVE_AWAITED, merchant_id, modality_id, number, awaited_on)
 
 
 async def save_return_day(
     tx: Connection, merchant_id: int, modality_id: UUID, number: int, returned_on: date
 ) -> None:
-    """Let the grace period of an instalment, and of each earlier one, begin on the day on which
-    its debit was returned. The claim must be locked."""
+    """Let the grace period of an instalment begin on the day on which its debit was returned, and
+    also that of each instalment whose day is past by then. The claim must be locked."""
     await tx.execute(_SAVE_RETURN_DAY, merchant_id, modality_id, number, returned_on)
 
 
@@ -428,7 +429,7 @@ async def list_claims_to_check(
 
 
 async def postpone_check(tx: Connection, merchant_id: int, claim_id: int, until: datetime) -> None:
-    """Let the claim's modality be checked at `until`."""
+    """Save that the claim's modality is checked at `until`."""
     await tx.execute(_POSTPONE_CHECK, merchant_id, claim_id, until)
 
 

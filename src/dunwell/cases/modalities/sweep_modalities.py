@@ -110,8 +110,8 @@ async def set_hold_after_break(
 
 
 async def _keep_on_hold(work: Work, claim_id: int) -> None:
-    """Keep the claim on hold through its present hold or a new one. An ended claim, or one with
-    another modality, needs none."""
+    """Keep the claim on hold: remove the end of its hold, or open a new one if it was lifted. A
+    claim that has ended, or that has another modality, needs none."""
     await work.tx.execute(_SET_END_OF_HOLDS, work.merchant_id, [claim_id], None)
     if await work.tx.fetchval(_HAS_HOLD_OR_MODALITY, work.merchant_id, claim_id):
         return
@@ -141,8 +141,8 @@ async def notify_of_progress(work: Work, checked: Sequence[CheckedModality]) -> 
 async def is_notice_still_true(
     work: Work, claim: LockedClaim, subject: str, facts: OccasionFacts
 ) -> bool:
-    """Return whether a notice is still true when it is sent. A debtor is not asked to pay a
-    disputed claim. The claim is locked."""
+    """Return whether a notice of this module is still true when it is sent. A debtor is not asked
+    to pay a disputed claim. The claim must be locked."""
     if not isinstance(
         facts, InstalmentDueFacts | InstalmentMissedFacts | PlanBrokenFacts | PlanFulfilledFacts
     ):
@@ -226,8 +226,8 @@ def _build_instalment_facts(checked: CheckedModality, due: InstalmentNotice) -> 
 
 
 def _compute_send_time(work: Work, wanted: datetime) -> datetime:
-    """Return the first time outside quiet hours, in real time. For a sandbox merchant it is now,
-    because its clock is not real."""
+    """Return the first time outside quiet hours (real time), not before `wanted` or now. For a
+    sandbox merchant it is now, because its clock is not real."""
     if work.merchant.is_sandbox:
         return work.real_now
     hours = build_quiet_hours(work.merchant.configuration)["EMAIL"]
@@ -264,7 +264,7 @@ async def sweep_modalities(resources: Resources, merchant_id: int | None = None)
 
 async def _sweep_for(resources: Resources, merchant_id: int) -> int:
     """Check a batch of modalities of a merchant together. If that fails, check each by itself, so
-    that one that cannot be checked does not hold up the others."""
+    that one that cannot be checked does not hold up the others. Return how many were checked."""
     try:
         return await _sweep(resources, merchant_id, None)
     except Exception as error:
@@ -312,6 +312,8 @@ async def _sweep(resources: Resources, merchant_id: int, claim_id: int | None) -
 
 
 async def _apply(work: Work, found: Sequence[CheckedModality]) -> None:
+    """End the modalities that have ended, save when the others are checked next, and notify the
+    debtors."""
     zone = work.merchant.configuration.timezone
     today = local_date(work.now, zone)
     checked: list[CheckedModality] = []
