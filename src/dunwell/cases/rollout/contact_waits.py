@@ -40,7 +40,7 @@ def list_contact_warnings(definition: Definition) -> list[Fault]:
 
 
 def describe_contact_warnings(kind: str, name: str, definition: Definition) -> list[str]:
-    """Return the warnings as lines for people. `kind` is "workflow" or "scenario"."""
+    """Return the warnings as lines that begin with the name. `kind` is "workflow" or "scenario"."""
     return [f'{kind} "{name}": {each.message}' for each in list_contact_warnings(definition)]
 
 

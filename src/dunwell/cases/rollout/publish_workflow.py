@@ -81,7 +81,8 @@ def list_content_faults(definition: Definition, configuration: Configuration) ->
 
 @dataclass(frozen=True, slots=True)
 class PublicationPlan:
-    """What publishing would do. `before` is None for a workflow that was never published."""
+    """What publishing would do. `before` is the name of the current version, or None for a workflow
+    that was never published."""
 
     draft_id: UUID
     before: str | None
@@ -89,7 +90,7 @@ class PublicationPlan:
     after: str
     verdict: VersionVerdict
     differences: list[str]
-    # Location of a text -> lines that start with -, + or a space.
+    # Location of a text -> the lines of its difference, which start with -, + or a space.
     text_changes: Mapping[str, list[str]]
     # Active claims that would get the new version, and active claims that keep theirs.
     reached: int

@@ -46,14 +46,15 @@ CROSS JOIN LATERAL (
 ) AS counted
 """
 
-# (workflow, major) -> active claims.
+# (workflow id, major version) -> number of active claims.
 RunningCounts = Mapping[tuple[UUID, int], int]
 
 
 async def count_running(
     tx: Connection, merchant_id: int, majors: Sequence[tuple[UUID, int]], *, limit: int
 ) -> RunningCounts:
-    """Count the active claims of each version, up to `limit`."""
+    """Count the active claims of each of these major versions (workflow id, major version), up to
+    `limit`."""
     rows = await tx.fetch(
         _COUNT_RUNNING, merchant_id, [workflow_id for workflow_id, _ in majors],
         [major for _, major in majors], limit,
@@ -64,7 +65,8 @@ async def count_running(
 async def count_active_claims(
     tx: Connection, merchant_id: int, workflow_id: UUID | None = None
 ) -> dict[UUID, dict[int, int]]:
-    """Return the active claims by workflow and major version, or those of one workflow."""
+    """Return the number of active claims: workflow id -> major version -> number. With
+    `workflow_id`, count only the claims of that workflow."""
     found: dict[UUID, dict[int, int]] = {}
     for row in await tx.fetch(_COUNT_ACTIVE, merchant_id, workflow_id):
         found.setdefault(row["workflow_id"], {})[row["workflow_major"]] = row["claims"]
@@ -72,7 +74,8 @@ async def count_active_claims(
 
 
 async def load_rule_sets(tx: Connection, merchant_id: int) -> Mapping[str, RuleSet]:
-    """Return the published rules and the draft, by state, as far as they exist."""
+    """Return the published rules and the draft under "published" and "draft", as far as they
+    exist."""
     published = await find_published_rules(tx, merchant_id)
     draft = await find_rules_draft(tx, merchant_id)
     found = {"published": published, "draft": draft}

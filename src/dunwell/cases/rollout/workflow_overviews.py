@@ -66,8 +66,8 @@ class DraftOverview:
 async def get_draft_overview(
     work: Work, workflow_id: UUID, typed: Mapping[str, Any] | None = None
 ) -> DraftOverview:
-    """Return the draft with parts that were typed but not saved. Typed parts with a wrong shape are
-    reported as faults.
+    """Return the draft, or else the current version, with parts that were typed but not saved.
+    Typed parts with a wrong shape are reported as faults.
 
     Raises NotFound, and InvalidState if the merchant has scenarios.
     """

@@ -81,7 +81,7 @@ class VersionComparisonView(msgspec.Struct, frozen=True, rename="camel"):
     after: str
     verdict: VersionVerdict
     differences: list[str]
-    # Location of a text -> lines that start with -, + or a space.
+    # Location of a text -> the lines of its difference, which start with -, + or a space.
     text_changes: dict[str, list[str]]
 
 
@@ -109,8 +109,8 @@ async def list_workflows(work: Work) -> list[WorkflowView]:
 
 
 async def list_workflow_names(work: Work) -> list[tuple[UUID, str]]:
-    """Return ids and names by time of creation, including the workflows of scenarios. No claims are
-    read."""
+    """Return the id and name of each workflow by time of creation, including the workflows of
+    scenarios. No claims are read."""
     work.require(Right.READ_CLAIMS)
     return [
         (each.workflow_id, each.name) for each in await load_workflows(work.tx, work.merchant_id)
@@ -161,7 +161,8 @@ async def compare_versions(work: Work, name: str, before: str, after: str) -> Ve
 
 
 def choose_version(versions: Sequence[VersionRow], name: str | None) -> VersionRow:
-    """Return the version of this name. Raises NotFound, which lists the existing ones."""
+    """Return the version of this name: v1.2, draft or latest. None means the latest, or the draft
+    if nothing was published. Raises NotFound, which lists the existing names."""
     by_name = {each.name: each for each in versions}
     published = [each for each in versions if each.state == "PUBLISHED"]
     if published:

@@ -13,8 +13,8 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cases.rollout.preview.effects import SentKey
 from dunwell.contact.sending.report import UNKNOWN_COUNTRY, HasPrices, PricedMessage, compute_price
 
-# Step and channel -> the parts of an SMS or the sheets of a letter, or None if they could not be
-# counted.
+# Step id and channel -> the size of the message: the parts of an SMS, the sheets of a letter, or 1
+# for an e-mail. None if it could not be measured.
 Units = Mapping[tuple[int, Channel], int | None]
 
 
@@ -28,7 +28,8 @@ class MessageCost(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """The cost of messages. `cents` covers those that have a price."""
 
     messages: int = 0
-    # How many of them have no price for their country, or an unknown size.
+    # How many of them have no price: no delivery provider, none for their country, or an unknown
+    # size.
     unpriced: int = 0
     cents: Decimal = Decimal(0)
 
@@ -60,7 +61,8 @@ class CostRow(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class PreviewCosts(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """The costs within the previewed days, if each message is accepted and nothing is paid."""
+    """The costs within the previewed days under the present version and under the draft, if each
+    message is accepted and nothing is paid."""
 
     rows: list[CostRow]
     before: MessageCost
@@ -80,7 +82,8 @@ def compute_costs(
 
 @dataclass(frozen=True, slots=True)
 class PriceableMessages:
-    """The messages of one step through one channel to one country."""
+    """The messages of one step through one channel to one country. `units` is the size of each
+    (`Units`)."""
 
     messages: int
     channel: Channel

@@ -99,6 +99,7 @@ class NextContacts:
     def find(
         self, position: WorkflowPosition | PendingContact, facts: StepFacts
     ) -> NextContact | None:
+        """Return the claim's next contact, or None if there is none within ten years."""
         if self._has_conditions or isinstance(position, PendingContact):
             return self._forecast(position, facts)
         key = (
@@ -223,6 +224,7 @@ class PreviewOutlook:
     # Total fees in cents -> number of debtors who get that total.
     fee_sums: Counter[int] = field(default_factory=Counter)
     fees: int = 0
+    # A heap of the debtors with the highest fees, at most MAX_EXAMPLES.
     highest_fees: list[DebtorFees] = field(default_factory=list)
     # Claims with contacts to come and no usable address for any of them.
     unreachable: int = 0
@@ -279,7 +281,7 @@ class PreviewOutlook:
 MAX_PREVIEW_DAYS = 365
 DEFAULT_PREVIEW_DAYS = 30
 
-# Called with the number of claims that are done, and of all claims.
+# Called with the number of claims that are previewed already, and with that of all claims.
 ProgressCallback = Callable[[int, int], None]
 ContactChangeCallback = Callable[[ClaimContactChange], None]
 

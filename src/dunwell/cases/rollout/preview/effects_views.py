@@ -148,7 +148,7 @@ def _build_day(outlook: PreviewOutlook, day: date) -> ContactsView:
     )
 
 
-# Longer periods are shown by week, because six weeks of single days can still be read at a glance.
+# Longer periods are shown by week. Six weeks of single days can still be read at a glance.
 MAX_DAYS_SHOWN = 42
 # Usually there are few different totals. More rows than this would hide the sum.
 MAX_SUMS_SHOWN = 8
@@ -200,7 +200,8 @@ def build_day_table(outlook: OutlookView, days: int) -> DayTable:
 
 
 def count_held_back(outlook: OutlookView) -> dict[str, int]:
-    """Return how many contacts were delayed, by reason. Each is sent later."""
+    """Return the number of delays by reason. One contact may be delayed several times, and is sent
+    later."""
     counts: dict[str, int] = {}
     for day in outlook.days:
         for by, count in day.held_back.items():

@@ -38,8 +38,8 @@ from dunwell.platform.resources import Resources
 
 @dataclass(frozen=True, slots=True)
 class _PreparedSide:
-    """What a definition sends, and its message for each step and channel. None stands for a message
-    that cannot be rendered, which the draft's own checks report."""
+    """What a definition sends within the previewed days, and its message for each step and channel.
+    None stands for a message that cannot be rendered, which the draft's own checks report."""
 
     sent: Mapping[SentKey, int]
     messages: Mapping[tuple[int, Channel], PreparedMessage | None]
@@ -123,6 +123,7 @@ async def _prepare_side(
 
 
 async def _measure(side: _PreparedSide, printer: LetterPrinter) -> Units:
+    """Render each message once, and return its size."""
     units: dict[tuple[int, Channel], int | None] = {}
     for (step_id, channel), message in side.messages.items():
         units[step_id, channel] = 1 if channel == "EMAIL" else await _count_units(message, printer)
@@ -134,7 +135,8 @@ def _list_contacts(definition: Definition) -> Iterable[ContactStep]:
 
 
 async def _count_units(prepared: PreparedMessage | None, printer: LetterPrinter) -> int | None:
-    """Return the number of parts or pages, or None if the message cannot be rendered."""
+    """Return the number of parts of an SMS, or of pages of a letter, each of which counts as a
+    sheet. Return None if the message cannot be rendered."""
     if prepared is None:
         return None
     try:

@@ -182,13 +182,14 @@ async def preview_effects(
 
 @dataclass(frozen=True, slots=True)
 class _VersionsCompared:
-    """The present version and the draft, side by side."""
+    """The present version (`before`) and the draft (`after`), with what is needed to compare what
+    they do to a claim."""
 
     before: PreparedWorkflow
     after: PreparedWorkflow
     has_same_course: bool
     changed: ChangedContents
-    # For each index of a step: the channels that contacts from there on may use.
+    # For each index of a step of the draft: the channels that contacts from there on may use.
     channels_from: Sequence[frozenset[Channel]]
     contacts_before: NextContacts
     contacts_after: NextContacts
@@ -297,6 +298,7 @@ async def _forecast_persons(
 def _build_forecast_claim(
     work: Work, keys: KeyRing, versions: _VersionsCompared, claim: RunningClaim
 ) -> ClaimToForecast:
+    """Build the claim to forecast under the draft, and count it in the draft's outlook."""
     facts, home_country = claim.facts, versions.home_country
     position = find_position(versions.after, facts)
     possible = versions.channels_from[versions.after.index_of(position.next_step_id)]

@@ -74,7 +74,7 @@ class MessagePreview:
     # The letter, and its number of pages.
     pdf: bytes | None
     pages: int | None = None
-    # In cents, if the delivery provider has prices.
+    # In cents of the merchant's currency. None if the delivery provider has no price for it.
     cost: Decimal | None = None
 
 
@@ -176,8 +176,8 @@ async def _find_pay_by(
     wanted: WantedMessage,
     recipient: SampleRecipient,
 ) -> date | None:
-    """Return the pay-by date as if the first step with this template ran now. Without such a step,
-    return a sample date."""
+    """Return the pay-by date as if the first step with this template ran now, or None if the
+    message has none. Without such a step, return a sample date."""
     today = writer.workflow.calendar.local_date(work.now)
     steps = (each for each in writer.workflow.steps if isinstance(each, ContactStep))
     step = next((each for each in steps if each.template == wanted.template), None)

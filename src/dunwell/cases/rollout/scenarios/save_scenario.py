@@ -43,7 +43,8 @@ class ScenarioView(msgspec.Struct, frozen=True, rename="camel"):
     id: int
     name: str
     description: str
-    # If no rule matches, new claims get the default. Claims can be assigned to an active one.
+    # If no rule matches, new claims get the default scenario. Claims can only be assigned to active
+    # scenarios.
     is_default: bool
     is_active: bool
     # The workflow that it becomes, or became, by the switch.

@@ -27,7 +27,7 @@ StepPosition = int | None
 
 @dataclass(frozen=True, slots=True)
 class ScenarioEdit:
-    # Old position -> new position, for claims that move.
+    # Old position -> new position, for those positions whose claims move.
     moves: Mapping[StepPosition, StepPosition] = field(default_factory=dict)
     # The removed steps.
     removed: Mapping[int, KnownStep] = field(default_factory=dict)

@@ -73,7 +73,8 @@ async def count_claims_by_step(
 async def move_claims(
     tx: Connection, merchant_id: int, moving: ScenarioMoves, now: datetime
 ) -> None:
-    """Move the claims, which must be locked."""
+    """Move the scenario's claims, which must be locked, and cancel the planned contacts of removed
+    steps."""
     await tx.execute(
         _MOVE, merchant_id, moving.workflow_id, moving.version_id, now, moving.first_step_id,
         [_END if position is None else position for position in moving.moves],

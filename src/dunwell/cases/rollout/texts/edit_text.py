@@ -107,7 +107,8 @@ class WorkflowTexts:
 
     @property
     def is_newest(self) -> bool:
-        """True if it is the version that is edited: the draft, or else the latest version."""
+        """True if `version` is the one that an edit starts from: the draft, or else the latest
+        version."""
         return self.version == self.versions[-1]
 
 

@@ -34,7 +34,7 @@ class TextCell:
 
     @property
     def is_incomplete(self) -> bool:
-        """True if the subject or the body is missing."""
+        """True if the text exists, but its subject or its body is missing."""
         written = self.written
         return written is not None and not (
             written.body and (written.subject or not self.place.has_subject)
@@ -44,7 +44,7 @@ class TextCell:
 @dataclass(frozen=True, slots=True)
 class TextGridRow:
     """A template's texts for one channel, or a snippet's, by language. `steps` has the names of the
-    steps that send it."""
+    steps that send the template through this channel."""
 
     channel: Channel | None
     cells: Sequence[TextCell]
@@ -53,7 +53,8 @@ class TextGridRow:
 
 @dataclass(frozen=True, slots=True)
 class TextGridBlock:
-    """A template or a snippet. `others` has the channels without a text that need none."""
+    """A template or a snippet. `others` has the channels for which a template has no text and needs
+    none."""
 
     name: str
     rows: Sequence[TextGridRow]

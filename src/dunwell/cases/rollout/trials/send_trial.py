@@ -1,7 +1,7 @@
 """Send a message as a test to the e-mail address of the signed-in user, and to no other address.
 
-It is not a contact: it is not in the ledger, and guards do not count it. Its links and codes lead
-nowhere, and its subject is marked as a test.
+The test is not a contact: it is not in the ledger, and guards do not count it. Its links and codes
+lead nowhere, and its subject is marked as a test.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from dunwell.platform.database.attempts import count_attempt, load_attempts
 from dunwell.platform.errors import Fault, InvalidState, RateLimited, ValidationError
 from dunwell.platform.resources import Resources
 
-# The limit for one user within the period below.
+# How many tests one user may send within `_WINDOW`.
 MAX_TRIALS = 20
 _WINDOW = timedelta(hours=1)
 _ATTEMPT_KIND = "trial-messages"
@@ -50,7 +50,7 @@ async def prepare_trial(
     """Prepare the message, in a first transaction.
 
     Raises what `prepare_message` raises, ValidationError if users have no address for the channel,
-    and InvalidState if the merchant sends no e-mail.
+    and InvalidState if the merchant sends no e-mail or the actor is not a user.
     """
     work.require(Right.CONFIGURE)
     if wanted.channel != "EMAIL":

@@ -46,7 +46,7 @@ from dunwell.platform.resources import Resources
 
 # The template has no text for the channel.
 NO_TEXT = "NO_TEXT"
-# Letters are printed to count their pages. Further letters get no price.
+# How many letters are printed to count their pages. Further letters get no price.
 _MAX_PRINTED = 20
 # The most messages, and their most characters in total, that a page can show. Further messages of a
 # workflow are shown without their texts.
@@ -190,7 +190,7 @@ def _is_priced(step: SimulatedStep) -> bool:
 
 
 def _compute_start(work: Work, writer: TrialWriter, scope: SimulationScope) -> datetime:
-    """Return the start, at the present time of day."""
+    """Return the start of the simulation: the scope's day at the present time of day."""
     if scope.start_on is None:
         return work.now
     calendar = writer.workflow.calendar

@@ -32,7 +32,8 @@ DayReasonCode = Literal[
     "PERSON_DIED",
 ]  # fmt: skip
 _ONE_DAY = timedelta(days=1)
-# A weekly guard skips fewer days. A longer list would explain nothing.
+# How many days a list of skipped days covers. A weekly guard skips fewer, and a longer list would
+# explain nothing.
 _MAX_DAYS = 31
 
 
@@ -103,8 +104,8 @@ class SimulatedClaim:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedEvent:
-    """An event. `claim` is the claim after it, including a fee that it adds. `letter_sent_at` is
-    when the last letter before it was handed over."""
+    """An event of the simulation. `claim` is the claim after the event, including a fee that it
+    adds. `letter_sent_at` is when the last letter before the event was handed over."""
 
     foreseen: ForecastStep
     reasons: Sequence[DayReason]

@@ -28,7 +28,7 @@ from dunwell.platform.children.process import run_in_thread
 from dunwell.platform.resources import Resources
 
 MAX_CLAIMS = 1_000
-# How many texts are rendered before the request can be cancelled again.
+# How many texts are rendered in one call of the thread, which cannot be cancelled.
 _CLAIMS_PER_BATCH = 50
 
 

@@ -1,5 +1,5 @@
-"""Render messages of a definition before any is sent, and list the placeholders that its texts may
-use."""
+"""Render messages of a definition without sending them, and list the placeholders that its texts
+may use."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -189,5 +189,5 @@ def _list_names(place: TextPlace) -> Iterator[str]:
 
 
 def _mask_secrets(text: str) -> str:
-    """Hide masked links and codes."""
+    """Replace the masks of links and codes by an ellipsis."""
     return text.replace(TOKEN_MASK, _HIDDEN).replace(CODE_MASK, _HIDDEN)
