@@ -23,7 +23,7 @@ from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.harness import ERP, Harness, ScriptedChannel, a_harness
 
 DAYS = 30
-CLAIMS = 160
+CLAIMS = 80
 PEOPLE = 112
 INSTANTS = 9
 _STEPS = [*DOCUMENT["steps"][:3], {**DOCUMENT["steps"][0], "id": 7}, *DOCUMENT["steps"][3:]]

@@ -169,8 +169,9 @@ async def test_an_expired_checkout_that_is_still_open_is_cancelled_before_the_ne
 
 
 async def test_a_provider_that_hangs_does_not_keep_the_debtor_from_paying_through_another(
-    resources: Resources, clock: MovableClock
+    resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("dunwell.cases.payments.requests.start_payment._ELSEWHERE_SECONDS", 0.5)
     methods = PaymentSettings(methods=(PaymentMethod("sandbox"), PaymentMethod("other")))
     configuration = msgspec.structs.replace(CONFIGURATION, payment=methods)
     payments = await a_payment_harness(resources, clock, configuration=configuration)
