@@ -141,3 +141,30 @@ async def test_a_refund_whose_order_is_lost_is_booked_and_left_to_staff(
     await payments.settle(request["request_id"])
     assert await read_balance(payments) == (Status.CREATED, 240, 0)
     assert await list_review_reasons(payments) == reviews
+
+
+async def test_a_refund_of_more_than_was_paid_says_so_although_its_order_is_lost(
+    payments: PaymentHarness,
+) -> None:
+    await pay(payments)
+    [request] = await payments.harness.rows(_REQUESTS)
+    payments.moves(
+        MoneyMovement("re-1", MovementKind.REFUNDED, 10241, "EUR", payments.now, refund_key=uuid4())
+    )
+    await payments.settle(request["request_id"])
+    assert await read_balance(payments) == (Status.CREATED, 10240, 0)
+    assert await list_review_reasons(payments) == [("REFUNDED", "NOTHING_TO_RETURN")]
+
+
+async def test_a_failed_refund_that_was_booked_in_part_comes_back_in_part(
+    payments: PaymentHarness,
+) -> None:
+    await pay(payments)
+    [request] = await payments.harness.rows(_REQUESTS)
+    for kind in (MovementKind.REFUNDED, MovementKind.REFUND_FAILED):
+        payments.moves(MoneyMovement("re-1", kind, 10241, "EUR", payments.now))
+        await payments.settle(request["request_id"])
+    assert await read_balance(payments) == (Status.COLLECTED, 0, 0)
+    assert await list_review_reasons(payments) == [
+        ("REFUNDED", "NOTHING_TO_RETURN"), ("REFUND_FAILED", "NOTHING_TO_RETURN"),
+    ]  # fmt: skip

@@ -175,7 +175,7 @@ SET status = c.status_before_collected, status_before_collected = NULL, updated_
           AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING', 'HANDED_OVER', 'UNKNOWN'))
         THEN greatest(c.resume_at, $3::timestamptz) END,
     resume_at = NULL
-WHERE c.merchant_id = $1 AND c.claim_id = $2 AND c.status = 'COLLECTED'
+WHERE c.merchant_id = $1 AND c.claim_id = $2
 RETURNING c.status
 """
 _TOUCH = """
@@ -322,7 +322,8 @@ async def save_allocations(
 
 
 async def reopen_claim(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> Status:
-    """Set a collected claim back to its previous status and schedule its next step."""
+    """Set a collected claim, which the caller has locked, back to its previous status and schedule
+    its next step."""
     return Status(await tx.fetchval(_REOPEN, merchant_id, claim_id, now))
 
 

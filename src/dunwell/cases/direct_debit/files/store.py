@@ -91,13 +91,12 @@ DELETE FROM debit_files WHERE merchant_id = $1 AND file_id = $2 AND state = 'PRO
 """
 # Deletes a released file that lost all its debits before it was handed over.
 _DELETE_EMPTY = """
-DELETE FROM debit_files
-WHERE merchant_id = $1 AND file_id = $2 AND state = 'RELEASED' AND handed_over_at IS NULL
+DELETE FROM debit_files WHERE merchant_id = $1 AND file_id = $2
 """
 _SAVE_REWRITTEN = """
 UPDATE debit_files
 SET debits = $3, amount_cents = $4, content_sealed = $5, content_digest = $6
-WHERE merchant_id = $1 AND file_id = $2 AND state = 'RELEASED' AND handed_over_at IS NULL
+WHERE merchant_id = $1 AND file_id = $2
 """
 # Uses the index debit_collections_file.
 _LIST_COLLECTIONS = """
@@ -216,14 +215,16 @@ async def delete_proposed_file(tx: Connection, merchant_id: int, file_id: UUID) 
 
 
 async def delete_empty_file(tx: Connection, merchant_id: int, file_id: UUID) -> None:
-    """Delete a released file that has no debits any more. Its row must be locked."""
+    """Delete a released file that has no debits any more. The caller has locked its row and checked
+    that the bank does not have the file."""
     await tx.execute(_DELETE_EMPTY, merchant_id, file_id)
 
 
 async def save_rewritten_file(
     tx: Connection, merchant_id: int, file: DebitFile, content: tuple[bytes, bytes]
 ) -> None:
-    """Save a released file with fewer debits. Its row must be locked."""
+    """Save a released file with fewer debits. The caller has locked its row and checked that the
+    bank does not have the file."""
     await tx.execute(
         _SAVE_REWRITTEN, merchant_id, file.file_id, file.debits, file.amount_cents, *content
     )
