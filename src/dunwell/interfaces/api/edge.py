@@ -108,8 +108,8 @@ def is_loopback_host(host: str) -> bool:
 
 
 class Edge:
-    """Adds the common headers to every response, and responds to exceptions that no inner layer
-    handles."""
+    """Wraps an application: checks the Host header, limits concurrent requests, adds the common
+    headers to every response, and responds to exceptions that no inner layer handles."""
 
     def __init__(
         self, app: ASGIApp, resources: Resources, find_visitor: Callable[[str, list[str]], str],
@@ -118,8 +118,9 @@ class Edge:
         """Wrap `app`.
 
         `find_visitor` returns the visitor's address from that of the peer and the X-Forwarded-For
-        headers. `free_paths` are served under any Host header, because health checks address a
-        process by its IP address; None means all paths.
+        headers. `free_paths` are for health checks, which address a process by its IP address: they
+        are served under any Host header, and do not count towards the limit on concurrent requests.
+        With None, every path is served under any Host header, and every request counts.
         """
         self._app = app
         self._public_url = resources.settings.public_url

@@ -16,7 +16,7 @@ _BUCKETS = (0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0, 2.5
 
 
 class RequestMetrics:
-    """Counts the requests of one application."""
+    """Counts the requests of one application, and measures their durations in seconds."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()

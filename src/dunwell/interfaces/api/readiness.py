@@ -1,5 +1,5 @@
 """Check that a process can work: the database responds in time, has its tables and accepts writes,
-and its clock agrees with this host's.
+and the database's clock agrees with this host's.
 
 The probe writes, because a database that can only read is of no use. The probe writes to the
 write-ahead log, which waits for the disk and for a synchronous standby, and to a temporary file,
@@ -70,8 +70,11 @@ class Readiness:
 
 
 async def probe(database: Database, timeout_seconds: float) -> None:
-    """Check that the database has its tables and accepts writes. Raises Unavailable otherwise. If
-    the database does not respond, this takes as long as the driver's timeout."""
+    """Check that the database has its tables and accepts writes. Raises Unavailable otherwise.
+
+    `timeout_seconds` limits each statement, but not the wait for a connection: if the database does
+    not respond, that takes as long as the driver's own timeout.
+    """
     async with database.connection() as connection:
         row = await connection.fetchrow(_LOAD_STATE, timeout=timeout_seconds)
         has_tables, is_read_only = row

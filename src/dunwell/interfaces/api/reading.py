@@ -29,11 +29,12 @@ from dunwell.platform.text.shape import MAX_FAULTS, convert_if_valid, find_fault
 
 Shape = TypeVar("Shape")
 
-# Limits on the JSON objects and arrays, and on the commas and colons. Most operations need less
-# than a tenth.
+# The limits on the number of objects and arrays in a JSON body, and on the number of commas. Most
+# operations need less than a tenth.
 _MAX_CONTAINERS, _MAX_SEPARATORS = 3_000, 5_000
-# Enough for the largest valid body: a change of all contact data with every letter escaped. Larger
-# bodies are not parsed, because parsing delays other requests.
+# Enough for the largest valid body that is parsed here: a change of all contact data with every
+# letter escaped. (The body that creates claims has its own parser.) Larger bodies are not parsed,
+# because parsing delays other requests.
 _MAX_BYTES = 1024 * 1024
 # The allowance for a form's texts and boundaries, in addition to its file.
 FORM_BYTES = 64 * 1024
@@ -105,8 +106,8 @@ def check_media_type(request: Request, *wanted: str) -> None:
 def parse_json_body(body: bytes) -> tuple[Any, list[Fault]]:
     """Return a body's value, and a fault for each key that occurs twice.
 
-    Raises InvalidRequest if it is not JSON, and ValidationError if it holds more than any operation
-    needs.
+    Raises InvalidRequest if it is not JSON, and ValidationError if it is longer, or has more
+    objects, arrays or commas, than any operation needs.
     """
     check_part_counts(body, containers=_MAX_CONTAINERS, separators=_MAX_SEPARATORS)
     if len(body) > _MAX_BYTES:
@@ -126,9 +127,9 @@ def parse_json_body(body: bytes) -> tuple[Any, list[Fault]]:
 def parse_body(
     body: bytes, shape: type[Shape], rules: Callable[[Shape], Iterable[Fault]] | None = None
 ) -> Shape:
-    """Parse a body as the msgspec type `shape`. `rules` check what types cannot express.
+    """Parse a body as the msgspec type `shape`. `rules` yields the faults that no type expresses.
 
-    If the body does not match the type, the rules still check the fields that can be read; the
+    If the body does not match the type, `rules` still checks the fields that can be read; the
     others are UNSET (`platform.text.json_text`).
 
     Raises what `parse_json_body` raises, and ValidationError with all faults.

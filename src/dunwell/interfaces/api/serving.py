@@ -273,7 +273,8 @@ class ApiServer:
         await self._admit_again(endpoint, request, call)
 
     async def _admit_again(self, endpoint: ApiEndpoint, request: Request, call: ApiCall) -> None:
-        """Refuse a request whose access ended while its body was read or prepared."""
+        """Refuse a request whose access ended while its body was read or prepared. A request
+        without a body is not checked again."""
         checked_at = time.monotonic()
         is_recent = checked_at - call.admitted_at < _ADMISSION_VALID_SECONDS
         if endpoint.operation.body is None or is_recent:
@@ -319,8 +320,8 @@ def _list_retirement_headers(settings: Settings) -> dict[str, str]:
     """Return the headers of responses of legacy endpoints: `Deprecation` (RFC 9745) and `Sunset`
     (RFC 8594).
 
-    Each is sent once a setting names its day, and means the beginning of that day in UTC (spec,
-    Versioning 5).
+    Each header is sent once a setting names its day, and means the beginning of that day in UTC
+    (spec, Versioning 5).
     """
     headers: dict[str, str] = {}
     if settings.scenarios_deprecated_on is not None:

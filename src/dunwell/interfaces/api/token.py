@@ -87,7 +87,7 @@ _CHALLENGE = {"WWW-Authenticate": 'Basic realm="dunwell", charset="UTF-8"'}
 
 
 class _UnsupportedGrant(InvalidRequest):
-    """A grant type that RFC 6749, 5.2 gives its own error code."""
+    """The grant type is not supported. RFC 6749, 5.2 has its own error code for this."""
 
 
 async def serve_token(
@@ -100,6 +100,7 @@ async def serve_token(
         answer = build_oauth_refusal_response(refusal)
     except Exception as error:  # noqa: BLE001 - a crash is answered, and logged here
         request_id = get_request_id(request.scope, services.resources)
+        # This logs the error. Its response is not used, because OAuth clients expect another form.
         build_crash_response(error, request_id, OBTAIN_TOKEN.path)
         answer = _answer_error(
             500, "server_error", "Try again. If it fails again, inform the operator."

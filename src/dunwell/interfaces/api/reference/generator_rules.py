@@ -110,9 +110,9 @@ def prepare_for_generators(document: dict[str, Any]) -> dict[str, Any]:
     for name in _list_references(prepared) & CHOICES.keys():
         assert name not in named, name
         named[name] = describe_choice(name)
-    # With a bare null type, openapi-generator cannot generate its Python client at all, and its
-    # Java client cannot distinguish a created claim from a failed one. A string that is always null
-    # means the same.
+    # If a field's schema is only {"type": "null"}, openapi-generator cannot generate its Python
+    # client at all, and its Java client cannot distinguish a created claim from a failed one. A
+    # string that is always null means the same.
     named[_ALWAYS_NULL] = {
         "title": _ALWAYS_NULL,
         "description": "Always null.",

@@ -26,7 +26,9 @@ _BREAK = " \\\n  "
 
 @dataclass(frozen=True, slots=True)
 class OperationView:
-    """An operation as the page shows it. `response_example` is an example of the whole response."""
+    """An operation as the page shows it. `request` and `result` are the fields of the request body
+    and of the result, and `kinds` the error types that the operation can respond with.
+    `response_example` is an example of the whole response."""
 
     operation: Operation
     parameters: list[ReferenceField]
