@@ -55,7 +55,7 @@ _PROBE = b"written by dunwell doctor, and removed again"
 @click.command("doctor")
 @data_dir_option
 def command(data_dir: str | None) -> None:
-    """Check settings, database, keys, migrations, clock, storage and disk. Exit with 1 on a
+    """Check everything that this installation depends on, and suggest remedies. Exit with 1 on a
     fault."""
     # This raises with every fault in the settings.
     settings = read_settings("doctor", data_dir=data_dir)

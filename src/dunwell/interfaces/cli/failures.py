@@ -1,7 +1,7 @@
 """Convert exceptions to error messages and exit codes.
 
-Expected errors are printed as one line each. Errors of usage and settings exit with 2, others with
-1.
+Expected errors are printed as one line each. Errors of usage and settings exit with 2, an abort by
+the user with 130, and others with 1.
 """
 
 from subprocess import SubprocessError

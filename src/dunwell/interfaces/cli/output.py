@@ -34,8 +34,8 @@ def render_table(
 
 
 def confirm(question: str, *, is_sure: bool) -> None:
-    """Return if the user confirms or has passed `--yes`. Raises click.Abort and
-    click.UsageError."""
+    """Return if the user confirms, or has passed `--yes` (`is_sure`). Raises click.Abort if the
+    user declines, and click.UsageError if there is no terminal to ask at."""
     if is_sure:
         return
     if not sys.stdin.isatty():

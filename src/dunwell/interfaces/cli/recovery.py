@@ -37,7 +37,8 @@ sent that are not in this database:
 
 
 class _BackupGroup(click.Group):
-    """A group whose first argument is a folder unless it names a subcommand."""
+    """A group whose first argument is a folder, unless it names a subcommand and another argument
+    follows."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         is_about_group = not args or args[0] in ctx.help_option_names

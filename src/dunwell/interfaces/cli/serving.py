@@ -107,7 +107,7 @@ def web(
     data_dir: str | None, host: str | None, port: str | None,
     listener: int | None, operators_listener: int | None, parent: int | None,
 ) -> None:  # fmt: skip
-    """Serve the API from this process alone."""
+    """Serve the API, the portal and the debtors' pages from this process alone."""
     if parent is not None:
         end_with_parent(parent)
     settings = read_settings("web", data_dir=data_dir, host=host, port=port)

@@ -24,7 +24,7 @@ Query = Callable[[Resources], Awaitable[Answer]]
 
 
 def find_merchant_by_key(key: str) -> FindMerchant:
-    """Return a function that finds the merchant with this key, or raises NotFound."""
+    """Return a function that returns the id of the merchant with this key, or raises NotFound."""
 
     async def find(tx: Connection) -> int:
         merchant_id = await find_merchant_id_by_key(tx, key)
@@ -50,7 +50,7 @@ async def _run_query(settings: Settings, command: str, query: Query[Answer]) -> 
 def run_use_case(
     data_dir: str | None, command: str, find: FindMerchant, change: Change[Answer]
 ) -> Answer:
-    """Run one use case in one transaction. `find` returns the merchant's id."""
+    """Run one use case of one merchant in one transaction. `find` returns the merchant's id."""
     settings = read_settings(command, data_dir=data_dir)
     with provide_database(settings, command):
         return asyncio.run(_run_change(settings, command, find, change))
@@ -69,7 +69,7 @@ async def _run_change(
 
 @asynccontextmanager
 async def open_work(resources: Resources, find: FindMerchant) -> AsyncIterator[Work]:
-    """Open a transaction for one of several use cases of a command."""
+    """Open a transaction for one of the several use cases that a command runs."""
     async with resources.database.transaction() as tx:
         yield await _open_work(resources, tx, await find(tx))
 

@@ -1,6 +1,6 @@
-"""`dunwell workflow check` and `schema`: list the faults and print the JSON Schema of a definition.
-Both need no database. Other commands use this module to parse definition files and to render
-their faults."""
+"""`dunwell workflow check` lists the faults of a definition, and `dunwell workflow schema` prints
+the JSON Schema of definitions. Neither needs a database. Other commands use this module to parse
+definition files and to render their faults."""
 
 from collections.abc import Sequence
 from typing import Any, TextIO

@@ -108,8 +108,9 @@ async def try_letter(
     resources: Resources, installation: CurrentInstallation, name: str,
     *, recipient: str, out: Path | None,
 ) -> Accepted:  # fmt: skip
-    """Print a specimen letter, and hand it over unless `out` names a file for it. `recipient` has
-    the lines of an address, separated by commas. Raises Refusal."""
+    """Print a specimen letter, and hand it over to the print service. With `out`, write its PDF to
+    that file instead. `recipient` has the lines of an address, separated by commas. Raises Refusal.
+    """
     provider = installation.delivery_providers[name]
     assert isinstance(provider, FolderProvider | SftpProvider), "a provider for letters"
     address = [each.strip() for each in recipient.split(",") if each.strip()]

@@ -47,6 +47,7 @@ class BackupPrerequisites(msgspec.Struct, frozen=True, gc=False):
 
 
 async def check_backups(url: str, settings: Settings) -> list[DoctorFinding]:
+    """Check that the database can be backed up and restored, and a backup verified on this host."""
     connection = await connect(url, OpenConnection, timeout=10, statement_cache_size=0)
     try:
         prerequisites = BackupPrerequisites(*await connection.fetchrow(_LOAD))
