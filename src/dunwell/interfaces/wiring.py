@@ -249,7 +249,8 @@ def list_mail_loops(
 
 
 def _list_report_loops(resources: Resources, adapters: Adapters) -> Sequence[Loop]:
-    """Return the loops that process delivery reports and resolve messages with unknown outcome."""
+    """Return the loops that process delivery reports, ask channels about messages whose delivery
+    status is unknown, and delete old reports and incoming SMS."""
     return [
         Loop("late failures", lambda: report_late_failures(resources), idle_seconds=1.0),
         Loop("reports", lambda: process_reports(resources), idle_seconds=REPORTS_SECONDS),
@@ -310,7 +311,8 @@ def _list_debit_loops(
 def _list_letter_loops(
     resources: Resources, delivery_providers: DeliveryProviderAdapters
 ) -> Sequence[Loop]:
-    """Return the loops that send letters to print services and read their status files."""
+    """Return the loops that release batches of letters to print services, read the status files of
+    these services, and delete old manifests and status files."""
     releaser = BatchReleaser(resources, delivery_providers.list_print_providers)
     reader = StatusFileReader(resources, delivery_providers.list_print_providers)
     return [
@@ -324,8 +326,9 @@ def _list_letter_loops(
 def _list_alert_loops(
     resources: Resources, delivery_providers: DeliveryProviderAdapters
 ) -> Sequence[Loop]:
-    """Return the loops that alert operators. The loops use the database's time, because they also
-    report wrong clocks."""
+    """Return the loops that alert operators, and the loop that measures the backlog. All of them
+    use the database's time. The first two also run while this host's clock is wrong, because they
+    report that."""
     url = get_database_url(resources.settings)
     resources = replace(resources, clock=DatabaseTime(resources.clock))
     return [
@@ -368,8 +371,8 @@ def _list_notification_loops(resources: Resources, writer: NoticeWriter) -> Sequ
 
 
 def _list_job_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop]:
-    """Return the loops for jobs over many claims. Exports run separately, so that a long list
-    delays no other job."""
+    """Return the loops for jobs over many claims, and the loop that indexes claims for the search.
+    Exports run separately, so that a long list delays no other job."""
     return [
         Loop("jobs", lambda: run_jobs(resources), idle_seconds=JOB_SECONDS),
         Loop("exports", lambda: run_exports(resources, storage), idle_seconds=JOB_SECONDS),

@@ -43,8 +43,11 @@ _HANDLED_EXCEPTIONS = (HTTPException, Exception)
 
 @dataclass(frozen=True, slots=True)
 class PageApplication(Generic[_S, _R]):
-    """`answer_failure` responds to an exception. `check` raises for a request that must not reach
-    any handler. `complete` adds what every response needs."""
+    """Builds the routes of one interface's pages.
+
+    `answer_failure` responds to an exception. `check` raises for a request that must not reach any
+    handler. `complete` adds what every response needs.
+    """
 
     site: _S
     request_type: Callable[[Scope, Receive, str], _R]

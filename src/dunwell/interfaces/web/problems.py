@@ -21,7 +21,8 @@ _log = structlog.get_logger("dunwell.interfaces.web")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """`kind` is the name in the template of error pages. `allowed` lists the methods that the
+    """The status and the error page for an exception. `kind` is the name of the page in the
+    template of error pages. `retry_after` is in seconds. `allowed` lists the methods that the
     address supports, if the request's method is not one of them."""
 
     status: int

@@ -27,12 +27,11 @@ def choose_language(
     accepted: str,
     fallback: str,
 ) -> str:
-    """Return the first available language of: the reader's choice, the preferred language, the
-    browser's languages, the fallback, English. If none is available, return the first available
-    language.
+    """Return the first of these languages that is available: `chosen`, `preferred`, the browser's
+    languages, `fallback`, English. If none of them is, return the first of `available`.
 
-    `preferred` is the language of the claim or of the signed-in user. `accepted` is the browser's
-    Accept-Language header. `fallback` is the merchant's language.
+    `chosen` is the reader's choice. `preferred` is the language of the claim or of the signed-in
+    user. `accepted` is the browser's Accept-Language header. `fallback` is the merchant's language.
     """
     for wanted in (
         chosen,

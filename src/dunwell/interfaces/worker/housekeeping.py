@@ -1,5 +1,5 @@
-"""Delete outdated rows and files and keep lists short, a limited number of rows at a time in small
-transactions. The packages that own the rows decide what is outdated."""
+"""Delete outdated rows and files, and store the spans of events (decision 0009), a limited number
+of rows at a time in small transactions. The packages that own the rows decide what is outdated."""
 
 from datetime import UTC, datetime
 
@@ -24,8 +24,8 @@ class Housekeeping:
         self._uploads_since = datetime(1970, 1, 1, tzinfo=UTC)
 
     async def run_once(self) -> int:
-        """Run one limited sweep of each kind. Return the number of rows that were changed or
-        deleted."""
+        """Run one limited sweep of each kind. Return the number of rows that were written or
+        deleted, plus the number of files that were deleted."""
         spans = await self._save_spans()
         swept = await self._sweep_rows() + await sweep_user_rows(self._resources)
         return spans + swept + await self._sweep_uploads()

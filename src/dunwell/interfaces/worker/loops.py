@@ -87,7 +87,8 @@ async def _run_repeatedly(loop: Loop, stop: asyncio.Event, clock: Clock) -> None
             failures += 1
             rounds_failed.inc()
             pause = compute_pause(failures)
-            # Something that is unavailable affects all loops at once.
+            # While the database or the clock is unavailable, all loops fail at once. Together they
+            # log that once a minute.
             is_unavailable = isinstance(error, Unavailable)
             log.exception(
                 "round failed", loop=loop.name, pause_seconds=pause, once_a_minute=is_unavailable
