@@ -37,10 +37,10 @@ class DebtorPerson:
 def list_identities(keys: KeyRing, merchant_id: int, person: DebtorPerson) -> tuple[bytes, ...]:
     """Return the digests of the person's identities, at least one. A person with only a postal
     address is identified by the claim."""
-    found = list(_list_identity_texts(person)) or [("CLAIM", str(person.claim_id))]
+    texts = list(_list_identity_texts(person)) or [("CLAIM", str(person.claim_id))]
     return tuple(
         digest
-        for kind, text in found
+        for kind, text in texts
         for digest in _digest(keys, _PERSON, f"{merchant_id}\n{kind}\n{text}")
     )
 

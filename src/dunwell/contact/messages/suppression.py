@@ -111,8 +111,8 @@ class KnownSuppressions(msgspec.Struct, frozen=True, gc=False):
 
     def find_reason(self, digests: Collection[bytes]) -> SuppressionReason | None:
         """Return the reason for suppressing an address with these digests, or None."""
-        found = (self.found.get(_encode_digest(digest)) for digest in digests)
-        return next(filter(None, found), None)
+        reasons = (self.found.get(_encode_digest(digest)) for digest in digests)
+        return next(filter(None, reasons), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +218,9 @@ async def load_reasons(
     addresses: Collection[tuple[Channel, str]],
 ) -> dict[tuple[Channel, str], SuppressionReason]:
     """Return the suppressed addresses with the reason of each."""
-    wanted = [(merchant_id, *each) for each in addresses]
-    found = await load_reasons_of_many(tx, keys, wanted)
-    return {(channel, address): reason for (_, channel, address), reason in found.items()}
+    own_addresses = [(merchant_id, channel, address) for channel, address in addresses]
+    reasons = await load_reasons_of_many(tx, keys, own_addresses)
+    return {(channel, address): reason for (_, channel, address), reason in reasons.items()}
 
 
 async def load_reasons_of_many(
@@ -229,15 +229,21 @@ async def load_reasons_of_many(
     """Return the suppressed addresses of several merchants with the reason of each."""
     if not addresses:
         return {}
-    digests = {each: digest_address(keys, *each) for each in addresses}
-    wanted = [(*each[:2], digest) for each, known in digests.items() for digest in known]
-    rows = await tx.fetch(_FIND, *map(list, zip(*wanted, strict=True)))
-    found = {(owner_id, channel, digest): reason for owner_id, channel, digest, reason in rows}
+    digests = {address: digest_address(keys, *address) for address in addresses}
+    entry_keys = [
+        (merchant_id, channel, digest)
+        for (merchant_id, channel, _), own_digests in digests.items()
+        for digest in own_digests
+    ]
+    rows = await tx.fetch(_FIND, *map(list, zip(*entry_keys, strict=True)))
+    reasons = {
+        (merchant_id, channel, digest): reason for merchant_id, channel, digest, reason in rows
+    }
     return {
-        each: found[*each[:2], digest]
-        for each, known in digests.items()
-        for digest in known
-        if (*each[:2], digest) in found
+        address: reasons[*address[:2], digest]
+        for address, own_digests in digests.items()
+        for digest in own_digests
+        if (*address[:2], digest) in reasons
     }
 
 
@@ -295,10 +301,12 @@ async def filter_stopped(
     tx: Connection, keys: KeyRing, persons: dict[ClaimKey, DebtorPerson]
 ) -> set[ClaimKey]:
     """Return the claims of the persons who must not be contacted."""
-    known = {key: set(list_identities(keys, key[0], person)) for key, person in persons.items()}
-    wanted = sorted({digest for each in known.values() for digest in each})
-    stopped = {row["identity"] for row in await tx.fetch(_FIND_STOPPED, wanted)}
-    return {key for key, digests in known.items() if not stopped.isdisjoint(digests)}
+    identities = {
+        claim: set(list_identities(keys, claim[0], person)) for claim, person in persons.items()
+    }
+    all_identities = sorted({digest for digests in identities.values() for digest in digests})
+    stopped = {row["identity"] for row in await tx.fetch(_FIND_STOPPED, all_identities)}
+    return {claim for claim, digests in identities.items() if not stopped.isdisjoint(digests)}
 
 
 async def _load_persons(
@@ -354,7 +362,7 @@ async def list_suppressions(
 async def get_suppression(work: Work, channel: Channel, digest: bytes) -> SuppressionEntry:
     """Return an entry of the list. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
-    found = (await load_entries(work.tx, work.merchant_id, [digest])).get(digest)
-    if found is None or found.channel != channel:
+    entry = (await load_entries(work.tx, work.merchant_id, [digest])).get(digest)
+    if entry is None or entry.channel != channel:
         raise NotFound("This address is not on the suppression list.")
-    return found
+    return entry

@@ -47,9 +47,9 @@ def is_notice_code(
 ) -> bool:
     """Return whether the typed text is the code of this notice; grouping does not matter. The
     caller limits attempts and time."""
-    given = "".join(typed.split()).replace("-", "")
+    typed_code = "".join(typed.split()).replace("-", "")
     code = derive_notice_code(keys, notice_id, key_version)
-    return hmac.compare_digest(code.encode(), given.encode())
+    return hmac.compare_digest(code.encode(), typed_code.encode())
 
 
 def has_token(kind: NoticeKind) -> bool:

@@ -42,8 +42,8 @@ from dunwell.contact.notices.store import (
     list_request_times,
     list_request_times_of_address,
     save_check_code,
+    save_letter_code,
     save_notice,
-    save_notice_code,
     save_notice_link,
 )
 from dunwell.core.claims.store import lock_claim
@@ -100,7 +100,7 @@ async def _save_digests(work: Work, keys: KeyRing, notice_id: UUID, notice: Debt
         code = CheckCode(notice_id, claim_id, digest, keys.version)
         await save_check_code(work.tx, work.merchant_id, code, work.real_now)
     if notice.sheet is not None:
-        await save_notice_code(
+        await save_letter_code(
             work.tx,
             work.merchant_id,
             claim_id=claim_id,

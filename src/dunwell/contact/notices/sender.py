@@ -192,29 +192,29 @@ class HandedOverNotice:
 
 
 async def record_notice(
-    tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: NoticeSettlement,
+    tx: Connection, leased: LeasedNotice, lease_id: UUID, settlement: NoticeSettlement,
     *, provider: str | None, now: datetime,
 ) -> int:  # fmt: skip
     """Record the outcome of a notice. Return 1, or 0 if another worker has taken over its lease."""
     is_saved = await save_notice_outcome(
-        tx, each, lease_id=lease_id, settlement=settlement, provider=provider, now=now
+        tx, leased, lease_id=lease_id, settlement=settlement, provider=provider, now=now
     )
-    state, notice = settlement.state, each.notice
+    state, notice = settlement.state, leased.notice
     if is_saved and state in ("FAILED", "UNKNOWN"):
         increment_unsent(notice.kind, notice.addressee.channel, state)
         log.warning(
             "notice not sent",
-            notice_id=str(each.notice_id),
-            merchant_id=each.merchant_id,
+            notice_id=str(leased.notice_id),
+            merchant_id=leased.merchant_id,
             state=state,
         )
     return int(is_saved)
 
 
-def find_provider_of(merchant: Merchant, each: LeasedNotice) -> str | None:
+def find_provider_of(merchant: Merchant, leased: LeasedNotice) -> str | None:
     """Return the delivery provider's name; None if the channel does not use a provider of the
     installation file."""
-    setup = merchant.configuration.channels.get(each.notice.addressee.channel)
+    setup = merchant.configuration.channels.get(leased.notice.addressee.channel)
     return setup.provider if setup else None
 
 
@@ -341,19 +341,19 @@ class _NoticeQueue:
 
 
 async def _load_merchants(tx: Connection, leased: Sequence[LeasedNotice]) -> dict[int, Merchant]:
-    found = {}
+    merchants = {}
     for merchant_id in {each.merchant_id for each in leased}:
         merchant = await load_merchant(tx, merchant_id)
         assert merchant is not None
-        found[merchant_id] = merchant
-    return found
+        merchants[merchant_id] = merchant
+    return merchants
 
 
-def _build_claim_key(each: LeasedNotice) -> ClaimKey:
-    return each.merchant_id, each.notice.addressee.claim_id
+def _build_claim_key(leased: LeasedNotice) -> ClaimKey:
+    return leased.merchant_id, leased.notice.addressee.claim_id
 
 
-def _build_address_key(each: LeasedNotice) -> tuple[int, Channel, str]:
+def _build_address_key(leased: LeasedNotice) -> tuple[int, Channel, str]:
     """Return the address in the form in which suppressions are looked up."""
-    addressee = each.notice.addressee
-    return each.merchant_id, addressee.channel, addressee.recipient
+    addressee = leased.notice.addressee
+    return leased.merchant_id, addressee.channel, addressee.recipient

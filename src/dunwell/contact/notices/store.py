@@ -388,7 +388,7 @@ async def save_notice_link(
     await tx.execute(_SAVE_LINK, merchant_id, token_hash, claim_id, created_at, notice_id)
 
 
-async def save_notice_code(
+async def save_letter_code(
     tx: Connection, merchant_id: int, claim_id: int, code_digest: bytes, created_at: datetime,
     *, key_version: int,
 ) -> None:  # fmt: skip

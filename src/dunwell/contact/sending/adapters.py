@@ -80,12 +80,12 @@ class Adapters:
 
     def list_queryable(self, merchant: Merchant) -> dict[Channel, QueryableChannel]:
         """Return the channels that can be asked afterwards whether a message was sent."""
-        found: dict[Channel, QueryableChannel] = {}
+        queryable: dict[Channel, QueryableChannel] = {}
         for channel in CHANNELS:
             adapter = self.find(merchant, channel)
             if isinstance(adapter, QueryableChannel):
-                found[channel] = adapter
-        return found
+                queryable[channel] = adapter
+        return queryable
 
     def list_repeatable(self, merchant: Merchant) -> list[Channel]:
         """List the merchant's channels that send one message per id, however often they are

@@ -54,11 +54,12 @@ class ReceivedSms:
 def is_stop(text: str) -> bool:
     """Return whether the text asks to stop all messages."""
     plain = unicodedata.normalize("NFKD", text.casefold())
-    words = _WORD.findall("".join(each for each in plain if not unicodedata.combining(each)))
+    letters = (character for character in plain if not unicodedata.combining(character))
+    words = _WORD.findall("".join(letters))
     return 0 < len(words) <= _MAX_WORDS and words[0] in _ALL_STOP_WORDS
 
 
 def parse_number(text: str) -> str | None:
     """Return the number in international format, or None for a name or a short number."""
-    found = _NUMBER.match(text.strip())
-    return f"+{found[1]}" if found else None
+    match = _NUMBER.match(text.strip())
+    return f"+{match[1]}" if match else None

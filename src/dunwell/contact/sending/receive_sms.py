@@ -66,19 +66,20 @@ async def _suppress_number(
         async with resources.database.transaction() as tx:
             if await is_sms_known(tx, incoming):
                 return is_new
-            found = await list_merchants_of_number(
+            merchant_ids = await list_merchants_of_number(
                 tx, incoming.provider, number, after=after, limit=set_size
             )
-            for merchant_id in found:
+            for merchant_id in merchant_ids:
                 work = await _open_work(resources, tx, merchant_id)
                 if work is not None:
                     is_new |= await suppress(
                         work, resources.keys, channel="SMS", address=number, reason="DEBTOR"
                     )
-            if len(found) < set_size:
-                await _save(resources, tx, incoming, "STOP" if found or after else "UNMATCHED")
+            if len(merchant_ids) < set_size:
+                kind = "STOP" if merchant_ids or after else "UNMATCHED"
+                await _save(resources, tx, incoming, kind)
                 return is_new
-            after = found[-1]
+            after = merchant_ids[-1]
 
 
 async def _save(

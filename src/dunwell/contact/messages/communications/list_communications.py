@@ -125,12 +125,14 @@ async def list_claim_communications(
 async def get_communication(work: Work, reference: UUID) -> Communication:
     """Return the communication that an ESCALATED event names. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
-    found = await find_communication(work.tx, work.merchant_id, reference)
-    if found is None:
+    communication = await find_communication(work.tx, work.merchant_id, reference)
+    if communication is None:
         raise NotFound(f"There is no communication {reference}.")
-    return _hide_version(work.merchant, found)
+    return _hide_version(work.merchant, communication)
 
 
-def _hide_version(merchant: Merchant, found: AnyCommunication) -> AnyCommunication:
+def _hide_version(merchant: Merchant, communication: AnyCommunication) -> AnyCommunication:
     """Remove the version for merchants that use scenarios, which have none."""
-    return found if merchant.switched_to_workflows else replace(found, version=None)
+    if merchant.switched_to_workflows:
+        return communication
+    return replace(communication, version=None)

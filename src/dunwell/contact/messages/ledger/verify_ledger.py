@@ -356,23 +356,23 @@ async def verify_ledger(
         chain = await verify_seals(connection, keys, merchant_id, expected)
         await verify_contacts(connection, keys, merchant_id, chain.findings)
         unsealed = await count_unsealed(connection, merchant_id)
-    found = chain.findings
+    findings = chain.findings
     return LedgerVerdict(
         merchant_key=merchant.key,
         head=chain.head,
         sealed_rows=chain.rows,
         unsealed_rows=unsealed,
-        findings=tuple(found.listed),
-        fault_count=found.count,
+        findings=tuple(findings.listed),
+        fault_count=findings.count,
     )
 
 
 async def list_merchant_ids(resources: Resources) -> list[int]:
     """List the ids of all merchants."""
-    found: list[int] = []
+    merchant_ids: list[int] = []
     async with resources.database.connection() as connection:
         while page := await load_merchants_page(
-            connection, found[-1] if found else 0, _MERCHANTS_AT_ONCE
+            connection, merchant_ids[-1] if merchant_ids else 0, _MERCHANTS_AT_ONCE
         ):
-            found += [merchant.merchant_id for merchant in page]
-    return found
+            merchant_ids += [merchant.merchant_id for merchant in page]
+    return merchant_ids

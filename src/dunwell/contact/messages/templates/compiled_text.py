@@ -168,10 +168,10 @@ def is_button(token: Token) -> bool:
     """Return whether the paragraph consists only of a link to the debtor's page."""
     if token.content == LANDING_MARK:
         return True
-    words = list_children(token)
-    kinds = [child.type for child in words]
+    children = list_children(token)
+    kinds = [child.type for child in children]
     is_link = kinds[:1] == ["link_open"] and kinds.index("link_close") == len(kinds) - 1
-    return is_link and str(words[0].attrs["href"]) == LANDING_MARK
+    return is_link and str(children[0].attrs["href"]) == LANDING_MARK
 
 
 def is_box(token: Token) -> bool:

@@ -91,8 +91,8 @@ class HtmlCompiler:
         if token.content == LANDING_MARK:
             self.parts.append(Slot("", "BUTTON_LABEL"))
         else:
-            words = list_children(token)[1:-1]
-            self._add_children(Token("inline", "", 0, children=words))
+            children = list_children(token)[1:-1]
+            self._add_children(Token("inline", "", 0, children=children))
         self.parts.append(Slot("", "LINK_CLOSE", target))
 
     def _add_box(self, children: list[Token]) -> None:

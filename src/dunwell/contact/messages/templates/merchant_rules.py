@@ -50,9 +50,9 @@ def list_forbidden_word_faults(
     for path, texts in list_texts(definition):
         for language, text in texts.items():
             pattern = patterns.get(language) or patterns.get(language.partition("-")[0])
-            found = dict.fromkeys(pattern.findall(_remove_marks(text))) if pattern else {}
-            if found:
-                named = ", ".join(f'"{word}"' for word in found)
+            forbidden = dict.fromkeys(pattern.findall(_remove_marks(text))) if pattern else {}
+            if forbidden:
+                named = ", ".join(f'"{word}"' for word in forbidden)
                 message = LazyText(
                     "Messages to debtors must not contain %(words)s. Remove the words.", words=named
                 )

@@ -157,31 +157,31 @@ def expand_snippets(text: str, snippets: Mapping[str, str], limit: int) -> str:
     """
     if measure_expanded(text, snippets) > limit:
         raise MessageTooLarge(limit)
-    return PLACEHOLDER.sub(lambda found: _expand(found, snippets), text)
+    return PLACEHOLDER.sub(lambda match: _expand(match, snippets), text)
 
 
 def measure_expanded(text: str, snippets: Mapping[str, str], items_characters: int = 0) -> int:
     """Return the length of the text with its snippets expanded, without expanding it. Each table of
     items adds `items_characters`."""
     length, sizes = len(text), dict[str, int]()
-    for found in PLACEHOLDER.finditer(text):
-        name = found[1]
+    for match in PLACEHOLDER.finditer(text):
+        name = match[1]
         if name.startswith(SNIPPET_PREFIX):
             if name not in sizes:
-                snippet_text = _expand(found, snippets)
+                snippet_text = _expand(match, snippets)
                 tables = list_placeholder_uses(snippet_text).count(ITEMS) if items_characters else 0
                 sizes[name] = len(snippet_text) + items_characters * tables
-            length += sizes[name] - len(found[0])
+            length += sizes[name] - len(match[0])
         elif name == ITEMS:
             length += items_characters
     return length
 
 
-def _expand(found: re.Match[str], snippets: Mapping[str, str]) -> str:
-    name = found[1]
+def _expand(match: re.Match[str], snippets: Mapping[str, str]) -> str:
+    name = match[1]
     if not name.startswith(SNIPPET_PREFIX):
-        return found[0]
-    default = found[0] if name == GREETING_PLACEHOLDER else ""
+        return match[0]
+    default = match[0] if name == GREETING_PLACEHOLDER else ""
     return snippets.get(name.removeprefix(SNIPPET_PREFIX), default)
 
 
@@ -222,8 +222,8 @@ def split_sentences(text: str) -> list[str]:
 def _ends_sentence(text: str, position: int) -> bool:
     if text[position] != ".":
         return True
-    found = _LAST_WORD.search(text[max(0, position - _LAST_WORD_CHARACTERS) : position])
-    word = found[0].lower() if found else ""
+    match = _LAST_WORD.search(text[max(0, position - _LAST_WORD_CHARACTERS) : position])
+    word = match[0].lower() if match else ""
     if word.isdigit():
         return len(word) > _MAX_ORDINAL_DIGITS
     return word not in _SHORT_WORDS and len(word) != 1

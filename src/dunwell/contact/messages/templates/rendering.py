@@ -54,7 +54,7 @@ _TEMPLATES = Path(__file__).parent
 class PageButton:
     """The link to the debtor's page, for a body that has none."""
 
-    words: str
+    label: str
     address: str
     style: str
 
@@ -66,7 +66,7 @@ class PageButton:
 
     @property
     def text(self) -> str:
-        return f"{self.words}:\n{self.address}"
+        return f"{self.label}:\n{self.address}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ def list_template_faults(definition: Definition) -> list[Fault]:
 def _measure_texts(definition: Definition) -> tuple[dict[str, Fault], int]:
     """Return a fault by pointer for each text that is too long with its snippets, and the total
     number of characters to be checked."""
-    found, total = dict[str, Fault](), 0
+    size_faults, total = dict[str, Fault](), 0
     total += sum(len(each) for texts in definition.snippets.values() for each in texts.values())
     for name, template in definition.templates.items():
         for message in _list_messages(template):
@@ -134,14 +134,16 @@ def _measure_texts(definition: Definition) -> tuple[dict[str, Fault], int]:
             path = render_pointer(["templates", name, message.channel])
             for field, texts in (("subject", message.subject), ("body", message.body)):
                 for language, text in texts.items():
-                    words = _choose_snippets(definition, language)
-                    size = measure_expanded(text, words, ITEMS_CHARACTERS)
+                    snippet_texts = _choose_snippets(definition, language)
+                    size = measure_expanded(text, snippet_texts, ITEMS_CHARACTERS)
                     if size <= most:
                         total += size
                         continue
                     pointer = f"{path}/{field}{render_pointer([language])}"
-                    found[pointer] = Fault(pointer, _describe_size(size, most), "MESSAGE_TOO_LONG")
-    return found, total
+                    size_faults[pointer] = Fault(
+                        pointer, _describe_size(size, most), "MESSAGE_TOO_LONG"
+                    )
+    return size_faults, total
 
 
 def _describe_size(size: int, most: int) -> LazyText:
@@ -196,9 +198,9 @@ def _list_text_faults(
         pointer = path + render_pointer([language])
         yield from _list_placeholder_faults(text, pointer)
         unknown = list(_list_unknown_snippet_faults(text, definition, pointer))
-        whole = _expand(text, definition, language)
-        yield from unknown or list_faults(whole, language, pointer)
-        if whole.strip() and not remove_sentences(whole, {PAY_BY}).strip():
+        expanded = _expand(text, definition, language)
+        yield from unknown or list_faults(expanded, language, pointer)
+        if expanded.strip() and not remove_sentences(expanded, {PAY_BY}).strip():
             message = LazyText(
                 "Without a pay-by date the text would be empty because sentences with {{ payBy }} "
                 "are left out. Add a sentence without it."
@@ -214,18 +216,18 @@ def _list_missing_part_faults(
     for language, body in message.body.items():
         # The part of the text that every message has; sentences with the pay-by date may be
         # removed.
-        whole = remove_sentences(_expand(body, definition, language), {PAY_BY})
-        if not whole.strip():
+        expanded = remove_sentences(_expand(body, definition, language), {PAY_BY})
+        if not expanded.strip():
             continue
-        used = list_used_placeholders(whole)
+        used = list_used_placeholders(expanded)
         # A subject may name the claim; everything else must be in the body.
         subject = list_used_placeholders(
             _expand(message.subject.get(language, ""), definition, language)
         )
         used += [name for name in subject if name == "claim.referenceNumber"]
         for part in list_missing_parts(message.channel, used):
-            words = describe_missing_part(message.channel, part)
-            yield Fault(path + render_pointer([language]), words, "MISSING_PART")
+            missing_part = describe_missing_part(message.channel, part)
+            yield Fault(path + render_pointer([language]), missing_part, "MISSING_PART")
 
 
 def _expand(text: str, definition: Definition, language: str) -> str:

@@ -46,7 +46,8 @@ class ExchangeFolder(Protocol):
         """Return the sizes in bytes of the files in a folder by name; empty if the folder does not
         exist."""
 
-    async def read(self, name: str) -> bytes: ...
+    async def read(self, name: str) -> bytes:
+        """Return the content of a file. Raises FileNotFoundError if it does not exist."""
 
     async def move(self, name: str, to: str) -> None:
         """Move a file. The folder is created; an existing file is replaced."""

@@ -130,28 +130,28 @@ class BatchReleaser:
             waiting = await lock_waiting(tx, provider.name, provider.batch.most)
             if not _is_due(provider, waiting, real_now):
                 return None, 0
-            settled = [each for each in waiting if each.owes_nothing]
-            chosen = [each for each in waiting if not each.owes_nothing]
-            if settled:
-                await request_withdrawal(tx, settled)
-                await self._report_withdrawn(tx, provider, settled, real_now)
-            if not chosen:
-                return None, len(settled)
+            to_withdraw = [each for each in waiting if each.owes_nothing]
+            to_print = [each for each in waiting if not each.owes_nothing]
+            if to_withdraw:
+                await request_withdrawal(tx, to_withdraw)
+                await self._report_withdrawn(tx, provider, to_withdraw, real_now)
+            if not to_print:
+                return None, len(to_withdraw)
             batch_id = resources.ids.new(real_now)
-            letters = [each.letter for each in chosen]
+            letters = [each.letter for each in to_print]
             manifest = render_manifest(batch_id, provider.name, real_now, letters)
             batch = PrintBatch(batch_id, "DECIDED", manifest)
             lease = start_lease(resources, _LEASE)
             await save_batch(
-                tx, batch, provider=provider.name, chosen=chosen, lease=lease, at=real_now
+                tx, batch, provider=provider.name, chosen=to_print, lease=lease, at=real_now
             )
-            return (batch, lease, len(chosen)), len(settled)
+            return (batch, lease, len(to_print)), len(to_withdraw)
 
     async def _report_withdrawn(
         self,
         tx: Connection,
         provider: PrintProvider,
-        settled: Sequence[WaitingLetter],
+        withdrawn: Sequence[WaitingLetter],
         real_now: datetime,
     ) -> None:
         reports = [
@@ -166,7 +166,7 @@ class BatchReleaser:
                 raw=b"",
                 destination=each.letter.country,
             )
-            for each in settled
+            for each in withdrawn
         ]
         await save_reports(tx, reports, real_now=real_now, ids=self._resources.ids)
 
