@@ -72,7 +72,7 @@ async def record_decisions(work: Work, decided: Sequence[DecidedClaim]) -> None:
     fee_ids = await _add_fees(work, decided)
     events = {
         each.claim.claim_id: list(
-            _compose_events(work.now, work.merchant_id, each=each, fee_ids=fee_ids, ids=work.ids)
+            _compose_events(work.now, work.merchant_id, decided=each, fee_ids=fee_ids, ids=work.ids)
         )
         for each in decided
     }
@@ -88,13 +88,13 @@ async def _add_fees(work: Work, decided: Sequence[DecidedClaim]) -> FeeIds:
     return await add_fees(work.tx, work.merchant_id, rows)
 
 
-def _build_fee_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
-    fees = [outcome.step for outcome in each.decision.outcomes if isinstance(outcome, FeeAdded)]
+def _build_fee_rows(decided: DecidedClaim) -> Iterator[tuple[object, ...]]:
+    fees = [outcome.step for outcome in decided.decision.outcomes if isinstance(outcome, FeeAdded)]
     for offset, step in enumerate(fees):
-        position = each.claim.next_item_position + offset
+        position = decided.claim.next_item_position + offset
         yield (
-            each.claim.claim_id, position, step.name, step.type, int(step.value), each.today,
-            each.claim.run, step.id,
+            decided.claim.claim_id, position, step.name, step.type, int(step.value), decided.today,
+            decided.claim.run, step.id,
         )  # fmt: skip
 
 
@@ -109,16 +109,16 @@ async def _save(
     )
 
 
-def _build_position_row(each: DecidedClaim, new_events: int) -> tuple[object, ...]:
-    claim, position = each.claim, each.decision.position
+def _build_position_row(decided: DecidedClaim, new_events: int) -> tuple[object, ...]:
+    claim, position = decided.claim, decided.decision.position
     return (
-        claim.claim_id, _compute_status(each), position.next_step_id, position.due_at,
+        claim.claim_id, _compute_status(decided), position.next_step_id, position.due_at,
         claim.event_sequence + new_events,
     )  # fmt: skip
 
 
-def _compute_status(each: DecidedClaim) -> Status:
-    status, outcomes = each.claim.status, each.decision.outcomes
+def _compute_status(decided: DecidedClaim) -> Status:
+    status, outcomes = decided.claim.status, decided.decision.outcomes
     if any(not isinstance(outcome, Archived) for outcome in outcomes):
         status = decide_status(status, ClaimTransition.STEP_RAN)
     if any(isinstance(outcome, Archived) for outcome in outcomes):
@@ -126,15 +126,22 @@ def _compute_status(each: DecidedClaim) -> Status:
     return status
 
 
-def _build_history_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
+def _build_history_rows(decided: DecidedClaim) -> Iterator[tuple[object, ...]]:
     """Return the history rows of the decided steps. A planned contact adds no row yet, because its
     step ends when a channel has answered."""
-    for outcome in each.decision.outcomes:
+    for outcome in decided.decision.outcomes:
         if isinstance(outcome, ContactPlanned):
             continue
         step_id = ARCHIVING if isinstance(outcome, Archived) else outcome.step.id
         result, reason = _describe_outcome(outcome)
-        yield (each.claim.claim_id, each.claim.run, step_id, each.version_id, result, reason)
+        yield (
+            decided.claim.claim_id,
+            decided.claim.run,
+            step_id,
+            decided.version_id,
+            result,
+            reason,
+        )
 
 
 def _describe_outcome(outcome: Outcome) -> tuple[str, str | None]:
@@ -147,20 +154,20 @@ def _describe_outcome(outcome: Outcome) -> tuple[str, str | None]:
     return "DONE", None
 
 
-def _build_contact_rows(each: DecidedClaim, work: Work) -> Iterator[tuple[object, ...]]:
-    for outcome in each.decision.outcomes:
+def _build_contact_rows(decided: DecidedClaim, work: Work) -> Iterator[tuple[object, ...]]:
+    for outcome in decided.decision.outcomes:
         if isinstance(outcome, ContactPlanned):
             yield (
-                work.ids.new(work.now), each.claim.claim_id, each.claim.run, outcome.step.id,
+                work.ids.new(work.now), decided.claim.claim_id, decided.claim.run, outcome.step.id,
                 outcome.place, outcome.channel,
             )  # fmt: skip
 
 
 def _compose_events(
-    now: datetime, merchant_id: int, each: DecidedClaim, fee_ids: FeeIds, ids: Ids
+    now: datetime, merchant_id: int, decided: DecidedClaim, fee_ids: FeeIds, ids: Ids
 ) -> Iterator[Event]:
-    claim, sequence = each.claim, each.claim.event_sequence
-    for outcome in each.decision.outcomes:
+    claim, sequence = decided.claim, decided.claim.event_sequence
+    for outcome in decided.decision.outcomes:
         if not isinstance(outcome, FeeAdded | CheckpointReached | Archived):
             continue
         sequence += 1

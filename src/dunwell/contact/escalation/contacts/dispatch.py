@@ -87,9 +87,13 @@ class MessageDispatcher(Sender[_ContactSetKey]):
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         self._letters = LetterFiles.open(resources, printer)
-        known = Adapters(adapters, find_provider)
-        queue = _ContactQueue(resources, self._letters, known, heartbeat_seconds=heartbeat_seconds)
-        super().__init__(resources, known, queue, slots=_SLOTS, heartbeat_seconds=heartbeat_seconds)
+        channel_adapters = Adapters(adapters, find_provider)
+        queue = _ContactQueue(
+            resources, self._letters, channel_adapters, heartbeat_seconds=heartbeat_seconds
+        )
+        super().__init__(
+            resources, channel_adapters, queue, slots=_SLOTS, heartbeat_seconds=heartbeat_seconds
+        )
 
     async def close(self) -> None:
         """Let running sets finish, and end the processes that print letters."""
@@ -133,12 +137,12 @@ class _ContactQueue:
         busy = {each.key.merchant_channel for each in running if not each.lingers}
         busy |= {key for key, limit in self._max_unanswered.items() if unanswered[key] >= limit}
         async with self._resources.database.connection() as connection:
-            found = await list_channels_with_contacts(
+            due_channels = await list_channels_with_contacts(
                 connection, self._now(), after=self._last_served, busy=busy, limit=free_slots
             )
-        if found:
-            self._last_served = found[-1]
-        return StartedSets([_ContactSetKey(*key, unanswered[key]) for key in found])
+        if due_channels:
+            self._last_served = due_channels[-1]
+        return StartedSets([_ContactSetKey(*key, unanswered[key]) for key in due_channels])
 
     async def hand_over(self, key: _ContactSetKey) -> AsyncIterator[HandedOverContacts]:
         """Yield the interrupted contacts of the channel, then its due contacts: one full set, or

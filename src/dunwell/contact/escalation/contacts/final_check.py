@@ -180,11 +180,13 @@ def _digest_identities(source: MessageSource, contact: LeasedContact) -> tuple[b
     return list_identities(source.keys, source.merchant.merchant_id, person)
 
 
-def _build_hold(source: MessageSource, each: ContactToRender, hold: GuardHold) -> ContactHold:
+def _build_hold(source: MessageSource, to_render: ContactToRender, hold: GuardHold) -> ContactHold:
     """Return the hold of a contact until it may be sent: at the first allowed moment on the day
     that the guard names, or later."""
-    assert each.step is not None
+    assert to_render.step is not None
     configuration = source.merchant.configuration
-    workflow = get_prepared_workflow(each.version, configuration)
-    hours = build_sending_hours(workflow, each.step, each.planned.contact.channel, configuration)
+    workflow = get_prepared_workflow(to_render.version, configuration)
+    hours = build_sending_hours(
+        workflow, to_render.step, to_render.planned.contact.channel, configuration
+    )
     return ContactHold(hours.first_moment_on(hold.until), hold.held_by)

@@ -280,5 +280,5 @@ class HandedOverContacts:
             return []
         merchant_id, wanted = self.merchant.merchant_id, {call.contact.claim_id: ids}
         async with self._resources.database.connection() as connection:
-            found = await load_attachments_by_id(connection, merchant_id, wanted)
-        return [found[each] for each in ids if each in found]
+            attachments = await load_attachments_by_id(connection, merchant_id, wanted)
+        return [attachments[attachment_id] for attachment_id in ids if attachment_id in attachments]

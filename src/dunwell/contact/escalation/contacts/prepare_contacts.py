@@ -176,9 +176,9 @@ async def _lease(
     with_attachments = {each.planned.contact.claim_id for each in leased if _uses_attachments(each)}
     if not with_attachments:
         return leased
-    found = await load_attachments(tx, merchant_id, with_attachments)
+    attachments = await load_attachments(tx, merchant_id, with_attachments)
     return [
-        replace(each, attachments=tuple(found.get(each.planned.contact.claim_id, ())))
+        replace(each, attachments=tuple(attachments.get(each.planned.contact.claim_id, ())))
         if _uses_attachments(each)
         else each
         for each in leased
@@ -204,8 +204,8 @@ async def _lease_within_rate(
     return contacts
 
 
-def _uses_attachments(each: ContactToRender) -> bool:
-    return each.step is not None and each.step.attachments != "NONE"
+def _uses_attachments(to_render: ContactToRender) -> bool:
+    return to_render.step is not None and to_render.step.attachments != "NONE"
 
 
 def _build_contact_to_render(

@@ -93,64 +93,64 @@ async def render_leased(
     return [each.result() if isinstance(each, asyncio.Task) else each for each in outcomes]
 
 
-def _render(source: MessageSource, each: ContactToRender, now: datetime) -> RenderingOutcome:
+def _render(source: MessageSource, to_render: ContactToRender, now: datetime) -> RenderingOutcome:
     try:
-        execution = _decide_execution(source, each, now)
+        execution = _decide_execution(source, to_render, now)
         if not isinstance(execution, StepExecution):
             return execution
-        return render_contact(source, each.planned, execution)
+        return render_contact(source, to_render.planned, execution)
     except Exception as error:  # noqa: BLE001 - logged by _hold_after_error
-        return _hold_after_error(each, error, now)
+        return _hold_after_error(to_render, error, now)
 
 
 async def _print(
-    letters: LetterFiles, source: MessageSource, each: ContactToRender, now: datetime
+    letters: LetterFiles, source: MessageSource, to_render: ContactToRender, now: datetime
 ) -> RenderingOutcome:
     try:
-        execution = _decide_execution(source, each, now)
+        execution = _decide_execution(source, to_render, now)
         if not isinstance(execution, StepExecution):
             return execution
-        enclosures = await letters.list_enclosures(each.attachments)
-        rendered = render_contact(source, each.planned, execution, enclosures)
+        enclosures = await letters.list_enclosures(to_render.attachments)
+        rendered = render_contact(source, to_render.planned, execution, enclosures)
         if isinstance(rendered, Permanent):
             return rendered
         assert rendered.sheet is not None
-        contact_id = each.planned.contact.communication_id
+        contact_id = to_render.planned.contact.communication_id
         merchant_id = source.merchant.merchant_id
         key, pdf = await letters.print_letter(merchant_id, contact_id, rendered.sheet)
         return replace(rendered, content=replace(rendered.content, document_key=key), pdf=pdf)
     except ScriptMissing as error:
         return Permanent(describe_missing(error))
     except Exception as error:  # noqa: BLE001 - logged by _hold_after_error
-        return _hold_after_error(each, error, now)
+        return _hold_after_error(to_render, error, now)
 
 
 def _decide_execution(
-    source: MessageSource, each: ContactToRender, now: datetime
+    source: MessageSource, to_render: ContactToRender, now: datetime
 ) -> StepExecution | ContactHold | AttachmentMissing | ContactTooLate | Permanent:
-    if each.step is None:
+    if to_render.step is None:
         return Permanent("the step was removed from the workflow")
-    configuration, channel = source.merchant.configuration, each.planned.contact.channel
-    workflow = get_prepared_workflow(each.version, configuration)
-    limit, ready_at = workflow.skip_contacts_older_than, each.planned.ready_at
+    configuration, channel = source.merchant.configuration, to_render.planned.contact.channel
+    workflow = get_prepared_workflow(to_render.version, configuration)
+    limit, ready_at = workflow.skip_contacts_older_than, to_render.planned.ready_at
     if limit is not None and ready_at is not None and now - ready_at > limit:
         return ContactTooLate()
-    hold = build_sending_hours(workflow, each.step, channel, configuration).find_hold(now)
+    hold = build_sending_hours(workflow, to_render.step, channel, configuration).find_hold(now)
     if hold is not None:
         return hold
     refusal = _find_refusal(
-        source, each.planned, each.version.definition.templates[each.step.template]
+        source, to_render.planned, to_render.version.definition.templates[to_render.step.template]
     )
     if refusal is not None:
         return refusal
-    if each.step.attachments == "REQUIRED" and not each.attachments:
+    if to_render.step.attachments == "REQUIRED" and not to_render.attachments:
         return AttachmentMissing()
     today: date = workflow.calendar.local_date(now)
     # Files are not sent with an SMS; its link leads to them.
     can_carry_files = channel != "SMS"
-    ids = tuple(file.attachment_id for file in each.attachments) if can_carry_files else ()
+    ids = tuple(file.attachment_id for file in to_render.attachments) if can_carry_files else ()
     return StepExecution(
-        each.version, each.step, today=today, pay_by=each.pay_by, attachment_ids=ids
+        to_render.version, to_render.step, today=today, pay_by=to_render.pay_by, attachment_ids=ids
     )
 
 
@@ -171,11 +171,11 @@ def _find_refusal(
     return None
 
 
-def _hold_after_error(each: ContactToRender, error: Exception, now: datetime) -> ContactHold:
+def _hold_after_error(to_render: ContactToRender, error: Exception, now: datetime) -> ContactHold:
     log.error(
         "message not rendered",
-        communication_id=str(each.planned.contact.communication_id),
-        claim_id=each.planned.contact.claim_id,
+        communication_id=str(to_render.planned.contact.communication_id),
+        claim_id=to_render.planned.contact.claim_id,
         error=type(error).__name__,
         exc_info=error,
     )
@@ -208,13 +208,13 @@ async def add_pay_by(
     all_identities = [each for digests in identities.values() for each in digests]
     contacted_on = await load_contact_days(tx, merchant.merchant_id, all_identities)
 
-    def add(each: ContactToRender) -> ContactToRender:
-        claim = claims.get(each.planned.contact.claim_id)
-        if claim is None or not _uses_pay_by(each, cache):
-            return each
+    def add(to_render: ContactToRender) -> ContactToRender:
+        claim = claims.get(to_render.planned.contact.claim_id)
+        if claim is None or not _uses_pay_by(to_render, cache):
+            return to_render
         guard = build_person_guard(merchant.configuration, identities[claim.claim_id], contacted_on)
-        pay_by = _compute_pay_by(merchant, each, claim, guard=guard, now=now)
-        return replace(each, pay_by=pay_by)
+        pay_by = _compute_pay_by(merchant, to_render, claim, guard=guard, now=now)
+        return replace(to_render, pay_by=pay_by)
 
     return [add(each) for each in leased]
 
@@ -237,14 +237,14 @@ def compute_pay_by(
 
 
 def _compute_pay_by(
-    merchant: Merchant, each: ContactToRender, claim: DueClaim, guard: Guard, now: datetime
+    merchant: Merchant, to_render: ContactToRender, claim: DueClaim, guard: Guard, now: datetime
 ) -> date | None:
-    assert each.step is not None
-    workflow = get_prepared_workflow(each.version, merchant.configuration)
-    contact = each.planned.contact
+    assert to_render.step is not None
+    workflow = get_prepared_workflow(to_render.version, merchant.configuration)
+    contact = to_render.planned.contact
     return compute_pay_by(
         workflow,
-        ContactPlanned(each.step, contact.place, contact.channel),
+        ContactPlanned(to_render.step, contact.place, contact.channel),
         claim.step_facts(workflow.calendar.local_date(now)),
         now,
         next_step_id=claim.position.next_step_id,
@@ -252,15 +252,15 @@ def _compute_pay_by(
     )
 
 
-def _uses_pay_by(each: ContactToRender, cache: dict[tuple[UUID, int, Channel], bool]) -> bool:
+def _uses_pay_by(to_render: ContactToRender, cache: dict[tuple[UUID, int, Channel], bool]) -> bool:
     """Return whether a text of the step names the pay-by date. `cache` holds the answer for
     each step."""
-    if each.step is None:
+    if to_render.step is None:
         return False
-    channel = each.planned.contact.channel
-    key = (each.version.version_id, each.step.id, channel)
+    channel = to_render.planned.contact.channel
+    key = (to_render.version.version_id, to_render.step.id, channel)
     if key not in cache:
-        cache[key] = _names_pay_by(each.version.definition, each.step, channel)
+        cache[key] = _names_pay_by(to_render.version.definition, to_render.step, channel)
     return cache[key]
 
 

@@ -333,9 +333,9 @@ async def save_hand_over(
         raise GuardRowConflict
 
 
-def _digest_recipient(keys: KeyRing, merchant_id: int, each: RenderedContact) -> bytes:
-    channel = each.planned.contact.channel
-    return digest_recipient(keys, merchant_id, channel, each.content.recipient)
+def _digest_recipient(keys: KeyRing, merchant_id: int, rendered: RenderedContact) -> bytes:
+    channel = rendered.planned.contact.channel
+    return digest_recipient(keys, merchant_id, channel, rendered.content.recipient)
 
 
 def _encode_ids(ids: Sequence[UUID]) -> str:

@@ -50,27 +50,27 @@ async def forecast_for_debtor(
     cached = find_cached_version(merchant_id, claim.workflow_key)
     all_digests = [digest for each in digests.values() for digest in each]
     known_id = cached.version_id if cached else None
-    found = await load_forecast_facts(
+    facts = await load_forecast_facts(
         tx, merchant_id, claim_id, known_id=known_id, identities=identities, addresses=all_digests
     )
-    if found is None:
+    if facts is None:
         return []
-    version = build_newest_version(found.row, merchant_id, cached)
+    version = build_newest_version(facts.row, merchant_id, cached)
     workflow = get_prepared_workflow(version, merchant.configuration)
     channels = list_usable_channels(
         merchant.configuration.channels,
-        email=found.row["email"], mobile_number=found.row["mobile_number"],
-        address=found.row["address"],
+        email=facts.row["email"], mobile_number=facts.row["mobile_number"],
+        address=facts.row["address"],
     )  # fmt: skip
     usable = frozenset(
-        each for each in channels if found.suppressed.isdisjoint(digests.get(each, ()))
+        each for each in channels if facts.suppressed.isdisjoint(digests.get(each, ()))
     )
     running = RunningClaim(
-        facts=build_due_claim(found.row, usable),
+        facts=build_due_claim(facts.row, usable),
         person="",
         is_held=claim.is_held,
         held_until=claim.held_until,
-        open_contact=found.open_contact,
+        open_contact=facts.open_contact,
     )
-    guard = build_person_guard(merchant.configuration, identities, found.contacted)
+    guard = build_person_guard(merchant.configuration, identities, facts.contacted)
     return list_announcements(forecast_claim(workflow, running, now, guard), workflow.calendar)

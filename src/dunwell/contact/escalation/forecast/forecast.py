@@ -110,15 +110,15 @@ class ClaimForecast:
                 foreseen.append(ForecastStep(at, step, None, outcome))
         return foreseen
 
-    def _make_contact(self, waiting: PendingContact, at: datetime) -> list[ForecastStep]:
-        planned = waiting.planned
+    def _make_contact(self, pending: PendingContact, at: datetime) -> list[ForecastStep]:
+        planned = pending.planned
         allowed = compute_opening(self._workflow, planned.step, at)
         if allowed == at and self._guard is not None:
             allowed = self._guard(at, planned.channel)
         if allowed > at:
-            self._position = PendingContact(planned, allowed, waiting.next_step_id)
+            self._position = PendingContact(planned, allowed, pending.next_step_id)
             return []
-        self._position = WorkflowPosition(_find_following(self._workflow, waiting), at)
+        self._position = WorkflowPosition(_find_following(self._workflow, pending), at)
         self._facts = _leave_step(self._facts, has_reached=True)
         if planned.channel == "LETTER":
             self._facts = replace(self._facts, letter_sent_at=at)
@@ -141,12 +141,12 @@ def forecast(
         yield from claim_forecast.advance()
 
 
-def _find_following(workflow: PreparedWorkflow, waiting: PendingContact) -> int | None:
+def _find_following(workflow: PreparedWorkflow, pending: PendingContact) -> int | None:
     """Return the step after the contact's step, or the claim's own position if it was stopped at a
     later step."""
-    if waiting.next_step_id != waiting.planned.step.id:
-        return waiting.next_step_id
-    return workflow.id_at(workflow.index_of(waiting.next_step_id) + 1)
+    if pending.next_step_id != pending.planned.step.id:
+        return pending.next_step_id
+    return workflow.id_at(workflow.index_of(pending.next_step_id) + 1)
 
 
 def _set_day(facts: StepFacts, today: date) -> StepFacts:
@@ -223,5 +223,5 @@ def find_pay_by(
     return None
 
 
-def _is_contact(each: ForecastStep) -> bool:
-    return isinstance(each.outcome, ContactPlanned)
+def _is_contact(foreseen: ForecastStep) -> bool:
+    return isinstance(foreseen.outcome, ContactPlanned)

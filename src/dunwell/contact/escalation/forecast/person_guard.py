@@ -59,9 +59,11 @@ class PersonGuard:
         if moment > at:
             self._report(today, HoldReason.QUIET_HOURS)
             return moment
-        if all(has_room(self._days[each], self._guards, today) for each in self._identities):
-            for each in self._identities:
-                self._days[each].append(today)
+        if all(
+            has_room(self._days[identity], self._guards, today) for identity in self._identities
+        ):
+            for identity in self._identities:
+                self._days[identity].append(today)
             return at
         candidate = GuardCandidate(_ONLY_CANDIDATE, self._identities)
         hold = decide_contacts([candidate], self._days, self._guards, today).held[_ONLY_CANDIDATE]
@@ -80,5 +82,5 @@ def build_person_guard(
 
     `contacted_on` has the contact days of the identities that have guard rows.
     """
-    days = {each: list(contacted_on.get(each, ())) for each in identities}
+    days = {identity: list(contacted_on.get(identity, ())) for identity in identities}
     return PersonGuard(configuration.guards, build_quiet_hours(configuration), identities, days)

@@ -90,12 +90,12 @@ async def load_reported(
         return {}
     merchant_ids = [each.merchant_id for each in references]
     ids = [each.communication_id for each in references]
-    found = {}
+    reported = {}
     for merchant_id, communication_id, *rest in await tx.fetch(_LOAD, merchant_ids, ids):
         reference = Reference(merchant_id, communication_id)
         channel, state, is_delivered, is_notice, provider, recipient, address = rest
         suppressible = _find_address(channel, recipient, address)
-        found[reference] = ReportedMessage(
+        reported[reference] = ReportedMessage(
             reference,
             channel,
             state=state,
@@ -104,7 +104,7 @@ async def load_reported(
             provider=provider,
             address=suppressible,
         )
-    return found
+    return reported
 
 
 def _find_address(

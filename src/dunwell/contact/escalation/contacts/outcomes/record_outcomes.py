@@ -120,99 +120,103 @@ async def record_answers(work: Work, pairs: Sequence[AnsweredPair]) -> None:
     await save_events(work.tx, work.merchant_id, events, work.real_now)
 
 
-def _build_contact_row(work: Work, each: AnsweredContact, claim: ContactClaim) -> tuple[Any, ...]:
+def _build_contact_row(
+    work: Work, answered: AnsweredContact, claim: ContactClaim
+) -> tuple[Any, ...]:
     """Return the contact's id, its new state, its ledger entry, the provider and destination, and
     whether the channel was called."""
-    state, *rest = _compute_state(each, claim, work.real_now)
-    outcome = _find_ledger_outcome(each, state)
-    setup = work.merchant.configuration.channels.get(each.contact.channel)
+    state, *rest = _compute_state(answered, claim, work.real_now)
+    outcome = _find_ledger_outcome(answered, state)
+    setup = work.merchant.configuration.channels.get(answered.contact.channel)
     provider = setup.provider if setup else None
-    answer = each.settlement.answer if isinstance(each.settlement, ContactAccepted) else None
+    settlement = answered.settlement
+    answer = settlement.answer if isinstance(settlement, ContactAccepted) else None
     entry_id = work.ids.new(work.now)
-    destination = find_destination(each.contact) if provider else None
-    delivery = (provider, answer, destination, not isinstance(each.settlement, UndoHandOver))
-    return (each.contact.communication_id, state, *rest, entry_id, outcome, *delivery)
+    destination = find_destination(answered.contact) if provider else None
+    delivery = (provider, answer, destination, not isinstance(settlement, UndoHandOver))
+    return (answered.contact.communication_id, state, *rest, entry_id, outcome, *delivery)
 
 
 def _compute_state(
-    each: AnsweredContact, claim: ContactClaim, real_now: datetime
+    answered: AnsweredContact, claim: ContactClaim, real_now: datetime
 ) -> tuple[Any, ...]:
     """Return the state, the failure, the earliest next attempt, the end of the lease, and whether
     the state is final."""
-    match each.settlement:
+    is_awaited = _still_waits_for(answered, claim)
+    match answered.settlement:
         case ContactAccepted():
             return ("ACCEPTED", None, None, None, True)
-        case RetryContact(at, reason) | UndoHandOver(at, reason) if _still_waits_for(each, claim):
+        case RetryContact(at, reason) | UndoHandOver(at, reason) if is_awaited:
             return ("PLANNED", reason or None, at, None, False)
         case RetryContact() | UndoHandOver():
             # The claim was paid, ended or reassigned in the meantime.
             return ("CANCELLED", _CANCELLED, None, None, True)
         case UseFallback(reason=reason) | FailContact(reason=reason):
             return ("FAILED", reason, None, None, True)
-        case RepeatCall(after) if _still_waits_for(each, claim):
+        case RepeatCall(after) if is_awaited:
             return ("HANDED_OVER", None, None, real_now + after, False)
         case RepeatCall() | OutcomeUnknown():
             return ("UNKNOWN", None, None, None, False)
 
 
-def _find_ledger_outcome(each: AnsweredContact, state: str) -> str | None:
+def _find_ledger_outcome(answered: AnsweredContact, state: str) -> str | None:
     """Return the outcome for the ledger, or None if the new state adds no ledger entry."""
-    if each.is_by_operator:
-        return (
-            "SETTLED_SENT" if isinstance(each.settlement, ContactAccepted) else "SETTLED_NOT_SENT"
-        )
+    if answered.is_by_operator:
+        was_sent = isinstance(answered.settlement, ContactAccepted)
+        return "SETTLED_SENT" if was_sent else "SETTLED_NOT_SENT"
     return _LEDGER_OUTCOMES.get(state)
 
 
 def _build_position_rows(
-    work: Work, each: AnsweredContact, claim: ContactClaim
+    work: Work, answered: AnsweredContact, claim: ContactClaim
 ) -> list[tuple[Any, ...]]:
     """Return the claim's next position. A claim that was reassigned in the meantime keeps its
     position. An ended claim moves past the step, in case it is reopened, but is not due."""
-    new_events = 1 if isinstance(each.settlement, ContactAccepted) else 0
+    new_events = 1 if isinstance(answered.settlement, ContactAccepted) else 0
     next_step_id, due_at = claim.next_step_id, claim.due_at
-    if isinstance(each.settlement, ContactAccepted | FailContact) and _waits_for(each, claim):
-        if next_step_id == each.contact.step_id:
-            next_index = each.workflow.index_of(each.contact.step_id) + 1
-            next_step_id = each.workflow.id_at(next_index)
+    ends_step = isinstance(answered.settlement, ContactAccepted | FailContact)
+    if ends_step and _waits_for(answered, claim):
+        if next_step_id == answered.contact.step_id:
+            next_index = answered.workflow.index_of(answered.contact.step_id) + 1
+            next_step_id = answered.workflow.id_at(next_index)
         due_at = work.now if claim.status in ACTIVE else None
     elif not new_events:
         return []
-    return [(each.contact.claim_id, next_step_id, due_at, claim.event_sequence + new_events)]
+    return [(answered.contact.claim_id, next_step_id, due_at, claim.event_sequence + new_events)]
 
 
-def _waits_for(each: AnsweredContact, claim: ContactClaim) -> bool:
+def _waits_for(answered: AnsweredContact, claim: ContactClaim) -> bool:
     """Return whether the claim waits for this contact: at the contact's step or, if a reported
     failure started a fallback, at a later step."""
-    return claim.run == each.contact.run and claim.due_at is None
+    return claim.run == answered.contact.run and claim.due_at is None
 
 
-def _still_waits_for(each: AnsweredContact, claim: ContactClaim) -> bool:
-    return claim.status in ACTIVE and _waits_for(each, claim)
+def _still_waits_for(answered: AnsweredContact, claim: ContactClaim) -> bool:
+    return claim.status in ACTIVE and _waits_for(answered, claim)
 
 
-def _build_history_rows(each: AnsweredContact, claim: ContactClaim) -> list[tuple[Any, ...]]:
+def _build_history_rows(answered: AnsweredContact, claim: ContactClaim) -> list[tuple[Any, ...]]:
     """Return the history row of a contact that ended its step. It names the version under which the
     message was sent, even if a new minor version was published in the meantime."""
-    contact, version_id = each.contact, claim.sent_version_id or each.version_id
+    contact, version_id = answered.contact, claim.sent_version_id or answered.version_id
     key = (contact.claim_id, contact.run, contact.step_id, version_id)
-    if isinstance(each.settlement, ContactAccepted):
+    if isinstance(answered.settlement, ContactAccepted):
         return [(*key, "DONE", contact.channel)]
-    if isinstance(each.settlement, FailContact):
-        if each.settlement.reason == SkipReason.TOO_LATE:
+    if isinstance(answered.settlement, FailContact):
+        if answered.settlement.reason == SkipReason.TOO_LATE:
             return [(*key, "SKIPPED", SkipReason.TOO_LATE)]
-        is_missing = each.settlement.reason == ATTACHMENT_MISSING
+        is_missing = answered.settlement.reason == ATTACHMENT_MISSING
         return [(*key, "FAILED", ATTACHMENT_MISSING if is_missing else "NOBODY_REACHABLE")]
     return []
 
 
 def _build_fallback_rows(
-    work: Work, each: AnsweredContact, claim: ContactClaim
+    work: Work, answered: AnsweredContact, claim: ContactClaim
 ) -> list[tuple[Any, ...]]:
     """Return the row of the fallback contact, if the claim still waits for the failed contact."""
-    if not isinstance(each.settlement, UseFallback) or not _still_waits_for(each, claim):
+    if not isinstance(answered.settlement, UseFallback) or not _still_waits_for(answered, claim):
         return []
-    contact, fallback = each.contact, each.settlement.following
+    contact, fallback = answered.contact, answered.settlement.following
     return [
         (
             work.ids.new(work.now), contact.claim_id, contact.run, contact.step_id,
@@ -221,12 +225,12 @@ def _build_fallback_rows(
     ]  # fmt: skip
 
 
-def _compose_events(work: Work, each: AnsweredContact, claim: ContactClaim) -> list[Event]:
-    if not isinstance(each.settlement, ContactAccepted):
+def _compose_events(work: Work, answered: AnsweredContact, claim: ContactClaim) -> list[Event]:
+    if not isinstance(answered.settlement, ContactAccepted):
         return []
-    contact = each.contact
+    contact = answered.contact
     # A scenario is edited in place and may have lost the step.
-    names = {step.id: step.name for step in each.workflow.steps}
+    names = {step.id: step.name for step in answered.workflow.steps}
     step = EventActionStep(contact.step_id, names.get(contact.step_id, f"Step {contact.step_id}"))
     head = EventHead(
         event_id=work.ids.new(work.now),
