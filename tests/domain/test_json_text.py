@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dunwell.cases.intake.check_claims import (
     RejectedSubmission,
     check_claims,
-    has_given_keys,
+    has_each_key_once,
     parse_claims,
 )
 from dunwell.cases.intake.submission import ClaimSubmission
@@ -93,8 +93,10 @@ def test_texts_that_look_like_keys_are_not_counted(changes: dict[str, Any]) -> N
 def test_the_quick_check_is_enough_for_an_ordinary_claim() -> None:
     text = _text(a_claim(**_FULL)).encode()
     claim = msgspec.json.decode(text, type=ClaimSubmission)
-    assert has_given_keys([claim], text)
-    assert not has_given_keys([claim], text.replace(b'"currency"', b'"currency": "X", "currency"'))
+    assert has_each_key_once([claim], text)
+    assert not has_each_key_once(
+        [claim], text.replace(b'"currency"', b'"currency": "X", "currency"')
+    )
 
 
 def test_other_bodies_refuse_repeated_keys() -> None:

@@ -81,11 +81,11 @@ async def assign_to_workflow(
     has no such workflow.
     """
     work.require(Right.CHANGE_CLAIMS)
-    wanted = list(dict.fromkeys(claim_ids))
+    requested_ids = list(dict.fromkeys(claim_ids))
     if not work.merchant.switched_to_workflows:
-        failures = [AssignmentFailure(claim_id, _NOT_SWITCHED) for claim_id in wanted]
+        failures = [AssignmentFailure(claim_id, _NOT_SWITCHED) for claim_id in requested_ids]
         return AssignmentOutcome(failures=failures)
-    return await _assign(work, workflow_id, wanted)
+    return await _assign(work, workflow_id, requested_ids)
 
 
 async def assign_to_scenario(
@@ -113,12 +113,12 @@ async def _assign(
     locked = await lock_workflows_for_reference(work.tx, work.merchant_id, [workflow_id])
     if workflow_id not in locked:
         raise NotFound(f"There is no {word} {workflow_id}.")
-    wanted = list(claim_ids)
-    found = await lock_claims(work.tx, work.merchant_id, wanted)
+    requested_ids = list(claim_ids)
+    claims = await lock_claims(work.tx, work.merchant_id, requested_ids)
     version = await load_current(work.tx, work.merchant_id, workflow_id)
     is_enabled = locked[workflow_id][1]
     target = _describe_target(work, workflow_id, version, is_enabled=is_enabled, word=word)
-    decision = decide_assignment(wanted, found, target)
+    decision = decide_assignment(requested_ids, claims, target)
     if version is not None and decision.to_start:
         await start_runs(work, version, decision.to_start)
         await save_audit(
@@ -128,7 +128,11 @@ async def _assign(
             claimIds=[claim.claim_id for claim in decision.to_start], version=version.name,
         )  # fmt: skip
     return AssignmentOutcome(
-        [AssignedWorkflow(each, workflow_id) for each in wanted if each not in decision.failures],
+        [
+            AssignedWorkflow(each, workflow_id)
+            for each in requested_ids
+            if each not in decision.failures
+        ],
         [AssignmentFailure(claim_id, message) for claim_id, message in decision.failures.items()],
     )
 

@@ -41,13 +41,13 @@ class AssignmentDecision:
 
 
 def decide_assignment(
-    claim_ids: Sequence[int], found: Mapping[int, AssignableClaim], target: AssignmentTarget
+    claim_ids: Sequence[int], claims: Mapping[int, AssignableClaim], target: AssignmentTarget
 ) -> AssignmentDecision:
     """Decide about each claim. A claim that already runs on the workflow is neither started nor a
     failure."""
     decision = AssignmentDecision()
     for claim_id in dict.fromkeys(claim_ids):
-        claim = found.get(claim_id)
+        claim = claims.get(claim_id)
         message = _find_obstacle(claim, target)
         if message is not None:
             decision.failures[claim_id] = message

@@ -86,24 +86,24 @@ def apply_edit(rules: RuleSet, edit: RulesEdit) -> RuleSet | None:
         return RuleSet(edit.default, rules.rules) if rules.default == edit.expected else None
     if isinstance(edit, PutRule) and edit.name is None:
         return RuleSet(rules.default, (*rules.rules, edit.rule))
-    found = find_rule(rules, edit.name)
-    if found is None or (
-        isinstance(edit, PutRule) and compute_revision(found) != edit.expected_revision
+    rule = find_rule(rules, edit.name)
+    if rule is None or (
+        isinstance(edit, PutRule) and compute_revision(rule) != edit.expected_revision
     ):
         return None
-    return RuleSet(rules.default, _apply_to_rule(rules, found, edit))
+    return RuleSet(rules.default, _apply_to_rule(rules, rule, edit))
 
 
-def _apply_to_rule(rules: RuleSet, found: Rule, edit: RulesEdit) -> tuple[Rule, ...]:
-    position = rules.rules.index(found)
+def _apply_to_rule(rules: RuleSet, rule: Rule, edit: RulesEdit) -> tuple[Rule, ...]:
+    position = rules.rules.index(rule)
     if isinstance(edit, PutRule):
         return _replace_at(rules, position, edit.rule)
     if isinstance(edit, CopyRule):
-        copy = msgspec.structs.replace(found, name=_name_copy(rules, found.name))
-        return _replace_at(rules, position, found, copy)
+        copy = msgspec.structs.replace(rule, name=_name_copy(rules, rule.name))
+        return _replace_at(rules, position, rule, copy)
     others = [*_replace_at(rules, position)]
     if isinstance(edit, MoveRule):
-        others.insert(min(max(edit.position, 0), len(others)), found)
+        others.insert(min(max(edit.position, 0), len(others)), rule)
     return tuple(others)
 
 

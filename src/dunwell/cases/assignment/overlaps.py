@@ -26,22 +26,22 @@ def implies(strict: Condition | None, lax: Condition | None) -> bool:
     every claim meets."""
     if lax is None:
         return True
-    given = strict or Condition()
+    strict = strict or Condition()
     return all(
-        _is_implied(name, getattr(given, name), wanted, given)
+        _is_implied(name, getattr(strict, name), lax_test, strict)
         for name in Condition.__struct_fields__
-        if (wanted := getattr(lax, name)) is not None
+        if (lax_test := getattr(lax, name)) is not None
     )
 
 
-def _is_implied(name: str, given: Any, wanted: Any, strict: Condition) -> bool:
+def _is_implied(name: str, strict_test: Any, lax_test: Any, strict: Condition) -> bool:
     if name == "has":
-        return set(wanted) <= _list_present(strict)
-    if name == "item_type" and "PRIMARY" in list_values(wanted):
+        return set(lax_test) <= _list_present(strict)
+    if name == "item_type" and "PRIMARY" in list_values(lax_test):
         return True  # Each claim has a PRIMARY item.
-    if given is None:
+    if strict_test is None:
         return False
-    return _COMPARISONS[name](given, wanted)
+    return _COMPARISONS[name](strict_test, lax_test)
 
 
 def _list_present(condition: Condition) -> set[str]:
@@ -55,31 +55,31 @@ def _list_present(condition: Condition) -> set[str]:
     return present
 
 
-def _is_narrower_range(given: IntegerBounds, wanted: IntegerBounds) -> bool:
-    low, high = parse_bounds(given)
-    wanted_low, wanted_high = parse_bounds(wanted)
-    return (wanted_low is None or (low is not None and low >= wanted_low)) and (
-        wanted_high is None or (high is not None and high <= wanted_high)
+def _is_narrower_range(strict: IntegerBounds, lax: IntegerBounds) -> bool:
+    low, high = parse_bounds(strict)
+    lax_low, lax_high = parse_bounds(lax)
+    return (lax_low is None or (low is not None and low >= lax_low)) and (
+        lax_high is None or (high is not None and high <= lax_high)
     )
 
 
-def _is_subset(given: str | list[str], wanted: str | list[str]) -> bool:
-    return set(list_values(given)) <= set(list_values(wanted))
+def _is_subset(strict: str | list[str], lax: str | list[str]) -> bool:
+    return set(list_values(strict)) <= set(list_values(lax))
 
 
-def _is_narrower_text(given: TextTest, wanted: TextTest) -> bool:
-    if given.equals is not None:
-        return matches_text(wanted, given.equals)
-    starts, ends = given.starts_with or "", given.ends_with or ""
+def _is_narrower_text(strict: TextTest, lax: TextTest) -> bool:
+    if strict.equals is not None:
+        return matches_text(lax, strict.equals)
+    starts, ends = strict.starts_with or "", strict.ends_with or ""
     return (
-        wanted.equals is None
-        and starts.startswith(wanted.starts_with or "")
-        and ends.endswith(wanted.ends_with or "")
+        lax.equals is None
+        and starts.startswith(lax.starts_with or "")
+        and ends.endswith(lax.ends_with or "")
     )
 
 
-def _is_narrower_mapping(given: dict[str, str], wanted: dict[str, str]) -> bool:
-    return wanted.items() <= given.items()
+def _is_narrower_mapping(strict: dict[str, str], lax: dict[str, str]) -> bool:
+    return lax.items() <= strict.items()
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -145,12 +145,12 @@ def _find_common_value(tests: list[str | list[str] | None]) -> str | None:
 
 def _build_text(tests: list[TextTest | None]) -> str:
     """Build a text with the longest required beginning and end."""
-    given = [test for test in tests if test is not None]
-    for test in given:
+    given_tests = [test for test in tests if test is not None]
+    for test in given_tests:
         if test.equals is not None:
             return test.equals
-    starts = max((test.starts_with or "" for test in given), key=len, default="")
-    ends = max((test.ends_with or "" for test in given), key=len, default="")
+    starts = max((test.starts_with or "" for test in given_tests), key=len, default="")
+    ends = max((test.ends_with or "" for test in given_tests), key=len, default="")
     return starts + ends
 
 
@@ -181,8 +181,8 @@ def list_overlaps(rules: RuleSet, targets: Mapping[UUID, RuleTarget]) -> tuple[O
     """Return the overlapping pairs of active rules, in order. Rules with the same workflow count
     only if the later one can never match."""
     active = [rule for rule in rules.rules if rule.active]
-    found = (_compare(earlier, later, targets) for earlier, later in combinations(active, 2))
-    return tuple(overlap for overlap in found if overlap is not None)
+    overlaps = (_compare(earlier, later, targets) for earlier, later in combinations(active, 2))
+    return tuple(overlap for overlap in overlaps if overlap is not None)
 
 
 def list_overlaps_of_rule(
@@ -194,8 +194,8 @@ def list_overlaps_of_rule(
         return ()
     pairs = [(each, rule) for each in rules.rules[:position] if each.active]
     pairs += [(rule, each) for each in rules.rules[position + 1 :] if each.active]
-    found = (_compare(earlier, later, targets) for earlier, later in pairs)
-    return tuple(overlap for overlap in found if overlap is not None)
+    overlaps = (_compare(earlier, later, targets) for earlier, later in pairs)
+    return tuple(overlap for overlap in overlaps if overlap is not None)
 
 
 def _compare(earlier: Rule, later: Rule, targets: Mapping[UUID, RuleTarget]) -> Overlap | None:

@@ -67,12 +67,12 @@ class AssignmentEffect:
 
     def sum_workflows(self) -> dict[UUID | None, tuple[int, int]]:
         """Return the number of claims per workflow before and after, the largest first."""
-        return self._sum(lambda given: given.workflow_id)
+        return self._sum(lambda result: result.workflow_id)
 
     def sum_rules(self) -> dict[str | None, tuple[int, int]]:
         """Return the number of claims per rule before and after. None stands for claims without a
         rule."""
-        return self._sum(lambda given: given.rule)
+        return self._sum(lambda result: result.rule)
 
     def _sum(self, key: Callable[[RulesResult], _Key]) -> dict[_Key, tuple[int, int]]:
         before, after = Counter[_Key](), Counter[_Key]()

@@ -64,12 +64,13 @@ def list_tested_facts(
     conditions: Sequence[Condition | None], facts: ConditionFacts
 ) -> list[KnownFact]:
     """Return each fact that any of the conditions tests, once."""
-    found = {each.name: each for one in conditions for each in list_known_facts(one, facts)}
-    fields = [
-        each.value for one in conditions for each in list_known_facts(one, facts, ["customFields"])
-    ]
+    tested = [fact for condition in conditions for fact in list_known_facts(condition, facts)]
+    by_name = {fact.name: fact for fact in tested}
+    custom_fields = [fact.value for fact in tested if fact.name == "customFields"]
     return [
-        _merge_custom_fields(found[each.name], fields) for each in PROPERTIES if each.name in found
+        _merge_custom_fields(by_name[each.name], custom_fields)
+        for each in PROPERTIES
+        if each.name in by_name
     ]
 
 

@@ -136,7 +136,7 @@ async def load_rulebook_of_rules(
     rows = await load_targets(tx, merchant.merchant_id, list_targets(rules))
     pairs = [(row.workflow_id, row.major) for row in rows.values() if row.major is not None]
     newest = await load_newest(tx, merchant.merchant_id, pairs) if pairs else {}
-    versions = {workflow_id: found for (workflow_id, _), found in newest.items()}
+    versions = {workflow_id: newest_version for (workflow_id, _), newest_version in newest.items()}
     merchant_currency = merchant.configuration.currency
     return Rulebook(
         rules=rules,

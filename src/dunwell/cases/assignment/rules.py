@@ -120,14 +120,14 @@ def render_document(document: RulesDocument) -> dict[str, Any]:
 
 
 def render_rule(rule: RuleDocument) -> dict[str, Any]:
-    given: dict[str, Any] = msgspec.to_builtins(rule)
-    when = _drop_nulls(given["when"])
+    values: dict[str, Any] = msgspec.to_builtins(rule)
+    when = _drop_nulls(values["when"])
     conditions = {} if when is None else {"when": when}
     return {
         "name": rule.name,
         "active": rule.active,
         **conditions,
-        "target": given["target"],
+        "target": values["target"],
     }
 
 
@@ -261,9 +261,11 @@ def parse_rules(value: object) -> RulesDocument:
 
 def list_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield the faults that types cannot express. Parts with the wrong shape are skipped."""
-    given = document.get("rules")
+    raw_rules = document.get("rules")
     rules = (
-        [convert_if_valid(each, RuleDocument) for each in given] if isinstance(given, list) else []
+        [convert_if_valid(each, RuleDocument) for each in raw_rules]
+        if isinstance(raw_rules, list)
+        else []
     )
     names = [object() if rule is None else rule.name for rule in rules]
     for fault in find_repeat_faults(names, "/rules"):
@@ -271,9 +273,9 @@ def list_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     for index, rule in enumerate(rules):
         if rule is not None:
             yield from _list_faults_of_rule(rule, f"/rules/{index}")
-        elif isinstance(given, list) and isinstance(given[index], dict):
+        elif isinstance(raw_rules, list) and isinstance(raw_rules[index], dict):
             # A wrong shape elsewhere in the rule does not hide the faults of its condition.
-            when = convert_if_valid(given[index].get("when"), Condition)
+            when = convert_if_valid(raw_rules[index].get("when"), Condition)
             if when is not None:
                 yield from find_condition_faults(when, f"/rules/{index}/when")
 

@@ -235,10 +235,10 @@ async def discard_rules_draft(work: Work, *, expected_revision: str | None = Non
     await delete_draft(work.tx, work.merchant_id)
     # The published rules stay as they are.
     published = state.published_rules.rules if state.published_rules else RuleSet()
-    was, stays = _select_changes(state.draft.rules, published)
+    before, after = _select_changes(state.draft.rules, published)
     await save_audit(
         work, "assignment_rules.discard_draft", f"merchant:{work.merchant_id}",
-        before={"draft": True, **was}, after={"draft": False, **stays},
+        before={"draft": True, **before}, after={"draft": False, **after},
     )  # fmt: skip
 
 
@@ -261,10 +261,10 @@ async def replace_draft(work: Work, state: RulesState, rules: RuleSet) -> None:
         return
     author = (work.actor.kind, work.actor.actor_id)
     await save_draft(work.tx, work.merchant_id, rules, author=author, now=work.now, changes=changes)
-    was, becomes = _select_changes(state.rules, rules)
+    before, after = _select_changes(state.rules, rules)
     await save_audit(
         work, "assignment_rules.save_draft", f"merchant:{work.merchant_id}",
-        before=was, after=becomes, rules=len(rules.rules),
+        before=before, after=after, rules=len(rules.rules),
     )  # fmt: skip
 
 

@@ -104,14 +104,14 @@ async def list_rules_versions(
 async def get_rules_version(work: Work, version: int) -> RulesVersionView:
     """Return a published version of the rules. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
-    found = await find_rules_version(work.tx, work.merchant_id, version)
-    published_rules = await find_published_rules(work.tx, work.merchant_id)
-    if found is None or published_rules is None:
+    rules_version = await find_rules_version(work.tx, work.merchant_id, version)
+    current = await find_published_rules(work.tx, work.merchant_id)
+    if rules_version is None or current is None:
         raise NotFound(f"There is no version {version} of the rules.")
     targets = await load_targets(work.tx, work.merchant_id)
     names = {row.workflow_id: row.name for row in targets.values()}
     return RulesVersionView(
-        found, build_document(found.rules, names), published_rules.version == version
+        rules_version, build_document(rules_version.rules, names), current.version == version
     )
 
 

@@ -164,7 +164,7 @@ async def get_claim_facts(work: Work, claim: int | HypotheticalClaim) -> Matched
     today = compute_today(work)
     if isinstance(claim, HypotheticalClaim):
         return build_claim_facts(claim, work.merchant.configuration.currency, today)
-    found = await load_claim_facts(work.tx, work.merchant_id, claim, today)
-    if found is None:
+    facts = await load_claim_facts(work.tx, work.merchant_id, claim, today)
+    if facts is None:
         raise NotFound(f"There is no claim {claim}.")
-    return found
+    return facts

@@ -214,15 +214,15 @@ async def assign_dispute(
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if dispute.state is not DisputeState.OPEN:
         raise InvalidState("The dispute has already ended.", state=str(dispute.state))
-    wanted = None
+    assignee = None
     if assignee_id is not None:
-        wanted = (await load_assignees_by_id(work.tx, work.merchant_id, [assignee_id])).get(
+        assignee = (await load_assignees_by_id(work.tx, work.merchant_id, [assignee_id])).get(
             assignee_id
         )
-        if wanted is None:
+        if assignee is None:
             raise build_assignee_error()
     current = await find_assignee_id(work.tx, work.merchant_id, dispute_id)
-    if not check_assignment(current, expected_id, wanted):
+    if not check_assignment(current, expected_id, assignee):
         return
     await save_assignee(work.tx, work.merchant_id, dispute_id, assignee_id)
     await save_audit(

@@ -156,11 +156,11 @@ async def get_evidence(work: Work, claim_id: int, dispute_id: UUID, file_id: UUI
     """Return one file of a dispute. Raises NotFound, which names the first missing object of claim,
     dispute and file."""
     work.require(Right.READ_CLAIMS)
-    found = await find_evidence_file(
+    file = await find_evidence_file(
         work.tx, work.merchant_id, claim_id, dispute_id=dispute_id, file_id=file_id
     )
-    if found is not None:
-        return found
+    if file is not None:
+        return file
     await check_claim_exists(work, claim_id)
     if await find_dispute(work.tx, work.merchant_id, claim_id, dispute_id) is None:
         raise NotFound(f"There is no dispute {dispute_id}.")

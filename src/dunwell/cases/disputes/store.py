@@ -184,10 +184,10 @@ async def list_evidence_files(
     tx: Connection, merchant_id: int, dispute_ids: Collection[UUID]
 ) -> dict[UUID, list[EvidenceFile]]:
     """Return the files by dispute, oldest first, for disputes that have any."""
-    found: dict[UUID, list[EvidenceFile]] = {}
+    files: dict[UUID, list[EvidenceFile]] = {}
     for row in await tx.fetch(LOAD_FILES, merchant_id, list(dispute_ids)):
-        found.setdefault(row["dispute_id"], []).append(_build_file(row))
-    return found
+        files.setdefault(row["dispute_id"], []).append(_build_file(row))
+    return files
 
 
 async def find_evidence_file(
@@ -429,14 +429,14 @@ async def load_listed_disputes(
     """Return the disputes by id."""
     rows = await tx.fetch(_LOAD_LISTED, merchant_id, list(dispute_ids))
     files = await list_evidence_files(tx, merchant_id, dispute_ids)
-    found = {}
+    disputes = {}
     for row in rows:
         values, dispute_id = dict(row), row["dispute_id"]
         reference = values.pop("reference_number")
-        found[dispute_id] = ListedDispute(
+        disputes[dispute_id] = ListedDispute(
             build_dispute(values), reference, files.get(dispute_id, ())
         )
-    return found
+    return disputes
 
 
 async def load_unresolved_disputes(
@@ -444,12 +444,12 @@ async def load_unresolved_disputes(
 ) -> Mapping[UUID, UnresolvedDispute]:
     """Return the disputes by id."""
     rows = await tx.fetch(_LOAD_UNRESOLVED, merchant_id, list(dispute_ids))
-    given = {row["assignee_id"] for row in rows if row["assignee_id"]}
-    people = await load_assignees_by_id(tx, merchant_id, given) if given else {}
-    found = {}
+    assignee_ids = {row["assignee_id"] for row in rows if row["assignee_id"]}
+    assignees = await load_assignees_by_id(tx, merchant_id, assignee_ids) if assignee_ids else {}
+    disputes = {}
     for row in rows:
         values = dict(row)
-        assignee = people.get(values.pop("assignee_id"))
+        assignee = assignees.get(values.pop("assignee_id"))
         values["type"] = DisputeType(row["type"])
-        found[row["dispute_id"]] = UnresolvedDispute(**values, assignee=assignee)
-    return found
+        disputes[row["dispute_id"]] = UnresolvedDispute(**values, assignee=assignee)
+    return disputes

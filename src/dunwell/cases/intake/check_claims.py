@@ -56,14 +56,14 @@ _ATTACHMENT_KEYS = len(AttachmentSubmission.__struct_fields__)
 _REQUIRED_KEYS = 3
 
 
-def has_given_keys(claims: Sequence[ClaimSubmission], text: bytes) -> bool:
+def has_each_key_once(claims: Sequence[ClaimSubmission], text: bytes) -> bool:
     """Return whether `claims` have as many values as `text`, from which they were parsed, has keys.
     A repeated key makes the counts differ. So can a null or a colon within a text, after which the
     caller searches for repeated keys one by one."""
-    return count_keys(text) == sum(map(_count_given_keys, claims))
+    return count_keys(text) == sum(map(_count_values, claims))
 
 
-def _count_given_keys(claim: ClaimSubmission) -> int:
+def _count_values(claim: ClaimSubmission) -> int:
     fields = _get_fields(claim)
     count = _REQUIRED_KEYS + len(_NAMES) - fields.count(None)
     for item in claim.items:
@@ -185,7 +185,7 @@ def parse_claims(body: bytes) -> Iterator[ClaimSubmission | RejectedSubmission]:
     check_part_counts(body, containers=_MAX_CONTAINERS, separators=_MAX_SEPARATORS)
     parser = _ClaimParser()
     claims = _decode_all(body) if len(body) <= _MAX_WHOLE_BYTES else None
-    if claims is None or not has_given_keys(claims, body):
+    if claims is None or not has_each_key_once(claims, body):
         yield from map(parser.parse_claim, _split(body))
         return
     _check_count(len(claims))
@@ -256,7 +256,7 @@ class _ClaimParser:
             return self._reject(None, error.faults)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return self._reject_shape(text)
-        repeated = [] if has_given_keys([claim], text) else list(_list_repeated_keys(text))
+        repeated = [] if has_each_key_once([claim], text) else list(_list_repeated_keys(text))
         return self.check_content(claim, repeated)
 
     def check_content(
@@ -335,7 +335,8 @@ def list_debtor_faults(claim: ContactData) -> Iterator[Fault]:
     """Yield the faults of debtor and contact data that types cannot express."""
     if _is_blank(claim.last_name) and _is_blank(claim.company_name):
         yield Fault("/debtorLastName", "Give debtorLastName or companyName.", "REQUIRED")
-    if claim.mobile_number and not _is_possible(claim.mobile_number[:6], len(claim.mobile_number)):
+    number = claim.mobile_number
+    if number and not _is_possible_number(number[:6], len(number)):
         yield Fault(
             "/mobileNumber",
             "No such number can exist; use the international format, such as +4915112345678.",
@@ -371,7 +372,7 @@ def _is_blank(text: str | None) -> bool:
 
 
 @lru_cache(maxsize=20_000)
-def _is_possible(first_digits: str, length: int) -> bool:
+def _is_possible_number(first_digits: str, length: int) -> bool:
     """Return whether a phone number with these first digits and this length can exist.
 
     This depends only on the country code and the length. So the result is cached by the first

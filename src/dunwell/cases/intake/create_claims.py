@@ -200,7 +200,7 @@ async def _reject_unusable(
 ) -> dict[int, CreationResult]:
     """Return, by position, the results of the claims that are not inserted: rejected submissions,
     claims with an unknown ticket, and repetitions of an earlier reference in `submissions`."""
-    wanted = {
+    ticket_ids = {
         attachment.ticket_id
         for claim in submissions
         if isinstance(claim, ClaimSubmission)
@@ -208,22 +208,24 @@ async def _reject_unusable(
         if attachment.ticket_id is not None
     }
     usable = (
-        await load_usable_tickets(work.tx, work.merchant_id, wanted, work.now) if wanted else set()
+        await load_usable_tickets(work.tx, work.merchant_id, ticket_ids, work.now)
+        if ticket_ids
+        else set()
     )
-    refused: dict[int, CreationResult] = {}
+    results: dict[int, CreationResult] = {}
     seen: set[str] = set()
     for n, claim in enumerate(submissions):
         if isinstance(claim, RejectedSubmission):
-            refused[n] = CreationResult(None, claim.reference_number, claim.error)
+            results[n] = CreationResult(None, claim.reference_number, claim.error)
         elif claim.attachments and any(a.ticket_id not in usable for a in claim.attachments):
-            refused[n] = CreationResult(
+            results[n] = CreationResult(
                 None, claim.reference_number, _build_unknown_ticket(claim, usable)
             )
         elif claim.reference_number in seen:
-            refused[n] = CreationResult(None, claim.reference_number, _build_duplicate(None))
+            results[n] = CreationResult(None, claim.reference_number, _build_duplicate(None))
         else:
             seen.add(claim.reference_number)
-    return refused
+    return results
 
 
 async def _insert_claims(
