@@ -108,7 +108,8 @@ async def assign_to_scenario(
 async def _assign(
     work: Work, workflow_id: UUID, claim_ids: Sequence[int], *, word: str = "workflow"
 ) -> AssignmentOutcome:
-    """Assign claims (no id twice) to the workflow. `word` is the merchant's term for it."""
+    """Assign claims (no id twice) to the workflow. `word` is the merchant's term for a workflow.
+    Raises NotFound."""
     # Workflows are locked before claims.
     locked = await lock_workflows_for_reference(work.tx, work.merchant_id, [workflow_id])
     if workflow_id not in locked:

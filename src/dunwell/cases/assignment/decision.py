@@ -28,7 +28,7 @@ class AssignmentTarget:
     # The only currency that the workflow accepts.
     currency: str
     obstacle: str | None = None
-    # The merchant's term for it: workflow or scenario.
+    # The merchant's term for a workflow: workflow or scenario.
     word: str = "workflow"
 
 

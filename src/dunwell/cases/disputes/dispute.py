@@ -72,8 +72,8 @@ class ClaimDispute(msgspec.Struct, frozen=True, gc=False):
     dispute_id: UUID
     claim_id: int
     type: DisputeType
-    # The name and the label of a reason beyond the contract's types, as they were when the dispute
-    # was opened.
+    # The name and the label of a reason that is no type of the API contract, as they were when the
+    # dispute was opened.
     reason: str | None
     label: str | None
     message: str | None

@@ -1,5 +1,5 @@
-"""The reasons for disputing a claim (the contract's, built-in ones and the merchant's own), and the
-questions to the debtor about each. Pure."""
+"""The reasons for disputing a claim (those of the API contract, built-in ones and the merchant's
+own), and the questions to the debtor about each. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,8 @@ class DisputeType(StrEnum):
 
 WRONG_PERSON = "WRONG_PERSON"
 PERSON_DIED = "PERSON_DIED"
-# Built-in reasons, which are neither the contract's nor a merchant's own -> the type in events.
+# Built-in reasons, which are neither of the API contract nor a merchant's own -> their type in
+# events.
 BUILT_IN_REASONS: Mapping[str, DisputeType] = {
     WRONG_PERSON: DisputeType.NOT_MY_DEBT,
     PERSON_DIED: DisputeType.OTHER,
@@ -44,7 +45,8 @@ ALWAYS_OFFERED: frozenset[str] = frozenset(
 
 
 class OfferedReason(msgspec.Struct, frozen=True, gc=False):
-    """A reason to choose from. `name` is the contract's type or the name of another reason."""
+    """A reason to choose from. `name` is a type of the API contract or the name of another
+    reason."""
 
     name: str
     # The type in events.
@@ -60,7 +62,7 @@ class OfferedReason(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_contract_type(self) -> bool:
-        """True if the reason's name is a type of the contract, so that events need no label."""
+        """True if the reason's name is a type of the API contract, so that events need no label."""
         return self.name == self.type
 
     @property
@@ -90,8 +92,8 @@ def _label_built_in(name: str, language: str) -> str | None:
 def list_reasons(disputes: DisputeSettings) -> list[OfferedReason]:
     """Return all reasons, hidden ones included.
 
-    The contract's types are in their order, each built-in reason is before its type, and the
-    merchant's own reasons are before OTHER.
+    The types of the API contract are in their order, each built-in reason is before its type, and
+    the merchant's own reasons are before OTHER.
     """
     settings: dict[str, DisputeReason] = {each.type: each for each in disputes.reasons}
     reasons = [
@@ -119,8 +121,8 @@ def _list_standard_reasons() -> Iterator[tuple[str, DisputeType]]:
 def _build_standard_reason(
     name: str, dispute_type: DisputeType, setting: DisputeReason | None
 ) -> OfferedReason:
-    """Build a reason of the contract or a built-in one. `setting` is the merchant's setting for it,
-    if there is one."""
+    """Build a reason of the API contract or a built-in one. `setting` is the merchant's setting for
+    the reason, if there is one."""
     if setting is None:
         return OfferedReason(name, dispute_type, {}, is_hidden=False)
     is_hidden = setting.is_hidden and name not in ALWAYS_OFFERED

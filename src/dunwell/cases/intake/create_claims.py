@@ -1,7 +1,7 @@
 """Create claims: store the checked submissions with their workflow and first due time.
 
-Each claim is independent: an invalid one, a repeated reference and an unknown ticket fail alone.
-One statement writes the claims of all given requests, so they are one transaction.
+A claim that is invalid, repeats a reference or names an unknown ticket fails alone; the others are
+created. One statement writes the claims of all given requests, so they are one transaction.
 """
 
 import itertools

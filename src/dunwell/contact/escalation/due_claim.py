@@ -22,6 +22,7 @@ def list_usable_channels(
     mobile_number: str | None,
     address: Mapping[str, Any] | None,
 ) -> frozenset[Channel]:
+    """Return the configured channels for which the debtor has an address."""
     return frozenset(
         channel
         for channel in configured

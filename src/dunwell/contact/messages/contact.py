@@ -19,7 +19,8 @@ class LeasedContact:
     claim_id: int
     run: int
     step_id: int
-    # The index in the step's list of channels, from 0.
+    # The channel's index in the step's list, from 0, or a later free number; see
+    # `schedule.find_next_contact`.
     place: int
     channel: Channel
     # Attempts before this one.

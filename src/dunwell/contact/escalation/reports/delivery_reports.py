@@ -136,8 +136,8 @@ async def process_reports(resources: Resources) -> int:
 async def _process_simple_reports(
     tx: Connection, waiting: Sequence[WaitingReport], now: datetime
 ) -> list[WaitingReport]:
-    """Record the reports that change neither a claim nor a notice. Return the others, which stay
-    due."""
+    """Record or postpone the reports that change neither a claim nor a notice. Return the others,
+    which stay due."""
     references = {each.reference for each in waiting if each.reference is not None}
     messages = await load_reported(tx, references)
     settled: list[tuple[WaitingReport, str]] = []
