@@ -123,8 +123,8 @@ _OBSTACLES = {
 
 def describe_verdict(verdict: RuleVerdict) -> str:
     """Describe the result of a rule, with the conditions that are not met."""
-    words = RULE_OUTCOMES[verdict.outcome]
-    return f"{words}: {', '.join(verdict.unmet)}" if verdict.unmet else words
+    text = RULE_OUTCOMES[verdict.outcome]
+    return f"{text}: {', '.join(verdict.unmet)}" if verdict.unmet else text
 
 
 def describe_default(match: RuleMatch) -> str:

@@ -81,12 +81,12 @@ class OfferedReason(msgspec.Struct, frozen=True, gc=False):
 def _label_built_in(name: str, language: str) -> str | None:
     """Return the label of a built-in reason that is recorded and sent in events, or None if the
     language has none."""
-    words = load_languages(DEBTOR_CATALOGUES).get(language)
-    if words is None or name not in BUILT_IN_REASONS:
+    translation = load_languages(DEBTOR_CATALOGUES).get(language)
+    if translation is None or name not in BUILT_IN_REASONS:
         return None
     if name == WRONG_PERSON:
-        return words.translate("This is not me")
-    return words.translate("The person has died")
+        return translation.translate("This is not me")
+    return translation.translate("The person has died")
 
 
 def list_reasons(disputes: DisputeSettings) -> list[OfferedReason]:

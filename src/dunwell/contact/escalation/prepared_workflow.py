@@ -45,8 +45,8 @@ class PreparedWorkflow:
     def find_contact_step(self, step_id: int) -> ContactStep | None:
         """Return the contact step with this id, or None if the scenario was edited in place and no
         longer has the step."""
-        found = next((step for step in self.steps if step.id == step_id), None)
-        return found if isinstance(found, ContactStep) else None
+        matching_step = next((step for step in self.steps if step.id == step_id), None)
+        return matching_step if isinstance(matching_step, ContactStep) else None
 
     def find_letter_arrival(self, handed_over_at: datetime) -> datetime:
         """Return when a letter can have arrived: at the local time of its hand-over, `postal_days`

@@ -188,7 +188,7 @@ async def has_recent_notice(
 ) -> bool:
     """Return whether a notice of a kind was requested for this address of a locked claim and has
     not failed."""
-    found: bool = await tx.fetchval(
+    exists: bool = await tx.fetchval(
         _HAS_RECENT,
         merchant_id,
         addressee.claim_id,
@@ -197,7 +197,7 @@ async def has_recent_notice(
         addressee.channel,
         addressee.recipient,
     )
-    return found
+    return exists
 
 
 async def find_equal_notice(
@@ -205,11 +205,11 @@ async def find_equal_notice(
 ) -> UUID | None:
     """Return the newest notice with the same content and address that has not failed."""
     addressee = notice.addressee
-    found: UUID | None = await tx.fetchval(
+    notice_id: UUID | None = await tx.fetchval(
         _FIND_REPEATED, merchant_id, addressee.claim_id, notice.kind, since,
         addressee.channel, addressee.recipient, notice.body_text,
     )  # fmt: skip
-    return found
+    return notice_id
 
 
 async def list_request_times_of_address(

@@ -64,14 +64,14 @@ def cache_by_size(
                     kept.move_to_end(text)
                     return kept[text]
             # Two threads may compute the same result, which is better than making one wait.
-            made = make(text)
+            result = make(text)
             with lock:
                 if text not in kept:
-                    kept[text] = made
+                    kept[text] = result
                     length += len(text)
                 while length > max_characters:
                     length -= len(kept.popitem(last=False)[0])
-            return made
+            return result
 
         return find_or_make
 
