@@ -19,7 +19,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
 from tests.support.children import INSPECTOR
 from tests.support.payments import DEBTOR, PaymentHarness, a_payment_harness
-from tests.support.sandbox_provider import a_notice, decide
+from tests.support.sandbox_provider import a_notification, decide
 
 _REFERENCE = "SELECT provider_reference FROM payment_requests WHERE merchant_id = $1"
 _NEXT_CHECK = "SELECT next_check_at FROM payment_requests WHERE merchant_id = $1"
@@ -41,7 +41,7 @@ class OpenCheckout:
         return await self.http.post(path, content=body, headers=headers)
 
     async def notify(self) -> httpx.Response:
-        return await self.send(*a_notice(self.payments.resources, self.reference))
+        return await self.send(*a_notification(self.payments.resources, self.reference))
 
     async def has_changed(self) -> bool:
         facts = (await self.payments.states(), await self.payments.events())
@@ -111,7 +111,7 @@ async def test_a_forged_notification_changes_nothing(
     checkout: OpenCheckout, resources: Resources, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await decide(resources, checkout.reference, "pay")
-    headers, body = a_notice(resources, checkout.reference)
+    headers, body = a_notification(resources, checkout.reference)
     stranger = Resources(
         resources.settings,
         resources.database,
@@ -124,7 +124,7 @@ async def test_a_forged_notification_changes_nothing(
         ({**headers, "webhook-signature": "v1,AAAA"}, body),
         ({**headers, "webhook-id": "another"}, body),
         (headers, body + b" "),
-        a_notice(stranger, checkout.reference),
+        a_notification(stranger, checkout.reference),
     ):
         answer = await checkout.send(*forged)
         assert (answer.status_code, answer.json()["error"]["type"]) == (400, "InvalidRequest")
@@ -136,7 +136,7 @@ async def test_a_forged_notification_changes_nothing(
 async def test_a_notification_replayed_after_five_minutes_changes_nothing(
     checkout: OpenCheckout, clock: MovableClock
 ) -> None:
-    replayed = a_notice(checkout.payments.resources, checkout.reference)
+    replayed = a_notification(checkout.payments.resources, checkout.reference)
     await decide(checkout.payments.resources, checkout.reference, "pay")
     clock.advance(timedelta(minutes=5, seconds=1))
     assert (await checkout.send(*replayed)).status_code == 400
@@ -157,10 +157,10 @@ async def test_a_notification_of_an_unknown_checkout_is_accepted_and_changes_not
     checkout: OpenCheckout,
 ) -> None:
     for reference in ("sbx_7_" + "0" * 32, checkout.reference.replace("sbx_", "sbx_1")):
-        answer = await checkout.send(*a_notice(checkout.payments.resources, reference))
+        answer = await checkout.send(*a_notification(checkout.payments.resources, reference))
         assert answer.status_code == 200
     other = await checkout.send(
-        *a_notice(checkout.payments.resources, checkout.reference), "elsewhere"
+        *a_notification(checkout.payments.resources, checkout.reference), "elsewhere"
     )
     assert (other.status_code, other.json()["error"]["type"]) == (404, "NotFound")
     assert not await checkout.has_changed()

@@ -4,7 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.adapters.payments.sandbox.checkout import read_reference, render_reference
+from dunwell.adapters.payments.sandbox.checkout import (
+    parse_checkout_reference,
+    render_checkout_reference,
+)
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.cases.payments.provider import (
     CheckoutState,
@@ -14,7 +17,7 @@ from dunwell.cases.payments.provider import (
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.adapters.provider_contract import ASKED, ProviderContract, ProviderUnderTest
-from tests.support.sandbox_provider import a_notice, decide
+from tests.support.sandbox_provider import a_notification, decide
 
 HOURS_24 = timedelta(hours=24)
 
@@ -25,7 +28,7 @@ class TestSandbox(ProviderContract):
         return ProviderUnderTest(
             SandboxProvider(resources),
             lambda reference, word: decide(resources, reference, word),
-            lambda reference: a_notice(resources, reference),
+            lambda reference: a_notification(resources, reference),
         )
 
 
@@ -52,7 +55,7 @@ async def test_a_notice_is_valid_for_five_minutes(
 ) -> None:
     provider = SandboxProvider(resources)
     checkout = await provider.open_checkout(ASKED)
-    headers, body = a_notice(resources, checkout.checkout_id)
+    headers, body = a_notification(resources, checkout.checkout_id)
     clock.advance(timedelta(seconds=seconds))
     if is_locked:
         assert provider.parse_notification(headers, body) == [checkout.checkout_id]
@@ -63,10 +66,10 @@ async def test_a_notice_is_valid_for_five_minutes(
 
 def test_only_rendered_references_are_parsed() -> None:
     checkout_id = ASKED.request_id
-    reference = render_reference(7, checkout_id)
-    assert read_reference(reference) == (7, checkout_id)
+    reference = render_checkout_reference(7, checkout_id)
+    assert parse_checkout_reference(reference) == (7, checkout_id)
     for text in (
         reference.upper(), f" {reference}", f"{reference}\n", reference.replace("_7_", "_07_"),
         reference.replace("_7_", "_9999999999_"), reference[:-1], reference.replace("7", "\u0667"),
     ):  # fmt: skip
-        assert read_reference(text) is None
+        assert parse_checkout_reference(text) is None

@@ -20,10 +20,10 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Guards
 from dunwell.accounts.users.factors.totp import find_step
 from dunwell.adapters.payments.sandbox.checkout import (
-    read_notice,
-    render_notice,
-    render_reference,
-    sign_notice,
+    render_checkout_reference,
+    render_notification,
+    sign_notification,
+    verify_notification,
 )
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, may_open_dispute
 from dunwell.cases.disputes.reasons import DisputeType
@@ -103,9 +103,9 @@ def _a_modality() -> Modality:
 
 
 def _is_refused_notice(age: timedelta) -> bool:
-    body = render_notice(render_reference(1, ID))
-    headers = sign_notice(_KEYS, "n-1", body, NOW)
-    return not _is_taken(lambda: read_notice(_KEYS, headers, body, NOW + age))
+    body = render_notification(render_checkout_reference(1, ID))
+    headers = sign_notification(_KEYS, "n-1", body, NOW)
+    return not _is_taken(lambda: verify_notification(_KEYS, headers, body, NOW + age))
 
 
 def _can_be_extended(lasts: timedelta) -> bool:

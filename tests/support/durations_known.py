@@ -13,7 +13,7 @@ _PROVIDER_DEBITS = "tests/usecases/test_provider_debits.py"
 _PASSKEYS = "tests/people/test_passkeys.py"
 _OPEN_TASKS = "tests/usecases/test_open_tasks.py"
 _REPORTS = "tests/engine/test_reports.py"
-_SANDBOX_NOTICES = "tests/adapters/test_sandbox_notices.py"
+_SANDBOX_NOTIFICATIONS = "tests/adapters/test_sandbox_notifications.py"
 _OWN_ACCOUNT = "tests/people/test_own_account.py"
 _SANDBOX_PROVIDER = "tests/adapters/test_sandbox_provider.py"
 _STRIPE = "tests/adapters/test_stripe_provider.py"
@@ -101,11 +101,11 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/payments/sandbox/checkout.py LIFETIME": (
         f"{_SANDBOX_PROVIDER}::test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not",
     ),
-    "adapters/payments/sandbox/notice_sender.py _RETRY_AFTER": (
-        f"{_SANDBOX_NOTICES}::test_a_refused_notice_is_sent_again_every_half_minute",
+    "adapters/payments/sandbox/notification_sender.py _RETRY_AFTER": (
+        f"{_SANDBOX_NOTIFICATIONS}::test_a_refused_notice_is_sent_again_every_half_minute",
     ),
-    "adapters/payments/sandbox/notice_sender.py _GIVE_UP_AFTER": (
-        f"{_SANDBOX_NOTICES}::test_a_refused_notice_is_abandoned_after_a_day",
+    "adapters/payments/sandbox/notification_sender.py _GIVE_UP_AFTER": (
+        f"{_SANDBOX_NOTIFICATIONS}::test_a_refused_notice_is_abandoned_after_a_day",
     ),
     "adapters/payments/stripe/provider.py _SIGNED_WITHIN_SECONDS": (
         f"{_STRIPE}::test_a_notification_that_is_not_stripes_is_rejected",

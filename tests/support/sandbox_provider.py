@@ -4,11 +4,11 @@ notifications."""
 from dunwell.adapters.payments.sandbox.checkout import (
     TRANSITIONS,
     CheckoutDecision,
-    NoticeDelivery,
+    NotificationDelivery,
     SandboxMovement,
-    plan_notices,
-    render_notice,
-    sign_notice,
+    plan_notifications,
+    render_notification,
+    sign_notification,
 )
 from dunwell.adapters.payments.sandbox.provider import find_checkout
 from dunwell.adapters.payments.sandbox.store import save_decision, save_return
@@ -17,7 +17,10 @@ from dunwell.platform.resources import Resources
 
 
 async def decide(
-    resources: Resources, reference: str, word: str, notices: NoticeDelivery = NoticeDelivery.NEVER
+    resources: Resources,
+    reference: str,
+    word: str,
+    delivery: NotificationDelivery = NotificationDelivery.NEVER,
 ) -> None:
     """Press one of the page's buttons: pay, fail, cancel, pending, chargeback."""
     checkout = await find_checkout(resources, reference)
@@ -29,13 +32,13 @@ async def decide(
             kind, cents = MovementKind.CHARGED_BACK, checkout.amount_cents
             returned = SandboxMovement(resources.ids.new(now), kind, cents, now)
             assert await save_return(tx, checkout, returned)
-        planned = plan_notices(notices, now)
+        planned = plan_notifications(delivery, now)
         assert await save_decision(tx, checkout, state, planned, now)
 
 
-def a_notice(
-    resources: Resources, reference: str, notice_id: str = "notice-1"
+def a_notification(
+    resources: Resources, reference: str, notification_id: str = "notice-1"
 ) -> tuple[dict[str, str], bytes]:
     """Return headers and body of a notification signed now."""
-    body = render_notice(reference)
-    return sign_notice(resources.keys, notice_id, body, resources.clock.now()), body
+    body = render_notification(reference)
+    return sign_notification(resources.keys, notification_id, body, resources.clock.now()), body

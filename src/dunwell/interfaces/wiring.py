@@ -28,7 +28,10 @@ from dunwell.adapters.mail.mailboxes import MAILBOX_SECONDS, Mailboxes
 from dunwell.adapters.mail.receive_mail import MailParser
 from dunwell.adapters.payment_providers import open_payment_providers
 from dunwell.adapters.payments.callbacks import callback_routes
-from dunwell.adapters.payments.sandbox.notice_sender import NOTICE_SECONDS, open_notice_sender
+from dunwell.adapters.payments.sandbox.notification_sender import (
+    NOTIFICATION_SECONDS,
+    open_notification_sender,
+)
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.cases.direct_debit.files.deliver_files import DELIVER_SECONDS, deliver_debit_files
 from dunwell.cases.direct_debit.plan_collections import PLAN_SECONDS, plan_collections
@@ -205,7 +208,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         sender = await enter(
             open_webhook_sender(allow_loopback=settings.is_development, authorities=settings.ca)
         )
-        provider_notices = await enter(open_notice_sender(resources))
+        sandbox_notifications = await enter(open_notification_sender(resources))
         installation = await enter(open_current_installation(resources))
         providers = await enter(open_payment_providers(resources, installation))
         delivery_providers = await enter(open_delivery_providers(resources, installation))
@@ -233,7 +236,9 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             *_list_payment_loops(resources, providers),
             *_list_debit_loops(resources, banks, providers),
             *_list_statement_loops(resources, installation),
-            Loop("sandbox notices", provider_notices.run_once, idle_seconds=NOTICE_SECONDS),
+            Loop(
+                "sandbox notices", sandbox_notifications.run_once, idle_seconds=NOTIFICATION_SECONDS
+            ),
             Loop("sealed values", resealer.run_once, idle_seconds=RESEAL_IDLE_SECONDS),
             *_list_ledger_loops(resources),
             *_list_sweeping_loops(resources, storage),

@@ -130,12 +130,12 @@ class ApiClient:
         """Return all pages of a list. `find_next` returns the path of the page after a page, or
         None. Raises PaymentProviderUnavailable."""
         pages: list[Answer] = []
-        following: str | None = path
-        while following is not None:
+        next_path: str | None = path
+        while next_path is not None:
             if len(pages) == _MAX_PAGES:
                 raise self._unavailable("a list is too long")
-            pages.append(await self.get(following, page_type, headers))
-            following = find_next(pages[-1])
+            pages.append(await self.get(next_path, page_type, headers))
+            next_path = find_next(pages[-1])
         return pages
 
     def parse(self, response: HttpResponse, answer_type: type[Answer]) -> Answer:
@@ -148,8 +148,8 @@ class ApiClient:
             raise PaymentProviderKeyRejected("The payment provider does not accept the key.")
         if 400 <= response.status < 500:
             reason = clean_text(self._find_reason(response.start), _MAX_REASON_LENGTH)
-            words = reason or f"status {response.status}"
-            raise PaymentProviderRefused(f"{REFUSAL}{words}")
+            reason_or_status = reason or f"status {response.status}"
+            raise PaymentProviderRefused(f"{REFUSAL}{reason_or_status}")
         if response.status not in (200, 201):
             raise self._unavailable(f"status {response.status}")
         return self.decode(response.start, answer_type)
@@ -183,9 +183,9 @@ class ApiClient:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self._unavailable("the answer does not follow the API") from error
 
-    def check_same(self, wanted: str, answered: str) -> None:
+    def check_same(self, expected_id: str, answered_id: str) -> None:
         """Raise PaymentProviderUnavailable if the answer is about another object."""
-        if answered != wanted:
+        if answered_id != expected_id:
             raise self._unavailable("the answer is about another object")
 
     def check_page_url(self, url: str) -> str:

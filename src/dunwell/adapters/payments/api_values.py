@@ -50,7 +50,7 @@ def check_currency(currency: str) -> None:
         )
 
 
-def find_means(known: Mapping[PaymentMeans, str], means: PaymentMeans) -> str:
+def get_means_name(known: Mapping[PaymentMeans, str], means: PaymentMeans) -> str:
     """Return the means of payment in the provider's words. Raises PaymentProviderRefused if the
     provider does not offer it."""
     name = known.get(means)
@@ -63,8 +63,11 @@ def find_means(known: Mapping[PaymentMeans, str], means: PaymentMeans) -> str:
 
 def is_authentic(secret: bytes, message: bytes, signatures: Sequence[str]) -> bool:
     """Return whether one of the signatures is the message's HMAC-SHA256 in hexadecimal digits."""
-    wanted = hmac.digest(secret, message, "sha256").hex().encode()
-    return any(hmac.compare_digest(wanted, each.encode("utf-8", "replace")) for each in signatures)
+    expected = hmac.digest(secret, message, "sha256").hex().encode()
+    return any(
+        hmac.compare_digest(expected, signature.encode("utf-8", "replace"))
+        for signature in signatures
+    )
 
 
 def find_refund_key(metadata: object) -> UUID | None:
@@ -81,6 +84,6 @@ def from_timestamp(seconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def clean_text(text: str, most: int) -> str:
-    """Return the text without control characters, cut to `most` characters."""
-    return "".join(letter for letter in text if letter.isprintable())[:most]
+def clean_text(text: str, max_length: int) -> str:
+    """Return the text without control characters, cut to `max_length` characters."""
+    return "".join(character for character in text if character.isprintable())[:max_length]

@@ -46,20 +46,22 @@ def callback_routes(resources: Resources, providers: PaymentProviders) -> list[R
         name = request.path_params["provider"]
         ids = await _parse_notification(request, resources, providers, name)
         async with resources.database.connection() as connection:
-            found = await list_requests_of_provider_ids(connection, name, ids)
+            payment_requests = await list_requests_of_provider_ids(connection, name, ids)
             await make_named_mandates_due(connection, name, ids, resources.clock.now())
-        if len(found) > _MAX_SETTLED_AT_ONCE or not await _count_checks(resources, found):
+        if len(payment_requests) > _MAX_SETTLED_AT_ONCE or not await _count_checks(
+            resources, payment_requests
+        ):
             async with resources.database.connection() as connection:
-                await make_requests_due(connection, found, resources.clock.now())
+                await make_requests_due(connection, payment_requests, resources.clock.now())
         else:
-            for merchant_id, request_id in found:
+            for merchant_id, request_id in payment_requests:
                 await settle_payment(resources, providers, merchant_id, request_id)
         return Response(_DONE, media_type="application/json")
 
     return [Route("/callbacks/payments/{provider}", receive_notification, methods=["POST"])]
 
 
-async def _count_checks(resources: Resources, found: Sequence[tuple[int, UUID]]) -> bool:
+async def _count_checks(resources: Resources, payment_requests: Sequence[tuple[int, UUID]]) -> bool:
     """Count a check of each payment request. Return False if one of them was checked too often in
     the last minute.
 
@@ -67,7 +69,7 @@ async def _count_checks(resources: Resources, found: Sequence[tuple[int, UUID]])
     make us send any number of requests to the provider.
     """
     now = resources.clock.now()
-    for _, request_id in found:
+    for _, request_id in payment_requests:
         subject = resources.keys.digest(_PURPOSE, request_id.bytes)
         async with resources.database.transaction() as tx:
             earlier = await load_attempts(tx, subject)

@@ -51,8 +51,8 @@ class GoCardlessClient(ApiClient):
         """Return all pages of a list."""
         start = f"{path}?{urlencode({**query, 'limit': '500'})}"
 
-        def find_next(found: Page) -> str | None:
-            after = found.meta.cursors.after
+        def find_next(list_page: Page) -> str | None:
+            after = list_page.meta.cursors.after
             return None if after is None else f"{start}&after={after}"
 
         return await self.list_pages(start, page, find_next)

@@ -98,39 +98,39 @@ class GoCardlessMandates:
             "links": {"billing_request": billing_request_id},
         }
         response = await self._api.post("/billing_request_flows", {"billing_request_flows": flow})
-        opened = self._api.parse(response, BillingRequestFlowAnswer).billing_request_flows
-        url = self._api.check_page_url(opened.authorisation_url)
-        return Checkout(billing_request_id, url, opened.expires_at)
+        opened_flow = self._api.parse(response, BillingRequestFlowAnswer).billing_request_flows
+        url = self._api.check_page_url(opened_flow.authorisation_url)
+        return Checkout(billing_request_id, url, opened_flow.expires_at)
 
     async def fetch_mandate_request(self, checkout_id: str) -> ProviderMandate:
         path = f"/billing_requests/{check_id(checkout_id)}"
-        found = (await self._api.get(path, BillingRequestAnswer)).billing_requests
-        if found.links.mandate_request_mandate is not None:
-            return await self.fetch_mandate(found.links.mandate_request_mandate)
-        is_cancelled = found.status == "cancelled"
+        billing_request = (await self._api.get(path, BillingRequestAnswer)).billing_requests
+        if billing_request.links.mandate_request_mandate is not None:
+            return await self.fetch_mandate(billing_request.links.mandate_request_mandate)
+        is_cancelled = billing_request.status == "cancelled"
         return ProviderMandate(
             ProviderMandateStatus.CANCELLED if is_cancelled else ProviderMandateStatus.OPEN
         )
 
     async def fetch_mandate(self, mandate_id: str) -> ProviderMandate:
         path = f"/mandates/{check_id(mandate_id)}"
-        found = (await self._api.get(path, _MandateAnswer)).mandates
+        mandate = (await self._api.get(path, _MandateAnswer)).mandates
         # An unknown status does not end the mandate.
-        status = _STATUSES.get(found.status, ProviderMandateStatus.OPEN)
-        account = found.links.customer_bank_account
+        status = _STATUSES.get(mandate.status, ProviderMandateStatus.OPEN)
+        account_id = mandate.links.customer_bank_account
         return ProviderMandate(
             status=status,
-            mandate_id=found.id,
-            reference=found.reference,
-            account_shown=None if account is None else await self._describe_account(account),
-            next_collection_on=found.next_possible_charge_date,
+            mandate_id=mandate.id,
+            reference=mandate.reference,
+            account_shown=None if account_id is None else await self._describe_account(account_id),
+            next_collection_on=mandate.next_possible_charge_date,
         )
 
     async def _describe_account(self, account_id: str) -> str:
         path = f"/customer_bank_accounts/{account_id}"
-        found = (await self._api.get(path, _BankAccountAnswer)).customer_bank_accounts
-        words = f"{found.bank_name or ''} •••• {found.account_number_ending}"
-        return clean_text(words, _MAX_ACCOUNT)
+        account = (await self._api.get(path, _BankAccountAnswer)).customer_bank_accounts
+        description = f"{account.bank_name or ''} •••• {account.account_number_ending}"
+        return clean_text(description, _MAX_ACCOUNT)
 
     async def cancel_mandate(self, mandate_id: str) -> None:
         response = await self._api.post(f"/mandates/{check_id(mandate_id)}/actions/cancel", {})
@@ -147,15 +147,15 @@ class GoCardlessMandates:
         if earlier is not None:
             return earlier
         response = await self._api.post("/payments", _build_payment(request), request.request_id)
-        conflicting = parse_error(response.start).conflicting_id
-        return conflicting or self._api.parse(response, PaymentAnswer).payments.id
+        conflicting_id = parse_error(response.start).conflicting_id
+        return conflicting_id or self._api.parse(response, PaymentAnswer).payments.id
 
     async def find_collection(self, mandate_id: str, request_id: UUID) -> str | None:
-        of_mandate = {"mandate": check_id(mandate_id)}
-        for page in await self._api.list_all("/payments", of_mandate, PaymentListPage):
-            for each in page.payments:
-                if each.metadata.get(_KEY_NAME) == str(request_id):
-                    return each.id
+        query = {"mandate": check_id(mandate_id)}
+        for page in await self._api.list_all("/payments", query, PaymentListPage):
+            for payment in page.payments:
+                if payment.metadata.get(_KEY_NAME) == str(request_id):
+                    return payment.id
         return None
 
     async def cancel_collection(self, collection_id: str) -> CheckoutCancellation:
@@ -173,14 +173,14 @@ class GoCardlessMandates:
 
 
 def _build_mandate_request(request: MandateRequest) -> Mapping[str, Any]:
-    names = {_KEY_NAME: str(request.request_id)}
+    metadata = {_KEY_NAME: str(request.request_id)}
     mandate = {
         "currency": request.currency,
         "scheme": _SCHEME,
         "description": clean_text(request.description, _MAX_DESCRIPTION),
-        "metadata": names,
+        "metadata": metadata,
     }
-    return {"billing_requests": {"mandate_request": mandate, "metadata": names}}
+    return {"billing_requests": {"mandate_request": mandate, "metadata": metadata}}
 
 
 def _build_payment(request: CollectionRequest) -> Mapping[str, Any]:

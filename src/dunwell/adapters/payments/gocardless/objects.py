@@ -197,12 +197,12 @@ class GoCardlessError(msgspec.Struct, frozen=True):
     @property
     def conflicting_id(self) -> str | None:
         """The id of the object that was created by an earlier request with the same key."""
-        found = (
+        conflicting_ids = (
             each.links.conflicting_resource_id
             for each in self.errors
             if each.reason == "idempotent_creation_conflict"
         )
-        return next((each for each in found if each is not None and is_id(each)), None)
+        return next((each for each in conflicting_ids if each is not None and is_id(each)), None)
 
 
 class _ErrorBody(msgspec.Struct, frozen=True):
@@ -219,14 +219,14 @@ class _Notification(msgspec.Struct, frozen=True):
 
 
 def build_billing_request(request: CheckoutRequest) -> dict[str, Any]:
-    names = {"reference": request.reference, "dunwell_request": str(request.request_id)}
+    metadata = {"reference": request.reference, "dunwell_request": str(request.request_id)}
     payment = {
         "description": clean_text(request.description, _MAX_DESCRIPTION),
         "amount": request.amount_cents,
         "currency": request.currency,
-        "metadata": names,
+        "metadata": metadata,
     }
-    return {"billing_requests": {"payment_request": payment, "metadata": names}}
+    return {"billing_requests": {"payment_request": payment, "metadata": metadata}}
 
 
 def build_flow(request: CheckoutRequest, billing_request_id: str) -> dict[str, Any]:
@@ -341,10 +341,10 @@ def build_payout(payout: GoCardlessPayout, items: Sequence[PayoutItem]) -> Payou
     arrives_on = payout.arrival_date or payout.created_at.date()
     # One payment can have several items, for example its taxes.
     cents: dict[str, Decimal] = {}
-    for each in items:
-        movement_id = each.links.refund or each.links.payment or each.type
-        if "fee" not in each.type:
-            cents[movement_id] = cents.get(movement_id, Decimal(0)) + Decimal(each.amount)
+    for item in items:
+        movement_id = item.links.refund or item.links.payment or item.type
+        if "fee" not in item.type:
+            cents[movement_id] = cents.get(movement_id, Decimal(0)) + Decimal(item.amount)
     return Payout(
         payout_id=payout.id,
         amount_cents=payout.amount,
@@ -366,8 +366,8 @@ def parse_events(body: bytes) -> list[str]:
 
 
 def _find_id(links: Mapping[str, Any], name: str) -> str | None:
-    found = links.get(name)
-    return found if isinstance(found, str) and is_id(found) else None
+    linked_id = links.get(name)
+    return linked_id if isinstance(linked_id, str) and is_id(linked_id) else None
 
 
 def parse_error(body: bytes) -> GoCardlessError:

@@ -13,7 +13,7 @@ from uuid import UUID
 from dunwell.accounts.installation.payment_providers import GoCardlessAccount, find_secret
 from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.adapters.payments.api_client import AccessProbe, PaymentProviderUnusable
-from dunwell.adapters.payments.api_values import check_id, find_means, is_authentic
+from dunwell.adapters.payments.api_values import check_id, get_means_name, is_authentic
 from dunwell.adapters.payments.gocardless.client import JSON_HEADERS, GoCardlessClient
 from dunwell.adapters.payments.gocardless.mandates import GoCardlessMandates
 from dunwell.adapters.payments.gocardless.objects import (
@@ -100,7 +100,7 @@ class GoCardlessProvider(GoCardlessMandates):
                 "another way to pay."
             )
         if request.means is not None:
-            find_means(_MEANS, request.means)
+            get_means_name(_MEANS, request.means)
         document = build_billing_request(request)
         response = await self._api.post("/billing_requests", document, request.request_id)
         billing_request_id = parse_error(response.start).conflicting_id
@@ -144,11 +144,11 @@ class GoCardlessProvider(GoCardlessMandates):
     async def _fetch_payment(self, payment_id: str) -> CheckoutState:
         payment = (await self._api.get(f"/payments/{payment_id}", PaymentAnswer)).payments
         self._api.check_same(payment_id, payment.id)
-        of_payment = {"payment": payment_id}
-        pages = await self._api.list_all("/events", of_payment, EventPage)
+        query = {"payment": payment_id}
+        pages = await self._api.list_all("/events", query, EventPage)
         events = [event for page in pages for event in page.events]
         movements = list_payment_movements(payment, events)
-        refunds = await self._api.list_all("/refunds", of_payment, RefundPage) if movements else []
+        refunds = await self._api.list_all("/refunds", query, RefundPage) if movements else []
         all_refunds = [refund for page in refunds for refund in page.refunds]
         return CheckoutState(
             decide_payment_status(payment, was_paid=bool(movements)),
@@ -168,12 +168,12 @@ class GoCardlessProvider(GoCardlessMandates):
             "metadata": {"dunwell_refund": str(key)},
         }
         for page in await self._api.list_all("/refunds", {"payment": payment_id}, RefundPage):
-            for each in page.refunds:
-                if each.metadata.get("dunwell_refund") == str(key):
-                    return each.id
+            for refund in page.refunds:
+                if refund.metadata.get("dunwell_refund") == str(key):
+                    return refund.id
         response = await self._api.post("/refunds", {"refunds": document}, key)
-        earlier = parse_error(response.start).conflicting_id
-        return earlier or self._api.parse(response, RefundAnswer).refunds.id
+        earlier_id = parse_error(response.start).conflicting_id
+        return earlier_id or self._api.parse(response, RefundAnswer).refunds.id
 
     async def list_payouts(self, since: datetime) -> Sequence[Payout]:
         created_after = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")

@@ -16,8 +16,8 @@ from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.adapters.payments.api_values import (
     Id,
     clean_text,
-    find_means,
     find_refund_key,
+    get_means_name,
     is_id,
 )
 from dunwell.cases.payments.provider import (
@@ -113,7 +113,7 @@ class MolliePayment(msgspec.Struct, frozen=True, rename="camel"):
     embedded: _Embedded = msgspec.field(name="_embedded", default=_Embedded())
 
 
-class _Page(msgspec.Struct, frozen=True):
+class _PageLinks(msgspec.Struct, frozen=True):
     next: _Link | None = None
 
 
@@ -121,7 +121,7 @@ class MolliePage(msgspec.Struct, frozen=True):
     """A page of a list, whose entries are in `_embedded` under the name of their kind."""
 
     embedded: dict[str, list[msgspec.Raw]] = msgspec.field(name="_embedded")
-    links: _Page = msgspec.field(name="_links", default=_Page())
+    links: _PageLinks = msgspec.field(name="_links", default=_PageLinks())
 
 
 class MollieSettledPart(msgspec.Struct, frozen=True, rename="camel"):
@@ -184,7 +184,7 @@ def build_payment_document(request: CheckoutRequest) -> dict[str, Any]:
     if request.language in _LOCALES:
         document["locale"] = _LOCALES[request.language]
     if request.means is not None:
-        document["method"] = find_means(_METHODS, request.means)
+        document["method"] = get_means_name(_METHODS, request.means)
     return document
 
 

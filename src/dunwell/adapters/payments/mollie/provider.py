@@ -73,8 +73,7 @@ class MollieProvider:
 
     def __init__(
         self, name: str, account: MollieAccount, secrets: Mapping[str, bytes], **options: Any
-
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`secrets` are those of the installation file, `options` those of the client. Raises
         PaymentProviderUnusable."""
         key = find_secret(secrets, name, "apiKeyFile")
@@ -138,9 +137,11 @@ class MollieProvider:
 
     async def refund(self, checkout_id: str, movement: MoneyMovement, cents: int, key: UUID) -> str:
         # Mollie forgets a key after an hour, but the refund keeps it.
-        for each in (await self._fetch(checkout_id)).embedded.refunds:
-            if isinstance(each.metadata, dict) and each.metadata.get("dunwell_refund") == str(key):
-                return each.id
+        for refund in (await self._fetch(checkout_id)).embedded.refunds:
+            if isinstance(refund.metadata, dict) and refund.metadata.get("dunwell_refund") == str(
+                key
+            ):
+                return refund.id
         document = {
             "amount": build_amount(cents, movement.currency),
             "metadata": {"dunwell_refund": str(key)},
@@ -187,12 +188,12 @@ class MollieProvider:
         )
 
     def parse_notification(self, headers: Mapping[str, str], body: bytes) -> Sequence[str]:
-        given = headers.get("x-mollie-signature")
-        if given is None:
+        signature_header = headers.get("x-mollie-signature")
+        if signature_header is None:
             return parse_form(body)
         # Signed notifications have no time stamp. Repeating one only makes us fetch the same object
         # again.
-        signatures = _SIGNATURE.findall(given)
+        signatures = _SIGNATURE.findall(signature_header)
         if self._webhook_secret is None or not is_authentic(self._webhook_secret, body, signatures):
             raise NotificationRejected("The notification is not signed by the provider.")
         return parse_event(body)
@@ -236,8 +237,8 @@ class MollieProvider:
 
 
 def _build_movement(kind: str, part: MollieSettledPart) -> PayoutMovement:
-    given = part.settlement_amount or part.amount
-    cents = abs(given.cents)
+    amount = part.settlement_amount or part.amount
+    cents = abs(amount.cents)
     return PayoutMovement(part.id, cents if kind == "payments" else -cents)
 
 

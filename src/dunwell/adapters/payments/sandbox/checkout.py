@@ -42,7 +42,7 @@ class CheckoutDecision(StrEnum):
     CHARGE_BACK = "chargeback"
 
 
-class NoticeDelivery(StrEnum):
+class NotificationDelivery(StrEnum):
     """How the notification is sent. The values are those of the form on the page."""
 
     AT_ONCE = "once"
@@ -100,27 +100,29 @@ class SandboxCheckout:
         return self.state is SandboxCheckoutState.OPEN and now >= self.created_at + LIFETIME
 
 
-def plan_notices(delivery: NoticeDelivery, now: datetime) -> tuple[int, datetime | None]:
+def plan_notifications(
+    delivery: NotificationDelivery, now: datetime
+) -> tuple[int, datetime | None]:
     """Return how many notifications to send, and when to send the first."""
-    if delivery is NoticeDelivery.NEVER:
+    if delivery is NotificationDelivery.NEVER:
         return 0, None
-    count = 2 if delivery is NoticeDelivery.TWICE else 1
-    return count, now + LATE_DELAY if delivery is NoticeDelivery.LATE else now
+    count = 2 if delivery is NotificationDelivery.TWICE else 1
+    return count, now + LATE_DELAY if delivery is NotificationDelivery.LATE else now
 
 
-def render_reference(merchant_id: int, checkout_id: UUID) -> str:
+def render_checkout_reference(merchant_id: int, checkout_id: UUID) -> str:
     """Return the public id of a checkout. It names the merchant, so that every query has the
     merchant's id."""
     return f"sbx_{merchant_id}_{checkout_id.hex}"
 
 
-def read_reference(text: str) -> tuple[int, UUID] | None:
+def parse_checkout_reference(text: str) -> tuple[int, UUID] | None:
     """Return the merchant's id and the checkout's id, or None if the text is not a checkout's
     public id."""
-    found = _REFERENCE.fullmatch(text)
-    if found is None or int(found[1]) > _GREATEST_INTEGER:
+    match = _REFERENCE.fullmatch(text)
+    if match is None or int(match[1]) > _GREATEST_INTEGER:
         return None
-    return int(found[1]), UUID(hex=found[2])
+    return int(match[1]), UUID(hex=match[2])
 
 
 _PURPOSE = "sandbox provider's notices"
@@ -132,22 +134,26 @@ class _Body(msgspec.Struct, frozen=True):
     checkout: str
 
 
-def render_notice(reference: str) -> bytes:
+def render_notification(reference: str) -> bytes:
     """Return the notification's body. It names the checkout but not its state, which the receiver
     must fetch."""
     return msgspec.json.encode(_Body("checkout.changed", reference))
 
 
-def sign_notice(keys: KeyRing, notice_id: str, body: bytes, now: datetime) -> dict[str, str]:
+def sign_notification(
+    keys: KeyRing, notification_id: str, body: bytes, now: datetime
+) -> dict[str, str]:
     return {
         "Content-Type": "application/json",
-        "webhook-id": notice_id,
+        "webhook-id": notification_id,
         "webhook-timestamp": str(int(now.timestamp())),
-        "webhook-signature": _sign(keys, notice_id, int(now.timestamp()), body)[0],
+        "webhook-signature": _sign(keys, notification_id, int(now.timestamp()), body)[0],
     }
 
 
-def read_notice(keys: KeyRing, headers: Mapping[str, str], body: bytes, now: datetime) -> str:
+def verify_notification(
+    keys: KeyRing, headers: Mapping[str, str], body: bytes, now: datetime
+) -> str:
     """Verify a notification and return the id of the checkout that it names. Raises
     NotificationRejected.
     """
@@ -158,10 +164,12 @@ def read_notice(keys: KeyRing, headers: Mapping[str, str], body: bytes, now: dat
         )
     if abs(now.timestamp() - int(signed_at)) > _TOLERANCE.total_seconds():
         raise NotificationRejected("The notification was not signed within the last five minutes.")
-    wanted = _sign(keys, headers.get("webhook-id", ""), int(signed_at), body)
-    given = headers.get("webhook-signature", "").split(" ")
+    expected_signatures = _sign(keys, headers.get("webhook-id", ""), int(signed_at), body)
+    signatures = headers.get("webhook-signature", "").split(" ")
     if not any(
-        hmac.compare_digest(one.encode(), each.encode()) for one in wanted for each in given
+        hmac.compare_digest(expected.encode(), signature.encode())
+        for expected in expected_signatures
+        for signature in signatures
     ):
         raise NotificationRejected("The notification is not signed by the provider.")
     return _parse_body(body)
@@ -172,15 +180,16 @@ def _parse_body(body: bytes) -> str:
         reference = msgspec.json.decode(body, type=_Body).checkout
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NotificationRejected("The notification cannot be read.") from error
-    if read_reference(reference) is None:
+    if parse_checkout_reference(reference) is None:
         raise NotificationRejected("The notification does not name a checkout.")
     return reference
 
 
-def _sign(keys: KeyRing, notice_id: str, signed_at: int, body: bytes) -> list[str]:
+def _sign(keys: KeyRing, notification_id: str, signed_at: int, body: bytes) -> list[str]:
     """Return the signatures with every version of the secret key, the active one first."""
     instant = datetime.fromtimestamp(signed_at, UTC)
     text = body.decode("utf-8", "replace")
     return [
-        Webhook(secret).sign(notice_id, instant, text) for secret in keys.digests(_PURPOSE, b"")
+        Webhook(secret).sign(notification_id, instant, text)
+        for secret in keys.digests(_PURPOSE, b"")
     ]

@@ -1,7 +1,7 @@
 """The sandbox payment provider.
 
 It behaves like an outside provider, but stores its state in our database and moves no money. What
-happens to a checkout is decided on its page. `notice_sender` sends the notifications.
+happens to a checkout is decided on its page. `notification_sender` sends the notifications.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ from dunwell.adapters.payments.sandbox.checkout import (
     SandboxCheckout,
     SandboxCheckoutState,
     SandboxMovement,
-    read_notice,
-    read_reference,
-    render_reference,
+    parse_checkout_reference,
+    render_checkout_reference,
+    verify_notification,
 )
 from dunwell.adapters.payments.sandbox.store import (
     cancel_open_checkout,
@@ -69,7 +69,7 @@ class SandboxProvider:
             checkout_id = await save_checkout(connection, new_id, request, now)
             checkout = await load_checkout(connection, request.merchant_id, checkout_id)
         assert checkout is not None, "it was saved"
-        reference = render_reference(request.merchant_id, checkout_id)
+        reference = render_checkout_reference(request.merchant_id, checkout_id)
         origin = self._resources.settings.public_url
         url = f"{origin}{CHECKOUT_PATH}/{reference}"
         return Checkout(reference, url, checkout.created_at + LIFETIME)
@@ -92,10 +92,10 @@ class SandboxProvider:
         if checkout.state is not SandboxCheckoutState.SUCCEEDED:
             return CheckoutState(_STATUSES[checkout.state])
         async with self._resources.database.connection() as connection:
-            moved = await list_sandbox_movements(
+            later_movements = await list_sandbox_movements(
                 connection, checkout.merchant_id, checkout.checkout_id
             )
-        return CheckoutState(CheckoutStatus.PAID, list_movements(checkout, moved))
+        return CheckoutState(CheckoutStatus.PAID, list_movements(checkout, later_movements))
 
     async def refund(self, checkout_id: str, movement: MoneyMovement, cents: int, key: UUID) -> str:
         checkout = await self._get_checkout(checkout_id)
@@ -114,7 +114,7 @@ class SandboxProvider:
 
     def parse_notification(self, headers: Mapping[str, str], body: bytes) -> Sequence[str]:
         now = self._resources.clock.now()
-        return [read_notice(self._resources.keys, headers, body, now)]
+        return [verify_notification(self._resources.keys, headers, body, now)]
 
     async def find_access_problems(self) -> Sequence[str]:
         return ()
@@ -127,15 +127,15 @@ class SandboxProvider:
 
 
 async def find_checkout(resources: Resources, reference: str) -> SandboxCheckout | None:
-    named = read_reference(reference)
-    if named is None:
+    ids = parse_checkout_reference(reference)
+    if ids is None:
         return None
     async with resources.database.connection() as connection:
-        return await load_checkout(connection, *named)
+        return await load_checkout(connection, *ids)
 
 
 def list_movements(
-    checkout: SandboxCheckout, moved: Sequence[SandboxMovement]
+    checkout: SandboxCheckout, later_movements: Sequence[SandboxMovement]
 ) -> list[MoneyMovement]:
     """Return all movements of a paid checkout."""
     assert checkout.transaction_id is not None
@@ -152,13 +152,13 @@ def list_movements(
         paid,
         *(
             MoneyMovement(
-                render_movement_id(each.movement_id),
-                each.kind,
-                amount_cents=each.amount_cents,
+                render_movement_id(movement.movement_id),
+                movement.kind,
+                amount_cents=movement.amount_cents,
                 currency=checkout.currency,
-                moved_at=each.moved_at,
+                moved_at=movement.moved_at,
             )
-            for each in moved
+            for movement in later_movements
         ),
     ]
 

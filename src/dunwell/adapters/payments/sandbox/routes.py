@@ -19,11 +19,11 @@ from starlette.templating import Jinja2Templates
 from dunwell.adapters.payments.sandbox.checkout import (
     TRANSITIONS,
     CheckoutDecision,
-    NoticeDelivery,
+    NotificationDelivery,
     SandboxCheckout,
     SandboxMovement,
-    plan_notices,
-    render_reference,
+    plan_notifications,
+    render_checkout_reference,
 )
 from dunwell.adapters.payments.sandbox.provider import CHECKOUT_PATH, find_checkout
 from dunwell.adapters.payments.sandbox.store import save_decision, save_return
@@ -82,9 +82,9 @@ async def _decide(
     """Save the decision if it is still possible, and redirect to the return address."""
     now = resources.clock.now()
     try:
-        decision, notices = (
+        decision, notification_delivery = (
             CheckoutDecision(form.get("decision", "")),
-            NoticeDelivery(form.get("notices", "")),
+            NotificationDelivery(form.get("notices", "")),
         )
     except ValueError:
         return _render(request, resources, checkout, is_refused=True)
@@ -93,7 +93,9 @@ async def _decide(
         async with resources.database.transaction() as tx:
             if decision is CheckoutDecision.CHARGE_BACK:
                 await save_return(tx, checkout, _build_chargeback(resources, checkout))
-            await save_decision(tx, checkout, state, plan_notices(notices, now), now=now)
+            await save_decision(
+                tx, checkout, state, plan_notifications(notification_delivery, now), now=now
+            )
     headers = {**_headers("default-src 'none'"), "Location": checkout.return_url}
     return Response(None, 303, headers)
 
@@ -146,8 +148,8 @@ def _came_from_page(request: Request, form: Mapping[str, str], token: str) -> bo
     """Return whether the form came from the page itself: it has the page's token, and no other site
     sent it."""
     site = request.headers.get("sec-fetch-site", "same-origin")
-    given = form.get("token", "").encode()
-    return site == "same-origin" and hmac.compare_digest(given, token.encode())
+    form_token = form.get("token", "").encode()
+    return site == "same-origin" and hmac.compare_digest(form_token, token.encode())
 
 
 def _build_token(keys: KeyRing, checkout: SandboxCheckout) -> str:
@@ -155,7 +157,7 @@ def _build_token(keys: KeyRing, checkout: SandboxCheckout) -> str:
 
 
 def _get_reference(checkout: SandboxCheckout) -> str:
-    return render_reference(checkout.merchant_id, checkout.checkout_id)
+    return render_checkout_reference(checkout.merchant_id, checkout.checkout_id)
 
 
 def _headers(policy: str) -> dict[str, str]:

@@ -91,7 +91,7 @@ _CHECKOUTS = LeasedTable(
 )
 # Uses the index sandbox_checkouts_notices. It covers all merchants, because the provider serves
 # all.
-_LEASE_NOTICES = _CHECKOUTS.lease(
+_LEASE_NOTIFICATIONS = _CHECKOUTS.lease(
     "notices_due > 0",
     limit="$3",
     returning="leased.merchant_id, leased.checkout_id, notification_url, notice_at, decided_at",
@@ -118,7 +118,7 @@ WHERE merchant_id = $1 AND checkout_id = $2 AND {is_held}
 
 
 @dataclass(frozen=True, slots=True)
-class DueCheckoutNotice:
+class DueCheckoutNotification:
     merchant_id: int
     checkout_id: UUID
     notification_url: str
@@ -132,36 +132,36 @@ async def save_checkout(
 ) -> UUID:
     """Store a checkout and return its id. If the request already has a checkout, return that one's
     id."""
-    saved: UUID | None = await tx.fetchval(
+    saved_id: UUID | None = await tx.fetchval(
         _SAVE, request.merchant_id, checkout_id, request.request_id, request.amount_cents,
         request.currency, request.reference, request.description, request.return_url,
         request.notification_url, now,
     )  # fmt: skip
-    if saved is None:  # Another call stored it while this statement ran.
-        saved = await tx.fetchval(_FIND_BY_KEY, request.merchant_id, request.request_id)
-    assert saved is not None
-    return saved
+    if saved_id is None:  # Another call stored it while this statement ran.
+        saved_id = await tx.fetchval(_FIND_BY_KEY, request.merchant_id, request.request_id)
+    assert saved_id is not None
+    return saved_id
 
 
 async def load_checkout(
     tx: Connection, merchant_id: int, checkout_id: UUID
 ) -> SandboxCheckout | None:
     row = await tx.fetchrow(_LOAD, merchant_id, checkout_id)
-    return None if row is None else _read(row)
+    return None if row is None else _build_checkout(row)
 
 
 async def save_decision(
     tx: Connection,
     checkout: SandboxCheckout,
     state: SandboxCheckoutState,
-    notices: tuple[int, datetime | None],
+    notifications: tuple[int, datetime | None],
     now: datetime,
 ) -> bool:
-    """Save a decision. `notices` is their number and the time of the first. Return False if another
-    decision was made in the meantime."""
+    """Save a decision. `notifications` is their number and the time of the first. Return False if
+    another decision was made in the meantime."""
     decided = await tx.fetchval(
         _DECIDE, checkout.merchant_id, checkout.checkout_id, checkout.state, state, now,
-        *notices, f"sbx_tx_{checkout.checkout_id.hex}",
+        *notifications, f"sbx_tx_{checkout.checkout_id.hex}",
     )  # fmt: skip
     return decided is not None
 
@@ -192,30 +192,37 @@ async def save_return(
     exceed the payment.
     """
     await tx.execute(_LOCK_PAID, checkout.merchant_id, checkout.checkout_id)
-    saved: UUID | None = await tx.fetchval(
+    saved_id: UUID | None = await tx.fetchval(
         _SAVE_RETURN, checkout.merchant_id, checkout.checkout_id, movement.movement_id,
         movement.kind, movement.amount_cents, refund_key, movement.moved_at,
     )  # fmt: skip
-    if saved is None and refund_key is not None:
-        saved = await tx.fetchval(_FIND_REFUND, checkout.merchant_id, refund_key)
-    return saved
+    if saved_id is None and refund_key is not None:
+        saved_id = await tx.fetchval(_FIND_REFUND, checkout.merchant_id, refund_key)
+    return saved_id
 
 
-async def lease_notices(
+async def lease_notifications(
     tx: Connection, now: datetime, again_after: timedelta, limit: int
-) -> Sequence[DueCheckoutNotice]:
+) -> Sequence[DueCheckoutNotification]:
     """Lease due notifications. One that does not arrive is due again after `again_after`."""
-    rows = await tx.fetch(_LEASE_NOTICES, now, now + again_after, limit)
-    return [DueCheckoutNotice(**row) for row in rows]
+    rows = await tx.fetch(_LEASE_NOTIFICATIONS, now, now + again_after, limit)
+    return [DueCheckoutNotification(**row) for row in rows]
 
 
-async def record_arrival(tx: Connection, notice: DueCheckoutNotice, now: datetime) -> None:
-    await tx.execute(_RECORD_ARRIVAL, notice.merchant_id, notice.checkout_id, notice.notice_at, now)
+async def record_notification_arrival(
+    tx: Connection, notification: DueCheckoutNotification, now: datetime
+) -> None:
+    await tx.execute(
+        _RECORD_ARRIVAL, notification.merchant_id, notification.checkout_id,
+        notification.notice_at, now,
+    )  # fmt: skip
 
 
-async def fail_notice(tx: Connection, notice: DueCheckoutNotice) -> None:
-    await tx.execute(_RECORD_FAILURE, notice.merchant_id, notice.checkout_id, notice.notice_at)
+async def fail_notification(tx: Connection, notification: DueCheckoutNotification) -> None:
+    await tx.execute(
+        _RECORD_FAILURE, notification.merchant_id, notification.checkout_id, notification.notice_at
+    )
 
 
-def _read(row: Row) -> SandboxCheckout:
+def _build_checkout(row: Row) -> SandboxCheckout:
     return SandboxCheckout(**{**row, "state": SandboxCheckoutState(row["state"])})

@@ -17,9 +17,9 @@ from dunwell.adapters.payments.api_values import (
     SignedCents,
     Timestamp,
     clean_text,
-    find_means,
     find_refund_key,
     from_timestamp,
+    get_means_name,
     is_id,
 )
 from dunwell.cases.payments.provider import (
@@ -139,7 +139,7 @@ def build_session_form(request: CheckoutRequest) -> dict[str, Any]:
     """Build the parameters of a Checkout Session. They have no `expires_at`, so it ends after a
     day."""
     description = clean_text(request.description, _MAX_DESCRIPTION)
-    names = {"reference": request.reference, "dunwell_request": str(request.request_id)}
+    metadata = {"reference": request.reference, "dunwell_request": str(request.request_id)}
     form: dict[str, Any] = {
         "mode": "payment",
         "client_reference_id": str(request.request_id),
@@ -156,11 +156,11 @@ def build_session_form(request: CheckoutRequest) -> dict[str, Any]:
                 },
             }
         ],
-        "metadata": names,
-        "payment_intent_data": {"description": description, "metadata": names},
+        "metadata": metadata,
+        "payment_intent_data": {"description": description, "metadata": metadata},
     }
     if request.means is not None:
-        form["allowed_payment_method_types"] = [find_means(_METHODS, request.means)]
+        form["allowed_payment_method_types"] = [get_means_name(_METHODS, request.means)]
     return form
 
 
@@ -186,13 +186,13 @@ def decide_status(session: ExpandedStripeSession) -> CheckoutStatus:
     return CheckoutStatus.FAILED if has_failed else CheckoutStatus.PENDING
 
 
-def build_payment(charge: StripeCharge) -> MoneyMovement:
+def build_paid_movement(charge: StripeCharge) -> MoneyMovement:
     """Build the PAID movement of a charge that succeeded."""
-    received = charge.balance_transaction
+    transaction = charge.balance_transaction
     return MoneyMovement(
         charge.id, MovementKind.PAID,
         amount_cents=charge.amount_captured, currency=charge.currency.upper(),
-        moved_at=from_timestamp(charge.created if received is None else received.created),
+        moved_at=from_timestamp(charge.created if transaction is None else transaction.created),
         method=_describe_method(charge.payment_method_details or {}),
     )  # fmt: skip
 
@@ -276,8 +276,8 @@ def parse_event(body: bytes) -> list[str]:
         event = msgspec.json.decode(body, type=_Event)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NotificationRejected("The notification cannot be read.") from error
-    named = event.data.object
-    ids = [named.get(key) for key in ("id", "payment_intent", "charge")]
+    stripe_object = event.data.object
+    ids = [stripe_object.get(key) for key in ("id", "payment_intent", "charge")]
     return [each for each in dict.fromkeys(map(str, filter(None, ids))) if is_id(each)]
 
 

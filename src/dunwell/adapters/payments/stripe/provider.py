@@ -32,7 +32,7 @@ from dunwell.adapters.payments.stripe.objects import (
     StripePayout,
     StripeRefund,
     StripeSession,
-    build_payment,
+    build_paid_movement,
     build_payout,
     build_session_form,
     decide_status,
@@ -125,7 +125,7 @@ class StripeProvider:
         response = await self._post(_SESSIONS, build_session_form(request), key)
         if parse_error(response.start).type == "idempotency_error":
             # The key was used before with another return address or another language.
-            session = await self._find_session(request.request_id)
+            session = await self._get_open_session(request.request_id)
         else:
             session = self._api.parse(response, StripeSession)
         if session.url is None:
@@ -133,7 +133,7 @@ class StripeProvider:
         ends_at = None if session.expires_at is None else from_timestamp(session.expires_at)
         return Checkout(session.id, self._api.check_page_url(session.url), ends_at)
 
-    async def _find_session(self, request_id: UUID) -> StripeSession:
+    async def _get_open_session(self, request_id: UUID) -> StripeSession:
         """Return the session of a request if it is still open. Raises
         PaymentProviderUnavailable."""
         since = int((self._clock.now() - timedelta(days=1)).timestamp())
@@ -165,14 +165,14 @@ class StripeProvider:
         related = [each.id for each in (intent, charge) if each is not None]
         if charge is None or charge.status != "succeeded":
             return CheckoutState(decide_status(session), related_ids=related)
-        of_charge = {"charge": charge.id}
+        query = {"charge": charge.id}
         movements = [
-            build_payment(charge),
+            build_paid_movement(charge),
             *list_refund_movements(
-                await self._list("/v1/refunds", of_charge, StripeList[StripeRefund])
+                await self._list("/v1/refunds", query, StripeList[StripeRefund])
             ),
             *list_dispute_movements(
-                await self._list("/v1/disputes", of_charge, StripeList[StripeDispute])
+                await self._list("/v1/disputes", query, StripeList[StripeDispute])
             ),
         ]
         return CheckoutState(CheckoutStatus.PAID, movements, related)
@@ -180,9 +180,9 @@ class StripeProvider:
     async def refund(self, checkout_id: str, movement: MoneyMovement, cents: int, key: UUID) -> str:  # noqa: ARG002
         charge = check_id(movement.movement_id)
         # Stripe forgets a key after a day, but the refund keeps it.
-        for each in await self._list("/v1/refunds", {"charge": charge}, StripeList[StripeRefund]):
-            if (each.metadata or {}).get("dunwell_refund") == str(key):
-                return each.id
+        for refund in await self._list("/v1/refunds", {"charge": charge}, StripeList[StripeRefund]):
+            if (refund.metadata or {}).get("dunwell_refund") == str(key):
+                return refund.id
         form = {"charge": charge, "amount": cents, "metadata": {"dunwell_refund": str(key)}}
         return self._api.parse(await self._post("/v1/refunds", form, str(key)), StripeRefund).id
 
@@ -207,17 +207,17 @@ class StripeProvider:
         return build_payout(payout, parts)
 
     def parse_notification(self, headers: Mapping[str, str], body: bytes) -> Sequence[str]:
-        given = [
+        parts = [
             part.strip().partition("=") for part in headers.get("stripe-signature", "").split(",")
         ]
-        times = [value for name, _, value in given if name == "t"]
+        times = [value for name, _, value in parts if name == "t"]
         signed_at = times[0] if len(times) == 1 else ""
         if not (signed_at.isascii() and signed_at.isdecimal() and len(signed_at) <= 12):
             raise NotificationRejected("The notification does not say when it was signed.")
         if abs(self._clock.now().timestamp() - int(signed_at)) > _SIGNED_WITHIN_SECONDS:
             raise NotificationRejected("The notification was not signed within five minutes.")
         # While a webhook secret is being replaced, Stripe signs with both.
-        signatures = [value for name, _, value in given if name == "v1"]
+        signatures = [value for name, _, value in parts if name == "v1"]
         message = f"{signed_at}.".encode() + body
         if not is_authentic(self._webhook_secret, message, signatures):
             raise NotificationRejected("The notification is not signed by the provider.")
@@ -241,13 +241,13 @@ class StripeProvider:
         """Return all entries of a list."""
         start = f"{path}?{urlencode({**query, 'limit': '100'})}"
 
-        def find_next(found: StripeList[Item]) -> str | None:
-            if not (found.has_more and found.data):
+        def find_next(list_page: StripeList[Item]) -> str | None:
+            if not (list_page.has_more and list_page.data):
                 return None
-            return f"{start}&starting_after={found.data[-1].id}"
+            return f"{start}&starting_after={list_page.data[-1].id}"
 
         pages = await self._api.list_pages(start, page, find_next)
-        return [each for found in pages for each in found.data]
+        return [each for list_page in pages for each in list_page.data]
 
 
 def _should_repeat(response: HttpResponse) -> bool:

@@ -13,20 +13,20 @@ from datetime import timedelta
 import structlog
 
 from dunwell.adapters.payments.sandbox.checkout import (
-    render_notice,
-    render_reference,
-    sign_notice,
+    render_checkout_reference,
+    render_notification,
+    sign_notification,
 )
 from dunwell.adapters.payments.sandbox.store import (
-    DueCheckoutNotice,
-    fail_notice,
-    lease_notices,
-    record_arrival,
+    DueCheckoutNotification,
+    fail_notification,
+    lease_notifications,
+    record_notification_arrival,
 )
 from dunwell.platform.http.client import HttpClient, NoResponse, open_http_client
 from dunwell.platform.resources import Resources
 
-NOTICE_SECONDS = 0.5
+NOTIFICATION_SECONDS = 0.5
 _BATCH_SIZE = 20
 _RETRY_AFTER = timedelta(seconds=30)
 _GIVE_UP_AFTER = timedelta(days=1)
@@ -34,7 +34,7 @@ _GIVE_UP_AFTER = timedelta(days=1)
 log = structlog.get_logger(__name__)
 
 
-class CheckoutNoticeSender:
+class CheckoutNotificationSender:
     """Sends due notifications with one HTTP client."""
 
     def __init__(self, resources: Resources, client: HttpClient) -> None:
@@ -46,32 +46,38 @@ class CheckoutNoticeSender:
         not arrive."""
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
-            notices = await lease_notices(connection, now, _RETRY_AFTER, _BATCH_SIZE)
-        await asyncio.gather(*(self._send(notice) for notice in notices))
-        return len(notices)
+            notifications = await lease_notifications(connection, now, _RETRY_AFTER, _BATCH_SIZE)
+        await asyncio.gather(*(self._send(notification) for notification in notifications))
+        return len(notifications)
 
-    async def _send(self, notice: DueCheckoutNotice) -> None:
+    async def _send(self, notification: DueCheckoutNotification) -> None:
         resources = self._resources
         now = resources.clock.now()
-        body = render_notice(render_reference(notice.merchant_id, notice.checkout_id))
-        headers = sign_notice(resources.keys, str(resources.ids.new(now)), body, now)
-        answer = await self._client.post(notice.notification_url, body, headers)
+        body = render_notification(
+            render_checkout_reference(notification.merchant_id, notification.checkout_id)
+        )
+        headers = sign_notification(resources.keys, str(resources.ids.new(now)), body, now)
+        answer = await self._client.post(notification.notification_url, body, headers)
         has_arrived = not isinstance(answer, NoResponse) and answer.status == 200
         async with resources.database.connection() as connection:
             if has_arrived:
-                await record_arrival(connection, notice, now)
+                await record_notification_arrival(connection, notification, now)
                 return
-            if now >= notice.decided_at + _GIVE_UP_AFTER:
-                await fail_notice(connection, notice)
+            if now >= notification.decided_at + _GIVE_UP_AFTER:
+                await fail_notification(connection, notification)
         status = None if isinstance(answer, NoResponse) else answer.status
-        log.warning("notification not accepted", merchant_id=notice.merchant_id, status=status)
+        log.warning(
+            "notification not accepted", merchant_id=notification.merchant_id, status=status
+        )
 
 
 @asynccontextmanager
-async def open_notice_sender(resources: Resources) -> AsyncIterator[CheckoutNoticeSender]:
+async def open_notification_sender(
+    resources: Resources,
+) -> AsyncIterator[CheckoutNotificationSender]:
     """Open a sender. Only the development profile may send to loopback addresses."""
     async with open_http_client(
         allow_loopback=resources.settings.is_development,
         user_agent="Dunwell sandbox payment provider",
     ) as client:
-        yield CheckoutNoticeSender(resources, client)
+        yield CheckoutNotificationSender(resources, client)

@@ -1,4 +1,4 @@
-"""The sandbox provider sends its notices to a receiver."""
+"""The sandbox provider sends its notifications to a receiver."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,8 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.adapters.payments.sandbox.checkout import NoticeDelivery
-from dunwell.adapters.payments.sandbox.notice_sender import CheckoutNoticeSender, open_notice_sender
+from dunwell.adapters.payments.sandbox.checkout import NotificationDelivery
+from dunwell.adapters.payments.sandbox.notification_sender import (
+    CheckoutNotificationSender,
+    open_notification_sender,
+)
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -18,21 +21,21 @@ from tests.support.sandbox_provider import decide
 
 
 @pytest.fixture
-async def sender(resources: Resources) -> AsyncIterator[CheckoutNoticeSender]:
-    async with open_notice_sender(resources) as sender:
+async def sender(resources: Resources) -> AsyncIterator[CheckoutNotificationSender]:
+    async with open_notification_sender(resources) as sender:
         yield sender
 
 
-async def pay(resources: Resources, receiver: Receiver, notices: NoticeDelivery) -> str:
-    """Pay a checkout whose notices go to the receiver, and return its reference."""
+async def pay(resources: Resources, receiver: Receiver, delivery: NotificationDelivery) -> str:
+    """Pay a checkout whose notifications go to the receiver, and return its reference."""
     asked = replace(ASKED, notification_url=receiver.url)
     checkout = await SandboxProvider(resources).open_checkout(asked)
-    await decide(resources, checkout.checkout_id, "pay", notices)
+    await decide(resources, checkout.checkout_id, "pay", delivery)
     return checkout.checkout_id
 
 
-async def send_all(sender: CheckoutNoticeSender) -> int:
-    """Run until nothing is due, and return the number of sent notices."""
+async def send_all(sender: CheckoutNotificationSender) -> int:
+    """Run until nothing is due, and return the number of sent notifications."""
     sent = 0
     while done := await sender.run_once():
         sent += done
@@ -40,10 +43,10 @@ async def send_all(sender: CheckoutNoticeSender) -> int:
 
 
 async def test_an_immediate_notice_arrives_and_can_be_parsed(
-    resources: Resources, sender: CheckoutNoticeSender
+    resources: Resources, sender: CheckoutNotificationSender
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
-        reference = await pay(resources, receiver, NoticeDelivery.AT_ONCE)
+        reference = await pay(resources, receiver, NotificationDelivery.AT_ONCE)
         assert await send_all(sender) == 1
     [received] = receiver.received
     named = SandboxProvider(resources).parse_notification(received.headers, received.body)
@@ -51,10 +54,10 @@ async def test_an_immediate_notice_arrives_and_can_be_parsed(
 
 
 async def test_a_delayed_notice_waits_half_a_minute(
-    resources: Resources, sender: CheckoutNoticeSender, clock: MovableClock
+    resources: Resources, sender: CheckoutNotificationSender, clock: MovableClock
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
-        await pay(resources, receiver, NoticeDelivery.LATE)
+        await pay(resources, receiver, NotificationDelivery.LATE)
         clock.advance(timedelta(seconds=29))
         assert await send_all(sender) == 0
         clock.advance(timedelta(seconds=1))
@@ -62,22 +65,25 @@ async def test_a_delayed_notice_waits_half_a_minute(
 
 
 @pytest.mark.parametrize(
-    ("notices", "count"), [(NoticeDelivery.TWICE, 2), (NoticeDelivery.NEVER, 0)]
+    ("delivery", "count"), [(NotificationDelivery.TWICE, 2), (NotificationDelivery.NEVER, 0)]
 )
 async def test_two_or_no_notices_can_be_chosen(
-    resources: Resources, sender: CheckoutNoticeSender, notices: NoticeDelivery, count: int
+    resources: Resources,
+    sender: CheckoutNotificationSender,
+    delivery: NotificationDelivery,
+    count: int,
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
-        await pay(resources, receiver, notices)
+        await pay(resources, receiver, delivery)
         assert await send_all(sender) == count
         assert len(receiver.received) == count
 
 
 async def test_a_refused_notice_is_sent_again_every_half_minute(
-    resources: Resources, sender: CheckoutNoticeSender, clock: MovableClock
+    resources: Resources, sender: CheckoutNotificationSender, clock: MovableClock
 ) -> None:
     async with a_receiver(answers_in_turn(404, 503, 200)) as receiver:
-        await pay(resources, receiver, NoticeDelivery.AT_ONCE)
+        await pay(resources, receiver, NotificationDelivery.AT_ONCE)
         for count in (1, 2, 3):
             assert await send_all(sender) == 1
             assert len(receiver.received) == count
@@ -88,10 +94,10 @@ async def test_a_refused_notice_is_sent_again_every_half_minute(
 
 
 async def test_a_refused_notice_is_abandoned_after_a_day(
-    resources: Resources, sender: CheckoutNoticeSender, clock: MovableClock
+    resources: Resources, sender: CheckoutNotificationSender, clock: MovableClock
 ) -> None:
     async with a_receiver(answers(500)) as receiver:
-        await pay(resources, receiver, NoticeDelivery.AT_ONCE)
+        await pay(resources, receiver, NotificationDelivery.AT_ONCE)
         sent = []
         for passed in (
             timedelta(days=1, microseconds=-1),
@@ -104,9 +110,9 @@ async def test_a_refused_notice_is_abandoned_after_a_day(
 
 
 async def test_two_workers_send_a_notice_once(
-    resources: Resources, sender: CheckoutNoticeSender
+    resources: Resources, sender: CheckoutNotificationSender
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
-        await pay(resources, receiver, NoticeDelivery.AT_ONCE)
+        await pay(resources, receiver, NotificationDelivery.AT_ONCE)
         sent = await asyncio.gather(*(sender.run_once() for _ in range(5)))
         assert (sum(sent), len(receiver.received)) == (1, 1)
