@@ -43,10 +43,10 @@ class StatementFetcher:
         others."""
         async with self._resources.database.connection() as connection:
             accounts = await list_fetched_accounts(connection)
-        done = 0
+        fetched_count = 0
         for account in accounts:
             try:
-                done += await self._fetch(account)
+                fetched_count += await self._fetch(account)
             except (OSError, ValueError, Refusal) as error:
                 log.warning(
                     "bank statements not fetched",
@@ -55,7 +55,7 @@ class StatementFetcher:
                     connection=account.connection,
                     error=str(error) or type(error).__name__,
                 )
-        return done
+        return fetched_count
 
     async def _fetch(self, account: FetchedAccount) -> int:
         connection = self._installation.bank_connections.get(account.connection)
@@ -72,24 +72,24 @@ class StatementFetcher:
         listed = await folder.list(account.folder)
         files = {name: size for name, size in listed.items() if _is_complete_name(name)}
         async with self._resources.database.connection() as connection:
-            known = await list_known_files(
+            known_files = await list_known_files(
                 connection, account.merchant_id, account.account, list(files)
             )
-        done = 0
+        fetched_count = 0
         for name, size in sorted(files.items()):
-            if (name, size) in known or not self._is_stable(account, name, size):
+            if (name, size) in known_files or not self._is_stable(account, name, size):
                 continue
             path = f"{account.folder}/{name}" if account.folder else name
             await self._submit(account, name, await folder.read(path))
-            done += 1
-        return done
+            fetched_count += 1
+        return fetched_count
 
     def _is_stable(self, account: FetchedAccount, name: str, size: int) -> bool:
         """Return whether the file had this size at the last run, and can be imported: it is neither
         empty nor larger than MAX_FILE_BYTES."""
         key = (account.merchant_id, account.account, name)
-        before, self._seen[key] = self._seen.get(key), size
-        return before == size and 0 < size <= MAX_FILE_BYTES
+        previous_size, self._seen[key] = self._seen.get(key), size
+        return previous_size == size and 0 < size <= MAX_FILE_BYTES
 
     async def _submit(self, account: FetchedAccount, name: str, content: bytes) -> None:
         async with self._resources.database.transaction() as tx:

@@ -263,14 +263,17 @@ class _ReportInbox:
     async def _save(self, reports: Sequence[Report]) -> Sequence[None]:
         """Save the reports. Drop those beyond the number that any gateway sends for one message."""
         resources = self._resources
-        named = {each.reference for each in reports if each.reference is not None}
+        references = {report.reference for report in reports if report.reference is not None}
         async with resources.database.transaction() as tx:
-            known = await count_reports(tx, named)
+            report_counts = await count_reports(tx, references)
             kept = []
-            for each in reports:
-                if each.reference is not None:
-                    known[each.reference] += 1
-                if each.reference is None or known[each.reference] <= _MAX_REPORTS_PER_MESSAGE:
-                    kept.append(each)
+            for report in reports:
+                if report.reference is not None:
+                    report_counts[report.reference] += 1
+                if (
+                    report.reference is None
+                    or report_counts[report.reference] <= _MAX_REPORTS_PER_MESSAGE
+                ):
+                    kept.append(report)
             await save_reports(tx, kept, real_now=resources.clock.now(), ids=resources.ids)
         return [None] * len(reports)

@@ -22,11 +22,13 @@ class ForgedRequest(InvalidRequest):
     """The request is not authenticated as a request of the delivery provider's gateway."""
 
 
-def clean_text(text: str, most: int) -> str:
-    """Return the text without control characters except line feeds and tabs, cut to `most`
+def clean_text(text: str, max_length: int) -> str:
+    """Return the text without control characters except line feeds and tabs, cut to `max_length`
     characters."""
-    kept = "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")
-    return kept[:most]
+    kept = "".join(
+        character for character in text if character.isprintable() or character in "\n\t"
+    )
+    return kept[:max_length]
 
 
 USER_AGENT = "Dunwell-Channels/1"

@@ -63,15 +63,15 @@ def check_address(address: str) -> str:
     return f"{match.group(1)}@{domain}"
 
 
-def _render_mailbox(name: str, words: str, address: str) -> str:
-    words = _CONTROLS.sub(" ", words).strip()
-    if not words:
+def _render_mailbox(name: str, display_name: str, address: str) -> str:
+    display_name = _CONTROLS.sub(" ", display_name).strip()
+    if not display_name:
         return f"{name}: <{address}>"
-    quoted = '"' + words.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    quoted = '"' + display_name.replace("\\", "\\\\").replace('"', '\\"') + '"'
     line = f"{name}: {quoted} <{address}>"
-    if words.isascii() and "=?" not in words and len(line) <= _LINE_LENGTH:
+    if display_name.isascii() and "=?" not in display_name and len(line) <= _LINE_LENGTH:
         return line
-    return f"{_encode_words(name, words)}{_CRLF} <{address}>"
+    return f"{_encode_words(name, display_name)}{_CRLF} <{address}>"
 
 
 def _render_text(name: str, text: str) -> str:

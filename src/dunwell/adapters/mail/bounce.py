@@ -59,22 +59,22 @@ class MailFailure:
 def parse_status(text: str) -> MailFailure | None:
     """Interpret a status such as "5.1.1". Return None if it is not a status or says nothing
     ("5.0.0")."""
-    found = _ENHANCED.search(text)
-    if found is None or found[2] == "0":
+    match = _ENHANCED.search(text)
+    if match is None or match[2] == "0":
         return None
-    return MailFailure(_classify(int(found[1]), int(found[2]), int(found[3])), found[0])
+    return MailFailure(_classify(int(match[1]), int(match[2]), int(match[3])), match[0])
 
 
 def parse_diagnostic(text: str) -> MailFailure | None:
     """Interpret a server's text by its enhanced code or, without one, by its words and its
     three-digit code. Return None if it has no code and no known words."""
     text = text[:_MAX_SEARCHED]
-    for found in _ENHANCED.finditer(text):
-        failure = parse_status(found[0])
+    for match in _ENHANCED.finditer(text):
+        failure = parse_status(match[0])
         if failure is not None:
             return failure
-    basic = _BASIC.search(text)
-    code = "" if basic is None else basic[1]
+    basic_match = _BASIC.search(text)
+    code = "" if basic_match is None else basic_match[1]
     if code.startswith("4"):
         return MailFailure("OTHER", code)
     for cause, words, pattern in _TEXT_PATTERNS:
@@ -127,9 +127,9 @@ def parse_bounce(message: Message, beginning: Message | None = None) -> Bounce |
 
 
 def _parse_status_part(message: Message) -> Bounce | None:
-    found = [_parse_block(block, message) for block in _list_blocks(message)]
-    bounces = [each for each in found if each is not None]
-    by_state = (each for state in _BY_SEVERITY for each in bounces if each.state == state)
+    parsed_blocks = [_parse_block(block, message) for block in _list_blocks(message)]
+    bounces = [bounce for bounce in parsed_blocks if bounce is not None]
+    by_state = (bounce for state in _BY_SEVERITY for bounce in bounces if bounce.state == state)
     return next(by_state, None)
 
 
@@ -142,7 +142,7 @@ def _list_blocks(message: Message) -> Iterator[Message]:
         ):
             payload = part.get_payload()
             blocks = payload if isinstance(payload, list) else []
-            yield from (each for each in blocks if isinstance(each, Message) and each["Action"])
+            yield from (block for block in blocks if isinstance(block, Message) and block["Action"])
 
 
 def _parse_block(block: Message, message: Message) -> Bounce | None:

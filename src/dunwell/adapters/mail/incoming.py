@@ -106,7 +106,7 @@ def is_readable(content: bytes) -> bool:
 def build_unreadable_mail(envelope: Envelope, address: ReturnAddress | None) -> Report | NewReply:
     """Return the report or reply for a message that cannot be parsed. Its content is stored for a
     clerk to look at."""
-    provider_message_id = _find_id(envelope, "")
+    provider_message_id = _compute_id(envelope, "")
     if address is not None and envelope.sender:
         return NewReply(
             provider=envelope.provider, provider_message_id=provider_message_id,
@@ -121,7 +121,7 @@ def build_unreadable_mail(envelope: Envelope, address: ReturnAddress | None) -> 
         reference=None if address is None else address.reference,
         reason=UNREADABLE.reason,
         cause=UNREADABLE.cause,
-        raw=_cut(envelope, address),
+        raw=_cut_content(envelope, address),
         is_authenticated=False,
     )
 
@@ -155,13 +155,13 @@ def classify_mail(
     )
     return Report(
         provider=envelope.provider,
-        provider_message_id=_find_id(envelope, parsed.message_id),
+        provider_message_id=_compute_id(envelope, parsed.message_id),
         state=bounce.state,
         happened_at=parsed.happened_at,
         reference=None if address is None else address.reference,
         reason=bounce.reason,
         cause=bounce.cause,
-        raw=_cut(envelope, address),
+        raw=_cut_content(envelope, address),
         destination=parsed.destination,
         is_authenticated=envelope.is_from_our_server
         and _was_created_by_our_server(envelope.content),
@@ -193,7 +193,7 @@ def _build_reply(
 ) -> NewReply:
     return NewReply(
         provider=envelope.provider,
-        provider_message_id=_find_id(envelope, parsed.message_id),
+        provider_message_id=_compute_id(envelope, parsed.message_id),
         reference=address.reference,
         subject=parsed.subject,
         text=parsed.text,
@@ -225,11 +225,11 @@ def _was_created_by_our_server(content: bytes) -> bool:
     return str(lines[0]).lstrip().lower().startswith("by ")
 
 
-def _cut(envelope: Envelope, address: ReturnAddress | None) -> bytes:
+def _cut_content(envelope: Envelope, address: ReturnAddress | None) -> bytes:
     return envelope.content[: _MAX_UNRELATED_BYTES if address is None else _MAX_STORED_BYTES]
 
 
-def _find_id(envelope: Envelope, message_id: str) -> str:
+def _compute_id(envelope: Envelope, message_id: str) -> str:
     """Return an id that is the same if the message arrives twice. Servers on the way add headers,
     so without a message id only the recipient and the body count."""
     recipient = envelope.recipient.lower()
@@ -253,7 +253,7 @@ def _find_destination(message: Message) -> str | None:
     """Return the domain of the recipient for whom our message failed, or None."""
     for part in message.walk():
         for name in ("Final-Recipient", "Original-Recipient", "X-Failed-Recipients"):
-            found = _DOMAIN.search(str(part[name] or ""))
-            if found is not None:
-                return found[1].lower()
+            match = _DOMAIN.search(str(part[name] or ""))
+            if match is not None:
+                return match[1].lower()
     return None

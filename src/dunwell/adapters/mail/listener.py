@@ -64,10 +64,10 @@ class MailHandler:
         self._find_providers: Callable[[], dict[str, DeliveryProvider]] = find_providers
         # Each protocol has its own limit, so that strangers on one do not block the other.
         protocols: tuple[Protocol, ...] = get_args(Protocol)
-        self._slots = {each: asyncio.Semaphore(_PARSED_AT_ONCE) for each in protocols}
+        self._slots = {protocol: asyncio.Semaphore(_PARSED_AT_ONCE) for protocol in protocols}
         self._max_connections = max_connections
         self.open_connections: Mapping[Protocol, Counter[str]] = {
-            each: Counter() for each in protocols
+            protocol: Counter() for protocol in protocols
         }
 
     def accepts_connection(self, host: str, protocol: Protocol) -> bool:

@@ -35,12 +35,12 @@ def main() -> None:
         b"delivery-status\r\n\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n--b--\r\n"
     )
     for content in (_WARM_UP, plain, report):
-        _read(msgspec.msgpack.encode(MailRequest(content, "a@example.com")))
+        _answer_request(msgspec.msgpack.encode(MailRequest(content, "a@example.com")))
     confine_process(_MEMORY_BYTES, _CPU_SECONDS_PER_MAIL)
-    serve(_read, _CPU_SECONDS_PER_MAIL)
+    serve(_answer_request, _CPU_SECONDS_PER_MAIL)
 
 
-def _read(request: bytes) -> bytes:
+def _answer_request(request: bytes) -> bytes:
     return msgspec.msgpack.encode(parse_mail(msgspec.msgpack.decode(request, type=MailRequest)))
 
 

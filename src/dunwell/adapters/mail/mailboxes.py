@@ -25,7 +25,7 @@ from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
 _PORTS = {"TLS": 993, "STARTTLS": 143, "NONE": 143}
-_SECONDS = 30.0
+_TIMEOUT_SECONDS = 30.0
 _FETCHED_AT_ONCE = 20
 # Only the beginning of a larger message is fetched. It is stored as unreadable.
 MAX_BYTES = 10 * 1024 * 1024
@@ -66,11 +66,13 @@ def fetch_mail(
         with _connect(mailbox) as client:
             client.login(mailbox.credentials.user, password)
             selected = client.select_folder(mailbox.folder, readonly=True)
-            found = int(selected[b"UIDVALIDITY"])
-            last = after_uid if found == validity else 0
+            current_validity = int(selected[b"UIDVALIDITY"])
+            last = after_uid if current_validity == validity else 0
             # "n:*" includes the last message even if its number is smaller than n.
             uids = sorted(uid for uid in client.search(f"UID {last + 1}:*") if uid > last)
-            return FetchedMails(found, [_fetch(client, uid) for uid in uids[:_FETCHED_AT_ONCE]])
+            return FetchedMails(
+                current_validity, [_fetch(client, uid) for uid in uids[:_FETCHED_AT_ONCE]]
+            )
     except (IMAPClientError, OSError, KeyError, ValueError) as error:
         raise MailboxUnavailable(type(error).__name__) from error
 
@@ -93,7 +95,7 @@ def _connect(mailbox: ReturnMailbox) -> IMAPClient:
     host, port = parse_host(mailbox.server, _PORTS[mailbox.encryption])
     context = ssl.create_default_context()
     client = IMAPClient(
-        host, port, ssl=mailbox.encryption == "TLS", ssl_context=context, timeout=_SECONDS
+        host, port, ssl=mailbox.encryption == "TLS", ssl_context=context, timeout=_TIMEOUT_SECONDS
     )
     if mailbox.encryption == "STARTTLS":
         client.starttls(context)
@@ -178,8 +180,8 @@ async def fetch_new_mail(
             raise
         except Exception:  # A message that cannot be processed must not block the others.
             log.exception("mail not processed, kept as unreadable", provider=provider, uid=mail.uid)
-            unread = Envelope(provider, "", "", mail.content or b"", is_cut=True)
-            await receive_mail(resources, parser, unread)
+            unreadable = Envelope(provider, "", "", mail.content or b"", is_cut=True)
+            await receive_mail(resources, parser, unreadable)
         new_progress = MailboxProgress(mailbox.folder, fetched.validity, mail.uid)
         await _save_progress(resources, provider, new_progress)
     if not fetched.mails:

@@ -42,8 +42,8 @@ _MAX_ANSWER_BYTES = 1024 * 1024
 # Wall time, which includes starting the child. The child's own limit on processor time is lower.
 _PARSE_SECONDS = 15.0
 # At most two messages are parsed at a time, and at most one of them for the same merchant or from
-# strangers (see `_ask`). A client waits up to half a minute and then tries again. The number of
-# connections limits how many wait.
+# strangers (see `_parse_in_child`). A client waits up to half a minute and then tries again. The
+# number of connections limits how many wait.
 _PARSED_AT_ONCE = 2
 _LIMITS = QueueLimits(slots_per_key=1, waiting_per_key=50, waiting=100, wait_seconds=30.0)
 
@@ -64,7 +64,7 @@ class MailParser:
         if envelope.is_cut or not is_readable(envelope.content):
             return build_unreadable_mail(envelope, address)
         try:
-            parsed = await self._ask(envelope, address)
+            parsed = await self._parse_in_child(envelope, address)
         except (ChildLost, msgspec.MsgspecError):
             return build_unreadable_mail(envelope, address)
         except (OSError, RateLimited) as error:
@@ -81,13 +81,15 @@ class MailParser:
         """Let each child finish its message, end the children and accept no more messages."""
         await self._children.close()
 
-    async def _ask(self, envelope: Envelope, address: ReturnAddress | None) -> ParsedMail:
+    async def _parse_in_child(
+        self, envelope: Envelope, address: ReturnAddress | None
+    ) -> ParsedMail:
         request = msgspec.msgpack.encode(MailRequest(envelope.content, envelope.sender))
         # A message that contains one of our return addresses counts for that merchant. All others
         # share one key.
         key = "strangers" if address is None else address.reference.merchant_id
-        answer = await self._children.ask(request, key=key, size_bytes=len(request))
-        return msgspec.msgpack.decode(answer, type=ParsedMail)
+        answer_bytes = await self._children.ask(request, key=key, size_bytes=len(request))
+        return msgspec.msgpack.decode(answer_bytes, type=ParsedMail)
 
 
 _DAY = timedelta(days=1)
@@ -133,8 +135,8 @@ async def _is_over_limit(tx: Connection, report: Report, now: datetime) -> bool:
     """Return whether too many reports were stored: for the message that the report names or, if it
     names none, within a day. Anyone can send reports."""
     if report.reference is not None:
-        known = await count_reports(tx, [report.reference])
-        return known[report.reference] >= _MAX_REPORTS_PER_MESSAGE
+        report_counts = await count_reports(tx, [report.reference])
+        return report_counts[report.reference] >= _MAX_REPORTS_PER_MESSAGE
     return (
         await count_unmatched_reports(tx, now - _DAY, _MAX_UNRELATED_PER_DAY)
         >= _MAX_UNRELATED_PER_DAY

@@ -52,8 +52,8 @@ def list_file_names(message: Message) -> list[str]:
             continue
         name = part.get_filename()
         if name or part.get_content_disposition() == "attachment":
-            named = _clean(_decode(str(name or part.get_content_type())))
-            names.append(named.replace("/", "_").replace("\\", "_")[:_MAX_NAME_LENGTH])
+            cleaned = _clean(_decode(str(name or part.get_content_type())))
+            names.append(cleaned.replace("/", "_").replace("\\", "_")[:_MAX_NAME_LENGTH])
     return names[:_MAX_FILES]
 
 

@@ -76,7 +76,7 @@ KEYS_LIFETIME = timedelta(minutes=10)
 # The shortest time between two requests for unknown keys, and between two attempts at a provider
 # that does not respond.
 RETRY_AFTER = timedelta(seconds=10)
-_SECONDS = 5.0
+_REQUEST_SECONDS = 5.0
 # A larger response is refused.
 _MAX_BYTES = 256 * 1024
 _USER_AGENT = "Dunwell"
@@ -179,8 +179,8 @@ class ProviderDiscovery:
                 open_http_client(
                     allow_loopback=False,
                     user_agent=_USER_AGENT,
-                    timeout_seconds=_SECONDS,
-                    networks=[ip_network(each) for each in self._provider.networks],
+                    timeout_seconds=_REQUEST_SECONDS,
+                    networks=[ip_network(network) for network in self._provider.networks],
                     keeps_connections=False,
                 )
             )

@@ -182,8 +182,8 @@ class OidcProvider:
             lambda keys: check_id_token(self.settings, token, keys, expected, now=now),
         )  # fmt: skip
         groups = self.settings.groups_claim
-        is_whole = {"email", groups} <= claims.keys()
-        if is_whole or metadata.userinfo_endpoint is None or expected.access_token is None:
+        is_complete = {"email", groups} <= claims.keys()
+        if is_complete or metadata.userinfo_endpoint is None or expected.access_token is None:
             return claims
         userinfo = await self._discovery.get_object(
             metadata.userinfo_endpoint,

@@ -159,8 +159,8 @@ def _decode(token: str, keys: KeySet) -> jwt.Token:
         raise TokenRefused("shape") from error
 
 
-def _require_text(value: object, longest: int) -> str:
-    if not isinstance(value, str) or not 0 < len(value) <= longest or not value.isprintable():
+def _require_text(value: object, max_length: int) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= max_length or not value.isprintable():
         raise TokenRefused("shape")
     return value
 
@@ -189,5 +189,5 @@ def _parse_name(claims: Mapping[str, Any]) -> str:
 def _parse_set(value: object) -> frozenset[str]:
     """Return the strings of a claim, which is a list of strings or a single string; empty for
     anything else."""
-    given = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-    return frozenset(each for each in given[:_MAX_GROUPS] if isinstance(each, str))
+    values = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    return frozenset(text for text in values[:_MAX_GROUPS] if isinstance(text, str))

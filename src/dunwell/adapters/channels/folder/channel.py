@@ -77,18 +77,18 @@ class LocalFolder:
             raise
 
     def _list(self, folder: str) -> dict[str, int]:
-        found = {}
+        sizes = {}
         try:
             with os.scandir(self._folder / folder) as entries:
                 for entry in entries:
                     # A file may be deleted while it is examined.
                     with contextlib.suppress(FileNotFoundError):
                         if entry.is_file(follow_symlinks=False):
-                            found[entry.name] = entry.stat(follow_symlinks=False).st_size
+                            sizes[entry.name] = entry.stat(follow_symlinks=False).st_size
         except FileNotFoundError:
             if not folder:
                 raise
-        return found
+        return sizes
 
     def _move(self, name: str, to: str) -> None:
         target = self._folder / to

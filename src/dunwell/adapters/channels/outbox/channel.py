@@ -75,8 +75,10 @@ def _find_named_behaviour(channel: Channel, recipient: str) -> Behaviour | None:
     if channel == "SMS":
         return _BY_DIGITS.get(recipient[-6:])
     texts = [recipient.rpartition("@")[0]] if channel == "EMAIL" else recipient.splitlines()
-    named = (each for each in Behaviour for text in texts if text.endswith(f"+{each}"))
-    return next(named, None)
+    named_behaviours = (
+        behaviour for behaviour in Behaviour for text in texts if text.endswith(f"+{behaviour}")
+    )
+    return next(named_behaviours, None)
 
 
 _RETRY_AFTER_SECONDS = 60

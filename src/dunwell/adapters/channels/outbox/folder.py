@@ -97,11 +97,11 @@ def load_message_files(
     encryption. The result is empty if there is no such message. Raises OSError, and
     DecryptionFailed if one cannot be decrypted."""
     plain, sealed = OutboxFolder(data_dir), OutboxFolder(data_dir, keys)
-    found = {}
+    contents = {}
     for path in sorted(plain.path.glob(f"[0-9]*/*/{communication_id}.*")):
-        named = path.with_name(path.name.removesuffix(SEALED))
-        found[named.name] = (plain if named == path else sealed).read(named)
-    return found
+        plain_path = path.with_name(path.name.removesuffix(SEALED))
+        contents[plain_path.name] = (plain if plain_path == path else sealed).read(plain_path)
+    return contents
 
 
 def list_marks(data_dir: Path) -> list[tuple[Path, int, UUID]]:

@@ -231,8 +231,8 @@ class _Pages:
 
     async def list_messages(self, request: Request) -> Response:
         """Show one page of the list. Raises InvalidRequest if the page number is invalid."""
-        given = request.query_params.get("page", "1")
-        number = int(given[:8]) if given.isascii() and given.isdecimal() else 0
+        page_text = request.query_params.get("page", "1")
+        number = int(page_text[:8]) if page_text.isascii() and page_text.isdecimal() else 0
         if not 1 <= number <= _MAX_PAGE_NUMBER:
             raise InvalidRequest(f"page is a number from 1 to {_MAX_PAGE_NUMBER}.")
         first = (number - 1) * _PAGE_LENGTH
@@ -241,10 +241,10 @@ class _Pages:
         return render_page(request, "list.html", page=page, number=number, has_more=has_more)
 
     async def show_message(self, request: Request) -> Response:
-        found = find_message(self._folder, **request.path_params)
-        if found is None:
+        message = find_message(self._folder, **request.path_params)
+        if message is None:
             return render_missing(request)
-        channel, path = found
+        channel, path = message
         template, read = _DETAIL_VIEWS[channel]
         opened = await asyncio.to_thread(read, path)
         address = request.scope["path"]
@@ -274,9 +274,11 @@ class _Pages:
         return send_file(enclosure, "application/octet-stream")
 
     def _find(self, channel: Channel, request: Request) -> Path | None:
-        named = request.path_params
-        found = find_message(self._folder, named["merchant_id"], named["communication_id"])
-        return found[1] if found and found[0] == channel else None
+        parameters = request.path_params
+        message = find_message(
+            self._folder, parameters["merchant_id"], parameters["communication_id"]
+        )
+        return message[1] if message and message[0] == channel else None
 
 
 def render_page(request: Request, template: str, status: int = 200, **values: Any) -> Response:

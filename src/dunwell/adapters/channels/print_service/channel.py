@@ -136,9 +136,9 @@ class PrintServiceChannel:
         files in the folder decide. Raises OSError if the folder cannot be reached."""
         async with self._resources.database.connection() as connection:
             items = await load_items(connection, self.name, communication_ids)
-        interrupted = [each for each in items.values() if each.state == "UPLOADING"]
+        interrupted = [item for item in items.values() if item.state == "UPLOADING"]
         listed = await self._letter_folder.list() if interrupted else {}
-        was_sent = {each: items[each].state != "UPLOADING" for each in items}
+        was_sent = {item_id: item.state != "UPLOADING" for item_id, item in items.items()}
         for item in interrupted:
             was_sent[item.communication_id] = await self._resolve_upload(item, listed)
         return was_sent
@@ -146,9 +146,9 @@ class PrintServiceChannel:
     async def _register_items(
         self, letters: Sequence[tuple[ItemKey, BatchLetter]]
     ) -> Sequence[ItemState | None]:
-        place, now = describe_letter_location(self._provider), self._resources.clock.now()
+        location, now = describe_letter_location(self._provider), self._resources.clock.now()
         async with self._resources.database.transaction() as tx:
-            states = await begin_items(tx, self.name, letters, location=place, real_now=now)
+            states = await begin_items(tx, self.name, letters, location=location, real_now=now)
         return [states.get(key) for key, _ in letters]
 
     async def _complete_items(self, keys: Sequence[ItemKey]) -> Sequence[bool]:

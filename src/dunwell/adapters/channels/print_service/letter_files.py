@@ -96,7 +96,7 @@ def _build_file_name(reference: str, number: int, file: MessageFile) -> str:
 
 async def _join_files(files: tuple[MessageFile, ...], printer: LetterPrinter) -> tuple[bytes, int]:
     try:
-        return await printer.join([EnclosedPart(each.content_type, each.content) for each in files])
+        return await printer.join([EnclosedPart(file.content_type, file.content) for file in files])
     except Unprintable as error:
         reason = "An enclosure cannot be put into one PDF with the letter."
         raise LetterRejected(reason) from error

@@ -83,12 +83,12 @@ class SftpFolder:
                 raise
             return {}
         return {
-            str(each.filename): each.attrs.size or 0
-            for each in entries
+            str(entry.filename): entry.attrs.size or 0
+            for entry in entries
             # The server may return any name. Ignore paths and hidden files.
-            if each.attrs.type == asyncssh.FILEXFER_TYPE_REGULAR
-            and "/" not in str(each.filename)
-            and not str(each.filename).startswith(".")
+            if entry.attrs.type == asyncssh.FILEXFER_TYPE_REGULAR
+            and "/" not in str(entry.filename)
+            and not str(entry.filename).startswith(".")
         }
 
     async def read(self, name: str) -> bytes:
@@ -108,10 +108,10 @@ class SftpFolder:
     async def free_bytes(self) -> int | None:
         async with self._lend_client() as client:
             try:
-                found = await client.statvfs(self._build_path(""))
+                volume = await client.statvfs(self._build_path(""))
             except asyncssh.SFTPOpUnsupported:
                 return None
-            return found.bavail * found.frsize
+            return volume.bavail * volume.frsize
 
     async def close(self) -> None:
         async with self._open_lock:

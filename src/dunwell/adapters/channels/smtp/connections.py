@@ -39,9 +39,9 @@ class MailServer:
 def parse_host(server: str, port: int) -> tuple[str, int]:
     """Return the host and port of "mail.example.com:587", "[::1]:25" or a host without a port,
     which gets `port`."""
-    host, _, named = server.rpartition("]:" if server.startswith("[") else ":")
-    if host and named.isdecimal():
-        return host.lstrip("["), int(named)
+    host, _, port_text = server.rpartition("]:" if server.startswith("[") else ":")
+    if host and port_text.isdecimal():
+        return host.lstrip("["), int(port_text)
     return server.strip("[]"), port
 
 
@@ -131,7 +131,7 @@ class Connections:
     async def close(self) -> None:
         """Close the idle connections. A lent connection is closed by its user."""
         idle, self._idle = self._idle, []
-        await asyncio.gather(*(quit_connection(each.client) for each in idle))
+        await asyncio.gather(*(quit_connection(connection.client) for connection in idle))
 
 
 async def quit_connection(client: aiosmtplib.SMTP) -> None:

@@ -29,19 +29,19 @@ def build_return_address(
 
 def parse_return_address(keys: KeyRing, address: str) -> ReturnAddress | None:
     """Return the parts of an address, or None if this installation did not create it."""
-    found = _ADDRESS.fullmatch(address.rpartition("@")[0])
-    if found is None:
+    match = _ADDRESS.fullmatch(address.rpartition("@")[0])
+    if match is None:
         return None
-    reference = parse_reference(keys, found[2])
-    purpose: Purpose = "bounce" if found[1].lower() == "bounce" else "reply"
+    reference = parse_reference(keys, match[2])
+    purpose: Purpose = "bounce" if match[1].lower() == "bounce" else "reply"
     return None if reference is None else ReturnAddress(purpose, reference)
 
 
 def find_first_return_address(keys: KeyRing, text: str) -> ReturnAddress | None:
     """Return the first valid return address in a text, or None. It identifies a bounce that was not
     sent to the return address itself, but contains our message."""
-    for found in _ADDRESS.finditer(text):
-        address = parse_return_address(keys, f"{found[0]}@")
+    for match in _ADDRESS.finditer(text):
+        address = parse_return_address(keys, f"{match[0]}@")
         if address is not None:
             return address
     return None
