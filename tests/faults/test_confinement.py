@@ -17,7 +17,7 @@ from dunwell.contact.messages.letters.sheet import encode_sheet
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePictures, PictureSource
 from dunwell.core.files.upload import PDF
-from dunwell.platform.children.child import find_confinement
+from dunwell.platform.children.child import get_confinement
 from dunwell.platform.children.child_pool import LENGTH
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.crypto import KeyRing
@@ -111,7 +111,7 @@ async def test_every_thread_of_a_child_is_confined(module: str) -> None:
     async with _child_of(module) as child:
         statuses = _read_statuses(child.pid)
     assert all("NoNewPrivs:\t1" in status for status in statuses)
-    if find_confinement().has_seccomp:
+    if get_confinement().has_seccomp:
         assert all("Seccomp:\t2" in status for status in statuses)
     # The first thread reads the requests and starts no other thread.
     assert "CapEff:\t0000000000000000" in statuses[0]

@@ -21,7 +21,7 @@ from dunwell.core.files.pictures import (
     PictureSource,
 )
 from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP
-from dunwell.platform.children.child import find_confinement
+from dunwell.platform.children.child import get_confinement
 from tests.support.children import find_children
 from tests.support.files import a_pdf, a_png_bomb, a_written_pdf, an_image
 from tests.support.hostile_pdfs import ODD, UNDRAWABLE
@@ -206,7 +206,7 @@ async def test_the_drawing_child_is_sandboxed() -> None:
     finally:
         await page_pictures.close()
     assert "NoNewPrivs:\t1" in status
-    if find_confinement().has_seccomp:
+    if get_confinement().has_seccomp:
         assert "Seccomp:\t2" in status
 
 

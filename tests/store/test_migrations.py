@@ -20,7 +20,7 @@ from dunwell.platform.database.migrate import (
     SchemaTooNew,
     TableLocked,
     create_schema,
-    find_newest_revision,
+    get_newest_revision,
     list_migrations,
     load_revisions,
     migrate,
@@ -114,7 +114,7 @@ class Migrations:
     def __init__(self, folder: Path) -> None:
         shutil.copytree(MIGRATIONS, folder)
         self._folder = folder
-        self.newest = find_newest_revision()
+        self.newest = get_newest_revision()
 
     def add(self, sql: str) -> None:
         """Add a migration that follows the newest one."""

@@ -184,7 +184,7 @@ MOVES_OF_MONEY = [
         "claim_id", {**_PLAN_ENDED, **_LATER_CLOCK}, answers="merchant_id", whose="MERCHANTS",
     ),
     MovingStatement(
-        sandbox_store._LEASE_NOTICES, (NOW, UNTIL, 10),
+        sandbox_store._LEASE_NOTIFICATIONS, (NOW, UNTIL, 10),
         {"sandbox_checkouts": {"notices_due": 1, "notice_at": NOW}}, "sandbox_checkouts",
         "checkout_id",
         {

@@ -96,7 +96,7 @@ def _name(reasons: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
 
 NOT_ONE_MERCHANTS = _name({
     "a loop goes over all merchants, and what it takes bears its merchant": (
-        sandbox_store._LEASE_NOTICES,
+        sandbox_store._LEASE_NOTIFICATIONS,
         requests_store._LIST_BY_PROVIDER_IDS,
         requests_store._MAKE_DUE, requests_store._GIVE_UP, requests_store._MAKE_ALL_DUE,
         requests_store._LIST_ACCOUNTS, requests_store._LOCK_DUE, requests_store._SAVE_NEXT_CHECKS,

@@ -21,11 +21,11 @@ def compute_recorded_on(sent_on: date) -> date:
     """Return the banking day by the end of which a transfer sent on this day has been recorded."""
     day = sent_on
     for _ in range(_BANKING_DAYS):
-        day = find_banking_day(day + _ONE_DAY)
+        day = get_first_banking_day_from(day + _ONE_DAY)
     return day
 
 
-def find_banking_day(day: date) -> date:
+def get_first_banking_day_from(day: date) -> date:
     """Return the day if it is a banking day, or the next one."""
     while not _is_banking_day(day):
         day += _ONE_DAY

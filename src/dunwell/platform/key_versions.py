@@ -48,10 +48,10 @@ async def register_keys(tx: Connection, keys: KeyRing) -> None:
     nothing."""
     known = await load_versions(tx)
     _check_keys(keys, known)
-    recorded = {each.version for each in known}
-    new = [each for each in keys.versions if each not in recorded]
+    recorded = {known_version.version for known_version in known}
+    new = [version for version in keys.versions if version not in recorded]
     if new:
-        await tx.execute(_RECORD, new, [keys.fingerprint(each) for each in new])
+        await tx.execute(_RECORD, new, [keys.fingerprint(version) for version in new])
         _check_keys(keys, await load_versions(tx))
 
 
@@ -87,14 +87,14 @@ def build_key_check(keys: KeyRing) -> Callable[[Connection], Awaitable[None]]:
 def find_key_mismatch(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> str | None:
     """Compare the keys with the versions that a database knows. Return what is wrong and what to
     do, or None if they fit."""
-    by_version = {each.version: each for each in known}
-    by_fingerprint = {each.fingerprint: each.version for each in known}
+    by_version = {known_version.version: known_version for known_version in known}
+    by_fingerprint = {known_version.fingerprint: known_version.version for known_version in known}
     newest = max(by_version, default=0)
     for version in keys.versions:
         number = by_fingerprint.get(keys.fingerprint(version))
         if number is not None and number != version:
-            words = f"Version {version} of the secret key is known here as version {number};"
-            return f"{words} give it that number."
+            problem = f"Version {version} of the secret key is known here as version {number};"
+            return f"{problem} give it that number."
         if number is None and version in by_version:
             return (
                 f"Version {version} of the secret key is not the key with which this database was "
@@ -105,11 +105,11 @@ def find_key_mismatch(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> str | 
                 f"Version {version} of the secret key was never in use here, but version {newest} "
                 f"was. Give a new key the number {newest + 1}."
             )
-    for each in known:
-        if each.retired_at is None and each.version not in keys.versions:
+    for known_version in known:
+        if known_version.retired_at is None and known_version.version not in keys.versions:
             return (
-                f"Version {each.version} of the secret key is missing, but this database was used "
-                "with it. Add it again, after the current version."
+                f"Version {known_version.version} of the secret key is missing, but this database "
+                "was used with it. Add it again, after the current version."
             )
     if keys.version in by_version and by_version[keys.version].retired_at is not None:
         return f"Version {keys.version} of the secret key is retired. Put another one first."
@@ -117,6 +117,6 @@ def find_key_mismatch(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> str | 
 
 
 def _check_keys(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> None:
-    misfit = find_key_mismatch(keys, known)
-    if misfit is not None:
-        raise SecretKeyMismatch(f"{misfit} See docs/operator/keys.md.")
+    mismatch = find_key_mismatch(keys, known)
+    if mismatch is not None:
+        raise SecretKeyMismatch(f"{mismatch} See docs/operator/keys.md.")

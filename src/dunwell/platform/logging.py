@@ -141,8 +141,8 @@ def _describe_record(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def _describe_exception(_logger: Any, _method: str, event: _Event) -> _Event:
-    given = event.pop("exc_info", None)
-    error = sys.exc_info()[1] if given is True else given
+    exc_info = event.pop("exc_info", None)
+    error = sys.exc_info()[1] if exc_info is True else exc_info
     if isinstance(error, tuple):
         error = error[1]
     if isinstance(error, BaseException):

@@ -34,15 +34,15 @@ def split_next_batch(queue: Sequence[Member], room: int) -> tuple[list[Member], 
     """
     taken: list[Member] = []
     left: list[Member] = []
-    named: set[str] = set()
-    for each in queue:
-        is_fitting = not taken or (each.kind == taken[0].kind and each.size <= room)
-        if is_fitting and named.isdisjoint(each.names):
-            taken.append(each)
-            room -= each.size
+    earlier_names: set[str] = set()
+    for request in queue:
+        is_fitting = not taken or (request.kind == taken[0].kind and request.size <= room)
+        if is_fitting and earlier_names.isdisjoint(request.names):
+            taken.append(request)
+            room -= request.size
         else:
-            left.append(each)
-        named |= each.names
+            left.append(request)
+        earlier_names |= request.names
     return taken, left
 
 
@@ -77,11 +77,11 @@ class RequestBatcher(Generic[Question, Answer]):
         question alone, or its Refusal of the batch with this question. The options are those of
         `WaitingRequest`."""
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        asker = _PendingRequest(question, size, names, kind, answer=future)
+        pending = _PendingRequest(question, size, names, kind, answer=future)
         if queue in self._queues:
-            self._queues[queue].append(asker)
+            self._queues[queue].append(pending)
         else:
-            self._queues[queue] = [asker]
+            self._queues[queue] = [pending]
             # A separate task, so that the cancellation of one request does not cancel the others.
             task = asyncio.create_task(self._answer_queue(queue))
             self._answering.add(task)
@@ -103,38 +103,38 @@ class RequestBatcher(Generic[Question, Answer]):
         batch: Sequence[_PendingRequest[Question]] = ()
         try:
             while True:
-                waiting = [each for each in self._queues[queue] if not each.answer.done()]
+                waiting = [request for request in self._queues[queue] if not request.answer.done()]
                 batch, self._queues[queue] = split_next_batch(waiting, self._room)
                 if not batch:
                     break
                 await self._answer_batch(batch)
         finally:
             # Requests are left only if the task was cancelled.
-            for each in (*batch, *self._queues.pop(queue)):
-                each.answer.cancel()
+            for request in (*batch, *self._queues.pop(queue)):
+                request.answer.cancel()
 
     async def _answer_batch(self, batch: Sequence[_PendingRequest[Question]]) -> None:
         try:
-            answers = await self._answer_questions([each.question for each in batch])
+            answers = await self._answer_questions([request.question for request in batch])
         except Exception as error:  # noqa: BLE001 - raised again for each waiting request
             if _is_in_doubt(error) or (len(batch) > 1 and not isinstance(error, Refusal)):
-                await asyncio.gather(*(self._answer_one(each) for each in batch))
+                await asyncio.gather(*(self._answer_one(request) for request in batch))
             else:
-                for each in batch:
-                    _set_error(each, error)
+                for request in batch:
+                    _set_error(request, error)
         else:
-            for each, answer in zip(batch, answers, strict=True):
-                if not each.answer.done():
-                    each.answer.set_result(answer)
+            for request, answer in zip(batch, answers, strict=True):
+                if not request.answer.done():
+                    request.answer.set_result(answer)
 
-    async def _answer_one(self, member: _PendingRequest[Question]) -> None:
+    async def _answer_one(self, request: _PendingRequest[Question]) -> None:
         try:
-            [answer] = await self._answer_questions([member.question])
+            [answer] = await self._answer_questions([request.question])
         except Exception as error:  # noqa: BLE001 - as above
-            _set_error(member, error)
+            _set_error(request, error)
         else:
-            if not member.answer.done():
-                member.answer.set_result(answer)
+            if not request.answer.done():
+                request.answer.set_result(answer)
 
 
 def _is_in_doubt(error: Exception) -> bool:
@@ -142,6 +142,6 @@ def _is_in_doubt(error: Exception) -> bool:
     return isinstance(error, DatabaseAway) and error.was_sent
 
 
-def _set_error(member: _PendingRequest[Question], error: Exception) -> None:
-    if not member.answer.done():
-        member.answer.set_exception(error)
+def _set_error(request: _PendingRequest[Question], error: Exception) -> None:
+    if not request.answer.done():
+        request.answer.set_exception(error)

@@ -180,9 +180,9 @@ class WatchedClock:
         return abs(now - comparison.host - elapsed) > _SMALLEST_STEP
 
     def _accept(self, comparison: ClockComparison) -> None:
-        before, self._comparison = self._comparison, comparison
+        previous, self._comparison = self._comparison, comparison
         _AHEAD.labels("host", "database").set(comparison.ahead.total_seconds())
-        is_new = before is None or before.is_beyond_stop != comparison.is_beyond_stop
+        is_new = previous is None or previous.is_beyond_stop != comparison.is_beyond_stop
         if comparison.is_beyond_warning and (is_new or self._is_log_due()):
             self._logged_at = self._monotonic()
             write = _log.error if comparison.is_beyond_stop else _log.warning
@@ -192,7 +192,9 @@ class WatchedClock:
                 else "clocks differ",
                 host_clock=_render(comparison.host), database_clock=_render(comparison.database),
             )  # fmt: skip
-        elif before is not None and before.is_beyond_warning and not comparison.is_beyond_warning:
+        elif (
+            previous is not None and previous.is_beyond_warning and not comparison.is_beyond_warning
+        ):
             _log.info("clocks agree again")
 
     def _is_log_due(self) -> bool:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.platform.banking_days import find_banking_day, subtract_banking_days
+from dunwell.platform.banking_days import get_first_banking_day_from, subtract_banking_days
 
 # The providerName of payments that were collected.
 DIRECT_DEBIT: Final = "DIRECT_DEBIT"
@@ -204,7 +204,7 @@ def compute_expiry(used_on: date) -> date:
 def compute_collection_day(due_on: date, notified_on: date, notice_days: int) -> date:
     """Return the banking day on which an instalment is collected: its due date or, if that leaves
     the debtor too little notice, the first banking day that leaves enough."""
-    return find_banking_day(max(due_on, notified_on + timedelta(days=notice_days)))
+    return get_first_banking_day_from(max(due_on, notified_on + timedelta(days=notice_days)))
 
 
 def compute_notice_day(due_on: date, notice_days: int) -> date:

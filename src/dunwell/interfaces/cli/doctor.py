@@ -32,7 +32,7 @@ from dunwell.interfaces.cli.findings.payments import check_payment_providers
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.operations.recovery.archive import check_archive
 from dunwell.operations.recovery.restore_hold import RestoreHold, find_hold
-from dunwell.platform.children.child import Confinement, find_confinement
+from dunwell.platform.children.child import Confinement, get_confinement
 from dunwell.platform.config import Settings
 from dunwell.platform.config.loading import find_ssl_mode
 from dunwell.platform.config.private_folder import is_own_folder, list_accessible
@@ -63,7 +63,7 @@ def command(data_dir: str | None) -> None:
     findings += [check_tls(settings), check_metrics(settings), *_check_database(settings)]
     findings += [_check_storage(settings), _check_disk(settings), check_folders(settings)]
     findings.append(check_fonts(settings))
-    findings.append(describe_confinement(find_confinement()))
+    findings.append(describe_confinement(get_confinement()))
     for finding in findings:
         click.echo(f"{finding.mark:<5} {finding.subject:<12} {finding.words}")
         if finding.remedy:

@@ -82,7 +82,7 @@ class _BpfProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
-def find_confinement() -> Confinement:
+def get_confinement() -> Confinement:
     if sys.platform != "linux":
         return Confinement(0, has_seccomp=False)
     version = _LIBC.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION_FLAG)
@@ -100,9 +100,9 @@ def drop_file_access() -> None:
     if _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise _build_confinement_error("no_new_privs")
     _drop_capabilities()
-    found = find_confinement()
-    if found.landlock:
-        _deny_file_access(found.landlock)
+    confinement = get_confinement()
+    if confinement.landlock:
+        _deny_file_access(confinement.landlock)
 
 
 def filter_calls() -> None:
@@ -111,7 +111,7 @@ def filter_calls() -> None:
 
     Call this last, because limits cannot be changed afterwards.
     """
-    if find_confinement().has_seccomp:
+    if get_confinement().has_seccomp:
         _install_filter()
 
 

@@ -65,9 +65,9 @@ class DocumentReader:
         Raises InvalidDocument, RateLimited, Unavailable and the exceptions of `make`.
         """
         async with self._queue.slot(key, len(text)):
-            found = await self._ask(WantedDocument(text))
+            document = await self._ask(WantedDocument(text))
             return await asyncio.get_running_loop().run_in_executor(
-                self._thread, lambda: make(json.loads(found.value))
+                self._thread, lambda: make(json.loads(document.value))
             )
 
     async def list_lines(
@@ -83,14 +83,14 @@ class DocumentReader:
         self._queue.close()
         await self._children.close()
 
-    async def _ask(self, wanted: WantedDocument) -> ReadDocument:
+    async def _ask(self, request: WantedDocument) -> ReadDocument:
         try:
-            answer = await self._children.ask(msgspec.msgpack.encode(wanted))
-            read = msgspec.msgpack.decode(answer, type=ReadDocument)
+            answer = await self._children.ask(msgspec.msgpack.encode(request))
+            document = msgspec.msgpack.decode(answer, type=ReadDocument)
         except (ChildLost, msgspec.MsgspecError) as error:
             raise InvalidDocument("The document takes too much time or memory to read.") from error
         except OSError as error:
             raise Unavailable("Documents cannot be read just now. Try again shortly.") from error
-        if read.fault:
-            raise InvalidDocument(read.fault)
-        return read
+        if document.fault:
+            raise InvalidDocument(document.fault)
+        return document

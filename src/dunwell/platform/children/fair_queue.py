@@ -134,8 +134,8 @@ class FairQueue:
         self._assign()
 
     def _assign(self) -> None:
-        while self._free and (found := self._find_next()):
-            clock, key, job = found
+        while self._free and (next_job := self._find_next()):
+            clock, key, job = next_job
             self._waiting[key].remove(job)
             self._free -= 1
             self._running[key] += 1
@@ -147,13 +147,13 @@ class FairQueue:
 
     def _find_next(self) -> tuple[float, Hashable, _WaitingJob] | None:
         """Return the next job with its key and the key's new clock, or None."""
-        found: list[tuple[float, Hashable, _WaitingJob]] = []
+        candidates: list[tuple[float, Hashable, _WaitingJob]] = []
         for key, jobs in self._waiting.items():
             if jobs and self._running[key] < self._limits.slots_per_key:
-                job = min(jobs, key=lambda each: each.arrived_at + each.cost)
+                job = min(jobs, key=lambda waiting: waiting.arrived_at + waiting.cost)
                 clock = max(self._clocks.get(key, 0.0), job.arrived_at) + job.cost
-                found.append((clock, key, job))
-        return min(found, key=lambda each: each[0], default=None)
+                candidates.append((clock, key, job))
+        return min(candidates, key=lambda candidate: candidate[0], default=None)
 
     @property
     def is_empty(self) -> bool:

@@ -18,22 +18,22 @@ _CPU_SECONDS_PER_DOCUMENT = 3
 
 def main() -> None:
     """Answer requests until the parent closes the pipe."""
-    _read(msgspec.msgpack.encode(WantedDocument("a: [1, x]", [["a", 1]])))
+    _answer_request(msgspec.msgpack.encode(WantedDocument("a: [1, x]", [["a", 1]])))
     confine_process(_MEMORY_BYTES, _CPU_SECONDS_PER_DOCUMENT)
-    serve(_read, _CPU_SECONDS_PER_DOCUMENT)
+    serve(_answer_request, _CPU_SECONDS_PER_DOCUMENT)
 
 
-def _read(request: bytes) -> bytes:
+def _answer_request(request: bytes) -> bytes:
     wanted = msgspec.msgpack.decode(request, type=WantedDocument)
     try:
         if wanted.places is None:
             # JSON instead of msgpack, because YAML numbers can be too large for msgpack.
-            read = ReadDocument(value=json.dumps(parse_yaml(wanted.text)))
+            document = ReadDocument(value=json.dumps(parse_yaml(wanted.text)))
         else:
-            read = ReadDocument(lines=list_lines(wanted.text, wanted.places))
+            document = ReadDocument(lines=list_lines(wanted.text, wanted.places))
     except InvalidDocument as fault:
-        read = ReadDocument(fault=str(fault))
-    return msgspec.msgpack.encode(read)
+        document = ReadDocument(fault=str(fault))
+    return msgspec.msgpack.encode(document)
 
 
 if __name__ == "__main__":

@@ -56,9 +56,9 @@ def restrict_access(settings: Settings) -> int:
     """Remove the access of other users to everything that Dunwell created, and return how many
     modes were changed. Files that belong to another user keep their mode."""
     changed, is_own = 0, is_own_folder(settings.data_dir)
-    single = [settings.data_dir / name for name in _FILES]
+    always_restricted = [settings.data_dir / name for name in _FILES]
     for path, mode in list_accessible(settings):
-        if not (is_own or path in single) or not path.is_relative_to(settings.data_dir):
+        if not (is_own or path in always_restricted) or not path.is_relative_to(settings.data_dir):
             continue
         try:
             path.chmod(mode & ~_OTHERS)
@@ -74,13 +74,13 @@ def list_accessible(settings: Settings) -> Iterator[tuple[Path, int]]:
     content."""
     for path in _list_paths(settings):
         try:
-            found = path.lstat()
+            status = path.lstat()
         except OSError:
             continue
         # A folder with the sticky bit, like /tmp, is shared on purpose. A symbolic link has no
         # mode.
-        is_checked = not stat.S_ISLNK(found.st_mode) and not found.st_mode & stat.S_ISVTX
-        mode = stat.S_IMODE(found.st_mode)
+        is_checked = not stat.S_ISLNK(status.st_mode) and not status.st_mode & stat.S_ISVTX
+        mode = stat.S_IMODE(status.st_mode)
         if is_checked and mode & _OTHERS:
             yield path, mode
 

@@ -122,13 +122,13 @@ def render_settings(settings: Settings, environment: Mapping[str, str]) -> dict[
     `environment` has the name of the file from which the secret key was read, if any.
     """
     shown: dict[str, str] = {}
-    for each in fields(settings):
-        value = getattr(settings, each.name)
+    for setting in fields(settings):
+        value = getattr(settings, setting.name)
         text = "" if value is None else _render(value)
-        if each.metadata.get("secret"):
+        if setting.metadata.get("secret"):
             text = "(set)" if value else ""
-        shown[PREFIX + each.name.upper()] = text
-        if each.name == "secret_key":
+        shown[PREFIX + setting.name.upper()] = text
+        if setting.name == "secret_key":
             shown[SECRET_KEY_FILE] = environment.get(SECRET_KEY_FILE, "")
     return shown
 

@@ -165,8 +165,8 @@ async def _store_server(tx: asyncpg.Connection) -> EpochCheck:
     creation if its rows have numbers that this server has not reached, or if the timeline is not
     the first one. In that case begin a new epoch."""
     tables = await tx.fetch(_LIST_ORDERED_TABLES)
-    highest = [await tx.fetchval(compose(_FIND_HIGHEST, table=each["name"])) for each in tables]
-    highest_written_by = max((each for each in highest if each is not None), default=0)
+    highest = [await tx.fetchval(compose(_FIND_HIGHEST, table=table["name"])) for table in tables]
+    highest_written_by = max((number for number in highest if number is not None), default=0)
     next_number, timeline = await tx.fetchrow(_LOAD_POSITION)
     if highest_written_by < next_number and (timeline == 1 or highest_written_by == 0):
         await tx.execute(_INSERT_FIRST_EPOCH)

@@ -161,8 +161,8 @@ class _ListQuery:
         text = self._compose(
             statement, rows=rows, filters=self.filters.render(), limit=place, **slots
         )
-        found: Sequence[Any] = await self.scope.tx.fetch(text, *values)
-        return found
+        records: Sequence[Any] = await self.scope.tx.fetch(text, *values)
+        return records
 
     async def find_last_read(self) -> Any:
         """Return the last row that was read if matching rows may follow it, otherwise None."""
@@ -307,8 +307,8 @@ async def _build_query(
         query.seek.add(_NOT_RUNNING)
     await query.narrow_to_period(wanted, is_first_page=place is None)
     covered: list[str] = []
-    for found in (index, few_keys):
-        covered += () if found is None else found.covers
+    for search in (index, few_keys):
+        covered += () if search is None else search.covers
     tests = list(listed.list_tests(scope, wanted, covered))
     query.reads_all = query.source != _ROWS_IN_ORDER or is_unique_index or not tests
     if query.source == _ROWS_IN_ORDER:

@@ -55,7 +55,7 @@ def list_migrations(folder: Path = MIGRATIONS) -> Sequence[Migration]:
 
 def _read_sql(path: Path) -> str:
     if path.is_dir():
-        return "\n".join(each.read_text("utf-8") for each in sorted(path.glob("*.sql")))
+        return "\n".join(file.read_text("utf-8") for file in sorted(path.glob("*.sql")))
     return path.read_text("utf-8")
 
 
@@ -64,7 +64,7 @@ def list_revisions() -> frozenset[str]:
     return frozenset(each.revision for each in list_migrations())
 
 
-def find_newest_revision() -> str:
+def get_newest_revision() -> str:
     """Return the number of the newest migration."""
     return list_migrations()[-1].revision
 
@@ -73,16 +73,16 @@ def list_own_tables() -> frozenset[str]:
     """Return the tables that the migrations create and do not drop again, so that other tables in
     the database can be distinguished."""
     tables: set[str] = set()
-    for each in list_migrations():
-        tables |= {*_NEW_TABLE.findall(each.sql)}
-        tables -= {*_DROPPED_TABLE.findall(each.sql)}
+    for migration in list_migrations():
+        tables |= {*_NEW_TABLE.findall(migration.sql)}
+        tables -= {*_DROPPED_TABLE.findall(migration.sql)}
     return frozenset(tables)
 
 
 def load_revisions(url: str) -> tuple[str | None, str]:
     """Return the number of the newest migration that ran in the database, or None, and the number
     of the newest one in this release."""
-    return asyncio.run(_load_revision(url)), find_newest_revision()
+    return asyncio.run(_load_revision(url)), get_newest_revision()
 
 
 async def _load_revision(url: str) -> str | None:
@@ -285,9 +285,9 @@ async def _list_missing(
             f"{migrations[-1].revision}. Install the version that migrated it, or a newer one."
         )
     return [
-        each
-        for each in migrations
-        if each.revision > present and (to is None or each.revision <= to)
+        migration
+        for migration in migrations
+        if migration.revision > present and (to is None or migration.revision <= to)
     ]
 
 

@@ -45,12 +45,12 @@ class OpenConnection(asyncpg.Connection):  # type: ignore[misc] # asyncpg has no
 
     __slots__ = ()
 
-    async def _get_statement(self, *given: Any, named: Any = False, **options: Any) -> Any:
+    async def _get_statement(self, *arguments: Any, named: Any = False, **options: Any) -> Any:
         """Prepare a statement without a name for each use. This includes cursors, which asyncpg
         would name."""
         if named and not self._stmt_cache_enabled:
             named = ""
-        return await super()._get_statement(*given, named=named, **options)
+        return await super()._get_statement(*arguments, named=named, **options)
 
 
 class PooledConnection(OpenConnection):
@@ -208,9 +208,9 @@ class ConnectionPool:
             closing = (entry.connection.close(timeout=timeout) for entry in self._idle)
             await asyncio.gather(*closing, return_exceptions=True)
         finally:
-            for each in (self._sweep_timer, self._check_timer, self._server_check):
-                if each is not None:
-                    each.cancel()
+            for pending in (self._sweep_timer, self._check_timer, self._server_check):
+                if pending is not None:
+                    pending.cancel()
             self._idle.clear()
             for entry in list(self._open):
                 self._drop(entry)

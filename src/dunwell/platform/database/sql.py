@@ -37,7 +37,7 @@ def nest(statement: str, *names: str) -> str:
     """Return the statement as a subquery of another statement. A page can then load the rows of
     several modules in one round trip, while each statement stays in its module. `names` replace its
     $1, $2 and so on."""
-    return f"({_PARAMETER.sub(lambda found: names[int(found[1]) - 1], statement)})"
+    return f"({_PARAMETER.sub(lambda match: names[int(match[1]) - 1], statement)})"
 
 
 def nest_row(statement: str, *names: str) -> str:

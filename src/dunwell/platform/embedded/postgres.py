@@ -174,8 +174,8 @@ class EmbeddedPostgres:
         for path in (self.folder, self.socket_folder):
             if not os.path.lexists(path):
                 _make_folder(path, user)
-            found = path.lstat()
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != user.pw_uid:
+            status = path.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != user.pw_uid:
                 raise PostgresFailed(
                     f"{path} is not a folder of {user.pw_name}, the user that PostgreSQL runs as. "
                     f"Run: chown {user.pw_name} {path}, or remove it if it is not needed."

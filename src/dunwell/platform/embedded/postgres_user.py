@@ -91,15 +91,15 @@ def become_user(
 
 def _is_reachable(folder: Path, user: pwd.struct_passwd) -> bool:
     """Return whether the user may search this folder and every folder above it."""
-    for each in (folder, *folder.parents):
-        found = each.stat()
-        if found.st_uid == user.pw_uid:
+    for path in (folder, *folder.parents):
+        status = path.stat()
+        if status.st_uid == user.pw_uid:
             needed = stat.S_IXUSR
-        elif found.st_gid == user.pw_gid:
+        elif status.st_gid == user.pw_gid:
             needed = stat.S_IXGRP
         else:
             needed = stat.S_IXOTH
-        if not found.st_mode & needed:
+        if not status.st_mode & needed:
             return False
     return True
 

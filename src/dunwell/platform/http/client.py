@@ -200,7 +200,7 @@ class _Resolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        found = await asyncio.get_running_loop().run_in_executor(
+        addresses = await asyncio.get_running_loop().run_in_executor(
             self._threads, _resolve_name, host, port, family
         )
         return [
@@ -208,7 +208,7 @@ class _Resolver(AbstractResolver):
                 hostname=host, host=str(address[0]), port=port,
                 family=family, proto=proto, flags=socket.AI_NUMERICHOST,
             )
-            for family, _, proto, _, address in found
+            for family, _, proto, _, address in addresses
         ]  # fmt: skip
 
     async def close(self) -> None:

@@ -221,7 +221,7 @@ class FormReader:
 
     def _append_chunk(self, chunk: bytes) -> None:
         assert self._segment is not None
-        before, limit = self._received, self._find_limit()
+        before, limit = self._received, self._get_limit()
         self._received += len(chunk)
         if self._received <= limit:
             if self._file is None:
@@ -235,7 +235,7 @@ class FormReader:
                 self._file = None
             self._limits.overflow(self._describe(b"", None), limit)
 
-    def _find_limit(self) -> int:
+    def _get_limit(self) -> int:
         assert self._segment is not None
         is_file = self._segment.filename is not None
         return self._limits.file_bytes if is_file else self._limits.text_bytes
@@ -247,7 +247,7 @@ class FormReader:
 
     def _describe(self, content: bytes, file: FileContent | None) -> FormPart:
         assert self._segment is not None
-        is_too_large = self._received > self._find_limit()
+        is_too_large = self._received > self._get_limit()
         return FormPart(
             self._segment.name,
             self._segment.filename,

@@ -65,7 +65,7 @@ def is_creditor_id(text: str) -> bool:
     if _CREDITOR_ID.fullmatch(text) is None or not is_country(text[:2]):
         return False
     # ISO 7064 mod 97-10, without the business area; a letter counts as two digits from 10 on.
-    number = "".join(str(int(each, 36)) for each in text[7:] + text[:4])
+    number = "".join(str(int(character, 36)) for character in text[7:] + text[:4])
     return int(number) % 97 == 1
 
 

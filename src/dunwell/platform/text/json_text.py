@@ -42,12 +42,12 @@ class _ObjectWithRepeatedKeys(dict[str, Any]):
 def check_encoding(text: bytes) -> None:
     """Check that the text does not begin with a byte order mark and is not UTF-16 or UTF-32. Raises
     InvalidRequest."""
-    found = next((name for mark, name in _ENCODINGS.items() if text.startswith(mark)), None)
-    if found is None and b"\x00" in text[:4]:
-        found = "UTF-16 or UTF-32"
-    if found is not None:
+    encoding = next((name for mark, name in _ENCODINGS.items() if text.startswith(mark)), None)
+    if encoding is None and b"\x00" in text[:4]:
+        encoding = "UTF-16 or UTF-32"
+    if encoding is not None:
         raise InvalidRequest(
-            f"The body is {found}. Send it as plain UTF-8, without a byte order mark."
+            f"The body is {encoding}. Send it as plain UTF-8, without a byte order mark."
         )
 
 
@@ -105,33 +105,33 @@ def has_no_repeated_keys(value: object, text: bytes) -> bool:
 def _count_all_keys(value: object) -> int:
     """Count the keys of all objects, without recursion, because a text may be nested as deeply as
     its parser permits."""
-    count, waiting = 0, [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            count += len(each)
-            waiting += each.values()
-        elif isinstance(each, list):
-            waiting += each
+    count, uncounted = 0, [value]
+    while uncounted:
+        part = uncounted.pop()
+        if isinstance(part, dict):
+            count += len(part)
+            uncounted += part.values()
+        elif isinstance(part, list):
+            uncounted += part
     return count
 
 
 def find_repeated_keys(text: bytes | msgspec.Raw) -> Iterator[Fault]:
     """Yield a fault for each key that is repeated in its object. `text` is JSON. There may be very
     many faults, so consume only as many as are shown. Raises RecursionError."""
-    waiting: list[tuple[object, tuple[str | int, ...]]] = [
+    unsearched: list[tuple[object, tuple[str | int, ...]]] = [
         (json.loads(bytes(text), object_pairs_hook=_build_object), ())
     ]
-    while waiting:
-        value, path = waiting.pop()
+    while unsearched:
+        value, path = unsearched.pop()
         if isinstance(value, _ObjectWithRepeatedKeys):
             for name in value.names:
                 message = f'"{name[:60]}" appears more than once in this object; give it once.'
                 yield Fault(render_pointer((*path, name)), message, "REPEATED")
         if isinstance(value, dict):
-            waiting += [(inner, (*path, name)) for name, inner in reversed(value.items())]
+            unsearched += [(inner, (*path, name)) for name, inner in reversed(value.items())]
         elif isinstance(value, list):
-            waiting += [(value[n], (*path, n)) for n in reversed(range(len(value)))]
+            unsearched += [(value[n], (*path, n)) for n in reversed(range(len(value)))]
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

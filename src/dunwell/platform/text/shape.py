@@ -50,11 +50,11 @@ LIMITS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def describe_wrong_type(value: object, wanted: Sequence[str]) -> str:
+def describe_wrong_type(value: object, expected: Sequence[str]) -> str:
     """Say which JSON types were expected and which one was given."""
-    known = [_TYPES_IN_WORDS[each] for each in dict.fromkeys(wanted) if each != "null"]
-    given = get_type_name(value)
-    return f"Expected {' or '.join(known)}, not {_TYPES_IN_WORDS.get(given, f'a {given}')}."
+    words = [_TYPES_IN_WORDS[name] for name in dict.fromkeys(expected) if name != "null"]
+    actual = get_type_name(value)
+    return f"Expected {' or '.join(words)}, not {_TYPES_IN_WORDS.get(actual, f'a {actual}')}."
 
 
 def get_type_name(value: object) -> str:
@@ -187,8 +187,8 @@ def strip_metadata(kind: inspect.Type) -> inspect.Type:
     return kind.type if isinstance(kind, inspect.Metadata) else kind
 
 
-def _walk(value: object, kind: inspect.Type, path: _Path, words: str = "") -> Iterator[Fault]:
-    """Yield the faults of one value. `words` is the description of what the type expects."""
+def _walk(value: object, kind: inspect.Type, path: _Path, description: str = "") -> Iterator[Fault]:
+    """Yield the faults of one value. `description` says what the type expects."""
     if isinstance(kind, inspect.Metadata):
         schema = kind.extra_json_schema or {}
         yield from _walk(value, kind.type, path, schema.get("description", ""))
@@ -197,31 +197,31 @@ def _walk(value: object, kind: inspect.Type, path: _Path, words: str = "") -> It
     elif isinstance(kind, inspect.LiteralType | inspect.EnumType):
         yield from _check_choice(value, _list_choices(kind), path)
     elif not isinstance(kind, inspect.AnyType):
-        wanted = JSON_TYPES[type(kind)]
-        given = get_type_name(value)
-        if given != wanted and (given, wanted) != ("integer", "number"):
-            yield Fault(render_pointer(path), describe_wrong_type(value, [wanted]), "WRONG_TYPE")
+        expected = JSON_TYPES[type(kind)]
+        actual = get_type_name(value)
+        if actual != expected and (actual, expected) != ("integer", "number"):
+            yield Fault(render_pointer(path), describe_wrong_type(value, [expected]), "WRONG_TYPE")
         elif check := _CHECKS.get(type(kind)):
-            yield from check(value, kind, path, words)
+            yield from check(value, kind, path, description)
 
 
 def _walk_union(value: object, kind: inspect.UnionType, path: _Path) -> Iterator[Fault]:
-    given = get_type_name(value)
-    branches = [each for each in kind.types if _get_branch_type_name(each) == given]
-    if not branches and given == "integer":
-        branches = [each for each in kind.types if _get_branch_type_name(each) == "number"]
+    actual = get_type_name(value)
+    branches = [branch for branch in kind.types if _get_branch_type_name(branch) == actual]
+    if not branches and actual == "integer":
+        branches = [branch for branch in kind.types if _get_branch_type_name(branch) == "number"]
     # If no type fits the value, the message lists the permitted values.
     choices = (inspect.LiteralType, inspect.EnumType)
     branches = branches or [
-        each for each in kind.types if isinstance(strip_metadata(each), choices)
+        branch for branch in kind.types if isinstance(strip_metadata(branch), choices)
     ]
     if not branches:
-        wanted = [_get_branch_type_name(each) for each in kind.types]
-        yield Fault(render_pointer(path), describe_wrong_type(value, wanted), "WRONG_TYPE")
+        expected = [_get_branch_type_name(branch) for branch in kind.types]
+        yield Fault(render_pointer(path), describe_wrong_type(value, expected), "WRONG_TYPE")
     elif len(branches) == 1:
         yield from _walk(value, branches[0], path)
     else:
-        yield from _walk_tagged(value, [strip_metadata(each) for each in branches], path)
+        yield from _walk_tagged(value, [strip_metadata(branch) for branch in branches], path)
 
 
 def _get_branch_type_name(kind: inspect.Type) -> str:
@@ -254,11 +254,11 @@ def _walk_struct(
     value: dict[str, Any], kind: inspect.StructType, path: _Path, _: str
 ) -> Iterator[Fault]:
     if len(value) > _MAX_KEYS:
-        words = f"The object has {len(value)} fields, which is too many."
-        yield Fault(render_pointer(path), words, "TOO_MANY")
+        message = f"The object has {len(value)} fields, which is too many."
+        yield Fault(render_pointer(path), message, "TOO_MANY")
         return
-    known = [each.encode_name for each in kind.fields]
-    required = [each.encode_name for each in kind.fields if each.required]
+    known = [field.encode_name for field in kind.fields]
+    required = [field.encode_name for field in kind.fields if field.required]
     if kind.tag_field is not None:
         known.insert(0, kind.tag_field)
         required.insert(0, kind.tag_field)
@@ -308,19 +308,21 @@ def _check_length(value: Collection[Any], kind: Any, path: _Path, of: str) -> It
 
 def _build_limit_fault(path: _Path, limit: str, number: float) -> Fault:
     """Return the fault for the limit named `limit`, whose value is `number`."""
-    code, words = LIMITS[limit]
-    return Fault(render_pointer(path), words.format(number), code)
+    code, message = LIMITS[limit]
+    return Fault(render_pointer(path), message.format(number), code)
 
 
-def _check_text(value: str, kind: inspect.StrType, path: _Path, words: str) -> Iterator[Fault]:
+def _check_text(
+    value: str, kind: inspect.StrType, path: _Path, description: str
+) -> Iterator[Fault]:
     yield from _check_length(value, kind, path, "characters")
-    most = None if kind.max_length is None else max(kind.max_length, _MAX_SEARCHED)
+    max_searched = None if kind.max_length is None else max(kind.max_length, _MAX_SEARCHED)
     pattern = kind.pattern
-    is_searched = pattern is not None and (most is None or len(value) <= most)
+    is_searched = pattern is not None and (max_searched is None or len(value) <= max_searched)
     if is_searched and not re.search(str(pattern), value):
-        wanted = DESCRIPTIONS.get(str(pattern)) or words or f"pattern {pattern}"
+        expected = DESCRIPTIONS.get(str(pattern)) or description or f"pattern {pattern}"
         code = "CONTROL_CHARACTER" if pattern in DESCRIPTIONS else "WRONG_FORMAT"
-        yield Fault(render_pointer(path), f"Expected {wanted.rstrip('.')}.", code)
+        yield Fault(render_pointer(path), f"Expected {expected.rstrip('.')}.", code)
 
 
 def _check_number(value: float, kind: Any, path: _Path, _: str) -> Iterator[Fault]:
@@ -334,12 +336,12 @@ def _check_number(value: float, kind: Any, path: _Path, _: str) -> Iterator[Faul
         yield _build_limit_fault(path, "less than", kind.lt)
 
 
-def _check_day(value: str, _: Any, path: _Path, words: str) -> Iterator[Fault]:
+def _check_day(value: str, _: Any, path: _Path, description: str) -> Iterator[Fault]:
     try:
         msgspec.convert(value, date)
     except msgspec.ValidationError:
-        wanted = words.rstrip(".") or "an existing date, written as YYYY-MM-DD"
-        yield Fault(render_pointer(path), f"Expected {wanted}.", "WRONG_FORMAT")
+        expected = description.rstrip(".") or "an existing date, written as YYYY-MM-DD"
+        yield Fault(render_pointer(path), f"Expected {expected}.", "WRONG_FORMAT")
 
 
 def _list_choices(kind: inspect.LiteralType | inspect.EnumType) -> list[Any]:

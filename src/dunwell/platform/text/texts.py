@@ -43,8 +43,8 @@ def is_printable(text: str) -> bool:
 
 def is_line(text: str) -> bool:
     """Return whether the text is one line of at most 255 characters, without control characters."""
-    is_one = not any(letter in text for letter in LINE_BREAKS_AND_TAB)
-    return len(text) <= _MAX_LINE and is_one and is_printable(text)
+    is_one_line = not any(letter in text for letter in LINE_BREAKS_AND_TAB)
+    return len(text) <= _MAX_LINE and is_one_line and is_printable(text)
 
 
 def is_email_address(text: str) -> bool:

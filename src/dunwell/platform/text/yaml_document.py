@@ -78,10 +78,10 @@ def _check_size(text: str) -> None:
 def _find_line(node: yaml.Node | None, parts: Sequence[str | int], members: "_Members") -> int:
     line = 1 if node is None else _get_line(node)
     for part in parts:
-        found = members.find(node, str(part))
-        if found is None:
+        member = members.find(node, str(part))
+        if member is None:
             break
-        mark, node = found
+        mark, node = member
         line = _get_line(mark)
     return line
 
@@ -151,9 +151,11 @@ def _compute_size(node: yaml.Node, known: dict[int, float]) -> float:
         known[id(node)] = math.inf
         inner = node.value
         if isinstance(node, yaml.MappingNode):
-            inner = [each for pair in inner for each in pair]
+            inner = [child for pair in inner for child in pair]
         is_plain = isinstance(node, yaml.ScalarNode)
-        size = float(len(inner)) if is_plain else sum(_compute_size(each, known) for each in inner)
+        size = (
+            float(len(inner)) if is_plain else sum(_compute_size(child, known) for child in inner)
+        )
         known[id(node)] = 1 + size
     return known[id(node)]
 

@@ -281,11 +281,11 @@ class _ChunkedBody:
             self._part = _ChunkPart.SIZE
 
     def _read_chunk_size(self, line: bytes) -> None:
-        found = _CHUNK_SIZE.fullmatch(line)
-        if found is None:
+        match = _CHUNK_SIZE.fullmatch(line)
+        if match is None:
             raise InvalidRequest(_NOT_HTTP)
-        self._use_trailer_bytes(len(found[2] or b""))
-        self._chunk_left = int(found[1], 16)
+        self._use_trailer_bytes(len(match[2] or b""))
+        self._chunk_left = int(match[1], 16)
         self._part = _ChunkPart.DATA if self._chunk_left else _ChunkPart.TRAILERS
 
     def _use_trailer_bytes(self, count: int) -> None:

@@ -78,11 +78,11 @@ class DrainingServer(uvicorn.Server):
         for server in self.servers:
             server.close()
         connections: Any = self.server_state.connections
-        for each in list(connections):
-            each.drain()
+        for connection in list(connections):
+            connection.drain()
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _MAX_DRAIN_SECONDS
-        while any(each.awaits_request for each in connections) and not self.force_exit:
+        while any(connection.awaits_request for connection in connections) and not self.force_exit:
             if loop.time() > deadline:
                 break
             await asyncio.sleep(_CHECK_SECONDS)
@@ -109,8 +109,8 @@ def _drop_new_connections(listening: socket.socket) -> None:
     if sys.platform == "linux":
         program = ctypes.create_string_buffer(_DROP_NEW_CONNECTIONS, len(_DROP_NEW_CONNECTIONS))
         # The layout of struct sock_fprog: the number of instructions and their address.
-        given = struct.pack("HP", len(program) // 8, ctypes.addressof(program))
-        listening.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, given)
+        sock_fprog = struct.pack("HP", len(program) // 8, ctypes.addressof(program))
+        listening.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, sock_fprog)
 
 
 def _accept_all(listening: socket.socket) -> Iterator[socket.socket]:
