@@ -52,7 +52,7 @@ async def server(script: Script) -> AsyncIterator[Receiver]:
 
 
 def build(server: Receiver, networks: tuple[str, ...] = LOOPBACK, **options: Any) -> ApiClient:
-    options = {"wait_seconds": (), "find_reason": lambda body: body.decode(), **options}
+    options = {"wait_seconds": (), "parse_reason": lambda body: body.decode(), **options}
     return ApiClient("cards", server.url, networks, {"Authorization": "Bearer x"}, **options)
 
 
@@ -160,7 +160,7 @@ async def test_a_server_that_is_no_payment_provider_is_reported(
 ) -> None:
     script.status = 404
     probes = [AccessProbe("Payments: read", "GET", "/x"), AccessProbe("write", "POST", "/x", b"")]
-    assert await client.find_missing_permissions(probes, {}) == [
+    assert await client.list_missing_permissions(probes, {}) == [
         'The provider answers with status 404 instead of 200 when "Payments: read" is tested.'
     ]
 

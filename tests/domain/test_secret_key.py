@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.platform.config.secret_key import (
     InvalidSecretKey,
-    load_or_create,
+    load_or_create_key_file,
     parse_secret_key,
     render_version,
     save_versions,
@@ -55,9 +55,9 @@ def test_an_invalid_key_is_refused(text: str) -> None:
 
 def test_key_versions_are_saved_in_order_and_readable_only_by_the_owner(tmp_path: Path) -> None:
     path = tmp_path / "secret.key"
-    first = parse_secret_key(load_or_create(path), must_be_random=True)
+    first = parse_secret_key(load_or_create_key_file(path), must_be_random=True)
     save_versions(path, {2: SECOND, **first})
-    assert list(parse_secret_key(load_or_create(path), must_be_random=True)) == [2, 1]
+    assert list(parse_secret_key(load_or_create_key_file(path), must_be_random=True)) == [2, 1]
     assert path.read_text().splitlines()[0] == render_version(2, SECOND)
     assert path.stat().st_mode & 0o777 == 0o600
     assert [each.name for each in tmp_path.iterdir()] == ["secret.key"]

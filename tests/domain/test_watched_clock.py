@@ -14,7 +14,7 @@ from dunwell.platform.watched_clock import (
     ClocksDiffer,
     DatabaseTime,
     WatchedClock,
-    read_host_clock,
+    get_host_time,
 )
 
 NOON = datetime(2026, 11, 24, 12, 0, tzinfo=UTC)
@@ -55,7 +55,7 @@ async def test_no_time_is_given_before_the_first_comparison() -> None:
     machine = HostAndDatabase()
     with pytest.raises(DatabaseAway):
         machine.clock.now()
-    assert read_host_clock(machine.clock) == NOON
+    assert get_host_time(machine.clock) == NOON
 
 
 @pytest.mark.parametrize("ahead", [-1.9, 0.0, 2.0])

@@ -12,7 +12,7 @@ from dunwell.platform.embedded.postgres import (
     get_binaries_folder,
     stop_server,
 )
-from dunwell.platform.embedded.postgres_user import find_server_user
+from dunwell.platform.embedded.postgres_user import get_server_user
 
 _OTHER_UID = 12345
 
@@ -30,7 +30,7 @@ def test_folders_of_the_embedded_database_are_private_to_its_user(tmp_path: Path
     embedded = _an_embedded(tmp_path)
     server = embedded.start()
     stop_server(server)
-    expected = find_server_user().pw_uid, 0o700
+    expected = get_server_user().pw_uid, 0o700
     assert _read_owner(embedded.folder) == _read_owner(embedded.socket_folder) == expected
     # No temporary files are left, and the folders can be used again.
     assert [each.name for each in tmp_path.iterdir()] == ["postgres"]

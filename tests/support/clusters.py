@@ -20,7 +20,7 @@ from dunwell.core.events.event_log import load_events_page
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.migrate import migrate
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder, stop_server
-from dunwell.platform.embedded.postgres_user import find_server_user
+from dunwell.platform.embedded.postgres_user import get_server_user
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.merchant_ids import FIRST_MERCHANT_IDS
@@ -127,7 +127,7 @@ def let_server_reach(folder: Path) -> None:
 def give_to_server(folder: Path) -> None:
     """Make the server's user the owner of what this process wrote."""
     if os.geteuid() == 0:
-        user = find_server_user()
+        user = get_server_user()
         for path in (folder, *folder.rglob("*")):
             shutil.chown(path, user.pw_uid, user.pw_gid)
 

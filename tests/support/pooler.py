@@ -15,7 +15,7 @@ from urllib.parse import quote
 import asyncpg
 
 from dunwell.platform.embedded.postgres import DATABASE_NAME, EmbeddedPostgres
-from dunwell.platform.embedded.postgres_user import become_user, find_server_user
+from dunwell.platform.embedded.postgres_user import become_user, get_server_user
 from tests.support.tools import find_tool
 
 _TIMEOUT_SECONDS = 20
@@ -74,7 +74,7 @@ def a_pooler(
         process = subprocess.Popen(
             [program, str(file)], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
             # The function takes no lock that another thread may hold.
-            preexec_fn=become_user(find_server_user(), [folder], ends_with_parent=True),  # noqa: PLW1509
+            preexec_fn=become_user(get_server_user(), [folder], ends_with_parent=True),  # noqa: PLW1509
         )  # fmt: skip
     try:
         unnamed = f"postgresql://postgres@127.0.0.1:{port}/{DATABASE_NAME}"

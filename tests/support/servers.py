@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder
-from dunwell.platform.embedded.postgres_user import become_user, find_server_user
+from dunwell.platform.embedded.postgres_user import become_user, get_server_user
 
 
 class OwnServer:
@@ -53,7 +53,7 @@ class OwnServer:
                 "--host", self.postgres.socket_folder, "--username=postgres", "--checkpoint=fast",
             ],
             check=True, capture_output=True,
-            preexec_fn=become_user(find_server_user(), [folder, self.postgres.binaries]),
+            preexec_fn=become_user(get_server_user(), [folder, self.postgres.binaries]),
         )  # fmt: skip
         return standby
 
@@ -89,6 +89,6 @@ def an_own_server(folder: Path) -> Iterator[OwnServer]:
 
 def _give_to_server(folder: Path) -> None:
     if os.geteuid() == 0:
-        user = find_server_user()
+        user = get_server_user()
         shutil.chown(folder, user.pw_uid, user.pw_gid)
     folder.chmod(0o700)

@@ -131,7 +131,7 @@ class WatchedClock:
             raise ClocksDiffer(comparison)
         return now
 
-    def read_host_clock(self) -> datetime:
+    def get_host_time(self) -> datetime:
         """Return the host's time without any check."""
         return self._host.now()
 
@@ -213,9 +213,9 @@ class DatabaseTime:
         return clock.estimate_database_time() if isinstance(clock, WatchedClock) else clock.now()
 
 
-def read_host_clock(clock: Clock) -> datetime:
+def get_host_time(clock: Clock) -> datetime:
     """Return the time without any check, for request ids, which decide nothing."""
-    return clock.read_host_clock() if isinstance(clock, WatchedClock) else clock.now()
+    return clock.get_host_time() if isinstance(clock, WatchedClock) else clock.now()
 
 
 @asynccontextmanager

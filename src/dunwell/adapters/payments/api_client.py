@@ -68,12 +68,12 @@ def is_repeatable_failure(response: HttpResponse) -> bool:
 
 class ApiClient:
     """Sends the requests of one account. `headers` are sent with each of them. The provider may be
-    in no other network than `networks`; without any, it may have any public address. `find_reason`
+    in no other network than `networks`; without any, it may have any public address. `parse_reason`
     returns the reason in the body of a refusal, or ""."""
 
     def __init__(  # noqa: PLR0913 - how one provider's API differs from another's
         self, account: str, base_url: str, networks: Sequence[str], headers: Mapping[str, str], *,
-        find_reason: Callable[[bytes], str],
+        parse_reason: Callable[[bytes], str],
         should_repeat: Callable[[HttpResponse], bool] = is_repeatable_failure,
         wait_seconds: Sequence[float] = _WAIT_SECONDS,
     ) -> None:  # fmt: skip
@@ -81,7 +81,7 @@ class ApiClient:
         self._base_url = base_url.rstrip("/")
         self._networks = [ip_network(network) for network in networks]
         self._headers = headers
-        self._find_reason = find_reason
+        self._parse_reason = parse_reason
         self._should_repeat = should_repeat
         self._wait_seconds = wait_seconds
         self._opening = asyncio.Lock()
@@ -147,14 +147,14 @@ class ApiClient:
             )
             raise PaymentProviderKeyRejected("The payment provider does not accept the key.")
         if 400 <= response.status < 500:
-            reason = clean_text(self._find_reason(response.start), _MAX_REASON_LENGTH)
+            reason = clean_text(self._parse_reason(response.start), _MAX_REASON_LENGTH)
             reason_or_status = reason or f"status {response.status}"
             raise PaymentProviderRefused(f"{REFUSAL}{reason_or_status}")
         if response.status not in (200, 201):
             raise self._unavailable(f"status {response.status}")
         return self.decode(response.start, answer_type)
 
-    async def find_missing_permissions(
+    async def list_missing_permissions(
         self, probes: Sequence[AccessProbe], headers: Mapping[str, str]
     ) -> list[str]:
         """Return a sentence for each permission that is missing, or one that says why none can be

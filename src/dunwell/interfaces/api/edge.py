@@ -22,7 +22,7 @@ from dunwell.platform.http.requests import ConcurrencyLimit, get_request_id
 from dunwell.platform.http.server import RenderedResponse
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
-from dunwell.platform.watched_clock import read_host_clock
+from dunwell.platform.watched_clock import get_host_time
 
 # The characters that RFC 3986, 3.2 allows in a host.
 _HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
@@ -74,7 +74,7 @@ def build_server_refusal_renderer(resources: Resources) -> Callable[[Refusal], R
     def answer(refusal: Refusal) -> RenderedResponse:
         response = build_refusal_response(refusal)
         own = [each for each in response.raw_headers if each[0] != b"content-length"]
-        request_id = str(resources.ids.new(read_host_clock(resources.clock)))
+        request_id = str(resources.ids.new(get_host_time(resources.clock)))
         headers = _add_default_headers(own, default_headers, request_id)
         return response.status_code, [*headers], bytes(response.body)
 

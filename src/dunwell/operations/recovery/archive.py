@@ -19,7 +19,7 @@ import msgspec
 from dunwell.operations.recovery.wal_file import ENDING, render_put_command, sync_folder
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_embedded_postgres
-from dunwell.platform.embedded.postgres_user import find_server_user
+from dunwell.platform.embedded.postgres_user import get_server_user
 from dunwell.platform.errors import InvalidState
 
 MANIFEST, BASE, BASE_LOG, BASE_FILES = "manifest.json", "base.tar.gz", "pg_wal.tar.gz", "files.json"
@@ -218,7 +218,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 def chown_to_server(path: Path) -> None:
     """If this process runs as root, make the server's user the owner."""
     if os.geteuid() == 0:
-        user = find_server_user()
+        user = get_server_user()
         os.chown(path, user.pw_uid, user.pw_gid)
 
 

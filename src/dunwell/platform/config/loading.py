@@ -18,7 +18,7 @@ import phonenumbers
 from dunwell.platform.config.secret_key import (
     FILE_NAME,
     InvalidSecretKey,
-    load_or_create,
+    load_or_create_key_file,
     parse_secret_key,
 )
 from dunwell.platform.config.settings import (
@@ -349,7 +349,7 @@ class _Reader:
         path = data_dir / FILE_NAME
         try:
             if value is None and profile == "development":
-                value = load_or_create(path)
+                value = load_or_create_key_file(path)
             return parse_secret_key(value or "", must_be_random=profile == "production")
         except InvalidSecretKey as fault:
             self.faults.append(f"DUNWELL_SECRET_KEY: {fault}")

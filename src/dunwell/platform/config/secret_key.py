@@ -53,7 +53,7 @@ def generate_key() -> bytes:
     return secrets.token_bytes(KEY_BYTES)
 
 
-def load_or_create(path: Path) -> str:
+def load_or_create_key_file(path: Path) -> str:
     """Return the text of a key file. Create the file with a first version if it does not exist,
     readable only by its owner. If two processes do this at once, both return the first one's key.
     Raises OSError."""

@@ -23,7 +23,7 @@ from urllib.parse import quote
 import psutil
 
 from dunwell.platform.config import Settings
-from dunwell.platform.embedded.postgres_user import FolderUnreachable, become_user, find_server_user
+from dunwell.platform.embedded.postgres_user import FolderUnreachable, become_user, get_server_user
 
 DATABASE_NAME = "postgres"
 # The path of a unix socket can have 103 bytes on macOS and 107 on Linux.
@@ -170,7 +170,7 @@ class EmbeddedPostgres:
 
     def _create_folders(self) -> None:
         """Create the server's folders. Its user owns them and is the only one with access."""
-        user = find_server_user()
+        user = get_server_user()
         for path in (self.folder, self.socket_folder):
             if not os.path.lexists(path):
                 _make_folder(path, user)
@@ -208,7 +208,7 @@ class EmbeddedPostgres:
     def _become_user(self, *, ends_with_parent: bool = False) -> Callable[[], None]:
         folders = (self.folder, self.binaries, *self.readable_folders)
         try:
-            return become_user(find_server_user(), folders, ends_with_parent=ends_with_parent)
+            return become_user(get_server_user(), folders, ends_with_parent=ends_with_parent)
         except FolderUnreachable as error:
             raise PostgresFailed(str(error)) from error
 

@@ -49,7 +49,7 @@ class _CapabilitySet(ctypes.Structure):
     )
 
 
-def find_server_user() -> pwd.struct_passwd:
+def get_server_user() -> pwd.struct_passwd:
     """Return the user that runs the server: the current one or, for root, a system user, which is
     created if there is none."""
     if os.geteuid() != 0:

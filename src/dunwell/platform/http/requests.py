@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from dunwell.platform.errors import InvalidRequest, PayloadTooLarge, RateLimited
 from dunwell.platform.resources import Resources
-from dunwell.platform.watched_clock import read_host_clock
+from dunwell.platform.watched_clock import get_host_time
 
 _REQUEST_ID = "dunwell.request_id"
 
@@ -19,7 +19,7 @@ def get_request_id(scope: MutableMapping[str, Any], resources: Resources) -> str
     """Return the request's id, which the response has in X-Request-Id and the log names if
     something goes wrong. It is created at the first call and stored in the ASGI `scope`."""
     if _REQUEST_ID not in scope:
-        scope[_REQUEST_ID] = str(resources.ids.new(read_host_clock(resources.clock)))
+        scope[_REQUEST_ID] = str(resources.ids.new(get_host_time(resources.clock)))
     request_id: str = scope[_REQUEST_ID]
     return request_id
 

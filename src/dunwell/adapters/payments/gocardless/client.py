@@ -35,7 +35,7 @@ class GoCardlessClient(ApiClient):
         }
         super().__init__(
             name, account.base_url, account.networks, headers,
-            find_reason=lambda body: parse_error(body).reason, should_repeat=_should_repeat,
+            parse_reason=lambda body: parse_error(body).reason, should_repeat=_should_repeat,
             **options,
         )  # fmt: skip
 

@@ -198,7 +198,7 @@ class GoCardlessProvider(GoCardlessMandates):
         return parse_events(body)
 
     async def find_access_problems(self) -> Sequence[str]:
-        return await self._api.find_missing_permissions(_PROBES, JSON_HEADERS)
+        return await self._api.list_missing_permissions(_PROBES, JSON_HEADERS)
 
     async def close(self) -> None:
         await self._api.close()

@@ -251,7 +251,7 @@ def parse_event(body: bytes) -> Sequence[str]:
         raise NotificationRejected("The notification cannot be read.") from error
 
 
-def find_reason(body: bytes) -> str:
+def parse_reason(body: bytes) -> str:
     """Return the reason in an error's body, "" if there is none."""
     try:
         return msgspec.json.decode(body, type=_Error).detail

@@ -32,10 +32,10 @@ from dunwell.adapters.payments.mollie.objects import (
     build_amount,
     build_payment_document,
     decide_status,
-    find_reason,
     list_movements,
     parse_event,
     parse_form,
+    parse_reason,
 )
 from dunwell.cases.payments.provider import (
     Checkout,
@@ -88,7 +88,7 @@ class MollieProvider:
         self._webhook_secret = find_secret(secrets, name, "webhookSecretFile")
         self._api = ApiClient(
             name, account.base_url, account.networks, _authorize(key),
-            find_reason=find_reason, **options,
+            parse_reason=parse_reason, **options,
         )  # fmt: skip
         token = find_secret(secrets, name, "accessTokenFile")
         self._organisation_headers = None if token is None else _authorize(token)
@@ -199,10 +199,10 @@ class MollieProvider:
         return parse_event(body)
 
     async def find_access_problems(self) -> Sequence[str]:
-        problems = await self._api.find_missing_permissions(_PROBES, _JSON)
+        problems = await self._api.list_missing_permissions(_PROBES, _JSON)
         if self._organisation_headers is not None:
             headers = self._organisation_headers
-            problems += await self._api.find_missing_permissions(_SETTLEMENT_PROBES, headers)
+            problems += await self._api.list_missing_permissions(_SETTLEMENT_PROBES, headers)
         return problems
 
     async def close(self) -> None:

@@ -115,7 +115,7 @@ class StripeProvider:
                 "Authorization": f"Bearer {key.decode('utf-8', 'replace')}",
                 "Stripe-Version": API_VERSION,
             },
-            find_reason=lambda body: parse_error(body).message, should_repeat=_should_repeat,
+            parse_reason=lambda body: parse_error(body).message, should_repeat=_should_repeat,
             **options,
         )  # fmt: skip
 
@@ -224,7 +224,7 @@ class StripeProvider:
         return parse_event(body)
 
     async def find_access_problems(self) -> Sequence[str]:
-        return await self._api.find_missing_permissions(_PROBES, _FORM)
+        return await self._api.list_missing_permissions(_PROBES, _FORM)
 
     async def close(self) -> None:
         await self._api.close()
