@@ -293,6 +293,7 @@ class _Movements:
 
     def __init__(self, payment: GoCardlessPayment) -> None:
         self._payment = payment
+        # True while the merchant has the money of the payment.
         self._has_money = False
         self.found: list[MoneyMovement] = []
 

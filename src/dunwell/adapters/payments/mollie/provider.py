@@ -62,7 +62,7 @@ _PROBES = (
     AccessProbe("Refunds: write", "POST", f"{_PAYMENTS}/tr_none/refunds", b"{}"),
 )
 _SETTLEMENT_PROBES = (AccessProbe("settlements.read", "GET", "/v2/settlements?limit=1"),)
-# How long a settlement may be open before it is paid out.
+# The longest time from the creation of a settlement until it is paid out.
 _OPEN_FOR = timedelta(days=45)
 
 
