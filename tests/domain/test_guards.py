@@ -13,8 +13,8 @@ from dunwell.contact.messages.guards.guards import (
     GuardHold,
     HoldReason,
     UpdatedGuard,
+    compute_first_free_day,
     decide_contacts,
-    find_first_free_day,
     has_room,
     remove_contact_day,
 )
@@ -158,7 +158,7 @@ def test_a_hold_ends_on_the_first_day_within_the_limits(
     offsets: list[list[int]], guards: Guards
 ) -> None:
     identities = [[MONDAY + n * DAY for n in some] for some in offsets]
-    first = find_first_free_day(identities, guards, MONDAY)
+    first = compute_first_free_day(identities, guards, MONDAY)
     before = [MONDAY + n * DAY for n in range(1, (first - MONDAY).days)]
     assert all(has_room(days, guards, first) for days in identities)
     assert not any(all(has_room(days, guards, day) for days in identities) for day in before)

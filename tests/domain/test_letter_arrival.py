@@ -93,7 +93,7 @@ def test_the_arrival_depends_on_the_merchants_setting_and_country() -> None:
     # Maundy Thursday: without a region in the workflow, the holidays of the country count.
     thursday = datetime(2026, 4, 2, 8, tzinfo=UTC)
     arrivals = [
-        prepare_workflow(definition, each).find_letter_arrival(thursday).date()
+        prepare_workflow(definition, each).compute_letter_arrival(thursday).date()
         for each in (
             german,
             Configuration("de", "Europe/Berlin", "EUR", letters=LetterSettings(postal_days=4)),
@@ -109,7 +109,7 @@ def test_a_country_without_known_holidays_excludes_only_sundays() -> None:
     workflow = prepare_workflow_for_timezone(
         a_definition(settings=settings), "Europe/Berlin", country="XX"
     )
-    assert workflow.find_letter_arrival(SENT_AT) == datetime(2026, 3, 2, 9, tzinfo=UTC)
+    assert workflow.compute_letter_arrival(SENT_AT) == datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
 def test_a_forecast_counts_postal_days_like_the_engine() -> None:

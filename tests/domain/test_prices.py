@@ -12,7 +12,7 @@ from dunwell.cases.rollout.preview.costs import (
     PricedProvider,
     compute_costs,
 )
-from dunwell.contact.sending.report import PricedMessage, compute_price, find_country
+from dunwell.contact.sending.report import PricedMessage, compute_number_country, compute_price
 
 _PROVIDER = TwilioProvider(
     channel="SMS", credentials=Credentials(user="AC", password_file="t"),
@@ -40,7 +40,7 @@ def test_a_provider_without_a_price_gives_no_cost() -> None:
 
 def test_the_country_of_a_number_is_found() -> None:
     numbers = ["+4915112345678", "+436641234567", "+1", "x"]
-    assert [find_country(each) for each in numbers] == ["DE", "AT", "ZZ", "ZZ"]
+    assert [compute_number_country(each) for each in numbers] == ["DE", "AT", "ZZ", "ZZ"]
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ class ClaimIds:
     def __init__(self) -> None:
         self._ids: deque[int] = deque()
 
-    async def take(self, tx: Connection, count: int) -> Sequence[int]:
+    async def reserve(self, tx: Connection, count: int) -> Sequence[int]:
         """Return `count` reserved ids that no other process gets."""
         while len(self._ids) < count:
             self._ids += await reserve_claim_ids(tx, max(_IDS_PER_BLOCK, count))

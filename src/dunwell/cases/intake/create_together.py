@@ -84,7 +84,7 @@ class ClaimIntake:
         async with self._resources.database.connection() as connection:
             for each in requests:
                 if not each.claim_ids:
-                    each.claim_ids = await self._ids.take(connection, len(each.submissions))
+                    each.claim_ids = await self._ids.reserve(connection, len(each.submissions))
             first = requests[0]
             # The audit entry of each request names its own actor.
             work = Work.open(self._resources, connection, first.merchant, first.actor)

@@ -98,7 +98,7 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         )
 
 
-def find_position(workflow: PreparedWorkflow, claim: DueClaim) -> WorkflowPosition:
+def compute_position(workflow: PreparedWorkflow, claim: DueClaim) -> WorkflowPosition:
     """Return the claim's position. A claim that has not started begins with the workflow's current
     first step, because its scenario may have been edited after the claim was created."""
     if claim.status is Status.CREATED:

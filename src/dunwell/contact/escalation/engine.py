@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.escalation.due_claim import DueClaim, find_position
+from dunwell.contact.escalation.due_claim import DueClaim, compute_position
 from dunwell.contact.escalation.prepared_workflow import get_prepared_workflow
 from dunwell.contact.escalation.schedule import (
     Archived,
@@ -304,5 +304,5 @@ def _decide_one(
     workflow = get_prepared_workflow(version, merchant.configuration)
     today = workflow.calendar.local_date(now)
     facts = claim.step_facts(today)
-    decision = decide_steps(workflow, find_position(workflow, claim), facts, now)
+    decision = decide_steps(workflow, compute_position(workflow, claim), facts, now)
     return DecidedClaim(claim, version.version_id, decision, today)

@@ -48,7 +48,7 @@ class PreparedWorkflow:
         matching_step = next((step for step in self.steps if step.id == step_id), None)
         return matching_step if isinstance(matching_step, ContactStep) else None
 
-    def find_letter_arrival(self, handed_over_at: datetime) -> datetime:
+    def compute_letter_arrival(self, handed_over_at: datetime) -> datetime:
         """Return when a letter can have arrived: at the local time of its hand-over, `postal_days`
         later."""
         calendar = self.calendar

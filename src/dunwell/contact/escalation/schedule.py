@@ -227,7 +227,7 @@ def compute_start_of_wait(
     """
     if facts.letter_sent_at is None:
         return due_at
-    return max(due_at, workflow.find_letter_arrival(facts.letter_sent_at))
+    return max(due_at, workflow.compute_letter_arrival(facts.letter_sent_at))
 
 
 def compute_opening(workflow: PreparedWorkflow, step: Step, now: datetime) -> datetime:

@@ -294,10 +294,10 @@ async def list_stopped_claims(
     if not claims:
         return set()
     persons = await _load_persons(tx, claims)
-    return await filter_stopped(tx, keys, persons)
+    return await _filter_stopped(tx, keys, persons)
 
 
-async def filter_stopped(
+async def _filter_stopped(
     tx: Connection, keys: KeyRing, persons: dict[ClaimKey, DebtorPerson]
 ) -> set[ClaimKey]:
     """Return the claims of the persons who must not be contacted."""

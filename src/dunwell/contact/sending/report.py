@@ -39,7 +39,7 @@ def compute_price(provider: HasPrices, message: PricedMessage) -> Decimal | None
     return None if price is None else Decimal(str(price)) * message.units
 
 
-def find_country(number: str) -> str:
+def compute_number_country(number: str) -> str:
     """Return the country of a number in international format, or UNKNOWN_COUNTRY."""
     try:
         parsed = phonenumbers.parse(number)
@@ -119,7 +119,7 @@ def find_destination(contact: LeasedContact) -> str | None:
         case "EMAIL":
             return (contact.email or "").rpartition("@")[2].lower() or None
         case "SMS":
-            country = find_country(contact.mobile_number or "")
+            country = compute_number_country(contact.mobile_number or "")
             return None if country == UNKNOWN_COUNTRY else country
         case "LETTER":
             return (contact.address or {}).get("country")

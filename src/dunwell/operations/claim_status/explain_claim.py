@@ -19,7 +19,7 @@ from dunwell.cases.assignment.rulebook import (
 )
 from dunwell.cases.assignment.store import find_rules_version
 from dunwell.contact.escalation.contacts.store import find_statement_limit
-from dunwell.contact.escalation.due_claim import DueClaim, find_position
+from dunwell.contact.escalation.due_claim import DueClaim, compute_position
 from dunwell.contact.escalation.forecast.person_guard import build_person_guard
 from dunwell.contact.escalation.forecast.running_claim import AwaitedContact as RunningContact
 from dunwell.contact.escalation.forecast.running_claim import (
@@ -302,7 +302,7 @@ def _describe_next(loaded: _LoadedClaim) -> ExplainedNextStep | None:
     claim_state = loaded.claim_state
     if Status(claim_state.status) not in ACTIVE:
         return None
-    position = find_position(loaded.workflow, loaded.claim)
+    position = compute_position(loaded.workflow, loaded.claim)
     step_id = loaded.contact.step_id if loaded.contact else position.next_step_id
     step = next((each for each in loaded.workflow.steps if each.id == step_id), None)
     unmet: tuple[str, ...] = ()

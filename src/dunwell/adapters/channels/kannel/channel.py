@@ -40,7 +40,7 @@ from dunwell.contact.sending.report import (
     Reference,
     Report,
     ReportState,
-    find_country,
+    compute_number_country,
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.http.client import HttpResponse
@@ -161,7 +161,7 @@ class KannelChannel:
     def _build_headers(self, message: Message) -> dict[str, str]:
         is_gsm_7 = count_parts(message.body_text).alphabet == "GSM-7"
         reference = build_reference(self._keys, message.merchant_id, message.communication_id)
-        country = find_country(message.recipient)
+        country = compute_number_country(message.recipient)
         headers = {
             "Content-Type": "text/plain; charset=UTF-8",
             "X-Kannel-Username": self._provider.credentials.user,

@@ -27,7 +27,7 @@ from dunwell.cases.rollout.preview.effects import (
     list_changed_contents,
 )
 from dunwell.cases.rollout.store import iterate_persons
-from dunwell.contact.escalation.due_claim import find_position
+from dunwell.contact.escalation.due_claim import compute_position
 from dunwell.contact.escalation.forecast.forecast import ClaimForecast, Guard, PendingContact
 from dunwell.contact.escalation.forecast.person_guard import (
     PersonGuard,
@@ -37,14 +37,14 @@ from dunwell.contact.escalation.forecast.person_guard import (
 from dunwell.contact.escalation.forecast.running_claim import (
     RunningClaim,
     build_debtor_person,
-    find_forecast_start,
+    compute_forecast_start,
 )
 from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow, prepare_workflow
 from dunwell.contact.escalation.schedule import StepFacts, WorkflowPosition, list_channels
 from dunwell.contact.messages.guards.guards import Days
 from dunwell.contact.messages.guards.store import load_contact_days
 from dunwell.contact.messages.identities import list_identities
-from dunwell.contact.sending.report import UNKNOWN_COUNTRY, find_country
+from dunwell.contact.sending.report import UNKNOWN_COUNTRY, compute_number_country
 from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.crypto import KeyRing
@@ -214,11 +214,11 @@ class _VersionsCompared:
             )
             return ClaimContactChange(facts.claim_id, facts.reference_number, kind)
         step_facts = facts.step_facts(self.today)
-        after = self.contacts_after.find(find_forecast_start(self.after, claim, now), step_facts)
+        after = self.contacts_after.find(compute_forecast_start(self.after, claim, now), step_facts)
         before = after
         if not self.has_same_course:
             before = self.contacts_before.find(
-                find_forecast_start(self.before, claim, now), step_facts
+                compute_forecast_start(self.before, claim, now), step_facts
             )
         kind, aspects = compare_contacts(before, after, self.changed)
         return ClaimContactChange(
@@ -289,7 +289,7 @@ async def _forecast_persons(
         versions.forecast.forecast_person(claims_of_person, contacted_on)
         if versions.forecast_before is not None:
             before = [
-                replace(each, position=find_forecast_start(versions.before, claim, work.now))
+                replace(each, position=compute_forecast_start(versions.before, claim, work.now))
                 for claim, each in zip(running, claims_of_person, strict=True)
             ]
             versions.forecast_before.forecast_person(before, contacted_on)
@@ -300,7 +300,7 @@ def _build_forecast_claim(
 ) -> ClaimToForecast:
     """Build the claim to forecast under the draft, and count it in the draft's outlook."""
     facts, home_country = claim.facts, versions.home_country
-    position = find_position(versions.after, facts)
+    position = compute_position(versions.after, facts)
     possible = versions.channels_from[versions.after.index_of(position.next_step_id)]
     versions.forecast.outlook.add_claim(
         facts.reference_number,
@@ -308,7 +308,7 @@ def _build_forecast_claim(
     )
     return ClaimToForecast(
         facts.reference_number,
-        find_forecast_start(versions.after, claim, work.now),
+        compute_forecast_start(versions.after, claim, work.now),
         facts=facts.step_facts(versions.today),
         identities=list_identities(keys, work.merchant_id, build_debtor_person(facts)),
         countries={} if home_country is None else _list_countries(claim, home_country),
@@ -319,6 +319,6 @@ def _list_countries(claim: RunningClaim, home_country: str) -> dict[Channel, str
     """Return the destinations of an SMS and a letter to the debtor."""
     facts = claim.facts
     return {
-        "SMS": find_country(facts.mobile_number or ""),
+        "SMS": compute_number_country(facts.mobile_number or ""),
         "LETTER": facts.address.get("country") or home_country,
     }

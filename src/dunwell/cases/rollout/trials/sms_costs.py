@@ -22,7 +22,7 @@ from dunwell.cases.rollout.trials.trial_messages import (
 from dunwell.contact.messages.templates.facts import MessageItem
 from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import Permanent
-from dunwell.contact.sending.report import find_country
+from dunwell.contact.sending.report import compute_number_country
 from dunwell.core.workflows.definition import Definition
 from dunwell.platform.children.process import run_in_thread
 from dunwell.platform.resources import Resources
@@ -140,7 +140,7 @@ def _count_messages(
         parts = count_parts(rendered.content.body_text).count
         counts.by_parts[parts] += 1
         counts.longest.setdefault(parts, claim)
-        country = find_country(claim.mobile_number)
+        country = compute_number_country(claim.mobile_number)
         counts.by_country[country].append((parts, writer.price(rendered)))
 
 

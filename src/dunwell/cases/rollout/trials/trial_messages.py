@@ -35,7 +35,7 @@ from dunwell.contact.messages.templates.placeholders import (
 )
 from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import Permanent
-from dunwell.contact.sending.report import PricedMessage, compute_price, find_country
+from dunwell.contact.sending.report import PricedMessage, compute_number_country, compute_price
 from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.texts import TextPlace
 from dunwell.core.workflows.versions.versions import Version
@@ -102,7 +102,7 @@ class TrialWriter:
         if contact.channel == "SMS":
             parts = count_parts(rendered.content.body_text).count
             return compute_price(
-                provider, PricedMessage(parts, find_country(rendered.content.recipient))
+                provider, PricedMessage(parts, compute_number_country(rendered.content.recipient))
             )
         if pages is None:
             return None

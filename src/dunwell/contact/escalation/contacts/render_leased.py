@@ -232,7 +232,7 @@ def compute_pay_by(
     )
     steps = forecast(workflow, pending, facts, now, until=now + FORECAST_HORIZON, guard=guard)
     next(steps, None)  # Skip the contact itself.
-    arrives_at = workflow.find_letter_arrival(now) if contact.channel == "LETTER" else now
+    arrives_at = workflow.compute_letter_arrival(now) if contact.channel == "LETTER" else now
     return find_pay_by(steps, workflow.calendar, workflow.calendar.local_date(arrives_at))
 
 

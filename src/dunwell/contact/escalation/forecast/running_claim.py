@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.due_claim import DueClaim, find_position
+from dunwell.contact.escalation.due_claim import DueClaim, compute_position
 from dunwell.contact.escalation.forecast.forecast import (
     ForecastStep,
     Guard,
@@ -59,26 +59,26 @@ def build_debtor_person(claim: DueClaim) -> DebtorPerson:
     return DebtorPerson(claim.claim_id, claim.email, claim.mobile_number, claim.customer_number)
 
 
-def find_forecast_start(
+def compute_forecast_start(
     workflow: PreparedWorkflow, claim: RunningClaim, now: datetime
 ) -> WorkflowPosition | PendingContact:
     """Return the position at which the forecast starts. A hold with an end delays it until then."""
     since = claim.held_until or now
-    position, waiting = find_position(workflow, claim.facts), claim.open_contact
+    position, open_contact = compute_position(workflow, claim.facts), claim.open_contact
     if position.due_at is not None:
         return WorkflowPosition(position.next_step_id, max(position.due_at, since))
-    step = next((s for s in workflow.steps if waiting and s.id == waiting.step_id), None)
-    if waiting is None or not isinstance(step, ContactStep):
+    step = next((s for s in workflow.steps if open_contact and s.id == open_contact.step_id), None)
+    if open_contact is None or not isinstance(step, ContactStep):
         return position
-    if waiting.state == "HANDED_OVER":
+    if open_contact.state == "HANDED_OVER":
         return WorkflowPosition(_find_step_after(workflow, position, step), since)
-    if waiting.state == "ATTACHMENT_MISSING":
+    if open_contact.state == "ATTACHMENT_MISSING":
         # The contact fails when its waiting time is over.
         return WorkflowPosition(
-            _find_step_after(workflow, position, step), max(waiting.not_before, since)
+            _find_step_after(workflow, position, step), max(open_contact.not_before, since)
         )
-    planned = ContactPlanned(step, waiting.place, waiting.channel)
-    return PendingContact(planned, max(waiting.not_before, since), position.next_step_id)
+    planned = ContactPlanned(step, open_contact.place, open_contact.channel)
+    return PendingContact(planned, max(open_contact.not_before, since), position.next_step_id)
 
 
 def forecast_claim(
@@ -90,7 +90,7 @@ def forecast_claim(
     if claim.is_held_without_end or claim.has_unknown_outcome:
         return iter(())
     facts = claim.facts.step_facts(workflow.calendar.local_date(now))
-    start = find_forecast_start(workflow, claim, now)
+    start = compute_forecast_start(workflow, claim, now)
     return forecast(workflow, start, facts, now, until=now + FORECAST_HORIZON, guard=guard)
 
 

@@ -118,7 +118,7 @@ def has_room(days: Days, guards: Guards, day: date) -> bool:
     return _has_room_on(days, guards, day) and _has_room_around(days, guards, day)
 
 
-def find_first_free_day(identities: Sequence[Days], guards: Guards, after: date) -> date:
+def compute_first_free_day(identities: Sequence[Days], guards: Guards, after: date) -> date:
     """Return the first day after the given one on which all identities have room."""
     day = after + _ONE_DAY
     while not all(has_room(days, guards, day) for days in identities):
@@ -153,7 +153,7 @@ def _decide_hold(identities: Sequence[Days], guards: Guards, today: date) -> Gua
     because it holds the contact longer."""
     has_week = all(_has_room_around(days, guards, today) for days in identities)
     held_by = HoldReason.GUARD_DAY if has_week else HoldReason.GUARD_WEEK
-    return GuardHold(held_by, find_first_free_day(identities, guards, today))
+    return GuardHold(held_by, compute_first_free_day(identities, guards, today))
 
 
 def _update_guard(identity: bytes, before: Days | None, days: Days, guards: Guards) -> UpdatedGuard:
