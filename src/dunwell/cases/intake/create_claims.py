@@ -55,7 +55,8 @@ class ClaimIds:
         self._ids: deque[int] = deque()
 
     async def reserve(self, tx: Connection, count: int) -> Sequence[int]:
-        """Return `count` reserved ids that no other process gets."""
+        """Return `count` ids that no other process gets. Reserve a block of them if too few are
+        left."""
         while len(self._ids) < count:
             self._ids += await reserve_claim_ids(tx, max(_IDS_PER_BLOCK, count))
         return [self._ids.popleft() for _ in range(count)]

@@ -252,6 +252,7 @@ class Engine:
         return 0
 
     async def _run(self, merchant_id: int, claim_id: int | None) -> int:
+        """Run one set of due claims, or only the claim `claim_id`, in one transaction."""
         resources = self._resources
         async with resources.database.transaction() as tx:
             merchant = await load_merchant(tx, merchant_id)

@@ -174,6 +174,8 @@ def _build_waiting_letter(row: Row) -> WaitingLetter:
     )
 
 
+# The state of a letter's files. TAKING_BACK: the withdrawal was requested. TAKEN_BACK: the letter
+# was withdrawn.
 ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "RELEASED", "TAKING_BACK", "TAKEN_BACK"]
 
 # Waits for a transaction that applies another installation file

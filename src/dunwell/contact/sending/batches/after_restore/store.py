@@ -11,8 +11,7 @@ from dunwell.platform.ids import uuid7
 
 _LOAD_LOSS = "SELECT max(lost_until) AS until, max(resumed_at) AS resumed_at FROM restores"
 # Uses letter_batch_items_waiting. Finds letters that were begun or planned before the end of the
-# lost time; `_LOCK_WAITING` in the store of batches skips the same letters. $2 to $4 are null if no
-# time was lost.
+# lost time; `_LOCK_WAITING` in the store of batches skips the same letters.
 _LIST_UNCERTAIN = """
 SELECT i.merchant_id, i.communication_id, i.files
 FROM letter_batch_items i
