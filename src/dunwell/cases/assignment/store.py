@@ -110,7 +110,7 @@ class PublishedRules:
     version: int
     rules: RuleSet
     published_at: datetime
-    # None for early versions.
+    # The publisher; None for versions that were published before it was recorded.
     actor_kind: str | None
     actor_id: str | None
     comment: str | None
@@ -287,7 +287,8 @@ class RulesDraftChange:
 
 @dataclass(frozen=True, slots=True)
 class RulesVersionSummary:
-    """A published version without its rules. The publisher of an early version is unknown."""
+    """A published version without its rules. `actor_kind` is None for versions that were published
+    before the publisher was recorded; `rules` is the number of rules."""
 
     version: int
     published_at: datetime

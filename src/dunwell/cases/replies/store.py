@@ -95,6 +95,7 @@ async def find_claim_of_message(
 
 
 async def count_replies(tx: Connection, merchant_id: int, claim_id: int, since: datetime) -> int:
+    """Count the replies received after an instant, including automatic ones."""
     count: int = await tx.fetchval(_COUNT_SINCE, merchant_id, claim_id, since)
     return count
 

@@ -33,13 +33,13 @@ class NoticeKind(StrEnum):
     CONFIRMATION = "CONFIRMATION"
     # Six digits to an address that is to replace the one on file.
     CHANGE_CODE = "CHANGE_CODE"
-    # To the previous address after another one replaced it.
+    # A message to the previous address, after another one replaced it.
     CHANGE_NOTICE = "CHANGE_NOTICE"
     # The response to a dispute.
     ANSWER = "ANSWER"
     # A reminder of what was agreed and has to be done by the debtor.
     REMINDER = "REMINDER"
-    # To the merchant, about a dispute without a response in time.
+    # A message to the merchant about a dispute without a response in time.
     OVERDUE = "OVERDUE"
 
 

@@ -42,7 +42,7 @@ class Message:
     recipient: str
     sender: str
     sender_name: str
-    # The address for replies; None for the sender's.
+    # The address for replies; None if they go to the sender.
     reply_to: str | None
     language: str
     subject: str | None

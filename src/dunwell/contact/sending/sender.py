@@ -107,6 +107,8 @@ class MessageCall(Generic[Item]):
         self._handed_over = handed_over
 
     async def run(self, adapters: Adapters, lease: LeaseRenewals) -> ChannelAnswer:
+        """Compose the message, call the channel and return its answer. Raises only CancelledError;
+        any other error becomes an answer."""
         answer: ChannelAnswer | None = None
         try:
             async with self._handed_over.compose(self.item) as message:

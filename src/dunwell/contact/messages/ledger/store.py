@@ -208,6 +208,7 @@ async def try_lock_sealing(tx: Connection, merchant_id: int) -> bool:
 
 
 async def find_head(tx: Connection, merchant_id: int) -> SealHead | None:
+    """Return the newest seal of the merchant's chain, or None before the first."""
     row = await tx.fetchrow(_LOAD_HEAD, merchant_id)
     return None if row is None else SealHead(**row)
 
@@ -258,6 +259,7 @@ async def stream_sealed_rows(
 
 
 async def count_unsealed(tx: Connection, merchant_id: int) -> int:
+    """Count the unsealed rows of both tables."""
     count: int = await tx.fetchval(_COUNT_UNSEALED, merchant_id)
     return count
 
@@ -406,24 +408,30 @@ Deviation = TypeVar(
 
 
 def stream_duplicates(tx: Connection, merchant_id: int) -> AsyncIterator[DuplicateEntry]:
+    """Stream the places in the channel lists of steps for which the ledger records the same outcome
+    more than once."""
     return _stream(tx, _DUPLICATES, merchant_id, DuplicateEntry)
 
 
 def stream_contradictions(tx: Connection, merchant_id: int) -> AsyncIterator[LedgerContradiction]:
+    """Stream the contacts whose state is not that in the ledger."""
     return _stream(tx, _CONTRADICTIONS, merchant_id, LedgerContradiction)
 
 
 def stream_entries_without_contact(
     tx: Connection, merchant_id: int
 ) -> AsyncIterator[EntryWithoutContact]:
+    """Stream the ledger entries whose contact is missing or belongs to another step."""
     return _stream(tx, _WITHOUT_CONTACT, merchant_id, EntryWithoutContact)
 
 
 def stream_digest_mismatches(tx: Connection, merchant_id: int) -> AsyncIterator[DigestMismatch]:
+    """Stream the contacts with other digests than their ledger entries."""
     return _stream(tx, _DIGEST_MISMATCHES, merchant_id, DigestMismatch)
 
 
 async def stream_contents(tx: Connection, merchant_id: int) -> AsyncIterator[StoredContact]:
+    """Stream the stored contents of contacts, each with the digests of its hand-over."""
     async for row in _open(tx, _CONTENTS, merchant_id):
         content = Content(
             recipient=row["recipient"],

@@ -220,6 +220,7 @@ class _ChainVerifier:
         self.chain = ChainVerification()
 
     async def verify(self, seal: LedgerSeal, previous: SealHead) -> None:
+        """Verify a seal, its rows, and that it follows the previous seal."""
         if seal.seal != previous.seal + 1:
             self._add(
                 LedgerFault.SEAL_MISSING, previous.seal + 1, f"is missing; seal {seal.seal} follows"

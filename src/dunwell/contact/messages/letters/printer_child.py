@@ -103,6 +103,8 @@ class SheetPrinter:
         self._compile({"main": b"#let same(x) = x\n#same(1)"})
 
     def answer(self, request: bytes) -> bytes:
+        """Run an encoded `PrintJob` and return the encoded `PrintResult`, which is empty if the
+        content cannot be printed or read."""
         job = msgspec.msgpack.decode(request, type=PrintJob)
         try:
             if job.kind == "COUNT_PAGES":

@@ -145,6 +145,8 @@ def _explain_html(item: MessageItem, values: MessageValues) -> str:
 
 
 def list_sums(values: MessageValues) -> list[tuple[str, str]]:
+    """Return the labels and amounts below the items: the total and, if it differs, the outstanding
+    amount."""
     claim, translate = values.facts.claim, values.translation.translate
     sums = [(translate("Total"), values.money(claim.total_cents))]
     if claim.outstanding_cents != claim.total_cents:

@@ -156,6 +156,7 @@ def list_quiet_hour_faults(configuration: Configuration, definition: Definition)
 
 
 def is_all_quiet(quiet: HoursOfDay, hours: WorkflowContactHours) -> bool:
+    """Return whether all contact hours are quiet hours."""
     if quiet.since < quiet.until:
         return quiet.since <= hours.since and hours.until <= quiet.until
     return quiet.since <= hours.since or hours.until <= quiet.until

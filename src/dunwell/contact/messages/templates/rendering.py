@@ -60,6 +60,7 @@ class PageButton:
 
     @classmethod
     def build(cls, values: SlotValues, creditor: CreditorFacts) -> "PageButton | None":
+        """Return the button, or None if the message has no link to the debtor's page."""
         address = values.text(LANDING_URL)
         style = render_button_style(creditor.color)
         return cls(values.button_label, address, style) if address else None

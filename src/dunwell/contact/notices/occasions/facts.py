@@ -165,7 +165,7 @@ class MandateFacts:
     creditor_id: str
     # The debtor's account, masked.
     account: str
-    # What the debtor accepted.
+    # The text of the mandate, as the debtor accepted it.
     text: str
     signed_on: date
     # How many days before a debit the debtor is notified of it.
@@ -273,7 +273,7 @@ class ChangeCodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class ChangeNoticeFacts:
-    """To the previous address, which is no longer the one on file."""
+    """The message to the previous address, which is no longer the one on file."""
 
     kind: ClassVar = NoticeKind.CHANGE_NOTICE
     template: ClassVar = "change_notice"
@@ -298,7 +298,7 @@ class ContactChangeFacts:
 
 @dataclass(frozen=True, slots=True)
 class OverdueFacts:
-    """To the merchant: a dispute whose response is overdue."""
+    """The message to the merchant about a dispute whose response is overdue."""
 
     kind: ClassVar = NoticeKind.OVERDUE
     template: ClassVar = "overdue"

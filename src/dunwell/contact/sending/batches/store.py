@@ -319,6 +319,7 @@ async def give_up_item(tx: Connection, key: ItemKey) -> bool:
 async def load_items(
     tx: Connection, provider: str, communication_ids: Collection[UUID]
 ) -> Mapping[UUID, BatchItem]:
+    """Load those of the letters that the provider has, by communication id."""
     rows = await tx.fetch(_LOAD_ITEMS, provider, list(communication_ids))
     return {row["communication_id"]: _build_item(row) for row in rows}
 

@@ -149,6 +149,7 @@ async def lock_contact(
 
 
 async def get_contact_state(tx: Connection, merchant_id: int, communication_id: UUID) -> str:
+    """Return the state of an existing contact."""
     state: str = await tx.fetchval(_GET_STATE, merchant_id, communication_id)
     return state
 
