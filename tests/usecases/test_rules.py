@@ -10,7 +10,7 @@ import pytest
 
 from dunwell.cases.assignment.assign_claims import start_assignment
 from dunwell.cases.assignment.matching import RuleOutcome, compute_split_position
-from dunwell.cases.assignment.rulebook import load_draft_rulebook, load_rulebook
+from dunwell.cases.assignment.rulebook import find_draft_rulebook, load_rulebook
 from dunwell.cases.assignment.rules import parse_rules
 from dunwell.cases.assignment.rules_draft import (
     RulesPublication,
@@ -241,7 +241,7 @@ async def try_on(
     async with harness.work() as work:
         rulebook = await load_rulebook(work.tx, work.merchant)
         if is_draft:
-            found = await load_draft_rulebook(work.tx, work.merchant)
+            found = await find_draft_rulebook(work.tx, work.merchant)
             assert found is not None
             rulebook = found
         return dict(rulebook.names), await try_claim(work, rulebook, claim)

@@ -119,7 +119,7 @@ async def load_rulebook(tx: Connection, merchant: Merchant) -> Rulebook:
     return rulebook
 
 
-async def load_draft_rulebook(tx: Connection, merchant: Merchant) -> Rulebook | None:
+async def find_draft_rulebook(tx: Connection, merchant: Merchant) -> Rulebook | None:
     """Return the rulebook of the draft, or None if there is no draft."""
     draft = await find_rules_draft(tx, merchant.merchant_id)
     return None if draft is None else await load_rulebook_of_rules(tx, merchant, draft.rules, None)

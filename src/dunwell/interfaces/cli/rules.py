@@ -8,7 +8,7 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.assignment.rule_results import describe_default, describe_verdict
-from dunwell.cases.assignment.rulebook import Rulebook, load_draft_rulebook, load_rulebook
+from dunwell.cases.assignment.rulebook import Rulebook, find_draft_rulebook, load_rulebook
 from dunwell.cases.assignment.rules import (
     RuleDocument,
     RulesDocument,
@@ -250,7 +250,7 @@ def try_(
 async def _load_rulebook(work: Work, *, is_draft: bool) -> Rulebook:
     if not is_draft:
         return await load_rulebook(work.tx, work.merchant)
-    rulebook = await load_draft_rulebook(work.tx, work.merchant)
+    rulebook = await find_draft_rulebook(work.tx, work.merchant)
     if rulebook is None:
         raise InvalidState("The rules have no draft. Omit --draft.", state="PUBLISHED")
     return rulebook
