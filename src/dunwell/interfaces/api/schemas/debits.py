@@ -143,7 +143,7 @@ class DebitCollection(Wire, frozen=True):
 
 
 class DebitCollectionList(Wire, frozen=True):
-    """A page of collections, newest first."""
+    """A page of collections, latest planned first."""
 
     items: list[DebitCollection]
     next_cursor: Annotated[

@@ -56,7 +56,7 @@ class Payment(Wire, frozen=True):
 
 
 class FoundPayment(Wire, frozen=True):
-    """A payment in the list over all claims."""
+    """A payment, with the reference and the status of its claim."""
 
     id: Uuid
     claim_id: int
@@ -86,7 +86,7 @@ class FoundPayment(Wire, frozen=True):
 
 
 class FoundPaymentList(Wire, frozen=True):
-    """A page of the merchant's payments, newest first."""
+    """A page of payments, latest recorded first."""
 
     items: list[FoundPayment]
     next_cursor: Annotated[
@@ -131,7 +131,7 @@ class FoundPaymentRequest(Wire, frozen=True):
 
 
 class FoundPaymentRequestList(Wire, frozen=True):
-    """A page of the merchant's payment requests, newest first."""
+    """A page of payment requests, newest first."""
 
     items: list[FoundPaymentRequest]
     next_cursor: Annotated[
