@@ -169,7 +169,7 @@ async def _answer_mismatch(request: Request, error: Exception) -> Response:
     methods = sorted((error.headers or {})["Allow"].split(", "))
     if request.method == "OPTIONS":
         return Response(None, 204, {"Allow": ", ".join(sorted([*methods, "OPTIONS"]))})
-    allowed = [each for each in methods if each != "HEAD"]
+    allowed = [method for method in methods if method != "HEAD"]
     refusal = MethodNotAllowed(
         f"{path} does not support {request.method}. Use {' or '.join(allowed)}.", allowed=allowed
     )

@@ -59,11 +59,11 @@ def list_common_headers(settings: Settings) -> RawHeaders:
 
 
 def _add_default_headers(
-    own: RawHeaders, default_headers: RawHeaders, request_id: str
+    own_headers: RawHeaders, default_headers: RawHeaders, request_id: str
 ) -> RawHeaders:
-    names = {name.lower() for name, _ in own}
+    names = {name.lower() for name, _ in own_headers}
     missing = [each for each in default_headers if each[0] not in names]
-    return [*own, *missing, (b"x-request-id", request_id.encode())]
+    return [*own_headers, *missing, (b"x-request-id", request_id.encode())]
 
 
 def build_server_refusal_renderer(resources: Resources) -> Callable[[Refusal], RenderedResponse]:
@@ -71,14 +71,14 @@ def build_server_refusal_renderer(resources: Resources) -> Callable[[Refusal], R
     headers of all responses."""
     default_headers = list_common_headers(resources.settings)
 
-    def answer(refusal: Refusal) -> RenderedResponse:
+    def render_refusal(refusal: Refusal) -> RenderedResponse:
         response = build_refusal_response(refusal)
-        own = [each for each in response.raw_headers if each[0] != b"content-length"]
+        own_headers = [each for each in response.raw_headers if each[0] != b"content-length"]
         request_id = str(resources.ids.new(get_host_time(resources.clock)))
-        headers = _add_default_headers(own, default_headers, request_id)
+        headers = _add_default_headers(own_headers, default_headers, request_id)
         return response.status_code, [*headers], bytes(response.body)
 
-    return answer
+    return render_refusal
 
 
 def list_host_names(public_url: str) -> frozenset[str]:
@@ -151,8 +151,8 @@ class Edge:
             nonlocal has_started
             if message["type"] == "http.response.start":
                 has_started = True
-                own = message.get("headers", ())
-                message["headers"] = _add_default_headers(own, self._headers, request_id)
+                own_headers = message.get("headers", ())
+                message["headers"] = _add_default_headers(own_headers, self._headers, request_id)
             await send(message)
 
         try:

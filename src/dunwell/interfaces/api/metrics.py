@@ -34,12 +34,12 @@ class RequestMetrics:
 
     def count(self, operation: Operation, status: int, seconds: float) -> None:
         key = operation.operation_id, status
-        found = self._labelled.get(key)
-        if found is None:
-            found = self._requests.labels(*key), self._seconds.labels(operation.operation_id)
-            self._labelled[key] = found
-        found[0].inc()
-        found[1].observe(seconds)
+        labelled = self._labelled.get(key)
+        if labelled is None:
+            labelled = self._requests.labels(*key), self._seconds.labels(operation.operation_id)
+            self._labelled[key] = labelled
+        labelled[0].inc()
+        labelled[1].observe(seconds)
 
     def render(self) -> bytes:
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:

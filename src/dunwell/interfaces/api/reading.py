@@ -87,19 +87,19 @@ def _build_form_limits(share: SpoolShare) -> FormLimits:
     )
 
 
-def check_media_type(request: Request, *wanted: str) -> None:
+def check_media_type(request: Request, *media_types: str) -> None:
     """Check the headers before the body is read. Raises UnsupportedMediaType."""
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("", "identity"):
         raise UnsupportedMediaType(
             "Compressed bodies are not supported. Send the body without Content-Encoding.",
-            allowed=list(wanted),
+            allowed=list(media_types),
         )
-    given = request.headers.get("content-type", "")
-    if given.partition(";")[0].strip().lower() not in wanted:
+    content_type = request.headers.get("content-type", "")
+    if content_type.partition(";")[0].strip().lower() not in media_types:
         raise UnsupportedMediaType(
-            f"The body must be sent as {' or '.join(wanted)}; set the Content-Type header.",
-            allowed=list(wanted),
+            f"The body must be sent as {' or '.join(media_types)}; set the Content-Type header.",
+            allowed=list(media_types),
         )
 
 
@@ -134,12 +134,12 @@ def parse_body(
 
     Raises what `parse_json_body` raises, and ValidationError with all faults.
     """
-    value, repeated = parse_json_body(body)
-    given = convert_if_valid(value, shape)
-    wrong = find_faults(value, shape) if given is None else []
-    readable = convert_valid_fields(value, shape) if rules and given is None else given
-    broken = rules(readable) if rules and readable is not None else ()
-    faults = limit_faults(chain(wrong, repeated, broken))
-    if faults or given is None:
+    value, repeated_keys = parse_json_body(body)
+    parsed = convert_if_valid(value, shape)
+    type_faults = find_faults(value, shape) if parsed is None else []
+    readable = convert_valid_fields(value, shape) if rules and parsed is None else parsed
+    rule_faults = rules(readable) if rules and readable is not None else ()
+    faults = limit_faults(chain(type_faults, repeated_keys, rule_faults))
+    if faults or parsed is None:
         raise ValidationError(faults)
-    return given
+    return parsed

@@ -84,8 +84,10 @@ class RequestGate:
         return access, _get_merchant(request, access)
 
     async def _get_access(self, request: Request) -> CredentialAccess:
-        given = request.path_params["merchant_id"]
-        presented = PresentedToken(hash_secret(_get_token(request)), parse_merchant_id(given))
+        merchant_id_text = request.path_params["merchant_id"]
+        presented = PresentedToken(
+            hash_secret(_get_token(request)), parse_merchant_id(merchant_id_text)
+        )
         access = await self._lookups.ask(None, presented)
         if access is None:
             raise AuthenticationError(
@@ -104,21 +106,21 @@ def _get_merchant(request: Request, access: CredentialAccess) -> Merchant:
     """Return the merchant in the path. Raises NotFound if it does not exist, or the credential has
     no access to it."""
     if access.merchant is None:
-        given = request.path_params["merchant_id"]
+        merchant_id_text = request.path_params["merchant_id"]
         raise NotFound(
-            f"There is no merchant {given[:64]} to which this credential has access. Check the "
-            "merchant id in the path."
+            f"There is no merchant {merchant_id_text[:64]} to which this credential has access. "
+            "Check the merchant id in the path."
         )
     return access.merchant
 
 
 def _get_token(request: Request) -> str:
-    found = _BEARER.fullmatch(request.headers.get("authorization", "").strip())
-    if found is None:
+    match = _BEARER.fullmatch(request.headers.get("authorization", "").strip())
+    if match is None:
         raise AuthenticationError(
             "Send Authorization: Bearer <ACCESS_TOKEN>. Get a token with POST /api/token."
         )
-    return found.group(1)
+    return match.group(1)
 
 
 MAX_JSON_BYTES = 10 * 1024 * 1024

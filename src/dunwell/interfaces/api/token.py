@@ -138,8 +138,8 @@ def _answer_error(
 
 async def _issue_token(services: ApiServices, request: Request) -> Response:
     form = await _read_form(request)
-    given = _parse_credential(request.headers.get("authorization"), form)
-    if not given.client_id.isprintable():
+    credential = _parse_credential(request.headers.get("authorization"), form)
+    if not credential.client_id.isprintable():
         raise AuthenticationError(
             "The client id is unknown: it has characters that are not printable."
         )
@@ -153,7 +153,7 @@ async def _issue_token(services: ApiServices, request: Request) -> Response:
     visitor = digest_client_network(resources.keys, request.client.host if request.client else "")
     async with resources.database.transaction() as tx:
         issued = await issue_token_with_limit(
-            tx, given, now=resources.clock.now(), visitor=visitor,
+            tx, credential, now=resources.clock.now(), visitor=visitor,
             randomness=secrets.token_bytes(SECRET_RANDOM_BYTES), ids=resources.ids,
         )  # fmt: skip
     if isinstance(issued, Refusal):

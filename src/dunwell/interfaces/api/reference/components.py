@@ -71,7 +71,11 @@ class Components:
     def get_schema(self, shape: Any) -> Schema:
         if is_schema(shape):
             return dict(shape)
-        return next(_simplify_schema(schema) for given, schema in self._schemas if given == shape)
+        return next(
+            _simplify_schema(schema)
+            for described_shape, schema in self._schemas
+            if described_shape == shape
+        )
 
     def wrap_result(self, shape: Any) -> Schema:
         """Return the schema of the envelope of a result of this type."""

@@ -30,11 +30,11 @@ def list_links(operation: Operation, operations: Sequence[Operation]) -> dict[st
         return {}
     links = dict(_list_read_links(operation, operations))
     if _READ_CLAIM not in links and isinstance(_look_up(operation.example, "claimId"), int):
-        given = {
+        parameters = {
             "merchant_id": _refer_to_path("merchant_id"),
             _CLAIM_ID: _refer_to_result("/claimId"),
         }
-        links[_READ_CLAIM] = _build_link("The claim.", _READ_CLAIM, given)
+        links[_READ_CLAIM] = _build_link("The claim.", _READ_CLAIM, parameters)
     return links
 
 
@@ -48,11 +48,11 @@ def _list_read_links(
     for each in operations:
         parameter = _find_member_parameter(operation.path, each)
         if parameter is not None:
-            given = {name: _refer_to_path(name) for name in shared} | {
+            parameters = {name: _refer_to_path(name) for name in shared} | {
                 parameter: _refer_to_result(pointer)
             }
             description = f"{each.summary} with the first id of this response."
-            yield each.operation_id, _build_link(description, each.operation_id, given)
+            yield each.operation_id, _build_link(description, each.operation_id, parameters)
 
 
 def _find_member_parameter(collection: str, operation: Operation) -> str | None:
@@ -284,8 +284,8 @@ def _describe_success(operation: Operation, components: Components) -> dict[str,
     if not operation.has_envelope:
         schema = components.get_schema(operation.result)
         return _describe_response(200, "Success.", schema, operation.example)
-    whole = {"error": None, "result": operation.example}
-    return _describe_response(200, "Success.", components.wrap_result(operation.result), whole)
+    body = {"error": None, "result": operation.example}
+    return _describe_response(200, "Success.", components.wrap_result(operation.result), body)
 
 
 def _describe_kinds(kinds: list[FailureKind]) -> str:

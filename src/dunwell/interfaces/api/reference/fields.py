@@ -108,9 +108,9 @@ def _find_object(schema: Schema, named: Mapping[str, Schema]) -> Schema | None:
     if schema.get("type") == "array":
         return _find_object(schema.get("items", {}), named)
     for branch in schema.get("anyOf", ()):
-        found = _find_object(branch, named)
-        if found is not None:
-            return found
+        object_schema = _find_object(branch, named)
+        if object_schema is not None:
+            return object_schema
     return None
 
 

@@ -168,7 +168,7 @@ def _list_references(part: Any) -> set[str]:
         return set().union(*map(_list_references, part))
     if not isinstance(part, dict):
         return set()
-    found = set().union(*map(_list_references, part.values()))
+    names = set().union(*map(_list_references, part.values()))
     if isinstance(part.get("$ref"), str):
-        found.add(part["$ref"].rpartition("/")[2])
-    return found
+        names.add(part["$ref"].rpartition("/")[2])
+    return names

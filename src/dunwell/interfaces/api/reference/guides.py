@@ -103,9 +103,9 @@ def _get_sort_key(guide: Guide) -> tuple[int, str]:
     return _ORDER.index(guide.name) if guide.name in _ORDER else len(_ORDER), guide.name
 
 
-def _render_page(template: str, **given: Any) -> str:
+def _render_page(template: str, **context: Any) -> str:
     return load_template(template).render(
-        **given, index_path=INDEX_PATH, guides_style_path=GUIDES_STYLE_PATH, mark_safe=Markup
+        **context, index_path=INDEX_PATH, guides_style_path=GUIDES_STYLE_PATH, mark_safe=Markup
     )
 
 

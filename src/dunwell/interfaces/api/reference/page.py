@@ -106,15 +106,15 @@ def _render_response(
 
 def _build_parameter_field(parameter: dict[str, Any], named: dict[str, Any]) -> ReferenceField:
     schema = resolve(parameter["schema"], named)
-    described = parameter["description"]
+    description = parameter["description"]
     if "enum" in schema:
-        described += " One of " + ", ".join(f"`{each}`" for each in schema["enum"]) + "."
+        description += " One of " + ", ".join(f"`{each}`" for each in schema["enum"]) + "."
     if "maximum" in schema:
-        described += f" At most {schema['maximum']:,}."
+        description += f" At most {schema['maximum']:,}."
     return ReferenceField(
         name=parameter["name"],
         kind=f"{describe_kind(schema, named)} in {parameter['in']}",
-        description=described,
+        description=description,
         is_required=parameter["required"],
         depth=0,
     )

@@ -135,15 +135,15 @@ def _parse_upload(parts: list[FormPart]) -> NewUpload:
 
 
 def _list_faults(parts: list[FormPart]) -> list[Fault]:
-    given = [part.name for part in parts]
-    missing = [name for name in _PART_NAMES if name not in given]
+    names = [part.name for part in parts]
+    missing = [name for name in _PART_NAMES if name not in names]
     faults = [Fault(f"/{name}", f'The part "{name}" is required.', "REQUIRED") for name in missing]
     for part in parts:
         pointer = render_pointer([part.name[:60]])
         if part.name not in _PART_NAMES:
             message = f"This part is unknown. {suggest_known(part.name, _PART_NAMES)}"
             faults.append(Fault(pointer, message, "UNKNOWN_FIELD"))
-        elif given.count(part.name) > 1:
+        elif names.count(part.name) > 1:
             faults.append(Fault(pointer, "Send this part only once.", "REPEATED"))
         elif part.name == FILE_NAME and part.file_name is None:
             message = "This part must be a file. Give it a file name."
@@ -343,10 +343,10 @@ def _parse_ids(call: ApiCall) -> tuple[int, UUID]:
 def _parse_ticket(call: ApiCall) -> UUID:
     """Return the ticket of the attachment. Raises UnknownTicket if the source cannot be a
     ticket."""
-    given = parse_body(call.body, AttachmentSubmission)
-    if given.ticket_id is None:
-        raise build_unknown_ticket(given.source)
-    return given.ticket_id
+    submission = parse_body(call.body, AttachmentSubmission)
+    if submission.ticket_id is None:
+        raise build_unknown_ticket(submission.source)
+    return submission.ticket_id
 
 
 ENDPOINTS = (

@@ -172,14 +172,18 @@ async def _change(call: ApiCall) -> Claim:
 async def _pause(call: ApiCall) -> Claim:
     claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    given = parse_body(call.body, PauseRequest, _list_pause_faults)
-    until = parse_body_instant(given.until, "/until") if given.until is not None else None
-    await pause_claim(call.work, claim_id, until=until, reason=given.reason)
+    pause_request = parse_body(call.body, PauseRequest, _list_pause_faults)
+    until = (
+        parse_body_instant(pause_request.until, "/until")
+        if pause_request.until is not None
+        else None
+    )
+    await pause_claim(call.work, claim_id, until=until, reason=pause_request.reason)
     return await load_claim_result(call, claim_id)
 
 
-def _list_pause_faults(given: PauseRequest) -> Iterator[Fault]:
-    yield from list_instant_faults(given.until, "/until")
+def _list_pause_faults(pause_request: PauseRequest) -> Iterator[Fault]:
+    yield from list_instant_faults(pause_request.until, "/until")
 
 
 def _build_runner(

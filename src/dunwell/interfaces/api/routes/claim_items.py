@@ -145,13 +145,13 @@ DELETE_ITEM = Operation(
 async def _add_fee(call: ApiCall) -> claims.AddedItem:
     claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    given = parse_body(call.body, claims.FeeRequest)
+    submitted = parse_body(call.body, claims.FeeRequest)
     fee = NewItem(
-        type=given.type,
-        value_cents=int(given.value),
-        reference=given.reference,
-        item_on=given.item_date,
-        fee_of=given.item_id,
+        type=submitted.type,
+        value_cents=int(submitted.value),
+        reference=submitted.reference,
+        item_on=submitted.item_date,
+        fee_of=submitted.item_id,
     )
     return _build_added_item(claim_id, await add_fee(call.work, claim_id, fee))
 
@@ -159,13 +159,13 @@ async def _add_fee(call: ApiCall) -> claims.AddedItem:
 async def _add_item(call: ApiCall) -> claims.AddedItem:
     claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    given = parse_body(call.body, ItemSubmission, list_date_faults)
+    submitted = parse_body(call.body, ItemSubmission, list_date_faults)
     item = NewItem(
-        type=given.type,
-        value_cents=int(given.value),
-        reference=given.reference,
-        item_on=given.item_date,
-        due_on=given.due_date,
+        type=submitted.type,
+        value_cents=int(submitted.value),
+        reference=submitted.reference,
+        item_on=submitted.item_date,
+        due_on=submitted.due_date,
     )
     return _build_added_item(claim_id, await add_item(call.work, claim_id, item))
 

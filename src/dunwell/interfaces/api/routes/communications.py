@@ -200,8 +200,8 @@ async def _find(call: ApiCall) -> FoundCommunicationList:
         until=query.instant("until"),
     )
     query.check()
-    found = await list_communications(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    return FoundCommunicationList(list(found.items), found.next_cursor)
+    page = await list_communications(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return FoundCommunicationList(list(page.items), page.next_cursor)
 
 
 async def _find_suppressions(call: ApiCall) -> SuppressionList:
@@ -213,7 +213,7 @@ async def _find_suppressions(call: ApiCall) -> SuppressionList:
         query.instant("since"), query.instant("until"),
     )  # fmt: skip
     query.check()
-    found = await list_suppressions(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    page = await list_suppressions(call.work, limit=limit, cursor=cursor, wanted=wanted)
     items = [
         Suppression(
             channel=each.channel,
@@ -222,9 +222,9 @@ async def _find_suppressions(call: ApiCall) -> SuppressionList:
             by=each.actor_kind,
             created_at=render_instant(each.created_at),
         )
-        for each in found.items
+        for each in page.items
     ]
-    return SuppressionList(items, found.next_cursor)
+    return SuppressionList(items, page.next_cursor)
 
 
 FIND_ENDPOINTS = (

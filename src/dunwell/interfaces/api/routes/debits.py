@@ -210,16 +210,16 @@ async def _find_mandates(call: ApiCall) -> DebitMandateList:
         until=query.instant("until"),
     )
     query.check()
-    found = await list_all_mandates(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    return DebitMandateList([build_debit_mandate(each) for each in found.items], found.next_cursor)
+    page = await list_all_mandates(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return DebitMandateList([build_debit_mandate(each) for each in page.items], page.next_cursor)
 
 
 async def _list_mandates(call: ApiCall) -> DebitMandateList:
     claim_id = parse_claim_id(call.path["claim_id"])
     limit, cursor = parse_page(call.query)
     call.query.check()
-    found = await list_mandates_of_claim(call.work, claim_id, limit=limit, cursor=cursor)
-    return DebitMandateList([build_debit_mandate(each) for each in found.items], found.next_cursor)
+    page = await list_mandates_of_claim(call.work, claim_id, limit=limit, cursor=cursor)
+    return DebitMandateList([build_debit_mandate(each) for each in page.items], page.next_cursor)
 
 
 async def _read_mandate(call: ApiCall) -> DebitMandate:
@@ -237,9 +237,9 @@ async def _find_collections(call: ApiCall) -> DebitCollectionList:
     wanted = CollectionFilter(
         state=CollectionState(state) if state else None, account=account, by_bank=by_bank
     )
-    found = await list_collections(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    page = await list_collections(call.work, limit=limit, cursor=cursor, wanted=wanted)
     return DebitCollectionList(
-        [build_debit_collection(each) for each in found.items], found.next_cursor
+        [build_debit_collection(each) for each in page.items], page.next_cursor
     )
 
 
@@ -247,11 +247,11 @@ async def _list_collections(call: ApiCall) -> DebitCollectionList:
     claim_id, mandate_id = _parse_path(call)
     limit, cursor = parse_page(call.query)
     call.query.check()
-    found = await list_collections_of_mandate(
+    page = await list_collections_of_mandate(
         call.work, claim_id, mandate_id, limit=limit, cursor=cursor
     )
     return DebitCollectionList(
-        [build_debit_collection(each) for each in found.items], found.next_cursor
+        [build_debit_collection(each) for each in page.items], page.next_cursor
     )
 
 

@@ -209,8 +209,8 @@ async def _list(call: ApiCall) -> DisputeList:
     limit, cursor = parse_page(call.query)
     call.query.check()
     page = await list_claim_disputes(call.work, claim_id, limit=limit, cursor=cursor)
-    shown = [build_dispute(each.dispute, each.files) for each in page.items]
-    return DisputeList(shown, page.next_cursor)
+    items = [build_dispute(each.dispute, each.files) for each in page.items]
+    return DisputeList(items, page.next_cursor)
 
 
 async def _read(call: ApiCall) -> Dispute:
@@ -224,12 +224,12 @@ async def _open(call: ApiCall) -> Dispute:
     claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
     reasons = list_reasons(call.merchant.configuration.disputes)
-    given = parse_body(
+    submitted = parse_body(
         call.body,
         DisputeRequest,
-        lambda given: list_reason_faults(given.type, given.message, reasons),
+        lambda submitted: list_reason_faults(submitted.type, submitted.message, reasons),
     )
-    new = NewDispute(given.type, given.message)
+    new = NewDispute(submitted.type, submitted.message)
     return build_dispute(await open_dispute(call.work, call.services.resources.keys, claim_id, new))
 
 
@@ -237,12 +237,14 @@ async def _resolve(call: ApiCall) -> Dispute:
     claim_id = parse_claim_id(call.path["claim_id"])
     dispute_id = parse_dispute_id(call.path["dispute_id"])
     call.query.check()
-    given = parse_body(
+    submitted = parse_body(
         call.body,
         ResolutionRequest,
-        lambda given: list_outcome_faults(given.outcome, ends_claim=given.end_claim),
+        lambda submitted: list_outcome_faults(submitted.outcome, ends_claim=submitted.end_claim),
     )
-    resolution = DisputeResolution(_OUTCOMES[given.outcome], given.end_claim, given.message)
+    resolution = DisputeResolution(
+        _OUTCOMES[submitted.outcome], submitted.end_claim, submitted.message
+    )
     resolved = await resolve_dispute(call.work, claim_id, dispute_id, resolution)
     files = await list_evidence_files(call.work.tx, call.work.merchant_id, [dispute_id])
     return build_dispute(resolved, files.get(dispute_id, ()))
@@ -345,21 +347,21 @@ async def _find(call: ApiCall) -> FoundDisputeList:
     state = query.choice("state", tuple(DisputeState))
     is_overdue = parse_flag(query, "overdue") is True
     query.check()
-    found = await list_disputes(
+    page = await list_disputes(
         call.work, limit=limit, cursor=cursor, state=DisputeState(state) if state else None,
         is_overdue=is_overdue,
     )  # fmt: skip
     configuration = call.work.merchant.configuration
-    within, timezone = configuration.disputes.answer_within_days, configuration.timezone
+    answer_days, timezone = configuration.disputes.answer_within_days, configuration.timezone
     items = [
         FoundDispute(
             **asdict(build_dispute(each.dispute, each.files)),
             reference_number=each.reference_number,
-            answer_by=compute_answer_day(each.dispute.opened_at, within, timezone).isoformat(),
+            answer_by=compute_answer_day(each.dispute.opened_at, answer_days, timezone).isoformat(),
         )
-        for each in found.items
+        for each in page.items
     ]
-    return FoundDisputeList(items, found.next_cursor)
+    return FoundDisputeList(items, page.next_cursor)
 
 
 FIND_ENDPOINTS = (ApiEndpoint(FIND_DISPUTES, _find, DatabaseScope.CONNECTION),)

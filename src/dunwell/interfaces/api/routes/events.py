@@ -170,21 +170,21 @@ async def _read(call: ApiCall) -> msgspec.Raw:
 
 async def _replay(call: ApiCall) -> Replayed:
     call.query.check()
-    given = parse_body(call.body, ReplayRequest, _list_replay_faults)
+    submitted = parse_body(call.body, ReplayRequest, _list_replay_faults)
     wanted = ReplayFilter(
-        since=parse_body_instant(given.since, "/since"),
-        until=None if given.until is None else parse_body_instant(given.until, "/until"),
-        types=None if given.types is None else tuple(given.types),
-        endpoint_id=None if given.endpoint_id is None else UUID(given.endpoint_id),
+        since=parse_body_instant(submitted.since, "/since"),
+        until=None if submitted.until is None else parse_body_instant(submitted.until, "/until"),
+        types=None if submitted.types is None else tuple(submitted.types),
+        endpoint_id=None if submitted.endpoint_id is None else UUID(submitted.endpoint_id),
     )
     return Replayed(await replay_events(call.work, wanted))
 
 
-def _list_replay_faults(given: ReplayRequest) -> Iterator[Fault]:
-    yield from list_instant_faults(given.since, "/since")
-    yield from list_instant_faults(given.until, "/until")
-    since = parse_query_instant(given.since) if given.since else None
-    until = parse_query_instant(given.until) if given.until else None
+def _list_replay_faults(submitted: ReplayRequest) -> Iterator[Fault]:
+    yield from list_instant_faults(submitted.since, "/since")
+    yield from list_instant_faults(submitted.until, "/until")
+    since = parse_query_instant(submitted.since) if submitted.since else None
+    until = parse_query_instant(submitted.until) if submitted.until else None
     if since is not None:
         yield from find_time_faults(since, until)
 
@@ -249,8 +249,8 @@ async def _find(call: ApiCall) -> FoundEndpointList:
     since, until = query.instant("since"), query.instant("until")
     query.check()
     wanted = EndpointFilter(EndpointState(state) if state else None, since=since, until=until)
-    found = await list_endpoints(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    return FoundEndpointList([_build_endpoint(each) for each in found.items], found.next_cursor)
+    page = await list_endpoints(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return FoundEndpointList([_build_endpoint(each) for each in page.items], page.next_cursor)
 
 
 def _build_endpoint(endpoint: EndpointHealth) -> FoundEndpoint:

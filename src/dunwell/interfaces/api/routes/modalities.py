@@ -193,8 +193,8 @@ async def _reject(call: ApiCall) -> PaymentModality:
     claim_id = parse_claim_id(call.path["claim_id"])
     modality_id = parse_modality_id(call.path["modality_id"])
     call.query.check()
-    given = parse_body(call.body, Rejection)
-    rejected = await reject_modality(call.work, claim_id, modality_id, reason=given.reason)
+    rejection = parse_body(call.body, Rejection)
+    rejected = await reject_modality(call.work, claim_id, modality_id, reason=rejection.reason)
     return build_modality(rejected)
 
 
@@ -288,14 +288,14 @@ async def _find(call: ApiCall) -> FoundModalityList:
         ModalityState(state) if state else None, ModalityType(kind) if kind else None,
         is_live=stands, since=since, until=until,
     )  # fmt: skip
-    found = await list_modalities(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    page = await list_modalities(call.work, limit=limit, cursor=cursor, wanted=wanted)
     items = [
         FoundModality(
             **asdict(build_modality(each.modality)), reference_number=each.reference_number
         )
-        for each in found.items
+        for each in page.items
     ]
-    return FoundModalityList(items, found.next_cursor)
+    return FoundModalityList(items, page.next_cursor)
 
 
 FIND_ENDPOINTS = (ApiEndpoint(FIND_MODALITIES, _find, DatabaseScope.CONNECTION),)

@@ -109,16 +109,16 @@ async def _find(call: ApiCall) -> MovementList:
         until=query.instant("until"),
     )
     query.check()
-    found = await list_movements(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    return MovementList([build_movement(each) for each in found.items], found.next_cursor)
+    page = await list_movements(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return MovementList([build_movement(each) for each in page.items], page.next_cursor)
 
 
 async def _list(call: ApiCall) -> MovementList:
     claim_id = parse_claim_id(call.path["claim_id"])
     limit, cursor = parse_page(call.query)
     call.query.check()
-    found = await list_claim_movements(call.work, claim_id, limit=limit, cursor=cursor)
-    return MovementList([build_movement(each) for each in found.items], found.next_cursor)
+    page = await list_claim_movements(call.work, claim_id, limit=limit, cursor=cursor)
+    return MovementList([build_movement(each) for each in page.items], page.next_cursor)
 
 
 def build_movement(listed: ListedMovement) -> Movement:

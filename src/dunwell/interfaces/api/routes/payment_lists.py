@@ -167,8 +167,8 @@ async def _find_payments(call: ApiCall) -> FoundPaymentList:
         until=query.instant("until"),
     )
     query.check()
-    found = await list_payments(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    return FoundPaymentList([build_listed_payment(each) for each in found.items], found.next_cursor)
+    page = await list_payments(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return FoundPaymentList([build_listed_payment(each) for each in page.items], page.next_cursor)
 
 
 async def _find_requests(call: ApiCall) -> FoundPaymentRequestList:
@@ -181,9 +181,9 @@ async def _find_requests(call: ApiCall) -> FoundPaymentRequestList:
     wanted = PaymentRequestFilter(
         PaymentRequestState(state) if state else None, provider, since, until
     )
-    found = await list_payment_requests(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    items = [build_listed_payment_request(each) for each in found.items]
-    return FoundPaymentRequestList(items, found.next_cursor)
+    page = await list_payment_requests(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    items = [build_listed_payment_request(each) for each in page.items]
+    return FoundPaymentRequestList(items, page.next_cursor)
 
 
 def build_listed_payment(listed: ListedPayment) -> FoundPayment:
@@ -302,8 +302,8 @@ async def _list_payments(call: ApiCall) -> FoundPaymentList:
     claim_id = parse_claim_id(call.path["claim_id"])
     limit, cursor = parse_page(call.query)
     call.query.check()
-    found = await list_claim_payments(call.work, claim_id, limit=limit, cursor=cursor)
-    return FoundPaymentList([build_listed_payment(each) for each in found.items], found.next_cursor)
+    page = await list_claim_payments(call.work, claim_id, limit=limit, cursor=cursor)
+    return FoundPaymentList([build_listed_payment(each) for each in page.items], page.next_cursor)
 
 
 async def _read_payment(call: ApiCall) -> FoundPayment:
@@ -317,9 +317,9 @@ async def _list_requests(call: ApiCall) -> FoundPaymentRequestList:
     claim_id = parse_claim_id(call.path["claim_id"])
     limit, cursor = parse_page(call.query)
     call.query.check()
-    found = await list_claim_payment_requests(call.work, claim_id, limit=limit, cursor=cursor)
-    shown = [build_listed_payment_request(each) for each in found.items]
-    return FoundPaymentRequestList(shown, found.next_cursor)
+    page = await list_claim_payment_requests(call.work, claim_id, limit=limit, cursor=cursor)
+    items = [build_listed_payment_request(each) for each in page.items]
+    return FoundPaymentRequestList(items, page.next_cursor)
 
 
 async def _read_request(call: ApiCall) -> FoundPaymentRequest:

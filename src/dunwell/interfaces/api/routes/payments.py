@@ -93,13 +93,15 @@ REVERSE_PAYMENT = Operation(
 async def _record(call: ApiCall) -> Payment:
     claim_id = parse_claim_id(call.path["claim_id"])
     call.query.check()
-    given = parse_body(call.body, PaymentRequest, _list_payment_faults)
+    submitted = parse_body(call.body, PaymentRequest, _list_payment_faults)
     new = NewPayment(
-        amount_cents=given.amount,
-        currency=given.currency,
-        transaction_id=given.transaction_id,
-        provider_name=given.provider_name,
-        paid_at=parse_body_instant(given.paid_at, "/paidAt") if given.paid_at is not None else None,
+        amount_cents=submitted.amount,
+        currency=submitted.currency,
+        transaction_id=submitted.transaction_id,
+        provider_name=submitted.provider_name,
+        paid_at=parse_body_instant(submitted.paid_at, "/paidAt")
+        if submitted.paid_at is not None
+        else None,
     )
     return _build_payment(await record_payment(call.work, claim_id, new))
 
@@ -111,8 +113,8 @@ async def _reverse(call: ApiCall) -> Payment:
     return _build_payment(await reverse_matched_payment(call.work, claim_id, payment_id))
 
 
-def _list_payment_faults(given: PaymentRequest) -> Iterator[Fault]:
-    yield from list_instant_faults(given.paid_at, "/paidAt")
+def _list_payment_faults(submitted: PaymentRequest) -> Iterator[Fault]:
+    yield from list_instant_faults(submitted.paid_at, "/paidAt")
 
 
 def list_instant_faults(text: object, path: str) -> Iterator[Fault]:

@@ -120,9 +120,9 @@ async def _find(call: ApiCall) -> PayoutList:
         until=query.instant("until"),
     )
     query.check()
-    found = await list_payouts(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    items = [PayoutSummary(**_render_payout(each)) for each in found.items]
-    return PayoutList(items, found.next_cursor)
+    page = await list_payouts(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    items = [PayoutSummary(**_render_payout(each)) for each in page.items]
+    return PayoutList(items, page.next_cursor)
 
 
 async def _read(call: ApiCall) -> PayoutDetails:

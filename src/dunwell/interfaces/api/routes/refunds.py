@@ -101,9 +101,9 @@ async def _refund(call: ApiCall) -> Refund:
     claim_id = parse_claim_id(call.path["claim_id"])
     payment_id = parse_payment_id(call.path["payment_id"])
     call.query.check()
-    given = parse_body(call.body, RefundRequest)
-    effect = None if given.effect is None else RefundEffect(given.effect)
-    order = RefundOrder(given.amount, given.reason, effect)
+    submitted = parse_body(call.body, RefundRequest)
+    effect = None if submitted.effect is None else RefundEffect(submitted.effect)
+    order = RefundOrder(submitted.amount, submitted.reason, effect)
     return build_refund(await order_refund(call.work, claim_id, payment_id, order))
 
 
@@ -111,8 +111,8 @@ async def _list(call: ApiCall) -> RefundList:
     claim_id = parse_claim_id(call.path["claim_id"])
     limit, cursor = parse_page(call.query)
     call.query.check()
-    found = await list_claim_refunds(call.work, claim_id, limit=limit, cursor=cursor)
-    return RefundList([build_refund(each.refund) for each in found.items], found.next_cursor)
+    page = await list_claim_refunds(call.work, claim_id, limit=limit, cursor=cursor)
+    return RefundList([build_refund(each.refund) for each in page.items], page.next_cursor)
 
 
 def build_refund(refund: StoredRefund) -> Refund:

@@ -67,20 +67,22 @@ async def _read(call: ApiCall) -> TestClock:
 
 async def _advance(call: ApiCall) -> TestClockAdvanced:
     call.query.check()
-    given = parse_body(call.body, TestClockAdvance, _list_advance_faults)
-    advance_to = parse_body_instant(given.advance_to, "/advanceTo")
-    done = await advance_clock(
+    submitted = parse_body(call.body, TestClockAdvance, _list_advance_faults)
+    advance_to = parse_body_instant(submitted.advance_to, "/advanceTo")
+    advanced = await advance_clock(
         call.services.resources,
         call.services.channels,
         call.merchant,
         call.actor,
         advance_to=advance_to,
     )
-    return TestClockAdvanced(render_instant(done.now), done.steps_run, done.events_raised)
+    return TestClockAdvanced(
+        render_instant(advanced.now), advanced.steps_run, advanced.events_raised
+    )
 
 
-def _list_advance_faults(given: TestClockAdvance) -> Iterator[Fault]:
-    yield from list_instant_faults(given.advance_to, "/advanceTo")
+def _list_advance_faults(submitted: TestClockAdvance) -> Iterator[Fault]:
+    yield from list_instant_faults(submitted.advance_to, "/advanceTo")
 
 
 ENDPOINTS = (

@@ -170,19 +170,21 @@ async def _list_workflows_of_scenarios(call: ApiCall) -> list[WorkflowMetadata]:
 async def _assign(call: ApiCall) -> list[AssignmentResult] | WorkflowAssignmentError:
     call.query.check()
     claim_ids = parse_claim_ids(call.body)
-    given = call.path["workflow_id"]
-    workflow_id = parse_workflow_id(given)
+    workflow_id_text = call.path["workflow_id"]
+    workflow_id = parse_workflow_id(workflow_id_text)
     if workflow_id is None and call.merchant.switched_to_workflows:
-        raise NotFound(f"There is no workflow {given[:64]}.")
+        raise NotFound(f"There is no workflow {workflow_id_text[:64]}.")
     outcome = await assign_to_workflow(call.work, workflow_id or _NO_WORKFLOW, claim_ids)
     return build_assignment_results(outcome, None)
 
 
 def parse_claim_ids(body: bytes) -> list[int]:
-    given: AssignmentRequest | list[int | AssignedClaim] = parse_body(body, AnyAssignmentRequest)
-    if isinstance(given, AssignmentRequest):
-        return given.claim_ids
-    return [each.claim_id if isinstance(each, AssignedClaim) else each for each in given]
+    submitted: AssignmentRequest | list[int | AssignedClaim] = parse_body(
+        body, AnyAssignmentRequest
+    )
+    if isinstance(submitted, AssignmentRequest):
+        return submitted.claim_ids
+    return [each.claim_id if isinstance(each, AssignedClaim) else each for each in submitted]
 
 
 def build_assignment_results(
