@@ -49,21 +49,21 @@ def render_typed_amount(cents: int, currency: str, language: str) -> str:
     return f"{whole}{point}{minor:0{digits}}" if digits else str(whole)
 
 
-def _is_unambiguous(found: re.Match[str], digits: int, language: str) -> bool:
+def _is_unambiguous(match: re.Match[str], digits: int, language: str) -> bool:
     """Return whether the digits after the separator are certainly decimal places. Three digits
     after a separator may be thousands, unless it is the language's decimal separator."""
-    if found["minor"] is None:
+    if match["minor"] is None:
         return True
-    if digits == 0 or len(found["minor"]) != digits:
+    if digits == 0 or len(match["minor"]) != digits:
         return False
-    return digits != 3 or found["point"] == _get_separators(language)[0]
+    return digits != 3 or match["point"] == _get_separators(language)[0]
 
 
-def _is_unambiguous_group(found: re.Match[str], digits: int, language: str) -> bool:
-    if found["minor"] is not None:
-        return digits > 0 and len(found["minor"]) == digits
+def _is_unambiguous_group(match: re.Match[str], digits: int, language: str) -> bool:
+    if match["minor"] is not None:
+        return digits > 0 and len(match["minor"]) == digits
     return (
-        found["whole"].count(found["group"]) > 1 or found["group"] == _get_separators(language)[1]
+        match["whole"].count(match["group"]) > 1 or match["group"] == _get_separators(language)[1]
     )
 
 

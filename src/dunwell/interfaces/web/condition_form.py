@@ -24,10 +24,15 @@ _SHAPES: Mapping[ConditionPropertyKind, tuple[FieldKind, Sequence[str]]] = {
 EXTRA_ROWS = 2
 
 
-def _list_fields(each: ConditionProperty) -> Iterator[Field]:
-    kind, tests = _SHAPES[each.kind]
+def _list_fields(condition_property: ConditionProperty) -> Iterator[Field]:
+    kind, tests = _SHAPES[condition_property.kind]
     for test in tests:
-        yield Field(f"{_ROOT}.{each.name}{test}", kind, each.options, each.name)
+        yield Field(
+            f"{_ROOT}.{condition_property.name}{test}",
+            kind,
+            condition_property.options,
+            condition_property.name,
+        )
 
 
 # The group of each field is the name of its property.

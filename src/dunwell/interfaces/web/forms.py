@@ -132,13 +132,13 @@ class Form:
         return parse_fields(self.fields, self.typed, self.amounts)
 
     def locate_faults(
-        self, faults: Sequence[Fault], root: str = "", whole: str = ""
+        self, faults: Sequence[Fault], root: str = "", fallback: str = ""
     ) -> FieldFaults:
-        """Return the faults at or below `root`, each with its field. Faults of the document as a
-        whole belong to the field `whole`."""
+        """Return the faults at or below `root`, each with the name of its field. A fault without a
+        field, such as one of the document as a whole, gets the name `fallback`."""
         names = [each.name for each in self.fields]
         return [
-            (find_field(names, each.path.removeprefix(root)) or whole, each)
+            (find_field(names, each.path.removeprefix(root)) or fallback, each)
             for each in faults
             if f"{each.path}/".startswith(f"{root}/")
         ]
@@ -224,32 +224,34 @@ def _collect_pairs(name: str, sent: FormFields) -> dict[str, list[str]]:
     }
 
 
-def _render_value(each: Field, value: Any, amounts: AmountFormat) -> str | Sequence[str]:
-    if each.kind is FieldKind.PICKS:
+def _render_value(form_field: Field, value: Any, amounts: AmountFormat) -> str | Sequence[str]:
+    if form_field.kind is FieldKind.PICKS:
         return list(value or ())
-    if each.kind is FieldKind.PART:
+    if form_field.kind is FieldKind.PART:
         return "" if value is None else "yes"
     if value is None or value is False:
         return ""
-    if each.kind is FieldKind.MONEY and str(value).isascii() and str(value).isdecimal():
+    if form_field.kind is FieldKind.MONEY and str(value).isascii() and str(value).isdecimal():
         return render_typed_amount(int(value), amounts.currency, amounts.language)
     if isinstance(value, list):
-        return ("\n" if each.kind is FieldKind.LINES else ", ").join(map(str, value))
-    return "yes" if each.kind is FieldKind.FLAG else str(value)
+        return ("\n" if form_field.kind is FieldKind.LINES else ", ").join(map(str, value))
+    return "yes" if form_field.kind is FieldKind.FLAG else str(value)
 
 
-def _parse_value(each: Field, typed: Typed, amounts: AmountFormat) -> Any:
+def _parse_value(form_field: Field, typed: Typed, amounts: AmountFormat) -> Any:
     """Return a value of the document, None if it is absent, or a Fault if it cannot be parsed."""
-    if each.kind is FieldKind.PAIRS:
-        return [*zip(typed[f"{each.name}.name"], typed[f"{each.name}.value"], strict=True)]
-    given = typed[each.name]
-    if not isinstance(given, str):
-        return list(given)
-    text = given if each.kind is FieldKind.EXACT else given.strip()
-    if text and each.kind is FieldKind.MONEY:
+    if form_field.kind is FieldKind.PAIRS:
+        return [
+            *zip(typed[f"{form_field.name}.name"], typed[f"{form_field.name}.value"], strict=True)
+        ]
+    typed_value = typed[form_field.name]
+    if not isinstance(typed_value, str):
+        return list(typed_value)
+    text = typed_value if form_field.kind is FieldKind.EXACT else typed_value.strip()
+    if text and form_field.kind is FieldKind.MONEY:
         return _parse_money(text, amounts)
-    if text or each.kind in _EMPTY_VALUES:
-        return _PARSERS.get(each.kind, str)(text)
+    if text or form_field.kind in _EMPTY_VALUES:
+        return _PARSERS.get(form_field.kind, str)(text)
     return None
 
 
@@ -288,10 +290,10 @@ _PARSERS: Mapping[FieldKind, Callable[[str], Any]] = {
 _EMPTY_VALUES = (FieldKind.LINES, FieldKind.CODES, FieldKind.FLAG)
 
 
-def _sort_as_stored(given: Sequence[str], stored: str | Sequence[str]) -> list[str]:
+def _sort_as_stored(selected: Sequence[str], stored: str | Sequence[str]) -> list[str]:
     """Return the selected options in the stored order."""
     before = list(stored)
-    return sorted(given, key=lambda each: before.index(each) if each in before else len(before))
+    return sorted(selected, key=lambda each: before.index(each) if each in before else len(before))
 
 
 def _get_value(document: Mapping[str, Any], name: str) -> Any:

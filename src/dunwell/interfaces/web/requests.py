@@ -33,14 +33,14 @@ def choose_language(
     `chosen` is the reader's choice. `preferred` is the language of the claim or of the signed-in
     user. `accepted` is the browser's Accept-Language header. `fallback` is the merchant's language.
     """
-    for wanted in (
+    for language in (
         chosen,
         preferred,
         *_parse_accepted_languages(accepted),
         fallback,
         SOURCE_LANGUAGE,
     ):
-        code = (wanted or "").partition("-")[0].lower()
+        code = (language or "").partition("-")[0].lower()
         if code in available:
             return code
     return available[0]
@@ -48,14 +48,14 @@ def choose_language(
 
 def _parse_accepted_languages(header: str) -> list[str]:
     """Return the language tags by descending weight. Entries that cannot be parsed are ignored."""
-    wanted: list[tuple[float, int, str]] = []
+    weighted_tags: list[tuple[float, int, str]] = []
     for entry in header.split(","):
         tag, _, rest = entry.partition(";")
         quality = rest.strip().removeprefix("q=") or "1"
         weight = float(quality) if quality.replace(".", "", 1).isdecimal() else 0.0
         if tag.strip() and weight > 0:
-            wanted.append((-weight, len(wanted), tag.strip()))
-    return [tag for _, _, tag in sorted(wanted)]
+            weighted_tags.append((-weight, len(weighted_tags), tag.strip()))
+    return [tag for _, _, tag in sorted(weighted_tags)]
 
 
 # The rest of a longer query is ignored. The limit permits a hundred selected items.

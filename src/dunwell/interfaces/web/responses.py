@@ -64,10 +64,10 @@ def compress_page(response: Response) -> Response:
     is_page = response.headers.get("Content-Type") == _PAGE_TYPE
     if not is_page or len(response.body) <= MIN_COMPRESSED_BYTES:
         return response
-    packed = gzip.compress(response.body, compresslevel=6, mtime=0)
+    compressed = gzip.compress(response.body, compresslevel=6, mtime=0)
     headers = {**response.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
     del headers["content-length"]
-    return Response(packed, response.status_code, headers)
+    return Response(compressed, response.status_code, headers)
 
 
 def add_etag(response: Response, request_headers: Mapping[str, str]) -> Response:

@@ -133,26 +133,28 @@ class TranslatedTemplates(Extension):
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
         del name, filename
         translations: NullTranslations = self.environment.globals["translations"]  # type: ignore[assignment]
-        whole = _TEXT.sub(lambda found: _translate(translations, found), source)
-        return _GETTEXT_CALL.sub(lambda found: _translate_call(translations, found), whole)
+        with_blocks_translated = _TEXT.sub(lambda match: _translate(translations, match), source)
+        return _GETTEXT_CALL.sub(
+            lambda match: _translate_call(translations, match), with_blocks_translated
+        )
 
 
-def _translate(translations: NullTranslations, found: re.Match[str]) -> str:
+def _translate(translations: NullTranslations, match: re.Match[str]) -> str:
     """Return the translated text with its placeholders."""
     values, text = (
-        found["values"].strip(),
-        _WHITE_SPACE_RUN.sub(" ", found["text"].strip(_WHITE_SPACE)),
+        match["values"].strip(),
+        _WHITE_SPACE_RUN.sub(" ", match["text"].strip(_WHITE_SPACE)),
     )
     translated = translations.gettext(_PLACEHOLDER.sub(r"%(\1)s", text))
     shown = _TRANSLATED_PLACEHOLDER.sub(r"{{ \1 }}", translated)
     return f"{{% with {values} %}}{shown}{{% endwith %}}" if values else shown
 
 
-def _translate_call(translations: NullTranslations, found: re.Match[str]) -> str:
+def _translate_call(translations: NullTranslations, match: re.Match[str]) -> str:
     """Return the translated text as a safe constant. The values inserted into it are escaped."""
-    whole = "".join(_STRING.findall(found["text"]))
-    text = translations.gettext(whole).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}" | safe | fill({")" if found["end"] == ")" else ""}'
+    source_text = "".join(_STRING.findall(match["text"]))
+    translated = translations.gettext(source_text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{translated}" | safe | fill({")" if match["end"] == ")" else ""}'
 
 
 def fill(text: Markup, **values: object) -> Markup:

@@ -101,7 +101,9 @@ async def submit_trial(
             checked = parse_hypothetical_claim(claim)
             facts = None if faults else await get_claim_facts(work, checked)
         except ValidationError as refusal:
-            faults = content.combine_faults(form.locate_faults(refusal.faults, whole="outstanding"))
+            faults = content.combine_faults(
+                form.locate_faults(refusal.faults, fallback="outstanding")
+            )
     page = _build_page(access, view, rulebook, is_draft=is_draft, facts=facts)
     page = msgspec.structs.replace(page, is_hypothetical=True, faults=faults, form=form)
     return site.render_merchant_page(request, access, page, 422 if faults else 200)

@@ -96,9 +96,9 @@ class SectionForm(Form):
         return replace(content, parts=unflatten_section(self.section.name, content.parts))
 
     def locate_faults(
-        self, faults: Sequence[Fault], root: str = "", whole: str = ""
+        self, faults: Sequence[Fault], root: str = "", fallback: str = ""
     ) -> FieldFaults:
-        located = Form.locate_faults(self, faults, root, whole)
+        located = Form.locate_faults(self, faults, root, fallback)
         if self.section.name != "disputes":
             return located
         return [(self._find_reason_field(fault.path) or name, fault) for name, fault in located]
