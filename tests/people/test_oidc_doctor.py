@@ -9,7 +9,7 @@ from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Sig
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.interfaces.cli.findings.installation import (
-    check_provider,
+    check_identity_provider,
     check_sign_in,
     check_sign_in_settings,
     describe_identity_provider,
@@ -34,7 +34,7 @@ async def harness(services: SignInServices) -> AsyncIterator[SingleSignOnHarness
 
 
 async def list_findings(harness: SingleSignOnHarness) -> DoctorFinding:
-    return await check_provider(harness.adapter.settings, SECRETS)
+    return await check_identity_provider(harness.adapter.settings, SECRETS)
 
 
 async def test_a_provider_that_matches_its_configuration_is_ok(
@@ -65,7 +65,7 @@ async def test_keys_that_cannot_be_read_are_a_fault(harness: SingleSignOnHarness
 
 
 async def test_a_provider_without_its_secret_is_a_fault(harness: SingleSignOnHarness) -> None:
-    finding = await check_provider(harness.adapter.settings, {})
+    finding = await check_identity_provider(harness.adapter.settings, {})
     assert finding.mark == "FAULT"
     assert "client secret" in (finding.remedy or "")
 

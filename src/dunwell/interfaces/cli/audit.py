@@ -48,15 +48,15 @@ def audit(
 
     Each changed field is shown with its values before and after. Personal data is masked.
     """
-    wanted_rows = _parse_filter(**wanted)
+    row_filter = _parse_filter(**wanted)
 
     async def query(work: Work, _: Resources) -> ListPage[AuditEntry]:
-        return await list_audit(work, limit=limit, cursor=cursor, wanted=wanted_rows)
+        return await list_audit(work, limit=limit, cursor=cursor, wanted=row_filter)
 
     async def query_installation(resources: Resources) -> ListPage[AuditEntry]:
         async with resources.database.connection() as connection:
             return await list_installation_audit(
-                connection, COMMAND_LINE, limit=limit, cursor=cursor, wanted=wanted_rows
+                connection, COMMAND_LINE, limit=limit, cursor=cursor, wanted=row_filter
             )
 
     if merchant is None:
@@ -143,24 +143,24 @@ def verify_ledger_command(
     if is_installation and merchant is not None:
         raise click.UsageError("Give either MERCHANT or --installation: they have separate chains.")
     if expect is not None and merchant is None and not is_installation:
-        raise click.UsageError("--expect needs MERCHANT: every merchant has its own chain.")
+        raise click.UsageError("--expect needs MERCHANT or --installation: each has its own chain.")
 
     async def query(resources: Resources) -> list[LedgerVerdict]:
         if is_installation:
             return [await verify_installation_seals(resources, expect)]
         merchant_ids = await _list_merchants_to_verify(resources, merchant)
-        found = [await verify_ledger(resources, each, expect) for each in merchant_ids]
+        verdicts = [await verify_ledger(resources, each, expect) for each in merchant_ids]
         if merchant is None:
             installation_verdict = await verify_installation_seals(resources)
             # Until a user has signed in, there is nothing to report.
-            found += (
+            verdicts += (
                 [installation_verdict]
                 if installation_verdict.head
                 or installation_verdict.unsealed_rows
                 or installation_verdict.fault_count
                 else []
             )
-        return found
+        return verdicts
 
     verdicts = run_query(data_dir, _VERIFY, query)
     if is_json:

@@ -27,7 +27,7 @@ _COMMAND = "communications"
 _ROWS_AT_ONCE = 500
 
 # The key of a merchant, and one of its communications.
-Found = tuple[str, ContactView]
+KeyedContact = tuple[str, ContactView]
 
 
 @click.group(_COMMAND, no_args_is_help=False)
@@ -43,15 +43,15 @@ def unknown(data_dir: str | None, merchant: str | None, is_json: bool) -> None:
     """List the communications of MERCHANT (its key), or of all merchants, whose delivery status is
     unknown."""
 
-    async def query(resources: Resources) -> list[Found]:
+    async def query(resources: Resources) -> list[KeyedContact]:
         async with resources.database.connection() as tx:
             return await _list_unknown(tx, merchant)
 
-    found = run_query(data_dir, _COMMAND, query)
+    contacts = run_query(data_dir, _COMMAND, query)
     if is_json:
-        echo_json([_build_json_view(key, view) for key, view in found])
-    elif found:
-        click.echo(_render(found))
+        echo_json([_build_json_view(key, view) for key, view in contacts])
+    elif contacts:
+        click.echo(_render(contacts))
     else:
         click.echo("There are no communications with unknown delivery status.")
 
@@ -101,30 +101,30 @@ def resolve(data_dir: str | None, merchant: str, reference: UUID, outcome: str) 
     click.echo(f"{reference}  {state}: {words[state]}")
 
 
-async def _list_unknown(tx: Connection, key: str | None) -> list[Found]:
+async def _list_unknown(tx: Connection, key: str | None) -> list[KeyedContact]:
     if key is not None:
         merchant = await load_merchant(tx, await find_merchant_by_key(key)(tx))
         assert merchant is not None, "its id was found in this transaction"
         return await _list_unknown_of_merchant(tx, merchant)
-    found: list[Found] = []
+    contacts: list[KeyedContact] = []
     after = 0
     while page := await load_merchants_page(tx, after, _ROWS_AT_ONCE):
         after = page[-1].merchant_id
         for merchant in page:
-            found += await _list_unknown_of_merchant(tx, merchant)
-    return found
+            contacts += await _list_unknown_of_merchant(tx, merchant)
+    return contacts
 
 
-async def _list_unknown_of_merchant(tx: Connection, merchant: Merchant) -> list[Found]:
-    found: list[Found] = []
+async def _list_unknown_of_merchant(tx: Connection, merchant: Merchant) -> list[KeyedContact]:
+    contacts: list[KeyedContact] = []
     after = BEFORE_ALL_IDS
     while page := await list_unknown(tx, merchant.merchant_id, after, _ROWS_AT_ONCE):
         after = page[-1].communication_id
-        found += [(merchant.key, view) for view in page]
-    return found
+        contacts += [(merchant.key, view) for view in page]
+    return contacts
 
 
-def _render(found: list[Found]) -> str:
+def _render(contacts: list[KeyedContact]) -> str:
     heads = ("MERCHANT", "REFERENCE", "CLAIM", "STEP", "CHANNEL", "HANDED OVER", "RECIPIENT")
     rows = [
         (
@@ -136,7 +136,7 @@ def _render(found: list[Found]) -> str:
             _render_at(view.handed_over_at),
             view.masked_recipient or "-",
         )
-        for key, view in found
+        for key, view in contacts
     ]
     return render_table(heads, rows, right=("STEP",))
 

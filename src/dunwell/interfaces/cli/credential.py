@@ -77,11 +77,11 @@ def list_all(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
     async def query(work: Work, _: Resources) -> Sequence[Credential]:
         return await list_credentials(work)
 
-    found = run_use_case(data_dir, "credential", find_merchant_by_key(merchant), query)
+    credentials = run_use_case(data_dir, "credential", find_merchant_by_key(merchant), query)
     if is_json:
-        echo_json([_build_json_view(each) for each in found])
+        echo_json([_build_json_view(each) for each in credentials])
         return
-    for each in found:
+    for each in credentials:
         state = "active" if each.revoked_at is None else "revoked"
         scopes = ", ".join(each.scopes)
         click.echo(f"{each.client_id}  {state:<7}  {scopes:<19}  {each.name}")
@@ -193,8 +193,8 @@ def _build_json_view(credential: Credential) -> dict[str, object]:
     }
 
 
-def _parse_scopes(given: tuple[str, ...]) -> tuple[Scope, ...]:
-    return order_scopes(Scope(each) for each in given)
+def _parse_scopes(names: tuple[str, ...]) -> tuple[Scope, ...]:
+    return order_scopes(Scope(each) for each in names)
 
 
 def _find_merchant_of_credential(client_id: str) -> FindMerchant:

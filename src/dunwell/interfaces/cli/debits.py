@@ -38,14 +38,14 @@ def show(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
     async def query(work: Work, _: Resources) -> list[Collection]:
         return await list_releasable_debits(work)
 
-    found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
+    debits = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
     if is_json:
-        echo_json([_build_json_view(each) for each in found])
+        echo_json([_build_json_view(each) for each in debits])
         return
     rows = [
         (str(each.collection_id), str(each.claim_id), str(each.instalment), str(each.collected_on),
          render_plain_amount(each.amount_cents, each.currency))
-        for each in found
+        for each in debits
     ]  # fmt: skip
     click.echo(render_table(("debit", "claim", "instalment", "debited on", "amount"), rows))
 
@@ -98,8 +98,8 @@ def download(data_dir: str | None, merchant: str, file: UUID, folder: Path) -> N
         raise click.ClickException(
             "The mandates of all debits in this file have ended, so it was deleted."
         )
-    found, content = loaded
-    path = folder / found.file_name
+    debit_file, content = loaded
+    path = folder / debit_file.file_name
     path.write_bytes(content)
     click.echo(str(path))
 

@@ -292,9 +292,9 @@ def _check_storage(settings: Settings) -> DoctorFinding:
 async def _probe_storage(settings: Settings) -> bool:
     storage = Storage.open(settings.files_url)
     await storage.save(_PROBE_KEY, _PROBE)
-    found = await storage.load(_PROBE_KEY)
+    content = await storage.load(_PROBE_KEY)
     await storage.remove(_PROBE_KEY)
-    return found == _PROBE
+    return content == _PROBE
 
 
 def check_folders(settings: Settings) -> DoctorFinding:
@@ -309,11 +309,11 @@ def check_folders(settings: Settings) -> DoctorFinding:
     return DoctorFinding("folders", words, remedy)
 
 
-def describe_confinement(found: Confinement) -> DoctorFinding:
+def describe_confinement(confinement: Confinement) -> DoctorFinding:
     """Report the sandbox for parsing files. Its absence is not a fault: limits of memory, time and
     open files still apply."""
-    available = [f"Landlock {found.landlock}"] if found.landlock else []
-    available += ["seccomp"] if found.has_seccomp else []
+    available = [f"Landlock {confinement.landlock}"] if confinement.landlock else []
+    available += ["seccomp"] if confinement.has_seccomp else []
     words = (
         f"{' and '.join(available)} confine the processes that parse files"
         if available

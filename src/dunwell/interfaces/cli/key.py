@@ -105,11 +105,13 @@ def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) 
     settings = read_settings(_COMMAND, data_dir=data_dir)
     if is_lost:
         confirm(f"Give up all values that need version {version}?", is_sure=is_sure)
-    end = abandon_version if is_lost else retire_version
+    end_version = abandon_version if is_lost else retire_version
 
     async def use(tx: Connection, keys: KeyRing) -> None:
         stamp = AuditStamp(SystemClock().now(), RandomIds())
-        await end(tx, keys, kinds=list_sealed_values(settings), version=version, stamp=stamp)
+        await end_version(
+            tx, keys, kinds=list_sealed_values(settings), version=version, stamp=stamp
+        )
 
     _run_with_database(settings, use)
     click.echo(f"Version {version} is retired. It can be removed from the settings.")

@@ -81,7 +81,7 @@ _COMMANDS = {
         "dunwell.interfaces.cli.up:command", "Start everything: database, web and worker."
     ),
     "web": LazyCommand(
-        "dunwell.interfaces.cli.serving:web", "Serve the API from this process alone."
+        "dunwell.interfaces.cli.serving:web", "Serve the API, the portal and the debtors' pages."
     ),
     "worker": LazyCommand(
         "dunwell.interfaces.cli.serving:worker", "Run due steps, send messages, deliver webhooks."
@@ -97,7 +97,8 @@ _COMMANDS = {
         "dunwell.interfaces.cli.database:command", "Upgrade the database to the newest schema."
     ),
     "apply": LazyCommand(
-        "dunwell.interfaces.cli.deferred:apply", "Create or update a merchant from its file."
+        "dunwell.interfaces.cli.deferred:apply",
+        "Apply the file of a merchant or the installation.",
     ),
     "workflow": LazyCommand(
         "dunwell.interfaces.cli.main:workflow", "Show, edit and publish workflows."

@@ -69,33 +69,37 @@ def render_review(review: RulesReview) -> list[str]:
     return lines + [f"  note: {line}" for line in review.remarks]
 
 
-def render_possibilities(rulebook: Rulebook, found: tuple[PossibleMatch, ...]) -> str:
-    is_certain = len(found) == 1
-    return "\n\n".join(_render_possibility(rulebook, each, is_certain=is_certain) for each in found)
+def render_possibilities(rulebook: Rulebook, possibilities: tuple[PossibleMatch, ...]) -> str:
+    is_certain = len(possibilities) == 1
+    return "\n\n".join(
+        _render_possibility(rulebook, each, is_certain=is_certain) for each in possibilities
+    )
 
 
 def build_possibilities(
-    rulebook: Rulebook, found: tuple[PossibleMatch, ...]
+    rulebook: Rulebook, possibilities: tuple[PossibleMatch, ...]
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the possible matches in the format in which the API explains them for a claim."""
     shown = [
         {"percent": each.percent, "rules": build_explained_rules(rulebook, each.match)}
-        for each in found
+        for each in possibilities
     ]
     return {"possibilities": shown}
 
 
-def _render_possibility(rulebook: Rulebook, found: PossibleMatch, *, is_certain: bool) -> str:
-    match, name = found.match, _find_workflow_name(rulebook, found)
+def _render_possibility(rulebook: Rulebook, possibility: PossibleMatch, *, is_certain: bool) -> str:
+    match, name = possibility.match, _find_workflow_name(rulebook, possibility)
     result = "stays unassigned" if name is None else f'gets "{name}"'
-    head = f"the claim {result}" if is_certain else f"{found.percent} % of such claims: {result}"
+    head = (
+        f"the claim {result}" if is_certain else f"{possibility.percent} % of such claims: {result}"
+    )
     rows = [(verdict.name, describe_verdict(verdict)) for verdict in match.verdicts]
     table = render_table(("rule", "result"), [*rows, ("default", describe_default(match))])
     return f"{head}\n{table}"
 
 
-def _find_workflow_name(rulebook: Rulebook, found: PossibleMatch) -> str | None:
-    workflow_id = found.match.workflow_id
+def _find_workflow_name(rulebook: Rulebook, possibility: PossibleMatch) -> str | None:
+    workflow_id = possibility.match.workflow_id
     return None if workflow_id is None else rulebook.names[workflow_id]
 
 
@@ -196,10 +200,10 @@ def publish(data_dir: str | None, is_json: bool, is_sure: bool, merchant: str) -
 
 
 async def _review_draft(work: Work, _: Resources) -> RulesReview:
-    found = await find_rules_draft(work.tx, work.merchant_id)
-    if found is None:
+    draft_rules = await find_rules_draft(work.tx, work.merchant_id)
+    if draft_rules is None:
         raise InvalidState("The rules have no draft. Save one first.", state="PUBLISHED")
-    return await review_rules(work, found.rules)
+    return await review_rules(work, draft_rules.rules)
 
 
 @command.command("discard")
@@ -240,11 +244,11 @@ def try_(
         rulebook = await _load_rulebook(work, is_draft=is_draft)
         return rulebook, await try_claim(work, rulebook, claim)
 
-    rulebook, found = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), query)
+    rulebook, possibilities = run_use_case(data_dir, "rules", find_merchant_by_key(merchant), query)
     if is_json:
-        echo_json(build_possibilities(rulebook, found))
+        echo_json(build_possibilities(rulebook, possibilities))
     else:
-        click.echo(render_possibilities(rulebook, found))
+        click.echo(render_possibilities(rulebook, possibilities))
 
 
 async def _load_rulebook(work: Work, *, is_draft: bool) -> Rulebook:

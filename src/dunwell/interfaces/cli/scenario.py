@@ -109,21 +109,23 @@ def save(
     An edit takes effect at once: active claims follow it from their next step. The effect on claims
     at a changed step is printed.
     """
-    given = read_definition_file(file)
+    definition_file = read_definition_file(file)
 
     async def change(work: Work, _: Resources) -> SavedScenario:
-        return await save_scenario(work, name, parse_definition(given.document), description)
+        return await save_scenario(
+            work, name, parse_definition(definition_file.document), description
+        )
 
     try:
         saved = run_use_case(data_dir, "scenario", find_merchant_by_key(merchant), change)
     except ValidationError as refusal:
-        click.echo("\n".join(render_faults(given, refusal.faults)), err=True)
+        click.echo("\n".join(render_faults(definition_file, refusal.faults)), err=True)
         raise click.exceptions.Exit(1) from refusal
     if is_json:
         echo_json(saved)
         return
-    what = "created" if saved.is_new else "changed" if saved.is_changed else "is unchanged"
-    click.echo(f'scenario {saved.scenario_id} "{name}" {what}')
+    result = "created" if saved.is_new else "changed" if saved.is_changed else "is unchanged"
+    click.echo(f'scenario {saved.scenario_id} "{name}" {result}')
     for line in saved.effects:
         click.echo(f"  {line}")
     for line in saved.warnings:

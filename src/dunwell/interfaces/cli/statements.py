@@ -71,24 +71,24 @@ def command() -> None:
 @click.option("--tolerance", type=int, default=0, help="Cents by which an amount may differ.")
 @click.option("--connection", help="The bank connection from which statements are fetched.")
 @click.option("--folder", default="", help="The folder with statements at that connection.")
-def save(data_dir: str | None, merchant: str, account: str, **given: Any) -> None:
+def save(data_dir: str | None, merchant: str, account: str, **options: Any) -> None:
     """Create or replace the bank ACCOUNT of MERCHANT (its key). A new mapping replaces the old."""
 
     async def change(work: Work, _: Resources) -> StatementAccount:
         known = {each.account: each for each in await list_bank_accounts(work)}
-        path = given["csv_mapping"]
+        path = options["csv_mapping"]
         mapping = known[account].csv_mapping if account in known else None
         return await save_bank_account(
             work,
             StatementAccount(
                 account,
-                given["iban"],
-                given["holder"],
+                options["iban"],
+                options["holder"],
                 mapping if path is None else _read_mapping(path),
-                max_age_banking_days=given["max_age"],
-                tolerance_cents=given["tolerance"],
-                connection=given["connection"],
-                folder=given["folder"],
+                max_age_banking_days=options["max_age"],
+                tolerance_cents=options["tolerance"],
+                connection=options["connection"],
+                folder=options["folder"],
             ),
         )
 
@@ -139,15 +139,19 @@ def accounts(data_dir: str | None, merchant: str) -> None:
     statements that are held."""
 
     async def query(work: Work, _: Resources) -> tuple[list[StatementAccount], list[Any]]:
-        found = await list_bank_accounts(work)
-        held = [one for each in found for one in await list_held_statements(work, each.account)]
-        return found, held
+        bank_accounts = await list_bank_accounts(work)
+        held = [
+            statement
+            for each in bank_accounts
+            for statement in await list_held_statements(work, each.account)
+        ]
+        return bank_accounts, held
 
-    found, held = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
+    bank_accounts, held = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
     rows = [
         (each.account, each.iban, each.holder, str(each.reported_until or "no statement yet"),
          "open" if each.closed_at is None else "closed")
-        for each in found
+        for each in bank_accounts
     ]  # fmt: skip
     click.echo(render_table(("account", "iban", "holder", "reported until", "state"), rows))
     for each in held:
@@ -175,21 +179,21 @@ def import_file(
         while True:
             count = await import_next_file(resources)
             async with open_work(resources, find) as work:
-                found = await get_file(work, submitted.file_id)
-            if found.state in ENDED:
-                return found
+                imported = await get_file(work, submitted.file_id)
+            if imported.state in ENDED:
+                return imported
             if not count:
                 await asyncio.sleep(_POLL_SECONDS)
 
-    found = run_query(data_dir, _COMMAND, run)
+    imported = run_query(data_dir, _COMMAND, run)
     if is_json:
-        echo_json(_build_json_view(found))
+        echo_json(_build_json_view(imported))
     else:
         click.echo(
-            f"{found.state}: {found.read_count:,} entries, {found.new_count:,} new, "
-            f"{found.matched_count:,} matched"
+            f"{imported.state}: {imported.read_count:,} entries, {imported.new_count:,} new, "
+            f"{imported.matched_count:,} matched"
         )
-    for each in found.problems:
+    for each in imported.problems:
         click.echo(each, err=True)
 
 
@@ -203,15 +207,15 @@ def show(data_dir: str | None, merchant: str, *, is_json: bool) -> None:
     async def query(work: Work, _: Resources) -> list[ImportedFile]:
         return await list_imported_files(work)
 
-    found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
+    files = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
     if is_json:
-        echo_json([_build_json_view(each) for each in found])
+        echo_json([_build_json_view(each) for each in files])
         return
     rows = [
         (str(each.file_id), each.name, each.account, each.state,
          f"{each.read_count:,}/{each.entry_count:,}", f"{each.new_count:,}",
          f"{each.matched_count:,}")
-        for each in found
+        for each in files
     ]  # fmt: skip
     heads = ("file", "name", "account", "state", "read", "new", "matched")
     click.echo(render_table(heads, rows))
@@ -291,15 +295,15 @@ def cancel(data_dir: str | None, merchant: str, file: UUID) -> None:
     click.echo("cancelled")
 
 
-def _build_json_view(each: ImportedFile) -> dict[str, Any]:
+def _build_json_view(file: ImportedFile) -> dict[str, Any]:
     return {
-        "id": str(each.file_id),
-        "name": each.name,
-        "account": each.account,
-        "state": each.state,
-        "entries": each.entry_count,
-        "read": each.read_count,
-        "new": each.new_count,
-        "matched": each.matched_count,
-        "problems": list(each.problems),
+        "id": str(file.file_id),
+        "name": file.name,
+        "account": file.account,
+        "state": file.state,
+        "entries": file.entry_count,
+        "read": file.read_count,
+        "new": file.new_count,
+        "matched": file.matched_count,
+        "problems": list(file.problems),
     }

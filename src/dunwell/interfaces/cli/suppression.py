@@ -37,11 +37,11 @@ def show(data_dir: str | None, merchant: str, is_json: bool) -> None:
     async def query(work: Work, _: Resources) -> list[SuppressionEntry]:
         return await list_all_suppressions(work.tx, work.merchant_id)
 
-    found = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
+    entries = run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), query)
     if is_json:
-        echo_json([_build_json_view(each) for each in found])
-    elif found:
-        click.echo(_render(found))
+        echo_json([_build_json_view(each) for each in entries])
+    elif entries:
+        click.echo(_render(entries))
     else:
         click.echo("The suppression list is empty.")
 
@@ -89,24 +89,24 @@ def lift(data_dir: str | None, merchant: str, channel: Channel, address: str) ->
     click.echo("removed from the suppression list")
 
 
-def _build_json_view(each: SuppressionEntry) -> dict[str, Any]:
+def _build_json_view(entry: SuppressionEntry) -> dict[str, Any]:
     return {
-        "channel": each.channel,
-        "address": each.masked_address,
-        "reason": each.reason,
-        "since": each.created_at,
-        "by": _describe_actor(each),
+        "channel": entry.channel,
+        "address": entry.masked_address,
+        "reason": entry.reason,
+        "since": entry.created_at,
+        "by": _describe_actor(entry),
     }
 
 
-def _render(found: list[SuppressionEntry]) -> str:
+def _render(entries: list[SuppressionEntry]) -> str:
     rows = [
         (each.channel, each.masked_address, each.reason, f"{each.created_at:%Y-%m-%d %H:%MZ}",
          _describe_actor(each))
-        for each in found
+        for each in entries
     ]  # fmt: skip
     return render_table(("channel", "address", "reason", "since", "by"), rows)
 
 
-def _describe_actor(each: SuppressionEntry) -> str:
-    return " ".join(filter(None, (each.actor_kind, each.actor_id)))
+def _describe_actor(entry: SuppressionEntry) -> str:
+    return " ".join(filter(None, (entry.actor_kind, entry.actor_id)))

@@ -166,12 +166,14 @@ def _plan_programs(
 
     def plan(name: str, subcommand: str, **inherited: socket.socket | None) -> Program:
         sockets = {**inherited, "--operators-listener": listeners.operators}
-        given = {option: each.fileno() for option, each in sockets.items() if each is not None}
+        descriptors_by_option = {
+            option: each.fileno() for option, each in sockets.items() if each is not None
+        }
         arguments = [subcommand, "--parent", str(parent_pipe.descriptor)]
-        for option, descriptor in given.items():
+        for option, descriptor in descriptors_by_option.items():
             arguments += [option, str(descriptor)]
         command = [sys.executable, "-P", "-m", "dunwell", *arguments]
-        descriptors = (lock.descriptor, *given.values())
+        descriptors = (lock.descriptor, *descriptors_by_option.values())
 
         def start() -> Process:
             return parent_pipe.spawn(command, environment, descriptors)
@@ -194,14 +196,14 @@ def _share_metrics(settings: Settings) -> dict[str, str]:
 
 def _child_environment(settings: Settings) -> dict[str, str]:
     """Return this process's environment with the values of its options."""
-    decided = {
+    overridden = {
         "DUNWELL_DATA_DIR": str(settings.data_dir),
         "DUNWELL_HOST": settings.host,
         "DUNWELL_PORT": str(settings.port),
     }
-    in_files = {f"{name}_FILE" for name in decided}
+    in_files = {f"{name}_FILE" for name in overridden}
     kept = {name: value for name, value in os.environ.items() if name not in in_files}
-    return kept | decided
+    return kept | overridden
 
 
 def _watch(programs: Sequence[Program], settings: Settings, stopping: _StopRequest) -> None:
@@ -233,7 +235,9 @@ def _describe_sign_in(settings: Settings) -> str:
     if settings.is_development:
         # If the database is unavailable at this moment, the next `dunwell up` prints the link.
         with suppress(Refusal):
-            link = load_object("dunwell.interfaces.cli.people.user:find_first_link")(settings)
+            link = load_object("dunwell.interfaces.cli.people.user:create_first_admin_link")(
+                settings
+            )
     if link is not None:
         return f"{link} (this link can be used once; you choose your password there)"
     return (

@@ -58,8 +58,8 @@ def rotate(data_dir: str | None, merchant: str, url: str) -> None:
     """Give the endpoint URL of MERCHANT (its key) a new secret. Both secrets sign for 24 hours."""
 
     async def change(work: Work, resources: Resources) -> NewEndpointSecret:
-        found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
-        return await rotate_secret(work, resources.keys, found.endpoint_id)
+        endpoint = await get_endpoint_by_url(work.tx, work.merchant_id, url)
+        return await rotate_secret(work, resources.keys, endpoint.endpoint_id)
 
     new = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), change)
     click.echo(f"secret  {new.secret}")
@@ -78,8 +78,8 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
 
     async def try_once(resources: Resources) -> AttemptResult:
         async with open_work(resources, find_merchant_by_key(merchant)) as work:
-            found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
-            started = await start_test(work, found.endpoint_id)
+            endpoint = await get_endpoint_by_url(work.tx, work.merchant_id, url)
+            started = await start_test(work, endpoint.endpoint_id)
         settings = resources.settings
         async with open_webhook_sender(
             allow_loopback=settings.is_development, authorities=settings.ca
@@ -112,8 +112,8 @@ def proof(
     """
 
     async def query(work: Work, _: Resources) -> DeliveryGapReport:
-        found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
-        return await get_delivery_gap_report(work, found.endpoint_id, first_number)
+        endpoint = await get_endpoint_by_url(work.tx, work.merchant_id, url)
+        return await get_delivery_gap_report(work, endpoint.endpoint_id, first_number)
 
     report = run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), query)
     if is_json:
@@ -132,8 +132,8 @@ def switch_on(data_dir: str | None, merchant: str, url: str) -> None:
     """Enable the endpoint URL of MERCHANT (its key) again, without waiting for a probe."""
 
     async def change(work: Work, _: Resources) -> None:
-        found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
-        await switch_on_endpoint(work, found.endpoint_id)
+        endpoint = await get_endpoint_by_url(work.tx, work.merchant_id, url)
+        await switch_on_endpoint(work, endpoint.endpoint_id)
 
     run_use_case(data_dir, "webhook", find_merchant_by_key(merchant), change)
     click.echo("enabled")

@@ -31,10 +31,10 @@ def read_definition_file(file: TextIO) -> DefinitionFile:
     return parse_definition_text(text, file.name)
 
 
-def render_faults(given: DefinitionFile, faults: Sequence[Fault]) -> list[str]:
+def render_faults(definition_file: DefinitionFile, faults: Sequence[Fault]) -> list[str]:
     return [
-        f"{given.file_name}:{each.line}: {each.path or '/'}: {each.message} ({each.code})"
-        for each in locate_faults(given, faults)
+        f"{definition_file.file_name}:{each.line}: {each.path or '/'}: {each.message} ({each.code})"
+        for each in locate_faults(definition_file, faults)
     ]
 
 
@@ -48,17 +48,17 @@ def check(ctx: click.Context, file: TextIO, is_json: bool) -> None:
     Checks that depend on a merchant (its bank account, earlier versions) run when it is saved
     there.
     """
-    given = read_definition_file(file)
-    faults = _list_all_faults(given.document)
+    definition_file = read_definition_file(file)
+    faults = _list_all_faults(definition_file.document)
     if not faults and not is_json:
-        for warning in list_contact_warnings(parse_definition(given.document)):
+        for warning in list_contact_warnings(parse_definition(definition_file.document)):
             click.echo(f"warning: {warning.message}", err=True)
     if is_json:
-        echo_json(locate_faults(given, faults))
+        echo_json(locate_faults(definition_file, faults))
     elif faults:
-        click.echo("\n".join(render_faults(given, faults)))
+        click.echo("\n".join(render_faults(definition_file, faults)))
     else:
-        click.echo(f"{given.file_name}: no faults.")
+        click.echo(f"{definition_file.file_name}: no faults.")
     ctx.exit(1 if faults else 0)
 
 
@@ -79,13 +79,13 @@ def _list_all_faults(document: object) -> list[Fault]:
 def _parse_texts(document: object) -> Definition:
     """Return the definition's texts as far as they can be read, so that their faults are reported
     together with faults in other fields."""
-    given = _parse_object(document)
+    fields = _parse_object(document)
     return Definition(
         settings=ProcessSettings(languages=["en"]),
         steps=[],
         templates={
             name: _parse_template(each)
-            for name, each in _parse_object(given.get("templates")).items()
+            for name, each in _parse_object(fields.get("templates")).items()
         },
         snippets={
             name: {
@@ -93,7 +93,7 @@ def _parse_texts(document: object) -> Definition:
                 for language, text in _parse_object(each).items()
                 if isinstance(text, str)
             }
-            for name, each in _parse_object(given.get("snippets")).items()
+            for name, each in _parse_object(fields.get("snippets")).items()
         },
     )
 

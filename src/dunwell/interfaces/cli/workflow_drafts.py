@@ -57,13 +57,13 @@ def draft(
     if file is None:
         click.echo(render_view(_create_draft(data_dir, merchant, name)), nl=False)
         return
-    given = read_definition_file(file)
+    definition_file = read_definition_file(file)
     try:
-        definition = parse_definition(given.document)
+        definition = parse_definition(definition_file.document)
     except ValidationError as refusal:
-        click.echo("\n".join(render_faults(given, refusal.faults)), err=True)
+        click.echo("\n".join(render_faults(definition_file, refusal.faults)), err=True)
         raise click.exceptions.Exit(1) from refusal
-    expected_id = expect or given.version_id
+    expected_id = expect or definition_file.version_id
 
     async def change(work: Work, _: Resources) -> PublicationPlan | None:
         saved = await save_draft(work, name, definition, expected_id=expected_id)
@@ -77,7 +77,7 @@ def draft(
         return
     click.echo(f'draft of "{name}" saved ({plan.draft_id})')
     click.echo("\n".join(_describe_plan(plan)))
-    _print_faults(given, plan)
+    _print_faults(definition_file, plan)
     _print_warnings(plan)
 
 
@@ -91,10 +91,10 @@ def _create_draft(data_dir: str | None, merchant: str, name: str) -> DefinitionV
     return run_use_case(data_dir, "workflow", find_merchant_by_key(merchant), change)
 
 
-def _print_faults(given: DefinitionFile, plan: PublicationPlan) -> None:
+def _print_faults(definition_file: DefinitionFile, plan: PublicationPlan) -> None:
     if plan.faults:
         click.echo("It cannot be published yet:", err=True)
-        click.echo("\n".join(render_faults(given, plan.faults)), err=True)
+        click.echo("\n".join(render_faults(definition_file, plan.faults)), err=True)
 
 
 def _print_warnings(plan: PublicationPlan) -> None:
@@ -200,12 +200,12 @@ def deactivate(data_dir: str | None, merchant: str, name: str) -> None:
     """Deactivate workflow NAME: assignment rules skip it. Its active claims continue."""
 
     async def change(work: Work, workflow_id: UUID) -> tuple[bool, list[str]]:
-        is_new = await deactivate_workflow(work, workflow_id)
+        is_changed = await deactivate_workflow(work, workflow_id)
         rule_sets = await load_rule_sets(work.tx, work.merchant_id)
-        return is_new, list(describe_rules(rule_sets, workflow_id))
+        return is_changed, list(describe_rules(rule_sets, workflow_id))
 
-    is_new, rules = _change_workflow(data_dir, merchant, name, change)
-    click.echo(f'"{name}" {"is deactivated" if is_new else "was already deactivated"}')
+    is_changed, rules = _change_workflow(data_dir, merchant, name, change)
+    click.echo(f'"{name}" {"is deactivated" if is_changed else "was already deactivated"}')
     for line in rules:
         click.echo(f"  skipped from now on: {line}")
 
@@ -216,8 +216,8 @@ def deactivate(data_dir: str | None, merchant: str, name: str) -> None:
 @click.argument("name")
 def activate(data_dir: str | None, merchant: str, name: str) -> None:
     """Activate workflow NAME again, so that claims can be assigned to it."""
-    is_new = _change_workflow(data_dir, merchant, name, activate_workflow)
-    click.echo(f'"{name}" {"is active again" if is_new else "was already active"}')
+    is_changed = _change_workflow(data_dir, merchant, name, activate_workflow)
+    click.echo(f'"{name}" {"is active again" if is_changed else "was already active"}')
 
 
 @click.command("rename")

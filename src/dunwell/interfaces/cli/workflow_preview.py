@@ -239,11 +239,11 @@ def render_costs(costs: PreviewCosts, currency: str) -> Iterator[str]:
         yield f"  Without a price: {costs.before.unpriced:,} before, {costs.after.unpriced:,} after"
 
 
-def _render_cost_cells(spent: MessageCost, currency: str) -> tuple[str, str]:
-    if spent.has_no_price:
-        return f"{spent.messages:,}", "no price"
-    messages = f"{spent.messages:,}" if spent.messages else "-"
-    return messages, _money(spent.whole_cents, currency)
+def _render_cost_cells(cost: MessageCost, currency: str) -> tuple[str, str]:
+    if cost.has_no_price:
+        return f"{cost.messages:,}", "no price"
+    messages = f"{cost.messages:,}" if cost.messages else "-"
+    return messages, _money(cost.whole_cents, currency)
 
 
 _MAX_LISTED = 10

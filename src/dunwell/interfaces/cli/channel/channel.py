@@ -49,7 +49,7 @@ _COMMAND = "channel"
 _HEADS = ("provider", "destination", "sent", "delivered", "failed", "rate", "no report", "")
 
 
-class ProviderDeliveryView(msgspec.Struct, frozen=True, rename="camel"):
+class DestinationView(msgspec.Struct, frozen=True, rename="camel"):
     """The figures of one destination, as JSON output has them."""
 
     delivery: DestinationFigures
@@ -74,20 +74,22 @@ def deliveries(data_dir: str | None, *, is_json: bool) -> None:
         return
     rows = [_render_row(each) for each in view.destinations]
     click.echo(render_table(_HEADS, rows, right=_HEADS[2:7]) if rows else "No messages were sent.")
-    for provider in _list_reasons(view):
-        click.echo(provider)
+    for line in _list_reasons(view):
+        click.echo(line)
 
 
-def _build_view(each: DestinationState) -> ProviderDeliveryView:
-    return ProviderDeliveryView(each.delivery, list(each.reasons), each.has_too_many_failures)
+def _build_view(destination: DestinationState) -> DestinationView:
+    return DestinationView(
+        destination.delivery, list(destination.reasons), destination.has_too_many_failures
+    )
 
 
-def _render_row(each: DestinationState) -> tuple[str, ...]:
-    delivery, sent = each.delivery, each.delivery.sent
+def _render_row(destination: DestinationState) -> tuple[str, ...]:
+    delivery, sent = destination.delivery, destination.delivery.sent
     return (
         delivery.provider, delivery.destination or "-", f"{sent.sent:,}", f"{sent.delivered:,}",
         f"{sent.failed:,}", f"{sent.failed * 100 / sent.sent:.1f} %", f"{sent.silent:,}",
-        "too many" if each.has_too_many_failures else "",
+        "too many" if destination.has_too_many_failures else "",
     )  # fmt: skip
 
 
@@ -104,7 +106,7 @@ def _list_reasons(view: ProviderOverview) -> Iterator[str]:
 _UPLOAD_TIMEOUT_SECONDS = 60
 
 
-async def try_letter(
+async def send_specimen_letter(
     resources: Resources, installation: CurrentInstallation, name: str,
     *, recipient: str, out: Path | None,
 ) -> Accepted:  # fmt: skip
@@ -245,7 +247,9 @@ async def _send_test(
         known = ", ".join(installation.delivery_providers) or "none"
         raise NotFound(f"There is no delivery provider {name}. Known: {known}.")
     if isinstance(provider, FolderProvider | SftpProvider):
-        return await try_letter(resources, installation, name, recipient=recipient, out=out)
+        return await send_specimen_letter(
+            resources, installation, name, recipient=recipient, out=out
+        )
     if out is not None:
         raise Refusal("Only a letter can be written to a file. Omit --out.")
     return await _send_test_message(

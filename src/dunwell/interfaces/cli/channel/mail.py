@@ -64,8 +64,8 @@ async def _serve(settings: Settings, listeners: Listeners) -> None:
         handler = MailHandler(resources, parser, lambda: installation.delivery_providers)
         sources = ["mailboxes"]
         for protocol, host, port in listeners:
-            opened = await closing.enter_async_context(listen(handler, protocol, host, port))
-            sources.append(f"{protocol} at {host}:{opened}")
+            bound_port = await closing.enter_async_context(listen(handler, protocol, host, port))
+            sources.append(f"{protocol} at {host}:{bound_port}")
         loops = list_mail_loops(resources, parser, installation)
         async with print_when_ready(resources, f"ready, mail: {', '.join(sources)}"):
             await run_loops(loops, stop, clock=resources.clock)

@@ -83,29 +83,29 @@ def _check_mx(subject: str, domain: str, hosts: Sequence[str]) -> DoctorFinding:
 
 
 def _check_spf(subject: str, domain: str, texts: Sequence[str]) -> DoctorFinding:
-    found = [text for text in texts if text.lower().split(" ")[0] == "v=spf1"]
+    spf_records = [text for text in texts if text.lower().split(" ")[0] == "v=spf1"]
     remedy = f'Publish one TXT record of {domain}: "v=spf1 mx -all", with your mail server in it.'
-    if not found:
+    if not spf_records:
         return DoctorFinding(
             subject, f"{domain} has no SPF: many servers refuse its messages", remedy
         )
-    if len(found) > 1:
+    if len(spf_records) > 1:
         return DoctorFinding(
-            subject, f"{domain} has {len(found)} SPF records: none is valid", remedy
+            subject, f"{domain} has {len(spf_records)} SPF records: none is valid", remedy
         )
-    if "+all" in found[0].lower().split():
+    if "+all" in spf_records[0].lower().split():
         return DoctorFinding(subject, f"the SPF of {domain} ends in +all: anyone may send", remedy)
     return DoctorFinding(subject, f"{domain} has SPF")
 
 
 def _check_dmarc(subject: str, domain: str, texts: Sequence[str]) -> DoctorFinding:
-    found = [
+    dmarc_records = [
         parse_tags(text) for text in texts if parse_tags(text).get("v", "").upper() == "DMARC1"
     ]
     remedy = f'Publish a TXT record _dmarc.{domain}: "v=DMARC1; p=quarantine".'
-    if not found:
+    if not dmarc_records:
         return DoctorFinding(subject, f"{domain} has no DMARC", remedy, is_note=True)
-    policy = found[0].get("p", "")
+    policy = dmarc_records[0].get("p", "")
     if policy not in ("quarantine", "reject"):
         words = f"the DMARC of {domain} has no effect (p={policy or 'absent'})"
         return DoctorFinding(subject, words, remedy, is_note=True)

@@ -144,11 +144,11 @@ async def check_sign_in(url: str, settings: Settings) -> list[DoctorFinding]:
         return []
     finally:
         await database.close()
-    findings = [await check_provider(each, secrets) for each in sign_in.oidc]
+    findings = [await check_identity_provider(each, secrets) for each in sign_in.oidc]
     return [*findings, *check_sign_in_settings(sign_in, sorted(missing), break_glass_admins)]
 
 
-async def check_provider(
+async def check_identity_provider(
     provider: IdentityProviderSettings, secrets: Mapping[str, bytes]
 ) -> DoctorFinding:
     subject = f"sign-in {provider.name}"

@@ -38,8 +38,8 @@ async def check_identities(url: str) -> list[DoctorFinding]:
             operator = (await load_installation(connection)).installation.operator
             findings, after = [check_operator(operator)], 0
             while page := await load_merchants_page(connection, after, _AT_ONCE):
-                found = (check_merchant(each, operator) for each in page)
-                findings += [each for each in found if each is not None]
+                merchant_findings = (check_merchant(each, operator) for each in page)
+                findings += [each for each in merchant_findings if each is not None]
                 after = page[-1].merchant_id
     except (Unavailable, asyncpg.PostgresError):
         return []
@@ -127,31 +127,34 @@ async def check_workflows(url: str) -> list[DoctorFinding]:
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
-            found: list[DoctorFinding] = []
+            findings: list[DoctorFinding] = []
             async for page in iterate_current_definitions(connection):
-                found += list_short_waits(page)
-                if len(found) > _MAX_NAMED:
+                findings += list_short_waits(page)
+                if len(findings) > _MAX_NAMED:
                     break
     except (Unavailable, asyncpg.PostgresError):
         return []
     finally:
         await database.close()
-    if not found:
+    if not findings:
         return [
             DoctorFinding(
                 _WORKFLOWS, "each contact is followed by a wait that is long enough to pay"
             )
         ]
     more = [DoctorFinding(_WORKFLOWS, "and there are more", _REMEDY, is_note=True)]
-    return found[:_MAX_NAMED] + (more if len(found) > _MAX_NAMED else [])
+    return findings[:_MAX_NAMED] + (more if len(findings) > _MAX_NAMED else [])
 
 
 def list_short_waits(definitions: Sequence[CurrentDefinition]) -> list[DoctorFinding]:
     """Return a note for each contact without a sufficient wait."""
     return [
         DoctorFinding(
-            _WORKFLOWS, f'{one.merchant} "{one.name}": {each.message}', _REMEDY, is_note=True
+            _WORKFLOWS,
+            f'{current.merchant} "{current.name}": {each.message}',
+            _REMEDY,
+            is_note=True,
         )
-        for one in definitions
-        for each in list_contact_warnings(one.definition)
+        for current in definitions
+        for each in list_contact_warnings(current.definition)
     ]

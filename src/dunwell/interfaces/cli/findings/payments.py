@@ -85,8 +85,8 @@ async def _check_closed_account(
 ) -> DoctorFinding:  # fmt: skip
     """Describe a closed account, whose key may have stopped working. `merchants` name it or have
     mandates there."""
-    found = await check_payment_provider(name, account, secrets)
-    problems = [each for each in found if each.is_fault]
+    findings = await check_payment_provider(name, account, secrets)
+    problems = [each for each in findings if each.is_fault]
     words = "the account is closed: debtors are not offered it"
     if problems:
         words += f". What it has received can no longer be read: {problems[0].words}"

@@ -166,9 +166,9 @@ def list_all(data_dir: str | None) -> None:
     click.echo(render_table(("e-mail", "name", "role", "state"), rows))
 
 
-def find_first_link(settings: Settings) -> str | None:
-    """Return the link with which the first admin creates their account, or None if there is one
-    already."""
+def create_first_admin_link(settings: Settings) -> str | None:
+    """Invite the first admin, and return the link with which they create their account. An earlier
+    link stops working. Return None if a user has joined already, or single sign-on is required."""
 
     async def do(work: UserWork) -> Invitation | None:
         return await invite_first_admin(work, secrets.token_bytes(RANDOM_BYTES))
@@ -199,7 +199,9 @@ async def _build_roles(work: UserWork, role: Role, merchants: tuple[str, ...]) -
     missing = [key for key, merchant_id in ids.items() if merchant_id is None]
     if missing:
         raise NotFound(f"There is no merchant {missing[0]}. Check the key.")
-    return UserRoles(None, {found: role for found in ids.values() if found is not None})
+    return UserRoles(
+        None, {merchant_id: role for merchant_id in ids.values() if merchant_id is not None}
+    )
 
 
 async def _get_user(work: UserWork, email: str) -> User:
