@@ -130,7 +130,7 @@ class RequestBatcher(Generic[Question, Answer]):
     async def _answer_one(self, request: _PendingRequest[Question]) -> None:
         try:
             [answer] = await self._answer_questions([request.question])
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - raised again for the waiting request
             _set_error(request, error)
         else:
             if not request.answer.done():

@@ -117,9 +117,9 @@ class Bounce:
 def parse_bounce(message: Message, beginning: Message | None = None) -> Bounce | None:
     """Return the bounce, or None if this is not a readable report.
 
-    `beginning` is the message parsed from its first part only, if it is large. The library examines
-    each line many times, which takes seconds for an attachment of 10 MiB, and every report that it
-    knows says at the beginning what failed.
+    `beginning` is the result of parsing only the first bytes of a large message. The library
+    examines each line many times, which takes seconds for an attachment of 10 MiB, and every report
+    that it knows says at the beginning what failed.
     """
     return _parse_status_part(message) or _parse_other_formats(
         message if beginning is None else beginning

@@ -29,16 +29,16 @@ MAX_BYTES = 10 * 1024 * 1024
 # The largest number of lines in one message, including the commands. This is more than is parsed
 # (`incoming.MAX_LINES`).
 MAX_LINES = 250_000
-# The limit for each protocol.
+# The largest number of open connections of each protocol.
 MAX_CONNECTIONS = 20
-# The limit for one client address. A mail server in front of this one, which uses LMTP, may use all
-# connections.
+# The largest number of SMTP connections from one client address. The operator's own mail server,
+# which uses LMTP, may use all LMTP connections.
 _MAX_CONNECTIONS_PER_HOST = 5
-# From one command to the next, including the content.
+# The longest time from one command to the next, which includes receiving the content.
 _COMMAND_SECONDS = 60
-# For one connection, however busy it is.
+# The longest duration of a connection, however busy it is.
 _CONNECTION_SECONDS = 600
-# The limit for each protocol.
+# The largest number of messages of each protocol that are processed at a time.
 _PARSED_AT_ONCE = 2
 _RESPONSES = {
     ReplyOutcome.NEW: "250 2.0.0 Taken",

@@ -27,7 +27,7 @@ from dunwell.platform.resources import Resources
 _PORTS = {"TLS": 993, "STARTTLS": 143, "NONE": 143}
 _TIMEOUT_SECONDS = 30.0
 _FETCHED_AT_ONCE = 20
-# Only the beginning of a larger message is fetched. It is stored as unreadable.
+# Only the beginning of a larger message is fetched, and stored as unreadable.
 MAX_BYTES = 10 * 1024 * 1024
 _FETCHED_OF_LARGER = 128 * 1024
 

@@ -19,7 +19,7 @@ _CONNECT_SECONDS = 15.0
 _QUIT_SECONDS = 2.0
 # Servers close idle connections. Close ours earlier.
 _MAX_IDLE_SECONDS = 20.0
-# Some servers accept no more messages over one connection.
+# After this many messages a connection is closed, because some servers accept no more.
 _MAX_MESSAGES = 100
 
 

@@ -26,9 +26,8 @@ class ServerLimits:
     head_seconds: float = 10.0
     # The time from the connection or the last response to the first byte of a request.
     idle_seconds: float = 10.0
-    # The same while the server is shutting down. It is longer than the proxy of examples/production
-    # keeps an unused connection (5 s), so that the proxy closes it first and never sends a request
-    # too late.
+    # Replaces `idle_seconds` while the server is shutting down. The proxy of examples/production
+    # closes an unused connection after 5 s, so it closes first and never sends a request too late.
     drain_seconds: float = 6.0
     # The minimum rate of a body. At 400 bytes a second, it is slower than any network in use.
     body_bytes: int = 8 * 1024
@@ -47,8 +46,9 @@ class ServerLimits:
     # response, so that the client can read that response. The largest form has 60 MiB.
     linger_seconds: float = 2.0
     linger_bytes: int = 64 * 1024 * 1024
-    # From how many such clients the server reads at a time. Many of them, sending at full speed,
-    # would keep the process busy. The others wait for their turn until their time is over.
+    # The largest number of these clients from which the server reads at a time. Many of them,
+    # sending at full speed, would keep the process busy. The others wait for their turn until
+    # `linger_seconds` are over.
     lingering: int = 4
     # How often a connection is examined, which is also the greatest delay before a slow client is
     # noticed.

@@ -33,7 +33,8 @@ _DROP_NEW_CONNECTIONS = b"".join(
 # The time to complete a handshake, longer than a round trip between two hosts of one site.
 _HANDSHAKE_SECONDS = 0.05
 _CHECK_SECONDS = 0.05
-# By then idle connections are closed. The server does not wait longer for an incomplete head.
+# How long to wait for the last requests. By then idle connections are closed, and a head that is
+# still incomplete is given up.
 _MAX_DRAIN_SECONDS = ServerLimits().drain_seconds + ServerLimits().examine_seconds
 
 
