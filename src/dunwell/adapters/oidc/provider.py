@@ -175,7 +175,7 @@ class OidcProvider:
         missing. Raises IdentityProviderUnavailable, TokenRefused."""
         token, access = tokens.get("id_token"), tokens.get("access_token")
         if not isinstance(token, str):
-            raise TokenRefused("there is none")
+            raise TokenRefused("no ID token")
         expected = ExpectedClaims(secrets.nonce, access if isinstance(access, str) else None)
         claims = await self._check_with_keys(
             token, now,
@@ -190,7 +190,7 @@ class OidcProvider:
             {"Authorization": f"Bearer {expected.access_token}", "Accept": "application/json"},
         )
         if userinfo.get("sub") != claims["sub"]:
-            raise TokenRefused("another subject's")
+            raise TokenRefused("userinfo of another subject")
         added = {name: userinfo[name] for name in userinfo.keys() & {*_USERINFO_CLAIMS, groups}}
         return {**added, **claims}
 
@@ -200,7 +200,7 @@ class OidcProvider:
         """Check a token with the known keys and, if none fits, once more with newly fetched ones.
         Raises IdentityProviderUnavailable, TokenRefused."""
         if len(token) > _MAX_TOKEN_LENGTH:
-            raise TokenRefused("too long")
+            raise TokenRefused("token too long")
         try:
             return check(await self._discovery.get_keys(now))
         except KeyUnknown:

@@ -55,7 +55,7 @@ def parse_keys(body: bytes) -> KeySet:
     try:
         return KeySet.import_key_set(msgspec.json.decode(body, type=dict[str, Any]))  # type: ignore[arg-type]
     except (msgspec.MsgspecError, JoseError, ValueError, TypeError, KeyError) as error:
-        raise TokenRefused("keys") from error
+        raise TokenRefused("malformed keys") from error
 
 
 def check_id_token(
@@ -112,13 +112,13 @@ def check_logout_token(
     is_logout = isinstance(events, dict) and isinstance(events.get(_LOGOUT_EVENT), dict)
     # With a nonce it could be an ID token, which must not end a session.
     if not is_logout or "nonce" in claims:
-        raise TokenRefused("no logout")
+        raise TokenRefused("not a logout token")
     issued_at = datetime.fromtimestamp(claims["iat"], UTC)
     if issued_at + _LOGOUT_LIFETIME < now:
         raise TokenRefused("too old")
     subject, session = claims.get("sub"), claims.get("sid")
     if subject is None and session is None:
-        raise TokenRefused("no subject")
+        raise TokenRefused("neither subject nor session")
     return LogoutToken(
         issuer=provider.issuer,
         token_id=_require_text(claims["jti"], _MAX_TEXT_LENGTH),
@@ -156,12 +156,12 @@ def _decode(token: str, keys: KeySet) -> jwt.Token:
             raise KeyUnknown(name) from error
         raise TokenRefused(name) from error
     except (ValueError, TypeError, KeyError) as error:
-        raise TokenRefused("shape") from error
+        raise TokenRefused("malformed token") from error
 
 
 def _require_text(value: object, max_length: int) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= max_length or not value.isprintable():
-        raise TokenRefused("shape")
+        raise TokenRefused("malformed claim")
     return value
 
 

@@ -29,7 +29,7 @@ _MAX_ANSWER_BYTES = 32 * 1024 * 1024
 Result = TypeVar("Result")
 
 
-class WantedDocument(msgspec.Struct, frozen=True, array_like=True):
+class DocumentRequest(msgspec.Struct, frozen=True, array_like=True):
     """A request to the child. With `places`, the child returns the line numbers of these places in
     the document (see `list_lines`), without it the value of the document."""
 
@@ -37,7 +37,7 @@ class WantedDocument(msgspec.Struct, frozen=True, array_like=True):
     places: Sequence[Sequence[str | int]] | None = None
 
 
-class ReadDocument(msgspec.Struct, frozen=True, array_like=True):
+class DocumentAnswer(msgspec.Struct, frozen=True, array_like=True):
     """`value` is JSON. `fault` says why the text cannot be parsed."""
 
     value: str = "null"
@@ -65,7 +65,7 @@ class DocumentReader:
         Raises InvalidDocument, RateLimited, Unavailable and the exceptions of `make`.
         """
         async with self._queue.slot(key, len(text)):
-            document = await self._ask(WantedDocument(text))
+            document = await self._ask(DocumentRequest(text))
             return await asyncio.get_running_loop().run_in_executor(
                 self._thread, lambda: make(json.loads(document.value))
             )
@@ -76,17 +76,17 @@ class DocumentReader:
         """Return the line of each place (see `yaml_document.list_lines`). Raises InvalidDocument,
         RateLimited, Unavailable."""
         async with self._queue.slot(key, len(text)):
-            return (await self._ask(WantedDocument(text, places))).lines
+            return (await self._ask(DocumentRequest(text, places))).lines
 
     async def close(self) -> None:
         """Let each child finish its document, end the children and accept no more documents."""
         self._queue.close()
         await self._children.close()
 
-    async def _ask(self, request: WantedDocument) -> ReadDocument:
+    async def _ask(self, request: DocumentRequest) -> DocumentAnswer:
         try:
             answer = await self._children.ask(msgspec.msgpack.encode(request))
-            document = msgspec.msgpack.decode(answer, type=ReadDocument)
+            document = msgspec.msgpack.decode(answer, type=DocumentAnswer)
         except (ChildLost, msgspec.MsgspecError) as error:
             raise InvalidDocument("The document takes too much time or memory to read.") from error
         except OSError as error:
