@@ -35,7 +35,7 @@ RAISED: dict[str, tuple[int, str]] = {
 # A small module with one importer -> why it stays a module.
 KEPT_APART = {
     "src/dunwell/cases/payments/requests/collected_instalments.py": "of debits, not of checkouts",
-    "src/dunwell/interfaces/api/repeating.py": "idempotency keys are a subject of their own",
+    "src/dunwell/interfaces/api/idempotency.py": "idempotency keys are a subject of their own",
     "src/dunwell/interfaces/portal/render/charts.py": "SVG is a subject of its own",
 }
 

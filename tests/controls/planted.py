@@ -50,7 +50,7 @@ FAULTS = (
         ["tests/api/test_api_idempotency.py"],
     ),
     Fault(
-        11, "the key is kept apart from its effect", "interfaces/api/repeating.py",
+        11, "the key is kept apart from its effect", "interfaces/api/idempotency.py",
         "    await save_response("
         "tx, keyed.merchant_id, keyed.key, response_to_store, now=keyed.now)\n",
         "",

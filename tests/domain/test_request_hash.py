@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
-from dunwell.interfaces.api.repeating import hash_request
+from dunwell.interfaces.api.idempotency import hash_request
 from dunwell.platform.http.multipart import FormPart
 
 USUAL: Mapping[str, Any] = {"method": "POST", "path": "/merchants/1/claims/7/fees", "body": b"{}"}

@@ -133,7 +133,7 @@ def _build_api(services: ApiServices, request_metrics: RequestMetrics) -> Router
             Route("/openapi.json", build_document_response(), methods=["GET"]),
         ],
         redirect_slashes=False,
-        middleware=[Middleware(ExceptionMiddleware, {HTTPException: _answer_mismatch})],
+        middleware=[Middleware(ExceptionMiddleware, {HTTPException: _respond_to_mismatch})],
     )
 
 
@@ -154,7 +154,7 @@ class _ApiRoute(Route):
         return (Match.NONE if match is Match.NONE else Match.FULL), child
 
 
-async def _answer_mismatch(request: Request, error: Exception) -> Response:
+async def _respond_to_mismatch(request: Request, error: Exception) -> Response:
     """Respond to an unknown address, or to a method that the address does not support."""
     assert isinstance(error, HTTPException)
     path = request.scope["path"][:200]
@@ -174,17 +174,19 @@ async def _answer_mismatch(request: Request, error: Exception) -> Response:
         f"{path} does not support {request.method}. Use {' or '.join(allowed)}.", allowed=allowed
     )
     is_token = path == _BASE_PATH + OBTAIN_TOKEN.path
-    answer = build_oauth_refusal_response(refusal) if is_token else build_refusal_response(refusal)
-    answer.headers["Allow"] = ", ".join(methods)
-    return answer
+    response = (
+        build_oauth_refusal_response(refusal) if is_token else build_refusal_response(refusal)
+    )
+    response.headers["Allow"] = ", ".join(methods)
+    return response
 
 
-async def _answer_refusal(_request: Request, error: Exception) -> Response:
+async def _respond_to_refusal(_request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
     return build_refusal_response(error)
 
 
 _HANDLERS: Mapping[Any, ExceptionHandler] = {
-    HTTPException: _answer_mismatch,
-    Refusal: _answer_refusal,
+    HTTPException: _respond_to_mismatch,
+    Refusal: _respond_to_refusal,
 }

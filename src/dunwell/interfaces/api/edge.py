@@ -160,8 +160,8 @@ class Edge:
         except Exception as error:
             if has_started:
                 raise
-            answer = build_crash_response(error, request_id, scope["path"][:200])
-            await answer(scope, receive, send_with_headers)
+            response = build_crash_response(error, request_id, scope["path"][:200])
+            await response(scope, receive, send_with_headers)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         app = self._choose_application(scope)

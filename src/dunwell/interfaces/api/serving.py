@@ -25,6 +25,13 @@ from dunwell.interfaces.api.answer import (
     build_refusal_response,
     build_result_response,
 )
+from dunwell.interfaces.api.idempotency import (
+    KeyedRequest,
+    find_repeated_response,
+    hash_request,
+    parse_idempotency_key,
+    run_idempotently,
+)
 from dunwell.interfaces.api.metrics import RequestMetrics
 from dunwell.interfaces.api.operation import ApiCall, ApiEndpoint, ApiServices, DatabaseScope
 from dunwell.interfaces.api.reading import (
@@ -33,13 +40,6 @@ from dunwell.interfaces.api.reading import (
     get_announced_bytes,
     has_body,
     read_form_parts,
-)
-from dunwell.interfaces.api.repeating import (
-    KeyedRequest,
-    answer_once,
-    find_repeated_response,
-    hash_request,
-    parse_idempotency_key,
 )
 from dunwell.platform.children.fair_queue import FairQueue, QueueLimits
 from dunwell.platform.config import Settings
@@ -198,16 +198,16 @@ class ApiServer:
         async with AsyncExitStack() as request_stack:
             try:
                 call = await self._receive(endpoint, request, request_stack)
-                answer = await self._perform(endpoint, request, call)
+                response = await self._perform(endpoint, request, call)
             except Refusal as refusal:
-                answer = build_refusal_response(refusal)
-            except Exception as error:  # noqa: BLE001 - a crash is answered, and logged there
+                response = build_refusal_response(refusal)
+            except Exception as error:  # noqa: BLE001 - a crash is logged, and gets a response
                 request_id = get_request_id(request.scope, self._services.resources)
-                answer = build_crash_response(error, request_id, operation.path)
-        self._request_metrics.count(operation, answer.status_code, time.perf_counter() - started)
+                response = build_crash_response(error, request_id, operation.path)
+        self._request_metrics.count(operation, response.status_code, time.perf_counter() - started)
         if operation.is_legacy:
-            answer.headers.update(self._retirement_headers)
-        return answer
+            response.headers.update(self._retirement_headers)
+        return response
 
     async def _receive(
         self, endpoint: ApiEndpoint, request: Request, request_stack: AsyncExitStack
@@ -304,7 +304,7 @@ class ApiServer:
             await self._prepare(endpoint, request, call)
         async with self._database.transaction() as tx:
             call.tx = None if endpoint.database_scope is DatabaseScope.OWN else tx
-            return await answer_once(tx, keyed, lambda: _run(endpoint, call))
+            return await run_idempotently(tx, keyed, lambda: _run(endpoint, call))
 
 
 async def _run(endpoint: ApiEndpoint, call: ApiCall) -> Response:

@@ -95,18 +95,18 @@ async def serve_token(
 ) -> Response:
     started = time.perf_counter()
     try:
-        answer = await _issue_token(services, request)
+        response = await _issue_token(services, request)
     except Refusal as refusal:
-        answer = build_oauth_refusal_response(refusal)
-    except Exception as error:  # noqa: BLE001 - a crash is answered, and logged here
+        response = build_oauth_refusal_response(refusal)
+    except Exception as error:  # noqa: BLE001 - a crash is logged, and gets a response
         request_id = get_request_id(request.scope, services.resources)
         # This logs the error. Its response is not used, because OAuth clients expect another form.
         build_crash_response(error, request_id, OBTAIN_TOKEN.path)
-        answer = _answer_error(
+        response = _build_error_response(
             500, "server_error", "Try again. If it fails again, inform the operator."
         )
-    request_metrics.count(OBTAIN_TOKEN, answer.status_code, time.perf_counter() - started)
-    return answer
+    request_metrics.count(OBTAIN_TOKEN, response.status_code, time.perf_counter() - started)
+    return response
 
 
 def build_oauth_refusal_response(refusal: Refusal) -> Response:
@@ -114,22 +114,22 @@ def build_oauth_refusal_response(refusal: Refusal) -> Response:
     message = refusal.message
     match refusal:
         case AuthenticationError():
-            return _answer_error(401, "invalid_client", message, _CHALLENGE)
+            return _build_error_response(401, "invalid_client", message, _CHALLENGE)
         case RateLimited() | Unavailable():
             status = 429 if isinstance(refusal, RateLimited) else 503
             headers = {"Retry-After": str(refusal.retry_after)}
-            return _answer_error(status, "temporarily_unavailable", message, headers)
+            return _build_error_response(status, "temporarily_unavailable", message, headers)
         case MethodNotAllowed():
-            return _answer_error(405, "invalid_request", message)
+            return _build_error_response(405, "invalid_request", message)
         case BodyTooLarge():
-            return _answer_error(413, "invalid_request", message)
+            return _build_error_response(413, "invalid_request", message)
         case _UnsupportedGrant():
-            return _answer_error(400, "unsupported_grant_type", message)
+            return _build_error_response(400, "unsupported_grant_type", message)
         case _:
-            return _answer_error(400, "invalid_request", message)
+            return _build_error_response(400, "invalid_request", message)
 
 
-def _answer_error(
+def _build_error_response(
     status: int, error: str, description: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     body = msgspec.json.encode({"error": error, "error_description": description})

@@ -73,7 +73,9 @@ def _list_chapters(document: dict[str, Any]) -> Iterator[Chapter]:
 def _build_operation_view(operation: Operation, document: dict[str, Any]) -> OperationView:
     described = document["paths"][operation.path][operation.method.lower()]
     named = document["components"]["schemas"]
-    result, answer = _render_response(operation, described["responses"]["200"]["content"], named)
+    result, response_example = _render_response(
+        operation, described["responses"]["200"]["content"], named
+    )
     request: list[ReferenceField] = []
     if operation.body is not None:
         content = described["requestBody"]["content"][operation.body.media_type]
@@ -87,7 +89,7 @@ def _build_operation_view(operation: Operation, document: dict[str, Any]) -> Ope
         result=list(list_fields(result, named)),
         result_kind=describe_kind(result, named),
         curl=render_curl(operation),
-        response_example=answer,
+        response_example=response_example,
         kinds=list_kinds(operation) if operation.has_envelope else [],
     )
 

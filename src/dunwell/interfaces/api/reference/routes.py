@@ -52,7 +52,7 @@ def build_reference_routes(public_url: str) -> list[Route]:
             _build_compressed_route(path, partial(_read_style, name), "text/css")
             for path, name in styles.items()
         ),
-        Route("/docs/{unknown:path}", _answer_missing, methods=["GET"]),
+        Route("/docs/{unknown:path}", _serve_missing, methods=["GET"]),
     ]
 
 
@@ -98,14 +98,14 @@ def _build_compressed_route(
         compressed = Response(_compress(content), headers=headers, media_type=media_type)
         return [Response(content, headers=_HEADERS, media_type=media_type), compressed]
 
-    async def answer(request: Request) -> Response:
+    async def serve(request: Request) -> Response:
         if not responses:
             responses[:] = await asyncio.to_thread(build_responses)
         plain, compressed = responses
         is_gzip_accepted = accepts_gzip(request.headers.get("accept-encoding", ""))
         return compressed if is_gzip_accepted else plain
 
-    return Route(path, answer, methods=["GET"])
+    return Route(path, serve, methods=["GET"])
 
 
 # Each page is compressed once per process, even if several applications are built in it.
@@ -114,7 +114,7 @@ def _compress(content: bytes) -> bytes:
     return gzip.compress(content, compresslevel=6, mtime=0)
 
 
-async def _answer_missing(request: Request) -> Response:
+async def _serve_missing(request: Request) -> Response:
     """Respond with a page to browsers, and with the API's refusal for an unknown address to
     programs."""
     if "text/html" not in request.headers.get("accept", ""):

@@ -72,7 +72,7 @@ class KeyedRequest:
     now: datetime
 
 
-async def answer_once(
+async def run_idempotently(
     tx: Connection, keyed: KeyedRequest, run: Callable[[], Awaitable[Response]]
 ) -> Response:
     """Return the stored response, or run the operation and store its response. `tx` is a
@@ -89,10 +89,12 @@ async def answer_once(
     stored = await find_repeated_response(tx, keyed)
     if stored is not None:
         return stored
-    answer = await _run_in_savepoint(tx, run)
-    response_to_store = StoredResponse(keyed.request_hash, answer.status_code, bytes(answer.body))
+    response = await _run_in_savepoint(tx, run)
+    response_to_store = StoredResponse(
+        keyed.request_hash, response.status_code, bytes(response.body)
+    )
     await save_response(tx, keyed.merchant_id, keyed.key, response_to_store, now=keyed.now)
-    return answer
+    return response
 
 
 async def find_repeated_response(tx: Connection, keyed: KeyedRequest) -> Response | None:
@@ -113,7 +115,7 @@ async def _run_in_savepoint(tx: Connection, run: Callable[[], Awaitable[Response
         async with savepoint(tx):
             return await run()
     except Refusal as refusal:
-        answer = build_refusal_response(refusal)
-        if answer.status_code not in _KEPT_STATUSES:
+        response = build_refusal_response(refusal)
+        if response.status_code not in _KEPT_STATUSES:
             raise
-        return answer
+        return response
