@@ -43,8 +43,8 @@ DUNWELL_SECRET_KEY_FILE), and restart every process.
 Several hosts: add it at the end, and restart every process; then move it to the beginning, and
 restart every process. Keep the existing lines. See docs/operator/keys.md."""
 
-_Answer = TypeVar("_Answer")
-_UseCase = Callable[[Connection, KeyRing], Awaitable[_Answer]]
+_Result = TypeVar("_Result")
+_UseCase = Callable[[Connection, KeyRing], Awaitable[_Result]]
 
 
 @click.group(_COMMAND, no_args_is_help=False)
@@ -124,10 +124,10 @@ async def _find_next(tx: Connection, keys: KeyRing) -> int:
     return await find_next_version(tx, keys)
 
 
-def _run_with_database(settings: Settings, use: _UseCase[_Answer]) -> _Answer:
+def _run_with_database(settings: Settings, use: _UseCase[_Result]) -> _Result:
     """Run `use` even if the key does not fit the database, because these commands repair that."""
 
-    async def run(url: str) -> _Answer:
+    async def run(url: str) -> _Result:
         database = await Database.open(url, application=f"dunwell {_COMMAND}")
         try:
             async with database.transaction() as tx:

@@ -16,11 +16,11 @@ from dunwell.platform.database.database import Connection, snapshot
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources, open_resources
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 # Returns the id of the merchant for which a command runs.
 FindMerchant = Callable[[Connection], Awaitable[int]]
-Change = Callable[[Work, Resources], Awaitable[Answer]]
-Query = Callable[[Resources], Awaitable[Answer]]
+Change = Callable[[Work, Resources], Awaitable[Result]]
+Query = Callable[[Resources], Awaitable[Result]]
 
 
 def find_merchant_by_key(key: str) -> FindMerchant:
@@ -35,21 +35,21 @@ def find_merchant_by_key(key: str) -> FindMerchant:
     return find
 
 
-def run_query(data_dir: str | None, command: str, query: Query[Answer]) -> Answer:
+def run_query(data_dir: str | None, command: str, query: Query[Result]) -> Result:
     """Run a function that only reads, or that opens its own transactions."""
     settings = read_settings(command, data_dir=data_dir)
     with provide_database(settings, command):
         return asyncio.run(_run_query(settings, command, query))
 
 
-async def _run_query(settings: Settings, command: str, query: Query[Answer]) -> Answer:
+async def _run_query(settings: Settings, command: str, query: Query[Result]) -> Result:
     async with open_resources(settings, command) as resources:
         return await query(resources)
 
 
 def run_use_case(
-    data_dir: str | None, command: str, find: FindMerchant, change: Change[Answer]
-) -> Answer:
+    data_dir: str | None, command: str, find: FindMerchant, change: Change[Result]
+) -> Result:
     """Run one use case of one merchant in one transaction. `find` returns the merchant's id."""
     settings = read_settings(command, data_dir=data_dir)
     with provide_database(settings, command):
@@ -57,8 +57,8 @@ def run_use_case(
 
 
 async def _run_change(
-    settings: Settings, command: str, find: FindMerchant, change: Change[Answer]
-) -> Answer:
+    settings: Settings, command: str, find: FindMerchant, change: Change[Result]
+) -> Result:
     async with (
         open_resources(settings, command) as resources,
         resources.database.transaction() as tx,

@@ -189,7 +189,7 @@ def discard(data_dir: str | None, merchant: str, name: str, is_sure: bool) -> No
     click.echo(f'draft of "{name}" discarded{deleted_text}')
 
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
 
 @click.command("deactivate")
@@ -252,11 +252,11 @@ def _change_workflow(
     data_dir: str | None,
     merchant: str,
     name: str,
-    change: Callable[[Work, UUID], Awaitable[_Answer]],
-) -> _Answer:
+    change: Callable[[Work, UUID], Awaitable[_Result]],
+) -> _Result:
     """Run one use case on the workflow with this name."""
 
-    async def find_and_change(work: Work, _: Resources) -> _Answer:
+    async def find_and_change(work: Work, _: Resources) -> _Result:
         check_uses_workflows(work.merchant)
         workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
         return await change(work, workflow.workflow_id)

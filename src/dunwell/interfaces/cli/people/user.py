@@ -33,8 +33,8 @@ from dunwell.platform.resources import open_resources
 
 _COMMAND = "user"
 _ROLES = {role.lower().replace("_", "-"): role for role in Role}
-_Answer = TypeVar("_Answer")
-_UseCase = Callable[[UserWork], Awaitable[_Answer]]
+_Result = TypeVar("_Result")
+_UseCase = Callable[[UserWork], Awaitable[_Result]]
 
 
 @click.group("user", no_args_is_help=False)
@@ -177,13 +177,13 @@ def create_first_admin_link(settings: Settings) -> str | None:
     return None if invitation is None else _render_link(settings, invitation)
 
 
-def _run(data_dir: str | None, do: _UseCase[_Answer]) -> tuple[_Answer, Settings]:
+def _run(data_dir: str | None, do: _UseCase[_Result]) -> tuple[_Result, Settings]:
     settings = read_settings(_COMMAND, data_dir=data_dir)
     with provide_database(settings, _COMMAND):
         return asyncio.run(_run_in_transaction(settings, do)), settings
 
 
-async def _run_in_transaction(settings: Settings, do: _UseCase[_Answer]) -> _Answer:
+async def _run_in_transaction(settings: Settings, do: _UseCase[_Result]) -> _Result:
     async with (
         open_resources(settings, _COMMAND) as resources,
         resources.database.transaction() as tx,
