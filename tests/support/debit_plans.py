@@ -1,6 +1,6 @@
 """A claim with a payment plan whose debtor gives a mandate, and a bank's folder."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -67,10 +67,14 @@ class BankFolder:
 
     files: dict[str, bytes] = field(default_factory=dict)
     failures: dict[str, BaseException] = field(default_factory=dict)
+    # Called when a file has been written under its temporary name.
+    after_write: Callable[[], Awaitable[object]] | None = None
 
     async def write_part(self, name: str, content: bytes) -> None:
         self._fail("write")
         self.files[f"{name}.part"] = content
+        if self.after_write is not None:
+            await self.after_write()
 
     async def finish_part(self, name: str) -> None:
         self._fail("finish")
@@ -78,6 +82,9 @@ class BankFolder:
             raise FileNotFoundError(name)
         self.files[name] = self.files.pop(f"{name}.part")
         self._fail("after")
+
+    async def remove(self, name: str) -> None:
+        del self.files[name]
 
     def _fail(self, at: str) -> None:
         if at in self.failures:

@@ -87,8 +87,8 @@ def confirm(data_dir: str | None, merchant: str, file: UUID) -> None:
     help="The folder that the file is written to.",
 )  # fmt: skip
 def download(data_dir: str | None, merchant: str, file: UUID, folder: Path) -> None:
-    """Write the released FILE (pain.008) to a folder, and print its path. If no bank connection
-    delivers it, it counts as delivered from then on."""
+    """Write the released FILE (pain.008) to a folder, and print its path. If no bank connection has
+    delivered it yet, it counts as delivered from then on, and none delivers it any more."""
 
     async def change(work: Work, resources: Resources) -> tuple[DebitFile, bytes] | None:
         return await download_debit_file(work, resources.keys, file)

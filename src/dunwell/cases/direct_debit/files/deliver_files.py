@@ -82,8 +82,8 @@ async def _deliver_one(
 async def _write(
     resources: Resources, folder: ExchangeFolder, merchant_id: int, file: DebitFile
 ) -> None:
-    """Take the debits of ended mandates out of the file, write it, and give it its final name.
-    Raises OSError."""
+    """Take the debits of ended mandates out of the file, write it, and give it its final name,
+    unless a user downloads it first and so passes it on to the bank. Raises OSError."""
     if file.handed_over_at is None:
         async with resources.database.transaction() as tx:
             merchant = await load_merchant(tx, merchant_id)
@@ -97,7 +97,12 @@ async def _write(
         content = resources.keys.open(FILE_SEAL_PURPOSE, sealed, context)
         await folder.write_part(file.file_name, content)
         async with resources.database.transaction() as tx:
-            await save_handed_over(tx, merchant_id, file.file_id, resources.clock.now())
+            is_handed_over = await save_handed_over(
+                tx, merchant_id, file.file_id, resources.clock.now()
+            )
+        if not is_handed_over:
+            await folder.remove(f"{file.file_name}.part")
+            return
     try:
         await folder.finish_part(file.file_name)
     except FileNotFoundError:
@@ -124,8 +129,9 @@ async def record_answered_file(work: Work, file_id: UUID) -> None:
 
 async def _save_delivery(work: Work, file: DebitFile) -> None:
     if await save_delivered(
-        work.tx, work.merchant_id, file.file_id, now=work.now, real_now=work.real_now
-    ):
+        work.tx, work.merchant_id, file.file_id, file.deliver_to,
+        now=work.now, real_now=work.real_now,
+    ):  # fmt: skip
         await save_audit(
             work, "debitFile.deliver", f"debitFile:{file.file_id}",
             before={"state": file.state}, after={"state": "DELIVERED"},

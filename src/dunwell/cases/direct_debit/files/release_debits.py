@@ -208,10 +208,10 @@ async def drop_ended_debits(work: Work, keys: KeyRing, file_id: UUID) -> DebitFi
 async def download_debit_file(
     work: Work, keys: KeyRing, file_id: UUID
 ) -> tuple[DebitFile, bytes] | None:
-    """Return a released file and its content. A file that is not delivered by a bank connection
-    counts as delivered from the first download on. Debits whose mandates have ended since the
-    release are taken out first; if none is left, return None. Raises NotFound, and InvalidState if
-    the file is not released."""
+    """Return a released file and its content. From the first download on, a file that no bank
+    connection has handed over counts as delivered, and none delivers it any more. Debits whose
+    mandates have ended since the release are taken out first; if none is left, return None. Raises
+    NotFound, and InvalidState if the file is not released."""
     work.require(Right.RECORD_MONEY)
     file = await drop_ended_debits(work, keys, file_id)
     if not file.debits:
@@ -221,11 +221,13 @@ async def download_debit_file(
         raise InvalidState("A second user has not released this file yet.", state=str(file.state))
     content = keys.open(FILE_SEAL_PURPOSE, sealed, build_file_context(work.merchant_id, file_id))
     after = file
-    if file.deliver_to is None and file.state is DebitFileState.RELEASED:
+    if file.state is DebitFileState.RELEASED and file.handed_over_at is None:
         await save_delivered(
-            work.tx, work.merchant_id, file_id, now=work.now, real_now=work.real_now
+            work.tx, work.merchant_id, file_id, None, now=work.now, real_now=work.real_now
         )
-        after = replace(file, state=DebitFileState.DELIVERED, delivered_at=work.real_now)
+        after = replace(
+            file, state=DebitFileState.DELIVERED, delivered_at=work.real_now, deliver_to=None
+        )
     await _audit(work, "debitFile.download", file, after)
     return after, content
 

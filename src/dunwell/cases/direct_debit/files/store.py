@@ -138,12 +138,16 @@ WHERE merchant_id = $1 AND file_id = $2 AND state = 'RELEASED'
 """
 _SAVE_DELIVERED = """
 UPDATE debit_files
-SET state = 'DELIVERED', delivered_at = $3, next_attempt_at = NULL, problem = NULL
+SET state = 'DELIVERED', delivered_at = $3, deliver_to = $4, next_attempt_at = NULL,
+    problem = NULL
 WHERE merchant_id = $1 AND file_id = $2 AND state = 'RELEASED'
 RETURNING file_id
 """
 _SAVE_HANDED_OVER = """
-UPDATE debit_files SET handed_over_at = $3 WHERE merchant_id = $1 AND file_id = $2
+UPDATE debit_files
+SET handed_over_at = $3
+WHERE merchant_id = $1 AND file_id = $2 AND state = 'RELEASED'
+RETURNING file_id
 """
 _SAVE_PROBLEM = "UPDATE debit_files SET problem = $3 WHERE merchant_id = $1 AND file_id = $2"
 # Over all merchants. Uses the index debit_files_attempt_anywhere.
@@ -271,11 +275,12 @@ async def save_ordered(
 
 
 async def save_delivered(
-    tx: Connection, merchant_id: int, file_id: UUID, *, now: datetime, real_now: datetime
-) -> bool:
-    """Save that the bank has the file and its collections. Return False if that was saved
-    before."""
-    if await tx.fetchval(_SAVE_DELIVERED, merchant_id, file_id, real_now) is None:
+    tx: Connection, merchant_id: int, file_id: UUID, deliver_to: str | None, *,
+    now: datetime, real_now: datetime,
+) -> bool:  # fmt: skip
+    """Save that the bank has the file and its collections: by the connection `deliver_to`, or, if
+    it is None, from a user who has downloaded the file. Return False if that was saved before."""
+    if await tx.fetchval(_SAVE_DELIVERED, merchant_id, file_id, real_now, deliver_to) is None:
         return False
     await tx.execute(_SAVE_DELIVERED_COLLECTIONS, merchant_id, file_id, now)
     return True
@@ -283,8 +288,10 @@ async def save_delivered(
 
 async def save_handed_over(
     tx: Connection, merchant_id: int, file_id: UUID, real_now: datetime
-) -> None:
-    await tx.execute(_SAVE_HANDED_OVER, merchant_id, file_id, real_now)
+) -> bool:
+    """Save that the whole file is at the bank under its temporary name. Return False if a user has
+    downloaded the file first."""
+    return await tx.fetchval(_SAVE_HANDED_OVER, merchant_id, file_id, real_now) is not None
 
 
 async def save_problem(tx: Connection, merchant_id: int, file_id: UUID, problem: str) -> None:
