@@ -120,7 +120,14 @@ FAULTS = (
         "cases/direct_debit/files/deliver_files.py",
         "    if file.handed_over_at is None:\n        async with",
         "    if file.file_id:\n        async with",
-        ["tests/usecases/test_direct_debits.py"],
+        ["tests/usecases/test_deliver_files.py"],
+    ),
+    Fault(
+        12, "a file that a user has passed on to the bank is delivered too",
+        "cases/direct_debit/files/release_debits.py",
+        "RELEASED and file.handed_over_at is None:\n        await save_delivered",
+        "RELEASED and file.deliver_to is None:\n        await save_delivered",
+        ["tests/usecases/test_deliver_files.py"],
     ),
     Fault(
         12, "a returned debit is not missed", "cases/direct_debit/debit_results.py",

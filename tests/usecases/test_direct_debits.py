@@ -2,8 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
-from functools import partial
+from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -22,7 +21,6 @@ from dunwell.cases.direct_debit.debit_values import (
     MandateEndReason,
     MandateState,
 )
-from dunwell.cases.direct_debit.files.deliver_files import deliver_debit_files
 from dunwell.cases.direct_debit.files.release_debits import (
     confirm_debit_file,
     dissolve_debit_file,
@@ -45,7 +43,6 @@ from tests.support.debit_plans import (
     DAY,
     NOTICE,
     SECOND,
-    BankFolder,
     Debits,
     deliver_first,
     find_texts,
@@ -56,10 +53,6 @@ from tests.support.disputes import dispute
 from tests.support.modalities import DEBTOR, an_arrangement
 from tests.support.notice_sending import send_due_notices
 from tests.support.rows import insert_row
-
-_FILES = (
-    "SELECT state, next_attempt_at, problem, deliver_to FROM debit_files WHERE merchant_id = $1"
-)
 
 
 @pytest.fixture
@@ -331,83 +324,6 @@ async def test_a_proposed_file_can_be_dissolved(resources: Resources, clock: Mov
     async with debits.arrangement.harness.work(CLERK) as work:
         await dissolve_debit_file(work, proposed.file_id)
     assert await debits.releasable() == ids
-
-
-async def test_a_file_is_delivered_once_whatever_interrupts_the_worker(
-    resources: Resources, clock: MovableClock
-) -> None:
-    folder = BankFolder()
-    debits = await start(resources, clock, deliver_to="bank")
-    await debits.sign()
-    await debits.plan_at()
-    await debits.plan_at(NOTICE)
-    file = await debits.release()
-
-    async def deliver() -> None:
-        clock.move_to(clock.now() + timedelta(minutes=6))
-        await deliver_debit_files(resources, lambda name: folder if name == "bank" else None)  # type: ignore[arg-type,return-value]
-
-    folder.failures["write"] = OSError("disk full")
-    await deliver()
-    assert folder.files == {}
-    for at in ("finish", "after"):
-        # As if the worker was killed at this place.
-        folder.failures[at] = RuntimeError("killed")
-        with pytest.raises(RuntimeError):
-            await deliver()
-    taken = dict(folder.files)
-    # The bank takes the file before the next worker comes.
-    folder.files.clear()
-    await deliver()
-    assert list(taken) == [file.file_name]
-    assert folder.files == {}
-    rows = await debits.arrangement.harness.rows(_FILES)
-    assert [tuple(row) for row in rows] == [("DELIVERED", None, None, "bank")]
-    await deliver()
-    assert folder.files == {}
-
-
-@pytest.mark.parametrize("moment", ["before the worker", "while the worker writes it"])
-async def test_a_file_that_a_user_downloads_first_is_not_delivered_a_second_time(
-    resources: Resources, clock: MovableClock, moment: str
-) -> None:
-    folder = BankFolder()
-    debits = await start(resources, clock, deliver_to="bank")
-    mandate = await debits.sign()
-    await debits.plan_at()
-    await debits.plan_at(NOTICE)
-    file = await debits.release()
-    if moment == "before the worker":
-        await debits.download(file)
-    else:
-        folder.after_write = partial(debits.download, file)
-    for _ in range(2):
-        await deliver_debit_files(resources, lambda _: folder)  # type: ignore[arg-type,return-value]
-        clock.move_to(clock.now() + timedelta(minutes=6))
-    assert folder.files == {}
-    rows = await debits.arrangement.harness.rows(_FILES)
-    assert [tuple(row) for row in rows] == [("DELIVERED", None, None, None)]
-    assert (await debits.collections(mandate))[0].state is CollectionState.DELIVERED
-
-
-async def test_a_download_does_not_deliver_a_file_that_was_handed_over(
-    resources: Resources, clock: MovableClock
-) -> None:
-    folder = BankFolder()
-    debits = await start(resources, clock, deliver_to="bank")
-    await debits.sign()
-    await debits.plan_at()
-    await debits.plan_at(NOTICE)
-    file = await debits.release()
-    folder.failures["finish"] = OSError("connection lost")
-    await deliver_debit_files(resources, lambda _: folder)  # type: ignore[arg-type,return-value]
-    content = await debits.download(file)
-    assert folder.files == {f"{file.file_name}.part": content}
-    clock.move_to(clock.now() + timedelta(minutes=6))
-    await deliver_debit_files(resources, lambda _: folder)  # type: ignore[arg-type,return-value]
-    assert folder.files == {file.file_name: content}
-    rows = await debits.arrangement.harness.rows(_FILES)
-    assert [tuple(row) for row in rows] == [("DELIVERED", None, None, "bank")]
 
 
 async def test_a_collected_debit_is_a_payment(debits: Debits) -> None:
