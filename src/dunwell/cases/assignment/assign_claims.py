@@ -1,6 +1,6 @@
 """Assign claims to a workflow or a scenario, or one claim by the rules.
 
-The previous run ends with its unsent contacts, and a new run starts (CONTRACT 5).
+The unsent contacts of the previous run are cancelled, and a new run starts (CONTRACT 5).
 """
 
 from collections.abc import Sequence

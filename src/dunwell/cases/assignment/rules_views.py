@@ -62,7 +62,8 @@ class RulesView:
 
     @property
     def revision(self) -> str:
-        """The revision that an edit names as the state its author saw."""
+        """The revision that an edit passes as `expected_revision`: the state that its author
+        saw."""
         return compute_draft_revision(self.published_rules, self.draft_rules)
 
     @property

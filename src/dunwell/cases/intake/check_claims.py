@@ -177,7 +177,8 @@ def check_claims(body: bytes) -> list[ClaimSubmission | RejectedSubmission]:
 
 
 def parse_claims(body: bytes) -> Iterator[ClaimSubmission | RejectedSubmission]:
-    """Yield one element per submitted claim, in order. Each step does little work.
+    """Yield one element per submitted claim, in order. The caller can let other requests run
+    between two elements.
 
     Raises InvalidRequest if the body is not JSON. Raises ValidationError if it is no array, is
     empty, has more than MAX_CLAIMS, or has more content than so many claims can have.

@@ -1,1 +1,2 @@
-"""Debtors' replies to our messages: stored with the claim until a member of staff has read them."""
+"""Debtors' replies to our messages: stored with the claim, and listed until staff have read
+them."""

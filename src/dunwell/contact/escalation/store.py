@@ -138,7 +138,8 @@ FeeIds = dict[tuple[int, int], int]
 async def list_merchants_with_due_claims(
     tx: Connection, now: datetime, after_merchant_id: int, limit: int
 ) -> list[int]:
-    """List merchants with due claims, starting after `after_merchant_id`."""
+    """List merchants with due claims, starting after `after_merchant_id`. `now` is real time; the
+    claims of a sandbox are due by its own clock."""
     rows = await tx.fetch(_LIST_MERCHANTS, now, after_merchant_id, limit)
     return [row["merchant_id"] for row in rows]
 
@@ -146,7 +147,8 @@ async def list_merchants_with_due_claims(
 async def list_due_claim_ids(
     tx: Connection, merchant_id: int, now: datetime, limit: int
 ) -> list[int]:
-    """List the ids of due claims, the longest due first. Locks nothing."""
+    """List the ids of due claims, the longest due first. Locks nothing. `now` is real time; the
+    claims of a sandbox are due by its own clock."""
     return [row["claim_id"] for row in await tx.fetch(_LIST_DUE, merchant_id, now, limit)]
 
 
@@ -159,7 +161,7 @@ async def load_due_claims(
     claim_id: int | None = None,
 ) -> list[DueClaim]:
     """Lock and load one set of a merchant's due claims, or a single claim if it is due. Claims
-    locked by others are skipped."""
+    locked by others are skipped. `now` is the merchant's time."""
     merchant_id = merchant.merchant_id
     locked = await tx.fetch(_LOCK_SET, merchant_id, now, limit, claim_id)
     if not locked:

@@ -1,4 +1,5 @@
-"""The SQL of notices: plan, lease, record outcomes and erase. Contains no rules."""
+"""The SQL of notices: plan, lease, record outcomes and erase. Contains no rules. All instants are
+real time, except `dated_at`."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

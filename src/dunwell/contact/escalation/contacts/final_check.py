@@ -66,7 +66,7 @@ async def check_and_hand_over(
     guards allow, in the order of planning time, then claim id. 4. Mark these as handed over and
     update the guards, in one statement. A contact whose claim changed after rendering is held back
     so that it is rendered again. While the newest bank statement is too old, all contacts are held
-    back.
+    back. `now` is the merchant's time.
     """
     if not rendered:
         return FinalCheckResult((), (), {})

@@ -78,7 +78,8 @@ class ContactToRender:
 async def render_leased(
     letters: LetterFiles, source: MessageSource, leased: Sequence[ContactToRender], now: datetime
 ) -> list[RenderingOutcome]:
-    """Return one outcome for each contact, in order. Letters are printed concurrently."""
+    """Return one outcome for each contact, in order. Letters are printed concurrently. `now` is the
+    merchant's time."""
     printed = [
         asyncio.create_task(_print(letters, source, each, now))
         for each in leased

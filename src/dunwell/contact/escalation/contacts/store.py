@@ -118,7 +118,7 @@ async def list_channels_with_contacts(
     limit: int,
 ) -> list[MerchantChannel]:  # fmt: skip
     """List the merchant channels with contacts to send or to resume, except the busy ones, starting
-    after the channel `after`."""
+    after the channel `after`. `now` is real time."""
     rows = await tx.fetch(
         _LIST_CHANNELS, now, *after, CHANNELS,
         [merchant_id for merchant_id, _ in busy], [channel for _, channel in busy], limit,

@@ -2,7 +2,7 @@
 contacted.
 
 Guard rows are locked last, after claims and contacts, and in the order of their digests, to avoid
-deadlocks. They are not deleted while contacts are being sent.
+deadlocks. They are kept until the merchant's data is removed.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""The SQL of occasions for notices. Contains no rules."""
+"""The SQL of occasions for notices. Contains no rules. All instants are real time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

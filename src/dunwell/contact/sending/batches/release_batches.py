@@ -14,8 +14,8 @@ manifest is therefore written once and no letter is in two of them. After a rest
 that a batch was released although its row is older (`unconfirmed_letters.search_released`).
 
 A letter is withdrawn if nothing is owed any more before it is in a manifest. Its files are deleted
-and it is reported as FAILED with this reason: the contact is shown as not sent, nothing is counted
-as received, and no fallback is tried, because nothing is owed.
+and it is reported as FAILED with WITHDRAWN_REASON: the contact is shown as not sent, nothing is
+counted as received, and no fallback is tried, because nothing is owed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
