@@ -15,7 +15,11 @@ from dunwell.contact.messages.letters.fonts.font_library import (
     FontLibrary,
     get_script_name,
 )
-from dunwell.contact.messages.letters.printer import LetterPrinter, ScriptMissing, describe_missing
+from dunwell.contact.messages.letters.printer import (
+    LetterPrinter,
+    ScriptMissing,
+    describe_missing_scripts,
+)
 from dunwell.contact.messages.letters.sheet import encode_sheet
 from dunwell.core.claims.fields import DebtorName
 from tests.support.letters import PrintedLetter, a_letter
@@ -78,7 +82,7 @@ async def test_a_letter_in_a_script_without_a_font_is_refused(
         await printer_without_fonts.print_sheet(
             encode_sheet(a_letter(address=[name, "x", "y"]).sheet)
         )
-    words = describe_missing(refused.value)
+    words = describe_missing_scripts(refused.value)
     assert script in words
     assert not set(name) & set(words) - {" "}
 

@@ -21,7 +21,7 @@ from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.suppression import (
     lift_suppression,
     list_all_suppressions,
-    load_suppressed,
+    load_suppressed_addresses,
     suppress,
 )
 from dunwell.core.files.storage import Storage
@@ -85,7 +85,9 @@ async def add_suppression(harness: Harness) -> bool:
 
 async def is_suppressed(work: Work, harness: Harness) -> bool:
     keys = harness.resources.keys
-    return bool(await load_suppressed(work.tx, keys, work.merchant_id, [("EMAIL", ERIKA)]))
+    return bool(
+        await load_suppressed_addresses(work.tx, keys, work.merchant_id, [("EMAIL", ERIKA)])
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import (
     resolve_uncertain_letters,
 )
 from dunwell.contact.sending.batches.release_batches import BatchReleaser
-from dunwell.contact.sending.batches.store import lock_waiting
+from dunwell.contact.sending.batches.store import lock_waiting_letters
 from dunwell.core.claims.claim_holds import resume_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope
@@ -153,7 +153,7 @@ async def test_a_letter_that_was_not_looked_up_yet_joins_no_batch(
     await letter_harness.create("A-1")
     await restore_an_hour_later(letter_harness, await back_up(letter_harness.harness.resources))
     async with letter_harness.harness.resources.database.transaction() as tx:
-        assert await lock_waiting(tx, PROVIDER, 10) == []
+        assert await lock_waiting_letters(tx, PROVIDER, 10) == []
     await letter_harness.release()
     assert await rows(letter_harness) == [_BATCHED, ("BATCHED", None, True)]
 

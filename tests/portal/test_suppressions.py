@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.messages.suppression import load_suppressed
+from dunwell.contact.messages.suppression import load_suppressed_addresses
 from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
 
@@ -20,7 +20,7 @@ async def is_suppressed(harness: Harness, address: str = ERIKA) -> bool:
     async with harness.work() as work:
         keys = harness.resources.keys
         asked = [("EMAIL", address)]
-        found: Any = await load_suppressed(work.tx, keys, work.merchant_id, asked)  # type: ignore[arg-type]
+        found: Any = await load_suppressed_addresses(work.tx, keys, work.merchant_id, asked)  # type: ignore[arg-type]
     return bool(found)
 
 

@@ -14,7 +14,7 @@ from dunwell.contact.notices.notice_outcomes import sweep_notices
 from dunwell.contact.notices.occasions.facts import CodeFacts, LinkFacts
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.sending.adapters import find_no_provider
-from dunwell.contact.sending.incoming_sms import ReceivedSms, is_stop, parse_number
+from dunwell.contact.sending.incoming_sms import ReceivedSms, is_stop_request, parse_number
 from dunwell.contact.sending.receive_sms import receive_sms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -236,14 +236,14 @@ async def test_an_ambiguous_reply_waits_for_a_person(
     ],
 )
 def test_stop_words_are_recognised(text: str) -> None:
-    assert is_stop(text)
+    assert is_stop_request(text)
 
 
 @pytest.mark.parametrize(
     "text", ["", "Hallo", "nonstop", "Bitte stoppen Sie den Brief", "123", "!"]
 )
 def test_other_words_are_not_taken_for_stop(text: str) -> None:
-    assert not is_stop(text)
+    assert not is_stop_request(text)
 
 
 def test_numbers_are_accepted_in_every_spelling() -> None:

@@ -12,7 +12,7 @@ from dunwell.contact.messages.suppression import (
     SuppressionEntry,
     lift_suppression,
     list_all_suppressions,
-    load_suppressed,
+    load_suppressed_addresses,
     suppress,
 )
 from dunwell.contact.sending.channel import Permanent
@@ -114,7 +114,9 @@ async def test_suppressions_apply_to_one_merchant(
     asked: list[tuple[Channel, str]] = [("EMAIL", EMAIL), ("SMS", NUMBER)]
     for each, found in ((harness, set()), (other, {("EMAIL", EMAIL)})):
         async with each.work() as work:
-            assert found == await load_suppressed(work.tx, resources.keys, work.merchant_id, asked)
+            assert found == await load_suppressed_addresses(
+                work.tx, resources.keys, work.merchant_id, asked
+            )
     await harness.create(**REACHABLE)
     await harness.run()
     assert await sent_by(harness) == {"EMAIL": 1}

@@ -45,7 +45,7 @@ WHERE merchant_id = $1 AND claim_id = $2 AND state = 'ATTACHMENT_MISSING'
 """
 
 
-async def load_tried(
+async def load_tried_channels(
     tx: Connection, merchant_id: int, communication_ids: Collection[UUID]
 ) -> dict[UUID, TriedChannels]:
     """Load the channels that the step of each contact has tried in its run, including the contact's

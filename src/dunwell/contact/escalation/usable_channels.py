@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.due_claim import list_usable_channels
 from dunwell.contact.messages.identities import render_postal_address
-from dunwell.contact.messages.suppression import load_suppressed
+from dunwell.contact.messages.suppression import load_suppressed_addresses
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 
@@ -60,7 +60,9 @@ async def load_usable_channels(
         for channel in channels
         if (address := find_address(debtors[key], channel))
     }
-    suppressed = await load_suppressed(tx, keys, merchant.merchant_id, set(addresses.values()))
+    suppressed = await load_suppressed_addresses(
+        tx, keys, merchant.merchant_id, set(addresses.values())
+    )
     if not suppressed:
         return usable
     return {

@@ -193,7 +193,7 @@ async def list_all_suppressions(tx: Connection, merchant_id: int) -> list[Suppre
     return [SuppressionEntry(**dict(row)) for row in await tx.fetch(_LIST, merchant_id)]
 
 
-async def load_entries(
+async def load_suppression_entries(
     tx: Connection, merchant_id: int, digests: Sequence[bytes]
 ) -> dict[bytes, SuppressionEntry]:
     """Load entries by digest."""
@@ -201,17 +201,17 @@ async def load_entries(
     return {digest: replace(SuppressionEntry(*values), digest=digest) for digest, *values in rows}
 
 
-async def load_suppressed(
+async def load_suppressed_addresses(
     tx: Connection,
     keys: KeyRing,
     merchant_id: int,
     addresses: Collection[tuple[Channel, str]],
 ) -> set[tuple[Channel, str]]:
     """Return those of the addresses that are suppressed."""
-    return set(await load_reasons(tx, keys, merchant_id, addresses))
+    return set(await load_suppression_reasons(tx, keys, merchant_id, addresses))
 
 
-async def load_reasons(
+async def load_suppression_reasons(
     tx: Connection,
     keys: KeyRing,
     merchant_id: int,
@@ -219,11 +219,11 @@ async def load_reasons(
 ) -> dict[tuple[Channel, str], SuppressionReason]:
     """Return the suppressed addresses with the reason of each."""
     own_addresses = [(merchant_id, channel, address) for channel, address in addresses]
-    reasons = await load_reasons_of_many(tx, keys, own_addresses)
+    reasons = await load_suppression_reasons_of_merchants(tx, keys, own_addresses)
     return {(channel, address): reason for (_, channel, address), reason in reasons.items()}
 
 
-async def load_reasons_of_many(
+async def load_suppression_reasons_of_merchants(
     tx: Connection, keys: KeyRing, addresses: Collection[tuple[int, Channel, str]]
 ) -> dict[tuple[int, Channel, str], SuppressionReason]:
     """Return the suppressed addresses of several merchants with the reason of each."""
@@ -342,7 +342,7 @@ SUPPRESSIONS: ListedTable[SuppressionFilter, bytes, SuppressionEntry] = ListedTa
     at="created_at",
     filter=SuppressionFilter,
     filters={"channel": "l.channel = {}", "reason": "l.reason = {}"},
-    load=load_entries,
+    load=load_suppression_entries,
 )
 NO_SUPPRESSION_FILTER = SuppressionFilter()
 
@@ -362,7 +362,7 @@ async def list_suppressions(
 async def get_suppression(work: Work, channel: Channel, digest: bytes) -> SuppressionEntry:
     """Return an entry of the list. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
-    entry = (await load_entries(work.tx, work.merchant_id, [digest])).get(digest)
+    entry = (await load_suppression_entries(work.tx, work.merchant_id, [digest])).get(digest)
     if entry is None or entry.channel != channel:
         raise NotFound("This address is not on the suppression list.")
     return entry

@@ -17,7 +17,7 @@ from dunwell.contact.messages.claim_links import (
     hash_token,
 )
 from dunwell.contact.messages.identities import digest_installation_address
-from dunwell.contact.messages.suppression import list_stopped_claims, load_reasons
+from dunwell.contact.messages.suppression import list_stopped_claims, load_suppression_reasons
 from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.contact.notices.notice import (
     DAY,
@@ -127,7 +127,7 @@ async def _find_refusal(
     if addressee.channel not in work.merchant.configuration.channels:
         return RecipientUnreachable("NO_CHANNEL")
     address = (addressee.channel, addressee.recipient)
-    reasons = await load_reasons(work.tx, keys, work.merchant_id, [address])
+    reasons = await load_suppression_reasons(work.tx, keys, work.merchant_id, [address])
     if any(respects_suppression(notice.kind, reason) for reason in reasons.values()):
         return RecipientUnreachable("SUPPRESSED")
     claim = (work.merchant_id, addressee.claim_id)

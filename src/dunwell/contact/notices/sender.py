@@ -19,11 +19,15 @@ from dunwell.contact.messages.letters.printer import (
     LetterPrinter,
     ScriptMissing,
     Unprintable,
-    describe_missing,
+    describe_missing_scripts,
 )
 from dunwell.contact.messages.letters.rendering import add_brand
 from dunwell.contact.messages.letters.sheet import encode_sheet
-from dunwell.contact.messages.suppression import ClaimKey, list_stopped_claims, load_reasons_of_many
+from dunwell.contact.messages.suppression import (
+    ClaimKey,
+    list_stopped_claims,
+    load_suppression_reasons_of_merchants,
+)
 from dunwell.contact.messages.templates.creditors import build_creditor, choose_sender
 from dunwell.contact.notices.notice import (
     DueNotice,
@@ -104,7 +108,7 @@ class HandedOverNotice:
         try:
             pdf = await self._print(item)
         except ScriptMissing as error:
-            yield Permanent(describe_missing(error))
+            yield Permanent(describe_missing_scripts(error))
             return
         except (Unprintable, OSError) as error:
             log.exception("not printed", notice_id=str(item.notice_id), error=type(error).__name__)
@@ -311,7 +315,7 @@ class _NoticeQueue:
     ) -> dict[UUID, NoticeSettlement]:
         """Return the outcomes of the notices whose channel must not be called."""
         settlements = {}
-        reasons = await load_reasons_of_many(
+        reasons = await load_suppression_reasons_of_merchants(
             tx, self._resources.keys, [_build_address_key(each) for each in leased]
         )
         stopped = await list_stopped_claims(

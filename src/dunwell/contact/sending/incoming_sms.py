@@ -51,7 +51,7 @@ class ReceivedSms:
     text: str
 
 
-def is_stop(text: str) -> bool:
+def is_stop_request(text: str) -> bool:
     """Return whether the text asks to stop all messages."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     letters = (character for character in plain if not unicodedata.combining(character))

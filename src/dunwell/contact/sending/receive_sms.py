@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.contact.messages.suppression import suppress
-from dunwell.contact.sending.incoming_sms import ReceivedSms, is_stop, parse_number
+from dunwell.contact.sending.incoming_sms import ReceivedSms, is_stop_request, parse_number
 from dunwell.contact.sending.store import (
     ContactedClaim,
     find_claim_of_number,
@@ -43,7 +43,7 @@ async def receive_sms(
         # after the first.
         unique = str(resources.ids.new(resources.clock.now()))
         incoming = replace(incoming, provider_message_id=unique)
-    if number is not None and is_stop(incoming.text):
+    if number is not None and is_stop_request(incoming.text):
         return await _suppress_number(resources, incoming, number, set_size)
     async with resources.database.transaction() as tx:
         claim = await find_claim_of_number(tx, incoming.provider, number) if number else None

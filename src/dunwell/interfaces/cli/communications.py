@@ -15,7 +15,7 @@ from dunwell.contact.messages.communications.unknown_contacts import (
     BEFORE_ALL_IDS,
     ContactView,
     get_contact,
-    list_unknown,
+    list_unknown_contacts,
 )
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
@@ -118,7 +118,7 @@ async def _list_unknown(tx: Connection, key: str | None) -> list[KeyedContact]:
 async def _list_unknown_of_merchant(tx: Connection, merchant: Merchant) -> list[KeyedContact]:
     contacts: list[KeyedContact] = []
     after = BEFORE_ALL_IDS
-    while page := await list_unknown(tx, merchant.merchant_id, after, _ROWS_AT_ONCE):
+    while page := await list_unknown_contacts(tx, merchant.merchant_id, after, _ROWS_AT_ONCE):
         after = page[-1].communication_id
         contacts += [(merchant.key, view) for view in page]
     return contacts

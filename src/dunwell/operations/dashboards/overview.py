@@ -34,7 +34,7 @@ from dunwell.contact.messages.communications.list_communications import (
     COMMUNICATIONS,
     CommunicationFilter,
 )
-from dunwell.contact.messages.communications.store import count_failed
+from dunwell.contact.messages.communications.store import count_failed_communications
 from dunwell.core.claims.states import Status
 from dunwell.core.events.webhooks.endpoints import ENDPOINTS, EndpointFilter
 from dunwell.core.workflows.definition import ContactStep, FeeStep, Step, WaitStep
@@ -248,7 +248,9 @@ async def _count_failed_messages(work: Work) -> AttentionItem:
     """Count the messages that failed recently. The list of messages cannot be used, because it is
     ordered by the planned time, and a message can fail at any time after that."""
     since = work.now - _FAILED_PERIOD
-    number, oldest_at = await count_failed(work.tx, work.merchant_id, since, MAX_COUNTED + 1)
+    number, oldest_at = await count_failed_communications(
+        work.tx, work.merchant_id, since, MAX_COUNTED + 1
+    )
     return AttentionItem(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)
 
 

@@ -34,7 +34,7 @@ from dunwell.contact.messages.letters.printer import (
     LetterPrinter,
     ScriptMissing,
     Unprintable,
-    describe_missing,
+    describe_missing_scripts,
 )
 from dunwell.contact.messages.templates.sms_parts import SmsParts, count_parts
 from dunwell.contact.sending.channel import Permanent
@@ -163,7 +163,9 @@ async def print_letter(printer: LetterPrinter, sheet: bytes) -> bytes:
     try:
         return await printer.print_sheet(sheet)
     except ScriptMissing as missing:
-        raise ValidationError([Fault("/channel", describe_missing(missing), "INVALID")]) from None
+        raise ValidationError(
+            [Fault("/channel", describe_missing_scripts(missing), "INVALID")]
+        ) from None
     except Unprintable:
         message = "The letter takes too much time or memory to print; shorten it."
         raise ValidationError([Fault("/channel", message, "TOO_LONG")]) from None

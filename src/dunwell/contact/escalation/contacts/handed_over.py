@@ -33,7 +33,7 @@ from dunwell.contact.escalation.contacts.outcomes.settlement import (
 from dunwell.contact.escalation.contacts.store import renew_contacts
 from dunwell.contact.escalation.prepared_workflow import get_prepared_workflow
 from dunwell.contact.escalation.schedule import NOTHING_TRIED, TriedChannels
-from dunwell.contact.escalation.store import load_tried
+from dunwell.contact.escalation.store import load_tried_channels
 from dunwell.contact.escalation.usable_channels import load_usable_channels
 from dunwell.contact.messages.contact import Content, LeasedContact
 from dunwell.contact.messages.letters.letter_files import LetterFiles
@@ -254,7 +254,7 @@ class HandedOverContacts:
         contacts = {contact.communication_id: contact for contact in refused}
         keys = self._resources.keys
         usable = await load_usable_channels(tx, keys, self.merchant, contacts)
-        tried = await load_tried(tx, self.merchant.merchant_id, contacts)
+        tried = await load_tried_channels(tx, self.merchant.merchant_id, contacts)
         return {key: (usable[key], tried.get(key, NOTHING_TRIED)) for key in contacts}
 
     async def _load_files(

@@ -38,7 +38,7 @@ from dunwell.contact.messages.guards.guards import ContactHold
 from dunwell.contact.messages.guards.store import load_contact_days
 from dunwell.contact.messages.identities import list_identities
 from dunwell.contact.messages.letters.letter_files import LetterFiles
-from dunwell.contact.messages.letters.printer import ScriptMissing, describe_missing
+from dunwell.contact.messages.letters.printer import ScriptMissing, describe_missing_scripts
 from dunwell.contact.messages.templates.placeholders import (
     PAY_BY,
     list_snippets,
@@ -121,7 +121,7 @@ async def _print(
         key, pdf = await letters.print_letter(merchant_id, contact_id, rendered.sheet)
         return replace(rendered, content=replace(rendered.content, document_key=key), pdf=pdf)
     except ScriptMissing as error:
-        return Permanent(describe_missing(error))
+        return Permanent(describe_missing_scripts(error))
     except Exception as error:  # noqa: BLE001 - logged by _hold_after_error
         return _hold_after_error(to_render, error, now)
 

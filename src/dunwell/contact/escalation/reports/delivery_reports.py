@@ -29,14 +29,14 @@ from dunwell.contact.escalation.prepared_workflow import get_prepared_workflow
 from dunwell.contact.escalation.reports.store import (
     ReportedMessage,
     has_failed_before,
-    list_merchants_with_unknown,
+    list_merchants_with_unknown_messages,
     list_unknown_messages,
-    load_reported,
+    load_reported_messages,
     lock_report,
     save_deliveries,
 )
 from dunwell.contact.escalation.schedule import WorkflowPosition
-from dunwell.contact.escalation.store import load_tried
+from dunwell.contact.escalation.store import load_tried_channels
 from dunwell.contact.escalation.usable_channels import load_usable_channels
 from dunwell.contact.messages.guards.store import free_contact_days
 from dunwell.contact.messages.suppression import suppress
@@ -98,7 +98,7 @@ async def _decide_fallback(
     contact_id = contact.communication_id
     usable = await load_usable_channels(work.tx, keys, work.merchant, {contact_id: contact})
     position = WorkflowPosition(claim.next_step_id, claim.due_at)
-    tried = await load_tried(work.tx, work.merchant_id, [contact_id])
+    tried = await load_tried_channels(work.tx, work.merchant_id, [contact_id])
     return decide_late_failure(
         workflow, position, failed=step, usable_channels=usable[contact_id], tried=tried[contact_id]
     )
@@ -139,7 +139,7 @@ async def _process_simple_reports(
     """Record or postpone the reports that change neither a claim nor a notice. Return the others,
     which stay due."""
     references = {each.reference for each in waiting if each.reference is not None}
-    messages = await load_reported(tx, references)
+    messages = await load_reported_messages(tx, references)
     settled: list[tuple[WaitingReport, str]] = []
     postponed: list[WaitingReport] = []
     delivered: set[ReportedMessage] = set()
@@ -176,7 +176,7 @@ async def _process_report(resources: Resources, waiting: WaitingReport) -> None:
         if not await lock_report(tx, waiting.report_id):
             return
         merchant = await load_merchant(tx, reference.merchant_id)
-        message = (await load_reported(tx, {reference})).get(reference)
+        message = (await load_reported_messages(tx, {reference})).get(reference)
         if merchant is None or message is None:
             await save_report_outcome(tx, waiting.report_id, "UNMATCHED", real_now=now, due_at=None)
             return
@@ -263,7 +263,7 @@ async def query_unknown_outcomes(resources: Resources, adapters: Adapters) -> in
     """Ask channels about messages of unknown outcome. Record the outcomes that they know and return
     their number."""
     async with resources.database.connection() as connection:
-        merchant_ids = await list_merchants_with_unknown(connection)
+        merchant_ids = await list_merchants_with_unknown_messages(connection)
     settled = 0
     for merchant_id in merchant_ids:
         async with resources.database.connection() as connection:

@@ -82,7 +82,7 @@ class ReportedMessage(msgspec.Struct, frozen=True, gc=False):
     address: str | None
 
 
-async def load_reported(
+async def load_reported_messages(
     tx: Connection, references: Collection[Reference]
 ) -> dict[Reference, ReportedMessage]:
     """Load the reported messages that exist."""
@@ -143,7 +143,7 @@ async def lock_report(tx: Connection, report_id: UUID) -> bool:
     return await tx.fetchval(_LOCK_REPORT, report_id) is not None
 
 
-async def list_merchants_with_unknown(connection: Connection) -> list[int]:
+async def list_merchants_with_unknown_messages(connection: Connection) -> list[int]:
     return [row["merchant_id"] for row in await connection.fetch(_LIST_MERCHANTS)]
 
 

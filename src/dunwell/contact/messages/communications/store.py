@@ -141,7 +141,7 @@ def _build_communication(row: Row) -> Communication:
     )
 
 
-async def count_failed(
+async def count_failed_communications(
     tx: Connection, merchant_id: int, since: datetime, limit: int
 ) -> tuple[int, datetime | None]:
     """Count communications that failed since an instant, up to a limit. Return the number and the

@@ -73,7 +73,7 @@ class ContactView:
     masked_recipient: str | None
 
 
-async def list_unknown(
+async def list_unknown_contacts(
     tx: Connection, merchant_id: int, after: UUID, limit: int
 ) -> Sequence[ContactView]:
     """List contacts of unknown outcome, the oldest planned first.

@@ -15,9 +15,9 @@ from dunwell.contact.messages.ledger.store import (
     AUDITS,
     CONTACTS,
     SealHead,
-    find_head,
+    find_newest_seal,
     list_merchants_to_seal,
-    load_unsealed,
+    load_unsealed_rows,
     save_seal,
     try_lock_sealing,
 )
@@ -121,11 +121,11 @@ async def seal_batch(resources: Resources, merchant_id: int) -> int:
     async with resources.database.transaction() as tx:
         if not await try_lock_sealing(tx, merchant_id):
             return 0
-        head = await find_head(tx, merchant_id) or SealHead(0, FIRST_PREVIOUS_DIGEST)
+        head = await find_newest_seal(tx, merchant_id) or SealHead(0, FIRST_PREVIOUS_DIGEST)
         version = max(head.key_version, resources.keys.version)
         seal, rows = head.seal + 1, {}
         for table in (CONTACTS, AUDITS):
-            unsealed = await load_unsealed(
+            unsealed = await load_unsealed_rows(
                 tx, merchant_id, table=table, seal=seal, limit=BATCH_SIZE
             )
             rows[table] = [

@@ -207,13 +207,13 @@ async def try_lock_sealing(tx: Connection, merchant_id: int) -> bool:
     return await tx.fetchrow(_LOCK_SEALING, merchant_id) is not None
 
 
-async def find_head(tx: Connection, merchant_id: int) -> SealHead | None:
+async def find_newest_seal(tx: Connection, merchant_id: int) -> SealHead | None:
     """Return the newest seal of the merchant's chain, or None before the first."""
     row = await tx.fetchrow(_LOAD_HEAD, merchant_id)
     return None if row is None else SealHead(**row)
 
 
-async def load_unsealed(
+async def load_unsealed_rows(
     tx: Connection, merchant_id: int, table: str, seal: int, limit: int
 ) -> list[UnsealedRow]:
     """Load unsealed rows ordered by key. Their fields contain the number of the given seal, which
@@ -258,7 +258,7 @@ async def stream_sealed_rows(
         yield SealedRow(**row)
 
 
-async def count_unsealed(tx: Connection, merchant_id: int) -> int:
+async def count_unsealed_rows(tx: Connection, merchant_id: int) -> int:
     """Count the unsealed rows of both tables."""
     count: int = await tx.fetchval(_COUNT_UNSEALED, merchant_id)
     return count

@@ -24,7 +24,7 @@ from dunwell.contact.messages.ledger.store import (
     SealedRow,
     SealHead,
     StoredContact,
-    count_unsealed,
+    count_unsealed_rows,
     stream_contents,
     stream_contradictions,
     stream_digest_mismatches,
@@ -356,7 +356,7 @@ async def verify_ledger(
             raise NotFound(f"There is no merchant {merchant_id}.")
         chain = await verify_seals(connection, keys, merchant_id, expected)
         await verify_contacts(connection, keys, merchant_id, chain.findings)
-        unsealed = await count_unsealed(connection, merchant_id)
+        unsealed = await count_unsealed_rows(connection, merchant_id)
     findings = chain.findings
     return LedgerVerdict(
         merchant_key=merchant.key,

@@ -37,7 +37,7 @@ class ScriptMissing(Unprintable):
         self.scripts = scripts
 
 
-def describe_missing(error: ScriptMissing) -> str:
+def describe_missing_scripts(error: ScriptMissing) -> str:
     """Return the reason why a letter was not printed. It names the scripts, but contains none of
     the letter's text."""
     scripts = ", ".join(error.scripts)

@@ -11,7 +11,7 @@ If a worker dies before step 2 is complete, the batch is dissolved: no file has 
 its letters wait for the next batch. If a worker dies later, the batch can only be finished, with
 the bytes that were written: the `.part` either still waits to be renamed or has been renamed. A
 manifest is therefore written once and no letter is in two of them. After a restore, the copy shows
-that a batch was released although its row is older (`unconfirmed_letters.search_released`).
+that a batch was released although its row is older (`unconfirmed_letters.search_released_letters`).
 
 A letter is withdrawn if nothing is owed any more before it is in a manifest. Its files are deleted
 and it is reported as FAILED with WITHDRAWN_REASON: the contact is shown as not sent, nothing is
@@ -24,7 +24,9 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import search_released
+from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import (
+    search_released_letters,
+)
 from dunwell.contact.sending.batches.letter_folder import PART_SUFFIX, RELEASED, PrintProvider
 from dunwell.contact.sending.batches.manifest import (
     list_old_manifests,
@@ -39,7 +41,7 @@ from dunwell.contact.sending.batches.store import (
     lease_abandoned_batches,
     list_letters_to_withdraw,
     list_unfinished_letters,
-    lock_waiting,
+    lock_waiting_letters,
     mark_released,
     mark_written,
     request_withdrawal,
@@ -94,7 +96,7 @@ class BatchReleaser:
 
     async def sweep(self) -> int:
         """Delete copies of manifests that are older than any backup. The newest one is kept: it
-        shows `search_released` that the copies were not deleted by others."""
+        shows `search_released_letters` that the copies were not deleted by others."""
         before = uuid7(self._resources.clock.now() - _COPIES_KEPT_FOR, bytes(10))
         removed = 0
         for provider in self._find_providers().values():
@@ -111,7 +113,7 @@ class BatchReleaser:
 
     async def _run_provider(self, provider: PrintProvider) -> int:
         await self._finish_abandoned(provider)
-        await search_released(self._resources, provider)
+        await search_released_letters(self._resources, provider)
         removed = await self._remove_withdrawn(provider)
         decided, withdrawn = await self._decide(provider)
         if decided is None:
@@ -127,7 +129,7 @@ class BatchReleaser:
         letters, or None, and the number of letters that were withdrawn."""
         resources, real_now = self._resources, self._resources.clock.now()
         async with resources.database.transaction() as tx:
-            waiting = await lock_waiting(tx, provider.name, provider.batch.most)
+            waiting = await lock_waiting_letters(tx, provider.name, provider.batch.most)
             if not _is_due(provider, waiting, real_now):
                 return None, 0
             to_withdraw = [each for each in waiting if each.owes_nothing]

@@ -17,8 +17,8 @@ from dunwell.platform.database.sql import compose, split_into_groups
 
 # Uses letter_batch_items_waiting. Checks for a last time whether the claim of a contact owes
 # anything; notices, such as receipts, are printed anyway. Skips letters locked by others, and
-# letters of which `search_released` still has to find out whether they were released before a
-# restore. $3 to $5 are null if no time was lost.
+# letters of which `search_released_letters` still has to find out whether they were released
+# before a restore. $3 to $5 are null if no time was lost.
 _LOCK_WAITING = """
 SELECT i.merchant_id, i.communication_id, i.reference, i.country, i.pages, i.files, i.handed_at,
        coalesce(c.status IN ('COLLECTED', 'WITHDRAWN'), false) AS owes_nothing
@@ -102,7 +102,9 @@ class PrintBatch:
     manifest: bytes
 
 
-async def lock_waiting(tx: Connection, provider: str, limit: int) -> Sequence[WaitingLetter]:
+async def lock_waiting_letters(
+    tx: Connection, provider: str, limit: int
+) -> Sequence[WaitingLetter]:
     """Lock the letters that have waited longest, except those that may have been released before a
     restore."""
     loss = await find_lost_time(tx)

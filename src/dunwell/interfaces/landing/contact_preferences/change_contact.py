@@ -14,7 +14,7 @@ from dunwell.contact.messages.identities import mask_address
 from dunwell.contact.messages.suppression import (
     KnownSuppressions,
     lift_suppression,
-    load_reasons,
+    load_suppression_reasons,
     suppress,
 )
 from dunwell.contact.notices.notice import (
@@ -95,7 +95,9 @@ async def list_contact_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[
     database."""
     work.require(Right.READ_CLAIMS)
     addresses = list_addresses(on_file, work.merchant.configuration.channels)
-    reasons = await load_reasons(work.tx, keys, work.merchant_id, list(addresses.items()))
+    reasons = await load_suppression_reasons(
+        work.tx, keys, work.merchant_id, list(addresses.items())
+    )
     return [
         ContactWay(channel, address, reasons.get((channel, address)))
         for channel, address in addresses.items()

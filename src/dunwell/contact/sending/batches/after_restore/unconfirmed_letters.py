@@ -43,7 +43,7 @@ _SET_SIZE = 1_000
 log = structlog.get_logger(__name__)
 
 
-async def search_released(resources: Resources, provider: PrintProvider) -> None:
+async def search_released_letters(resources: Resources, provider: PrintProvider) -> None:
     """Search the manifests for letters that may have been released. Raises OSError while the folder
     is unavailable; the letters then keep waiting."""
     async with resources.database.connection() as connection:
