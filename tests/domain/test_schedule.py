@@ -13,11 +13,11 @@ from dunwell.contact.escalation.schedule import (
     ContactPlanned,
     FeeAdded,
     NobodyReachable,
-    Outcome,
     Skipped,
     SkipReason,
     StepDecision,
     StepFacts,
+    StepOutcome,
     WaitBegun,
     WorkflowPosition,
     compute_first_due,
@@ -152,7 +152,7 @@ def test_every_process_moves_forward_and_ends(
     steps = [{"id": n, "name": f"Step {n}", **kind} for n, kind in enumerate(kinds, start=1)]
     workflow = prepare_workflow_for_timezone(a_definition(steps=steps), "Europe/Berlin")
     position, now = WorkflowPosition(workflow.id_at(0), start), start
-    ran: list[Outcome] = []
+    ran: list[StepOutcome] = []
     for _ in range(4 * len(steps) + 4):
         if position.due_at is not None:
             assert position.due_at >= start

@@ -22,10 +22,10 @@ from dunwell.contact.escalation.prepared_workflow import (
 from dunwell.contact.escalation.schedule import (
     Archived,
     ContactPlanned,
-    Outcome,
     Skipped,
     SkipReason,
     StepFacts,
+    StepOutcome,
     WorkflowPosition,
     compute_first_due,
     decide_steps,
@@ -93,12 +93,12 @@ def the_process(
 
 def play(
     workflow: PreparedWorkflow, start: datetime, delays: Iterator[int]
-) -> list[tuple[Any, Outcome]]:
+) -> list[tuple[Any, StepOutcome]]:
     """Return (instant, outcome) until the end; every contact is accepted at once, and the engine is
     late."""
     facts = StepFacts(ConditionFacts(5000, 5000, start.date()), True, frozenset({"EMAIL"}))
     position, now = WorkflowPosition(workflow.id_at(0), start), start
-    ran: list[tuple[datetime, Outcome]] = []
+    ran: list[tuple[datetime, StepOutcome]] = []
     while position.due_at is not None:
         assert position.due_at >= start
         now = max(now, position.due_at) + timedelta(minutes=next(delays))

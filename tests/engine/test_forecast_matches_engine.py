@@ -7,7 +7,12 @@ import pytest
 
 from dunwell.contact.escalation.forecast.forecast import forecast
 from dunwell.contact.escalation.prepared_workflow import prepare_workflow_for_timezone
-from dunwell.contact.escalation.schedule import ContactPlanned, Outcome, StepFacts, WorkflowPosition
+from dunwell.contact.escalation.schedule import (
+    ContactPlanned,
+    StepFacts,
+    StepOutcome,
+    WorkflowPosition,
+)
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock
@@ -106,7 +111,7 @@ async def _foresee(harness: Harness, definition: Any) -> list[tuple[datetime, in
     )
 
 
-def _outcome(outcome: Outcome) -> str:
+def _outcome(outcome: StepOutcome) -> str:
     if isinstance(outcome, ContactPlanned):
         return "DONE"
     named = {"Skipped": "SKIPPED", "NobodyReachable": "FAILED", "Archived": "ARCHIVED"}

@@ -392,7 +392,7 @@ class PastClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class PastPage:
+class PastClaimPage:
     """`next_id` is the highest id of the next page, or None if no later page has claims in the
     period."""
 
@@ -402,7 +402,7 @@ class PastPage:
 
 async def list_past_claims(
     tx: Connection, merchant_id: int, zone: ZoneInfo, *, since: datetime, from_id: int, limit: int
-) -> PastPage:
+) -> PastClaimPage:
     """Return claims created since `since`, from `from_id` downwards.
 
     A page without such a claim ends the search: an id is reserved moments before the claim is
@@ -411,7 +411,7 @@ async def list_past_claims(
     rows = await tx.fetch(_LOAD_PAST_CLAIMS, merchant_id, from_id, limit)
     recent = [_build_past_claim(row, zone) for row in rows if row["created_at"] >= since]
     is_last = len(rows) < limit or not recent
-    return PastPage(recent, None if is_last else rows[-1]["claim_id"] - 1)
+    return PastClaimPage(recent, None if is_last else rows[-1]["claim_id"] - 1)
 
 
 def _build_past_claim(row: Row, zone: ZoneInfo) -> PastClaim:

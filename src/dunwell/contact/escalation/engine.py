@@ -21,9 +21,9 @@ from dunwell.contact.escalation.schedule import (
     ContactPlanned,
     FeeAdded,
     NobodyReachable,
-    Outcome,
     Skipped,
     StepDecision,
+    StepOutcome,
     WaitBegun,
     decide_steps,
 )
@@ -144,7 +144,7 @@ def _build_history_rows(decided: DecidedClaim) -> Iterator[tuple[object, ...]]:
         )
 
 
-def _describe_outcome(outcome: Outcome) -> tuple[str, str | None]:
+def _describe_outcome(outcome: StepOutcome) -> tuple[str, str | None]:
     if isinstance(outcome, Skipped):
         return "SKIPPED", " ".join([outcome.reason, *outcome.unmet])
     if isinstance(outcome, NobodyReachable):

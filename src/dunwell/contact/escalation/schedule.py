@@ -129,14 +129,14 @@ class Archived:
     """All steps have run and the claim is not collected."""
 
 
-Outcome = (
+StepOutcome = (
     Skipped | WaitBegun | FeeAdded | CheckpointReached | ContactPlanned | NobodyReachable | Archived
 )
 
 
 @dataclass(frozen=True, slots=True)
 class StepDecision:
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[StepOutcome, ...]
     position: WorkflowPosition
 
 
@@ -179,7 +179,7 @@ def decide_steps(
 ) -> StepDecision:
     """Decide all steps that are due at `now`, in order. Return their outcomes and the claim's next
     position."""
-    outcomes: list[Outcome] = []
+    outcomes: list[StepOutcome] = []
     index, due_at = workflow.index_of(position.next_step_id), position.due_at
     while due_at is not None and due_at <= now:
         if index == len(workflow.steps):
@@ -240,7 +240,7 @@ def compute_opening(workflow: PreparedWorkflow, step: Step, now: datetime) -> da
 
 def _run_step(
     workflow: PreparedWorkflow, step: Step, due_at: datetime, facts: StepFacts, now: datetime
-) -> Outcome:
+) -> StepOutcome:
     unmet = list_unmet(step.when, facts.condition)
     if unmet:
         return Skipped(step, SkipReason.GUARD_UNMET, tuple(unmet))
@@ -268,7 +268,7 @@ def _plan_contact(
     due_at: datetime,
     facts: StepFacts,
     now: datetime,
-) -> Outcome:
+) -> StepOutcome:
     if _is_too_late(workflow, step, due_at, now):
         return Skipped(step, SkipReason.TOO_LATE)
     return find_next_contact(step, facts.usable_channels, facts.tried) or NobodyReachable(step)

@@ -41,7 +41,7 @@ from dunwell.contact.escalation.forecast.running_claim import (
 )
 from dunwell.contact.escalation.prepared_workflow import PreparedWorkflow, prepare_workflow
 from dunwell.contact.escalation.schedule import StepFacts, WorkflowPosition, list_channels
-from dunwell.contact.messages.guards.guards import Days
+from dunwell.contact.messages.guards.guards import ContactDays
 from dunwell.contact.messages.guards.store import load_contact_days
 from dunwell.contact.messages.identities import list_identities
 from dunwell.contact.sending.report import UNKNOWN_COUNTRY, compute_number_country
@@ -88,7 +88,7 @@ class PersonForecast:
         self._hours = build_quiet_hours(self.configuration)
 
     def forecast_person(
-        self, claims_of_person: Sequence[ClaimToForecast], contacted_on: Mapping[bytes, Days]
+        self, claims_of_person: Sequence[ClaimToForecast], contacted_on: Mapping[bytes, ContactDays]
     ) -> None:
         """Forecast the claims of one person. `contacted_on` has the days on which the person's
         identities were contacted before."""

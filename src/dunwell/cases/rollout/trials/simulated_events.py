@@ -18,7 +18,7 @@ from dunwell.contact.escalation.schedule import (
     WorkflowPosition,
     compute_start_of_wait,
 )
-from dunwell.contact.messages.guards.guards import Days, HoldReason
+from dunwell.contact.messages.guards.guards import ContactDays, HoldReason
 from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
 from dunwell.core.workflows.definition import ContactStep, WaitStep
 
@@ -99,7 +99,7 @@ class SimulatedClaim:
     claim: MessageClaim
     facts: StepFacts
     identities: tuple[bytes, ...] = _SAMPLE_IDENTITIES
-    contacted_on: Mapping[bytes, Days] | None = None
+    contacted_on: Mapping[bytes, ContactDays] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from dunwell.contact.escalation.schedule import (
     Archived,
     ContactPlanned,
     FeeAdded,
-    Outcome,
     StepFacts,
+    StepOutcome,
     WorkflowPosition,
     add_fee,
     compute_opening,
@@ -39,7 +39,7 @@ class ForecastStep:
     step: Step | None
     # Set only for contacts.
     channel: Channel | None
-    outcome: Outcome
+    outcome: StepOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def _set_day(facts: StepFacts, today: date) -> StepFacts:
     return replace(facts, condition=replace(facts.condition, today=today))
 
 
-def _add_fees(facts: StepFacts, outcomes: tuple[Outcome, ...]) -> StepFacts:
+def _add_fees(facts: StepFacts, outcomes: tuple[StepOutcome, ...]) -> StepFacts:
     """Add the fees to the amounts of the claim."""
     for fee in (each.step for each in outcomes if isinstance(each, FeeAdded)):
         facts = add_fee(facts, fee)

@@ -10,7 +10,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.configuration import Channel, Configuration, Guards
 from dunwell.contact.escalation.contacts.sending_hours import SendingHours, get_day_calendar
 from dunwell.contact.messages.guards.guards import (
-    Days,
+    ContactDays,
     GuardCandidate,
     HoldReason,
     decide_contacts,
@@ -76,7 +76,9 @@ class PersonGuard:
 
 
 def build_person_guard(
-    configuration: Configuration, identities: tuple[bytes, ...], contacted_on: Mapping[bytes, Days]
+    configuration: Configuration,
+    identities: tuple[bytes, ...],
+    contacted_on: Mapping[bytes, ContactDays],
 ) -> PersonGuard:
     """Return the guard of one claim.
 

@@ -22,7 +22,8 @@ _WEEK = timedelta(days=7)
 # midnight.
 _KEEP_DAYS_FOR = timedelta(days=8)
 
-Days = Sequence[date]
+# The days on which an identity was contacted; a day occurs once for each contact.
+ContactDays = Sequence[date]
 
 
 class HoldReason(StrEnum):
@@ -80,7 +81,7 @@ class GuardVerdict:
 
 def decide_contacts(
     candidates: Iterable[GuardCandidate],
-    contacted_on: Mapping[bytes, Days],
+    contacted_on: Mapping[bytes, ContactDays],
     guards: Guards,
     today: date,
 ) -> GuardVerdict:
@@ -111,14 +112,14 @@ def decide_contacts(
     return GuardVerdict(tuple(passed), held, tuple(updated_guards))
 
 
-def has_room(days: Days, guards: Guards, day: date) -> bool:
+def has_room(days: ContactDays, guards: Guards, day: date) -> bool:
     """Return whether one more contact on that day respects both limits."""
     if not days:
         return True
     return _has_room_on(days, guards, day) and _has_room_around(days, guards, day)
 
 
-def compute_first_free_day(identities: Sequence[Days], guards: Guards, after: date) -> date:
+def compute_first_free_day(identities: Sequence[ContactDays], guards: Guards, after: date) -> date:
     """Return the first day after the given one on which all identities have room."""
     day = after + _ONE_DAY
     while not all(has_room(days, guards, day) for days in identities):
@@ -126,7 +127,7 @@ def compute_first_free_day(identities: Sequence[Days], guards: Guards, after: da
     return day
 
 
-def remove_contact_day(days: Days, day: date) -> list[date]:
+def remove_contact_day(days: ContactDays, day: date) -> list[date]:
     """Return the days without one contact on `day`, or unchanged if there is none."""
     left = list(days)
     if day in left:
@@ -134,11 +135,11 @@ def remove_contact_day(days: Days, day: date) -> list[date]:
     return left
 
 
-def _has_room_on(days: Days, guards: Guards, day: date) -> bool:
+def _has_room_on(days: ContactDays, guards: Guards, day: date) -> bool:
     return sum(other == day for other in days) < guards.max_contacts_per_day
 
 
-def _has_room_around(days: Days, guards: Guards, day: date) -> bool:
+def _has_room_around(days: ContactDays, guards: Guards, day: date) -> bool:
     """Return whether every period of seven days that includes `day` has room. Later days occur if a
     clock was set back or another worker is already past midnight."""
     ends = {day, *(other for other in days if day < other < day + _WEEK)}
@@ -148,7 +149,7 @@ def _has_room_around(days: Days, guards: Guards, day: date) -> bool:
     )
 
 
-def _decide_hold(identities: Sequence[Days], guards: Guards, today: date) -> GuardHold:
+def _decide_hold(identities: Sequence[ContactDays], guards: Guards, today: date) -> GuardHold:
     """Return the hold of a contact. If both limits are reached, the reason is the weekly one,
     because it holds the contact longer."""
     has_week = all(_has_room_around(days, guards, today) for days in identities)
@@ -156,7 +157,9 @@ def _decide_hold(identities: Sequence[Days], guards: Guards, today: date) -> Gua
     return GuardHold(held_by, compute_first_free_day(identities, guards, today))
 
 
-def _update_guard(identity: bytes, before: Days | None, days: Days, guards: Guards) -> UpdatedGuard:
+def _update_guard(
+    identity: bytes, before: ContactDays | None, days: ContactDays, guards: Guards
+) -> UpdatedGuard:
     """Return the new guard row without days that no longer matter. If a limit was lowered in the
     meantime, the row keeps the limits that earlier contacts respected."""
     per_day, per_week = guards.max_contacts_per_day, guards.max_contacts_per_week

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from uuid import UUID
 
-from dunwell.contact.messages.guards.guards import Days, remove_contact_day
+from dunwell.contact.messages.guards.guards import ContactDays, remove_contact_day
 from dunwell.platform.database.database import Connection
 
 # Uses the primary key. Joined, because `= ANY` with a plan made for a small table would compare
@@ -73,7 +73,7 @@ async def free_contact_days(
     counted = await tx.fetch(_LOAD_COUNTED, merchant_id, communication_ids)
     if not counted:
         return
-    days: dict[bytes, Days] = dict(
+    days: dict[bytes, ContactDays] = dict(
         await lock_guards(tx, merchant_id, [row["identity_digest"] for row in counted])
     )
     for row in counted:
@@ -88,6 +88,6 @@ async def free_contact_days(
     )
 
 
-def encode_days(days: Days) -> str:
+def encode_days(days: ContactDays) -> str:
     """Return a PostgreSQL array literal; unnest would flatten an array of arrays."""
     return "{" + ",".join(day.isoformat() for day in days) + "}"

@@ -11,8 +11,8 @@ from dunwell.contact.messages.letters.address import remove_creditor_emoji, remo
 from dunwell.contact.messages.letters.sheet import (
     DEFAULT_LAYOUT,
     Enclosure,
+    LabelledValue,
     Picture,
-    Row,
     Sheet,
     SheetItems,
     SheetPage,
@@ -126,7 +126,7 @@ def render_letter(
     return RenderedLetter(subject, "\n\n".join(text) + "\n", sheet)
 
 
-def _list_information(values: MessageValues) -> list[Row]:
+def _list_information(values: MessageValues) -> list[LabelledValue]:
     claim, creditor, translate = (
         values.facts.claim,
         values.facts.creditor,

@@ -12,7 +12,8 @@ from dunwell.contact.messages.templates.formatting import render_line
 from dunwell.contact.messages.templates.rendering import list_footer
 from dunwell.platform.text.translation import find_debtor_language
 
-Row = tuple[str, str]
+# A label and its value.
+LabelledValue = tuple[str, str]
 DEFAULT_LAYOUT = "din-5008-b"
 
 
@@ -24,10 +25,11 @@ class Picture(msgspec.Struct, frozen=True):
 
 
 class SheetItems(msgspec.Struct, frozen=True):
-    head: Row
+    # The headings of the descriptions and of the amounts.
+    head: tuple[str, str]
     # Description, explanation (may be empty) and amount.
     rows: list[tuple[str, str, str]]
-    sums: list[Row]
+    sums: list[LabelledValue]
 
 
 class SheetPage(msgspec.Struct, frozen=True):
@@ -41,7 +43,7 @@ class SheetPage(msgspec.Struct, frozen=True):
 
 
 class TransferDetails(msgspec.Struct, frozen=True):
-    rows: list[Row]
+    rows: list[LabelledValue]
     # The payload of the payment QR code; None if banking apps could not read it.
     payload: str | None = None
 
@@ -64,7 +66,7 @@ class Sheet(msgspec.Struct, frozen=True):
     return_line: str
     address: list[str]
     reference: str
-    information: list[Row]
+    information: list[LabelledValue]
     subject: str
     # Blocks as `markdown_compilers` describes them.
     body: list[list[Any]]
@@ -98,7 +100,7 @@ class PaperTable(msgspec.Struct, frozen=True):
 class PaperBody(msgspec.Struct, frozen=True):
     title: str
     lead: Sequence[str] = ()
-    rows: Sequence[Row] = ()
+    rows: Sequence[LabelledValue] = ()
     table: PaperTable | None = None
     notes: Sequence[str] = ()
 
@@ -114,7 +116,7 @@ class Paper(msgspec.Struct, frozen=True):
     logo: Picture | None
     title: str
     lead: Sequence[str]
-    rows: Sequence[Row]
+    rows: Sequence[LabelledValue]
     table: PaperTable | None
     notes: Sequence[str]
     # Columns of lines.
