@@ -34,7 +34,7 @@ from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.translation import LazyText
 
 CentsByItem = dict[int, int]
-_SPELLED = {"STRIPE": "Stripe", "MOLLIE": "Mollie", "GOCARDLESS": "GoCardless"}
+_PROVIDER_SPELLINGS = {"STRIPE": "Stripe", "MOLLIE": "Mollie", "GOCARDLESS": "GoCardless"}
 
 
 def compute_surplus_allocation(
@@ -81,7 +81,7 @@ async def collect_if_paid(work: Work, claim: LockedClaim, balance: Balance) -> S
     if balance.outstanding_cents > 0:
         return status
     following = decide_status(status, ClaimTransition.PAID_IN_FULL)
-    await save_collected(work.tx, work.merchant_id, claim_id, left=status, now=work.now)
+    await save_collected(work.tx, work.merchant_id, claim_id, status_before=status, now=work.now)
     await cancel_contacts(
         work.tx, work.merchant_id, [claim_id], work.now, reason="Nothing is outstanding."
     )
@@ -91,7 +91,7 @@ async def collect_if_paid(work: Work, claim: LockedClaim, balance: Balance) -> S
 
 def render_provider_name(name: str) -> str:
     """Return the kind of provider as it is shown to people."""
-    return _SPELLED.get(name, name[:1].upper() + name[1:])
+    return _PROVIDER_SPELLINGS.get(name, name[:1].upper() + name[1:])
 
 
 async def send_receipt(
@@ -174,11 +174,11 @@ async def record_payment(work: Work, claim_id: int, new: NewPayment) -> Recorded
 
 
 async def _book_new_payment(work: Work, claim: LockedClaim, new: NewPayment) -> RecordedPayment:
-    arrived = await find_matching_transfer(work, claim.claim_id, new.amount_cents)
-    if arrived is None:
+    transfer = await find_matching_transfer(work, claim.claim_id, new.amount_cents)
+    if transfer is None:
         return await book_payment(work, claim, new)
-    recorded = await book_payment(work, claim, new, arrived.request_id)
-    await complete_transfer(work, arrived)
+    recorded = await book_payment(work, claim, new, transfer.request_id)
+    await complete_transfer(work, transfer)
     return recorded
 
 

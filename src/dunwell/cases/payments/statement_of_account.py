@@ -49,8 +49,8 @@ class StatementEntry:
 class AccountHistory:
     """What changed the balance of a claim's items."""
 
-    paid: Sequence[StatementPayment]
-    returned: Sequence[StatementReturn] = ()
+    payments: Sequence[StatementPayment]
+    returns: Sequence[StatementReturn] = ()
     reductions: Sequence[ItemReduction] = ()
 
 
@@ -100,9 +100,9 @@ def build_statement_of_account(
 ) -> StatementOfAccount:  # fmt: skip
     """Build the statement. Entries are sorted by day; within a day, items come before payments,
     payments before what was returned or came back, and reductions last."""
-    began = created_at.astimezone(zone).date()
+    created_on = created_at.astimezone(zone).date()
     changes = [
-        *_list_demands(items, history.reductions, began, zone),
+        *_list_demands(items, history.reductions, created_on, zone),
         *_list_payments(history, zone),
     ]
     counted = sorted(
@@ -126,7 +126,7 @@ def build_statement_of_account(
 
 
 def _list_demands(
-    items: Sequence[OwedItem], reductions: Sequence[ItemReduction], began: date, zone: ZoneInfo
+    items: Sequence[OwedItem], reductions: Sequence[ItemReduction], created_on: date, zone: ZoneInfo
 ) -> Iterator[_BalanceChange]:
     """Yield each reduction, and each item with the value that it had before its reductions."""
     references = {item.item_id: item.reference or "" for item in items}
@@ -140,18 +140,18 @@ def _list_demands(
         )
     for item in items:
         cents = item.value_cents + given_up[item.item_id]
-        day = _find_demand_day(item, began)
+        day = _find_demand_day(item, created_on)
         yield _BalanceChange(day, 0, item.type, description=references[item.item_id], cents=cents)
 
 
 def _list_payments(history: AccountHistory, zone: ZoneInfo) -> Iterator[_BalanceChange]:
-    for paid in history.paid:
-        day = paid.paid_at.astimezone(zone).date()
+    for payment in history.payments:
+        day = payment.paid_at.astimezone(zone).date()
         yield _BalanceChange(
-            day, 1, "PAYMENT", description=paid.description, cents=-paid.amount_cents,
-            payment_id=paid.payment_id,
+            day, 1, "PAYMENT", description=payment.description, cents=-payment.amount_cents,
+            payment_id=payment.payment_id,
         )  # fmt: skip
-    for each in history.returned:
+    for each in history.returns:
         day = each.recorded_at.astimezone(zone).date()
         kind, cents = "REVERSAL", each.booked_cents
         if each.kind in RETURN_OF:
@@ -161,7 +161,7 @@ def _list_payments(history: AccountHistory, zone: ZoneInfo) -> Iterator[_Balance
         )
 
 
-def _find_demand_day(item: OwedItem, began: date) -> date:
+def _find_demand_day(item: OwedItem, created_on: date) -> date:
     """Return the day from which the item counts. An item dated before the claim was created counts
     from its creation."""
-    return max(began, item.item_on) if item.item_on else began
+    return max(created_on, item.item_on) if item.item_on else created_on

@@ -234,8 +234,7 @@ async def find_payment(
 async def link_payment(
     tx: Connection, merchant_id: int, payment_id: UUID, request_id: UUID
 ) -> None:
-    """Save which payment request was completed by a payment that the merchant had recorded before
-    the provider listed it."""
+    """Save which payment request is completed by a payment that the merchant had recorded."""
     await tx.execute(_LINK, merchant_id, payment_id, request_id)
 
 
@@ -273,12 +272,9 @@ async def list_payment_movements(
     """Return the movements that made or changed a payment, and those of its request that could not
     be booked, the first booked first."""
     rows = await tx.fetch(
-        _LIST_PAYMENT_MOVEMENTS,
-        merchant_id,
-        payment.claim_id,
-        payment.payment_id,
+        _LIST_PAYMENT_MOVEMENTS, merchant_id, payment.claim_id, payment.payment_id,
         payment.request_id,
-    )
+    )  # fmt: skip
     return [build_movement(row) for row in rows]
 
 
@@ -312,10 +308,14 @@ async def load_surplus(tx: Connection, merchant_id: int, claim_id: int) -> dict[
 
 
 async def save_allocations(
-    tx: Connection, merchant_id: int, claim_id: int, shared: Mapping[UUID, Mapping[int, int]]
+    tx: Connection, merchant_id: int, claim_id: int, allocations: Mapping[UUID, Mapping[int, int]]
 ) -> None:
     """Add allocations (payment id -> item id -> cents) to those that the payments already have."""
-    rows = [(paid, item, cents) for paid, each in shared.items() for item, cents in each.items()]
+    rows = [
+        (payment_id, item_id, cents)
+        for payment_id, shares in allocations.items()
+        for item_id, cents in shares.items()
+    ]
     if rows:
         columns = [list(column) for column in zip(*rows, strict=True)]
         await tx.execute(_SAVE_ALLOCATIONS, merchant_id, claim_id, *columns)
@@ -343,14 +343,13 @@ class StatementPayment:
 
 @dataclass(frozen=True, slots=True)
 class StatementReturn:
-    """Money of a payment that was returned, or that came back."""
+    """Money of a payment that was returned, or that came back. `kind` is the movement's, and
+    `description` is the payment's."""
 
     payment_id: UUID
-    # The kind of the movement.
     kind: str
     booked_cents: int
     recorded_at: datetime
-    # That of the payment, as in `StatementPayment`.
     description: str
 
 
@@ -419,10 +418,10 @@ async def delete_items(
 
 
 async def save_collected(
-    tx: Connection, merchant_id: int, claim_id: int, left: Status, now: datetime
+    tx: Connection, merchant_id: int, claim_id: int, status_before: Status, now: datetime
 ) -> None:
-    """Mark the claim as collected. `left` is the status that a reversal restores."""
-    await tx.execute(_SAVE_COLLECTED, merchant_id, claim_id, left, now)
+    """Mark the claim as collected. `status_before` is the status that a reversal restores."""
+    await tx.execute(_SAVE_COLLECTED, merchant_id, claim_id, status_before, now)
 
 
 # This statement and the next use primary keys.
@@ -458,13 +457,13 @@ class ListedPayment:
     reference_number: str
     status: Status
     # The cents that are not allocated to any item.
-    left_cents: int = 0
+    unallocated_cents: int = 0
 
     @property
     def is_unmatched(self) -> bool:
         """True if the payment is not reversed, and is larger than what was owed or belongs to a
         withdrawn claim."""
-        is_beyond = self.left_cents > 0 or self.status is Status.WITHDRAWN
+        is_beyond = self.unallocated_cents > 0 or self.status is Status.WITHDRAWN
         return self.payment.reversed_at is None and is_beyond
 
 
@@ -479,22 +478,23 @@ async def load_listed_payments(
     tx: Connection, merchant_id: int, payment_ids: Sequence[UUID]
 ) -> dict[UUID, ListedPayment]:
     """Return the payments by id, each with its claim."""
-    found = {}
+    payments = {}
     for row in await tx.fetch(_LOAD_PAYMENTS, merchant_id, list(payment_ids)):
         values = dict(row)
         reference, status = values.pop("reference_number"), Status(values.pop("status"))
-        left = values.pop("left_cents")
-        found[row["payment_id"]] = ListedPayment(StoredPayment(**values), reference, status, left)
-    return found
+        unallocated_cents, payment = values.pop("left_cents"), StoredPayment(**values)
+        payments[payment.payment_id] = ListedPayment(payment, reference, status, unallocated_cents)
+    return payments
 
 
 async def load_listed_requests(
     tx: Connection, merchant_id: int, request_ids: Sequence[UUID]
 ) -> dict[UUID, ListedPaymentRequest]:
     """Return the payment requests by id, each with its claim."""
-    found = {}
+    requests = {}
     for row in await tx.fetch(_LOAD_REQUESTS, merchant_id, list(request_ids)):
         values = {**row, "state": PaymentRequestState(row["state"])}
         reference = values.pop("reference_number")
-        found[row["request_id"]] = ListedPaymentRequest(StoredPaymentRequest(**values), reference)
-    return found
+        request = StoredPaymentRequest(**values)
+        requests[request.request_id] = ListedPaymentRequest(request, reference)
+    return requests

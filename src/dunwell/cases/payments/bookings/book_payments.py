@@ -46,13 +46,13 @@ class _ClaimAccount:
 
 
 async def book_payments(
-    work: Work, claims: Mapping[int, LockedClaim], wanted: Sequence[tuple[int, NewPayment]], *,
+    work: Work, claims: Mapping[int, LockedClaim], payments: Sequence[tuple[int, NewPayment]], *,
     items: Mapping[int, list[OwedItem]] | None = None,
 ) -> list[StoredPayment]:  # fmt: skip
     """Book new payments (claim id, payment) of locked claims, in the given order, and complete the
     announced transfers that they cover. `items` maps claim ids to the present items of the claims,
     if the caller has loaded them already. Return the stored payments in the same order."""
-    claim_ids = sorted({claim_id for claim_id, _ in wanted})
+    claim_ids = sorted({claim_id for claim_id, _ in payments})
     if not claim_ids:
         return []
     if items is None:
@@ -60,7 +60,7 @@ async def book_payments(
     accounts = await _load_accounts(work, claims, claim_ids, items)
     announced = await list_claims_with_requests(work.tx, work.merchant_id, claim_ids, BANK_TRANSFER)
     booked, completed, occasions, audits = [], [], [], []
-    for claim_id, new in wanted:
+    for claim_id, new in payments:
         request = None
         if claim_id in announced:
             request = await find_matching_transfer(work, claim_id, new.amount_cents)
@@ -69,12 +69,12 @@ async def book_payments(
             announced -= {claim_id}
         request_id = None if request is None else request.request_id
         account = accounts[claim_id]
-        one, after, audit = _book(work, account, new, request_id)
-        booked.append(one)
+        booking, outstanding_cents, audit = _book(work, account, new, request_id)
+        booked.append(booking)
         audits.append(audit)
-        receipt = build_receipt(account.claim, one.payment, after)
+        receipt = build_receipt(account.claim, booking.payment, outstanding_cents)
         occasions.append(
-            OccasionToSave(claim_id, str(one.payment.payment_id), receipt, work.real_now)
+            OccasionToSave(claim_id, str(booking.payment.payment_id), receipt, work.real_now)
         )
         if request is not None:
             completed.append(request)
@@ -90,12 +90,12 @@ async def _load_accounts(
     work: Work, claims: Mapping[int, LockedClaim], claim_ids: Sequence[int],
     items: Mapping[int, list[OwedItem]],
 ) -> dict[int, _ClaimAccount]:  # fmt: skip
-    paid = await load_paid_cents_of_claims(work.tx, work.merchant_id, claim_ids)
+    paid_cents = await load_paid_cents_of_claims(work.tx, work.merchant_id, claim_ids)
     return {
         claim_id: _ClaimAccount(
             claims[claim_id],
             items.get(claim_id, []),
-            paid.get(claim_id, 0),
+            paid_cents.get(claim_id, 0),
             (claims[claim_id].status, claims[claim_id].status_before_collected),
         )
         for claim_id in claim_ids
@@ -142,6 +142,8 @@ async def _save(
     await insert_payments(work.tx, work.merchant_id, booked, work.now)
     statuses = {claim_id: account.statuses for claim_id, account in accounts.items()}
     await save_statuses(work.tx, work.merchant_id, statuses, work.now)
-    collected = [each for each, (status, _) in statuses.items() if status is Status.COLLECTED]
+    collected = [
+        claim_id for claim_id, (status, _) in statuses.items() if status is Status.COLLECTED
+    ]
     await cancel_contacts(work.tx, work.merchant_id, collected, work.now, reason=REASON_PAID)
     await schedule_checks_now(work.tx, work.merchant_id, list(accounts), work.now)

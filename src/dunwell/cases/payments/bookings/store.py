@@ -134,7 +134,7 @@ async def insert_payments(
         for each in booked
         for item_id, cents in each.shares.items()
     ]
-    columns: list[list[int | UUID]] = [[each[place] for each in shares] for place in range(4)]
+    columns: list[list[int | UUID]] = [[row[index] for row in shares] for index in range(4)]
     await tx.execute(
         _INSERT_PAYMENTS, merchant_id, now,
         [each.payment_id for each in payments], [each.claim_id for each in payments],
@@ -154,5 +154,5 @@ async def save_statuses(
     locked."""
     await tx.execute(
         _SAVE_STATUSES, merchant_id, now, list(statuses),
-        [each for each, _ in statuses.values()], [each for _, each in statuses.values()],
+        [status for status, _ in statuses.values()], [before for _, before in statuses.values()],
     )  # fmt: skip

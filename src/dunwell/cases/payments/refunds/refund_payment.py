@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-import structlog
-
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
@@ -41,8 +39,6 @@ from dunwell.platform.text.translation import LazyText
 
 # Refunds that the provider has not booked or refused.
 _PENDING = frozenset({RefundState.CREATED, RefundState.ACCEPTED})
-
-log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

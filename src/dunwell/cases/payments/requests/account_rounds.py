@@ -116,7 +116,7 @@ class AccountRounds:
         await self._start_rounds()
         if self._running:
             await asyncio.wait(self._running.values(), timeout=self._turn_seconds)
-        return self._collect()
+        return self._remove_ended_rounds()
 
     async def close(self) -> None:
         """Wait until the rounds end, and cancel those that take too long. If a cancelled call
@@ -131,15 +131,16 @@ class AccountRounds:
         async with self._resources.database.connection() as connection:
             pending = await self._work.list_accounts(connection)
         now = self._resources.clock.now()
-        names = {each.provider for each in pending}
-        self._health = {name: each for name, each in self._health.items() if name in names}
-        for each in sorted(pending, key=lambda account: account.due_at):
-            name, health = each.provider, self._health.setdefault(each.provider, _AccountHealth())
+        names = {account.provider for account in pending}
+        self._health = {name: health for name, health in self._health.items() if name in names}
+        for account in sorted(pending, key=lambda account: account.due_at):
+            name = account.provider
+            health = self._health.setdefault(name, _AccountHealth())
             if name in self._running or len(self._running) >= _ACCOUNTS_AT_ONCE:
                 continue
             if name not in self._providers:
                 await self._report_missing(name, health, now)
-            elif each.due_at <= now and not health.is_paused(now):
+            elif account.due_at <= now and not health.is_paused(now):
                 self._running[name] = asyncio.create_task(self._run_round(name, health))
 
     async def _run_round(self, name: str, health: _AccountHealth) -> int:
@@ -210,8 +211,8 @@ class AccountRounds:
         async with self._resources.database.transaction() as tx:
             await save_condition(tx, condition, now, self._resources.ids)
 
-    def _collect(self) -> int:
-        """Forget the rounds that have ended, and return how many calls they made."""
+    def _remove_ended_rounds(self) -> int:
+        """Remove the rounds that have ended, and return how many calls they made."""
         calls = 0
         for name, task in [*self._running.items()]:
             if task.done():

@@ -41,7 +41,7 @@ class AnnouncedTransfer:
     sent_on: date
 
 
-async def announce_transfer(work: Work, claim_id: int, sent: AnnouncedTransfer) -> UUID:
+async def announce_transfer(work: Work, claim_id: int, transfer: AnnouncedTransfer) -> UUID:
     """Record an announced transfer and return the id of its payment request. If the claim already
     has an announced transfer, return the id of that one's request.
 
@@ -60,9 +60,9 @@ async def announce_transfer(work: Work, claim_id: int, sent: AnnouncedTransfer) 
         raise InvalidState(
             "Another payment is already in progress.", state=PaymentRequestState.PENDING
         )
-    await check_choice(work, claim_id, sent.choice)
-    until = _compute_hold_end(work, sent.sent_on)
-    request = _build_request(work, claim, sent)
+    await check_choice(work, claim_id, transfer.choice)
+    until = _compute_hold_end(work, transfer.sent_on)
+    request = _build_request(work, claim, transfer)
     await open_request_hold(work, request, until)
     await insert_request(work.tx, work.merchant_id, request, next_check_at=None)
     payment = EventPaymentData(
@@ -71,7 +71,7 @@ async def announce_transfer(work: Work, claim_id: int, sent: AnnouncedTransfer) 
     await publish_event(
         work, claim_id, lambda head: payment_in_progress(head, payment, request.reference)
     )
-    await _notify_debtor(work, request, sent.sent_on)
+    await _notify_debtor(work, request, transfer.sent_on)
     await audit_request(work, "announce", request)
     return request.request_id
 
@@ -116,13 +116,15 @@ def _compute_hold_end(work: Work, sent_on: date) -> datetime:
     return until
 
 
-def _build_request(work: Work, claim: LockedClaim, sent: AnnouncedTransfer) -> StoredPaymentRequest:
+def _build_request(
+    work: Work, claim: LockedClaim, transfer: AnnouncedTransfer
+) -> StoredPaymentRequest:
     return StoredPaymentRequest(
         request_id=work.ids.new(work.real_now),
         claim_id=claim.claim_id,
         provider=BANK_TRANSFER,
         provider_name=BANK_TRANSFER,
-        amount_cents=sent.choice.cents,
+        amount_cents=transfer.choice.cents,
         currency=claim.currency,
         reference=claim.reference_number,
         state=PaymentRequestState.PENDING,
@@ -131,6 +133,6 @@ def _build_request(work: Work, claim: LockedClaim, sent: AnnouncedTransfer) -> S
         created_at=work.real_now,
         settled_at=None,
         checks=0,
-        item_ids=sent.choice.item_ids,
-        sent_on=sent.sent_on,
+        item_ids=transfer.choice.item_ids,
+        sent_on=transfer.sent_on,
     )

@@ -63,13 +63,13 @@ class PaymentChecks:
         now = self._resources.clock.now()
         async with self._resources.database.transaction() as tx:
             due = await lock_due_requests(tx, provider, now, limit)
-            following = {
-                (merchant_id, each.request_id): _decide_next_check(each, now)
-                for merchant_id, each in due
+            next_checks = {
+                (merchant_id, request.request_id): _decide_next_check(request, now)
+                for merchant_id, request in due
             }
-            await save_next_checks(tx, following)
-        answered = await asyncio.gather(*(self._check(key) for key in following))
-        return BatchResult(len(following), answered.count(False))
+            await save_next_checks(tx, next_checks)
+        answered = await asyncio.gather(*(self._check(key) for key in next_checks))
+        return BatchResult(len(next_checks), answered.count(False))
 
     async def _check(self, key: RequestKey) -> bool:
         """Check one request. Return False if its provider gave no usable answer. A failure is

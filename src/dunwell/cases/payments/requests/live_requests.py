@@ -66,8 +66,8 @@ async def find_matching_transfer(
     """Return the announced transfer that a payment of this amount covers, or None. Announced
     transfers whose hold has ended are expired first. The claim must be locked."""
     live = await refresh_live_requests(work, claim_id)
-    fits = (each for each in live if each.provider == BANK_TRANSFER)
-    return next((each for each in fits if each.amount_cents <= amount_cents), None)
+    transfers = (each for each in live if each.provider == BANK_TRANSFER)
+    return next((each for each in transfers if each.amount_cents <= amount_cents), None)
 
 
 async def complete_transfer(work: Work, request: StoredPaymentRequest) -> None:
@@ -212,7 +212,7 @@ async def list_open_requests_elsewhere(attempt: PaymentAttempt) -> list[StoredPa
     return [*elsewhere, *expired]
 
 
-async def replace_open_request(attempt: PaymentAttempt, request: StoredPaymentRequest) -> None:
+async def cancel_outdated_request(attempt: PaymentAttempt, request: StoredPaymentRequest) -> None:
     """Cancel an open request that is for another payment than the debtor wants now, so that the
     caller can insert a new one."""
     async with attempt.transaction() as work:

@@ -71,12 +71,12 @@ async def record_checkout_state(
     return decision.state
 
 
-async def _change_hold(settlement: RequestSettlement, following: PaymentRequestState) -> None:
+async def _change_hold(settlement: RequestSettlement, state_after: PaymentRequestState) -> None:
     """Open a hold while the money is on its way, so that the debtor gets no reminders, and lift it
     afterwards. If no hold can be opened, the payment continues without one."""
     work, request = settlement.work, settlement.request
     was_pending = request.state is PaymentRequestState.PENDING
-    is_pending = following is PaymentRequestState.PENDING
+    is_pending = state_after is PaymentRequestState.PENDING
     if is_pending and not was_pending:
         try:
             await open_request_hold(work, request, work.now + _HOLD_DURATION)
@@ -107,11 +107,12 @@ async def _save_state(settlement: RequestSettlement, decision: PaymentRequestDec
 async def _watch_refund(settlement: RequestSettlement) -> None:
     """Check the request often for a while, because the refund that was listed may still fail."""
     work, now = settlement.work, settlement.work.real_now
-    following = decide_next_return_check(now, now, now)
-    assert following is not None, "the refund is new"
+    next_check_at = decide_next_return_check(now, now, now)
+    assert next_check_at is not None, "the refund is new"
     await save_refund_time(
-        work.tx, work.merchant_id, settlement.request.request_id, now=now, next_check_at=following
-    )
+        work.tx, work.merchant_id, settlement.request.request_id, now=now,
+        next_check_at=next_check_at,
+    )  # fmt: skip
 
 
 async def settle_payment(
@@ -124,7 +125,7 @@ async def settle_payment(
     async with resources.database.connection() as connection:
         request = await find_request(connection, merchant_id, request_id)
     if request is None:
-        raise _not_found(request_id)
+        raise _build_not_found(request_id)
     # No provider can be asked about an announced bank transfer.
     if request.provider == BANK_TRANSFER:
         return request.state
@@ -140,20 +141,20 @@ async def settle_payment(
 async def _settle(
     resources: Resources,
     merchant_id: int,
-    asked: StoredPaymentRequest,
+    request_before: StoredPaymentRequest,
     answer: CheckoutState | None,
 ) -> PaymentRequestState:
-    """Record the answer. `asked` is the request as it was before the provider was asked, and
-    `answer` is None if it has no checkout."""
+    """Record the answer. `request_before` is the request as it was before the provider was asked,
+    and `answer` is None if it has no checkout."""
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)
-        claim = await lock_claim(tx, merchant_id, asked.claim_id)
-        request = await lock_request(tx, merchant_id, asked.request_id)
+        claim = await lock_claim(tx, merchant_id, request_before.claim_id)
+        request = await lock_request(tx, merchant_id, request_before.request_id)
         if merchant is None or claim is None or request is None:
-            raise _not_found(asked.request_id)
+            raise _build_not_found(request_before.request_id)
         # If another answer was recorded in the meantime, this one may be older. It is ignored
         # unless it lists movements, which stay true.
-        is_stale = request.state is not asked.state
+        is_stale = request.state is not request_before.state
         if is_stale and (answer is None or not answer.movements):
             return request.state
         work = Work.open(resources, tx, merchant, SYSTEM)
@@ -172,5 +173,5 @@ async def _expire(settlement: RequestSettlement) -> PaymentRequestState:
     return PaymentRequestState.EXPIRED
 
 
-def _not_found(request_id: UUID) -> NotFound:
+def _build_not_found(request_id: UUID) -> NotFound:
     return NotFound(f"There is no payment request {request_id}.")

@@ -34,10 +34,10 @@ from dunwell.cases.payments.requests.live_requests import (
     PaymentAttempt,
     PaymentIntent,
     audit_request,
+    cancel_outdated_request,
     find_or_insert_request,
     is_same_payment,
     list_open_requests_elsewhere,
-    replace_open_request,
 )
 from dunwell.cases.payments.requests.provider_calls import (
     cancel_checkout,
@@ -173,11 +173,11 @@ def _build_checkout_request(
     )
 
 
-async def _open_checkout(provider: PaymentProvider, asked: CheckoutRequest) -> Checkout:
+async def _open_checkout(provider: PaymentProvider, request: CheckoutRequest) -> Checkout:
     """Open the checkout. After a failure the payment request is unchanged, and the next attempt
     uses the same key."""
-    async with report_provider_failures(provider.name, asked.merchant_id):
-        return await provider.open_checkout(asked)
+    async with report_provider_failures(provider.name, request.merchant_id):
+        return await provider.open_checkout(request)
 
 
 async def _save_started_checkout(
@@ -189,10 +189,10 @@ async def _save_started_checkout(
         claim = await lock_claim(work.tx, work.merchant_id, attempt.claim_id)
         is_payable = claim is not None and claim.status in ACTIVE
         state = PaymentRequestState.OPEN if is_payable else PaymentRequestState.CANCELLED
-        place = (checkout.checkout_id, checkout.url)
         is_first = await save_checkout(
-            work.tx, work.merchant_id, request_id=request.request_id, state=state, checkout=place
-        )
+            work.tx, work.merchant_id, request_id=request.request_id, state=state,
+            checkout=(checkout.checkout_id, checkout.url),
+        )  # fmt: skip
         if is_first and is_payable:
             await _raise_payment_in_progress(work, request)
         stored = await find_request(work.tx, work.merchant_id, request.request_id)
@@ -239,5 +239,5 @@ async def _reuse_open_request(
             attempt.resources, attempt.providers, attempt.merchant_id, request.request_id
         )
     else:
-        await replace_open_request(attempt, request)
+        await cancel_outdated_request(attempt, request)
     return None

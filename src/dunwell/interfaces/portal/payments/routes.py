@@ -180,13 +180,15 @@ async def _find_surplus(work: Work, listed: Sequence[ListedPayment]) -> Mapping[
     paid = [
         each
         for each in listed
-        if each.left_cents and each.payment.request_id and each.payment.reversed_at is None
+        if each.unallocated_cents and each.payment.request_id and each.payment.reversed_at is None
         and each.payment.provider_name != BANK_TRANSFER
     ]  # fmt: skip
     pending = await list_pending_refunds(work, [each.payment.claim_id for each in paid])
     pending_ids = {each.payment_id for each in pending}
     return {
-        each.payment.payment_id: 0 if each.payment.payment_id in pending_ids else each.left_cents
+        each.payment.payment_id: 0
+        if each.payment.payment_id in pending_ids
+        else each.unallocated_cents
         for each in paid
     }
 
