@@ -92,7 +92,7 @@ CHANGES = [
         (at_provider._SAVE_ORDERED, "debit_collections", (ID, 5, NOW), {"PLANNED"}),
         (at_provider._SAVE_ACCEPTED, "debit_collections", (ID, NOW.date(), NOW), {"RELEASED"}),
         (debits._END_MANDATE, "mandates", (ID, "REVOKED", LATER, "REVOKED"), {"ACTIVE"}),
-        (debits._SAVE_CHECKED, "mandates", (ID, LATER), {"ACTIVE"}),
+        (debits._SAVE_NEXT_CHECK, "mandates", (ID, LATER), {"ACTIVE"}),
         (
             files._SAVE_RELEASED, "debit_files",
             (ID, NOW, "USER:1", 1, 1, b"1", b"2", "bank", LATER), {"PROPOSED"},

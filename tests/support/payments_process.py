@@ -116,11 +116,11 @@ async def _ask_for_mandate(
 ) -> None:  # fmt: skip
     """Open the page for the mandate of a plan, or let its debtor return from there."""
     if chance.random() < 0.5:
-        asked = MandatePageRequest(plan["modality_id"], "http://127.0.0.1/claim/mandate", "en")
+        page = MandatePageRequest(plan["modality_id"], "http://127.0.0.1/claim/mandate", "en")
         with contextlib.suppress(InvalidState, NotFound):  # It is given, or the plan has ended.
             await open_mandate_page(
                 resources, providers, merchant, build_debtor_actor("session-1"),
-                claim_id=plan["claim_id"], asked=asked,
+                claim_id=plan["claim_id"], page=page,
             )  # fmt: skip
     else:
         await settle_open_mandate(resources, providers, merchant.merchant_id, plan["modality_id"])

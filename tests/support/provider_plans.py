@@ -72,12 +72,12 @@ class ProviderPlan:
     async def open_page(self) -> str:
         """Open the provider's page for the mandate. Return its checkout's id."""
         harness = self.arrangement.harness
-        asked = MandatePageRequest(
+        page = MandatePageRequest(
             self.modality.modality_id, "https://pay.example.org/claim/ab/mandate", "en"
         )
         url = await open_mandate_page(
             harness.resources, self.providers, harness.merchant, DEBTOR,
-            claim_id=self.arrangement.claim_id, asked=asked,
+            claim_id=self.arrangement.claim_id, page=page,
         )  # fmt: skip
         return url.rpartition("/pay/")[2].partition("?")[0]
 

@@ -240,7 +240,7 @@ _RETURN_REASONS = frozenset({
     "RR01", "RR02", "RR03", "RR04", "SL01", "SL11", "SL12", "SL13", "SL14", "TM01", "UPAY",
 })  # fmt: skip
 # The code that stands for a reason given in words.
-REASON_ELSEWHERE: Final = "NARR"
+NARRATIVE_REASON: Final = "NARR"
 # Reasons that hold for every further debit of the mandate.
 _FINAL_REASONS = frozenset({
     "AC01", "AC04", "AC06", "AC13", "AG01", "MD01", "MD02", "MD07", "MS02", "RR01", "SL01",

@@ -52,7 +52,7 @@ from dunwell.platform.text.texts import is_line
 
 SEAL_PURPOSE = "debit account"
 _CANCELLABLE = (CollectionState.PLANNED, CollectionState.PRENOTIFIED)
-_AT_PROVIDER = (CollectionState.RELEASED, CollectionState.DELIVERED)
+_ORDERED = (CollectionState.RELEASED, CollectionState.DELIVERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +156,18 @@ async def close_mandate(work: Work, mandate: Mandate, reason: MandateEndReason) 
     the mandate as it is then."""
     await end_mandate(work.tx, work.merchant_id, mandate.mandate_id, reason=reason, now=work.now)
     is_over = reason is MandateEndReason.PLAN_ENDED
-    cancelled = CancelReason.PLAN_ENDED if is_over else CancelReason.MANDATE_ENDED
+    cancel_reason = CancelReason.PLAN_ENDED if is_over else CancelReason.MANDATE_ENDED
     today = local_date(work.now, work.merchant.configuration.timezone)
     for each in await list_mandate_collections(work.tx, work.merchant_id, [mandate.mandate_id]):
-        if each.provider is not None and each.state in _AT_PROVIDER:
+        if each.provider is not None and each.state in _ORDERED:
             await ask_to_cancel_debit(
-                work.tx, work.merchant_id, each.collection_id, reason=cancelled, now=work.real_now
-            )
+                work.tx, work.merchant_id, each.collection_id, reason=cancel_reason,
+                now=work.real_now,
+            )  # fmt: skip
         if each.state not in _CANCELLABLE:
             continue
         await save_cancelled(
-            work.tx, work.merchant_id, each.collection_id, reason=cancelled, now=work.now
+            work.tx, work.merchant_id, each.collection_id, reason=cancel_reason, now=work.now
         )
         # An instalment that is not due yet is treated as without a mandate: the debtor is reminded
         # of it. For one that is due, the days of grace begin today.
@@ -177,15 +178,15 @@ async def close_mandate(work: Work, mandate: Mandate, reason: MandateEndReason) 
     await schedule_check_now(work.tx, work.merchant_id, mandate.claim_id, work.now)
     if mandate.provider is not None:
         await make_mandate_due(work.tx, work.merchant_id, mandate.mandate_id, work.real_now)
-    after = await find_mandate(work.tx, work.merchant_id, mandate.mandate_id)
-    assert after is not None, "it was read before"
-    await publish_mandate_state(work, after)
+    ended = await find_mandate(work.tx, work.merchant_id, mandate.mandate_id)
+    assert ended is not None, "it was read before"
+    await publish_mandate_state(work, ended)
     await save_audit(
         work, "mandate.end", f"claim:{mandate.claim_id}",
-        before={"state": mandate.state}, after={"state": after.state, "reason": reason},
+        before={"state": mandate.state}, after={"state": ended.state, "reason": reason},
         mandateId=str(mandate.mandate_id),
     )  # fmt: skip
-    return after
+    return ended
 
 
 def parse_account(holder: str, iban: str) -> DebitAccount:

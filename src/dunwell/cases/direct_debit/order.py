@@ -22,7 +22,7 @@ _SCHEMA_INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 _SCHEME, _INSTRUMENT = "SEPA", "CORE"
 _MAX_NAME, _MAX_PURPOSE = 70, 140
 _ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-?:().,'+ ")
-_SPELLED = {
+_SPELLINGS = {
     "ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss", "ẞ": "SS",
     "æ": "ae", "Æ": "Ae", "ø": "o", "Ø": "O", "œ": "oe", "Œ": "Oe", "ł": "l", "Ł": "L",
     "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "&": "+",
@@ -108,9 +108,10 @@ def remove_debits(content: bytes, end_to_end_ids: Collection[str]) -> bytes:
                 batch.remove(debit)
         if batch.find(_name("DrctDbtTxInf")) is None:
             message.remove(batch)
-    for element in (message[0], *message.findall(_name("PmtInf"))):
-        place = message if element is message[0] else element
-        amounts = [each.text for each in place.iter(_name("InstdAmt"))]
+    header = message[0]
+    for element in (header, *message.findall(_name("PmtInf"))):
+        scope = message if element is header else element
+        amounts = [each.text for each in scope.iter(_name("InstdAmt"))]
         total_cents = sum(int(each.replace(".", "")) for each in amounts)
         element.find(_name("NbOfTxs")).text = str(len(amounts))
         element.find(_name("CtrlSum")).text = render_amount(total_cents)
@@ -131,16 +132,16 @@ def spell_name(name: str) -> str:
     return spelled
 
 
-def spell_text(text: str, most: int) -> str:
-    """Return a text in the characters that every bank accepts, cut to `most` characters: letters
-    lose their marks, and characters that have no spelling are left out."""
-    spelled = "".join(_SPELLED.get(each, each) for each in unicodedata.normalize("NFC", text))
+def spell_text(text: str, max_length: int) -> str:
+    """Return a text in the characters that every bank accepts, cut to `max_length` characters:
+    letters lose their marks, and characters that have no spelling are left out."""
+    spelled = "".join(_SPELLINGS.get(each, each) for each in unicodedata.normalize("NFC", text))
     plain = "".join(
         " " if each.isspace() else each
         for each in unicodedata.normalize("NFKD", spelled)
         if each in _ALLOWED or each.isspace()
     )
-    return " ".join(plain.split())[:most].strip()
+    return " ".join(plain.split())[:max_length].strip()
 
 
 def render_amount(cents: int) -> str:

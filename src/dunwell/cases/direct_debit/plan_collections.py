@@ -39,7 +39,7 @@ from dunwell.cases.direct_debit.store import (
     list_plan_collections,
     lock_due_mandates,
     save_cancelled,
-    save_checked,
+    save_next_mandate_check,
     save_prenotified,
 )
 from dunwell.cases.modalities.instalments import Instalment
@@ -182,7 +182,7 @@ async def plan_collections(resources: Resources, merchant_id: int | None = None)
     checked = 0
     for owner_id in merchant_ids:
         try:
-            checked += await _plan_for(resources, owner_id)
+            checked += await _plan_for_merchant(resources, owner_id)
         except Unavailable:
             raise
         except Exception as error:
@@ -191,7 +191,7 @@ async def plan_collections(resources: Resources, merchant_id: int | None = None)
     return checked
 
 
-async def _plan_for(resources: Resources, merchant_id: int) -> int:
+async def _plan_for_merchant(resources: Resources, merchant_id: int) -> int:
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)
         if merchant is None:
@@ -225,11 +225,11 @@ async def _plan_for(resources: Resources, merchant_id: int) -> int:
                     is_disputed=mandate.claim_id in disputed,
                     is_account_closed=is_closed,
                 )
-            await _check_alone(work, mandate, plan)
+            await _check_mandate(work, mandate, plan)
     return len(mandates)
 
 
-async def _check_alone(work: Work, mandate: Mandate, plan: CheckedPlan | None) -> None:
+async def _check_mandate(work: Work, mandate: Mandate, plan: CheckedPlan | None) -> None:
     """Check a mandate, or close it if its plan has ended (`plan` is None). If that fails, nothing
     of it is stored, the other mandates are checked all the same, and this one is checked again
     later."""
@@ -238,23 +238,24 @@ async def _check_alone(work: Work, mandate: Mandate, plan: CheckedPlan | None) -
             if plan is None:
                 await close_mandate(work, mandate, MandateEndReason.PLAN_ENDED)
             else:
-                await _check(work, plan)
+                await _check_plan(work, plan)
     except Exception as error:
         raise_if_outage(error)
         log.exception(
             "mandate not checked", mandate_id=str(mandate.mandate_id), error=type(error).__name__
         )
-        await save_checked(work.tx, work.merchant_id, mandate.mandate_id, work.now + _RETRY_AFTER)
+        retry_at = work.now + _RETRY_AFTER
+        await save_next_mandate_check(work.tx, work.merchant_id, mandate.mandate_id, retry_at)
 
 
 def _is_of_plan(collection: Collection, mandate: Mandate) -> bool:
     """Return whether the collection is one of `CheckedPlan.collections`."""
     is_live = collection.state is not CollectionState.CANCELLED
-    is_its_plans = collection.modality_id == mandate.modality_id
-    return is_its_plans and (is_live or collection.mandate_id == mandate.mandate_id)
+    is_same_plan = collection.modality_id == mandate.modality_id
+    return is_same_plan and (is_live or collection.mandate_id == mandate.mandate_id)
 
 
-async def _check(work: Work, plan: CheckedPlan) -> None:
+async def _check_plan(work: Work, plan: CheckedPlan) -> None:
     mandate, zone = plan.mandate, work.merchant.configuration.timezone
     today = local_date(work.now, zone)
     if today > mandate.expires_on:
@@ -276,10 +277,10 @@ async def _check(work: Work, plan: CheckedPlan) -> None:
             await cancel_collection(work, collection, reason)
         if steps.insert:
             # The new collections may be due for their notification.
-            await save_checked(work.tx, work.merchant_id, mandate.mandate_id, work.now)
+            await save_next_mandate_check(work.tx, work.merchant_id, mandate.mandate_id, work.now)
             return
     next_check_at = compute_morning(today + _ONE_DAY, zone)
-    await save_checked(work.tx, work.merchant_id, mandate.mandate_id, next_check_at)
+    await save_next_mandate_check(work.tx, work.merchant_id, mandate.mandate_id, next_check_at)
 
 
 async def _check_at_provider(work: Work, plan: CheckedPlan) -> bool:
@@ -302,7 +303,7 @@ async def _check_at_provider(work: Work, plan: CheckedPlan) -> bool:
                 now=work.real_now,
             )  # fmt: skip
     if steps.insert:
-        await save_checked(work.tx, work.merchant_id, plan.mandate.mandate_id, work.now)
+        await save_next_mandate_check(work.tx, work.merchant_id, plan.mandate.mandate_id, work.now)
     return bool(steps.insert)
 
 

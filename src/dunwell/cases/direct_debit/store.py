@@ -68,7 +68,7 @@ UPDATE mandates
 SET state = $3, ended_at = $4, ended_reason = $5, check_at = NULL
 WHERE merchant_id = $1 AND mandate_id = $2 AND state = 'ACTIVE'
 """
-_SAVE_CHECKED = """
+_SAVE_NEXT_CHECK = """
 UPDATE mandates
 SET check_at = $3
 WHERE merchant_id = $1 AND mandate_id = $2 AND state = 'ACTIVE'
@@ -266,11 +266,11 @@ async def end_mandate(
     await tx.execute(_END_MANDATE, merchant_id, mandate_id, state, now, reason)
 
 
-async def save_checked(
+async def save_next_mandate_check(
     tx: Connection, merchant_id: int, mandate_id: UUID, check_at: datetime
 ) -> None:
     """Save when an active mandate is checked next."""
-    await tx.execute(_SAVE_CHECKED, merchant_id, mandate_id, check_at)
+    await tx.execute(_SAVE_NEXT_CHECK, merchant_id, mandate_id, check_at)
 
 
 async def save_used(tx: Connection, merchant_id: int, expiries: Mapping[UUID, date]) -> None:
@@ -345,9 +345,9 @@ async def find_collection(
     return None if row is None else build_collection(row)
 
 
-async def list_end_to_end_ids(tx: Connection, merchant_id: int, named: Ids[str]) -> set[str]:
+async def list_end_to_end_ids(tx: Connection, merchant_id: int, candidates: Ids[str]) -> set[str]:
     """Return those of the end-to-end ids that belong to debits of the merchant."""
-    rows = await tx.fetch(_LIST_END_TO_END_IDS, merchant_id, list(named))
+    rows = await tx.fetch(_LIST_END_TO_END_IDS, merchant_id, list(candidates))
     return {row["end_to_end_id"] for row in rows}
 
 

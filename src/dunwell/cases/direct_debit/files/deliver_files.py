@@ -52,14 +52,14 @@ async def deliver_debit_files(resources: Resources, find_folder: FindBankFolder)
     now = resources.clock.now()
     async with resources.database.connection() as connection:
         merchant_ids = await list_merchants_with_files(connection, now, _MERCHANTS_PER_TURN)
-    tried = 0
+    attempts = 0
     for merchant_id in merchant_ids:
         async with resources.database.transaction() as tx:
             file = await lease_file(tx, merchant_id, now, _REPEAT_AFTER)
         if file is not None:
             await _deliver_one(resources, find_folder, merchant_id, file)
-            tried += 1
-    return tried
+            attempts += 1
+    return attempts
 
 
 async def _deliver_one(

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from operator import attrgetter
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -181,8 +182,8 @@ async def drop_ended_debits(work: Work, keys: KeyRing, file_id: UUID) -> DebitFi
         each for each in collections
         if mandates[each.mandate_id].state is not MandateState.ACTIVE
     ]  # fmt: skip
-    is_here = file.state is DebitFileState.RELEASED and file.handed_over_at is None
-    if not ended or not is_here:
+    is_changeable = file.state is DebitFileState.RELEASED and file.handed_over_at is None
+    if not ended or not is_changeable:
         return file
     for each in ended:
         await cancel_collection(work, each, CancelReason.MANDATE_ENDED)
@@ -241,9 +242,9 @@ def build_batches(
     collections: Sequence[tuple[Collection, SequenceType]], message_id: str
 ) -> list[OrderedCollection]:
     """Give each collection its batch: one for each day and sequence type."""
-    kinds = sorted({(each.collected_on, kind) for each, kind in collections})
+    keys = sorted({(each.collected_on, kind) for each, kind in collections})
     return [
-        OrderedCollection(each, kind, f"{message_id}-{kinds.index((each.collected_on, kind)) + 1}")
+        OrderedCollection(each, kind, f"{message_id}-{keys.index((each.collected_on, kind)) + 1}")
         for each, kind in collections
     ]
 
@@ -392,18 +393,19 @@ async def _order(
     """Decide the sequence type and the batch of each collection."""
     mandate_ids = {each.mandate_id for each in collections}
     all_of_mandates = await list_mandate_collections(work.tx, work.merchant_id, mandate_ids)
-    used = {each.mandate_id for each in all_of_mandates if _was_settled(each)}
-    last: dict[UUID, int] = {}
+    used_ids = {each.mandate_id for each in all_of_mandates if _was_settled(each)}
+    last_instalments: dict[UUID, int] = {}
     for each in all_of_mandates:
         if each.state is not CollectionState.CANCELLED:
-            last[each.mandate_id] = max(last.get(each.mandate_id, 0), each.instalment)
-    kinds = []
-    for each in sorted(collections, key=lambda one: (one.collected_on, one.instalment)):
-        is_last = each.instalment == last[each.mandate_id]
-        kind = decide_sequence_type(was_used=each.mandate_id in used, is_last=is_last)
-        kinds.append((each, kind))
-        used.add(each.mandate_id)
-    return build_batches(kinds, file.message_id)
+            last = max(last_instalments.get(each.mandate_id, 0), each.instalment)
+            last_instalments[each.mandate_id] = last
+    typed_collections = []
+    for each in sorted(collections, key=attrgetter("collected_on", "instalment")):
+        is_last = each.instalment == last_instalments[each.mandate_id]
+        kind = decide_sequence_type(was_used=each.mandate_id in used_ids, is_last=is_last)
+        typed_collections.append((each, kind))
+        used_ids.add(each.mandate_id)
+    return build_batches(typed_collections, file.message_id)
 
 
 def _was_settled(collection: Collection) -> bool:
@@ -435,10 +437,10 @@ async def _write(
         creditor=OrderAccount(account.holder, account.iban, account.bic),
         batches=[
             OrderBatch(
-                batch_id, own[0].sequence_type, own[0].collection.collected_on,
-                [_build_debit(work, keys, each, mandates, references=references) for each in own],
+                batch_id, batch[0].sequence_type, batch[0].collection.collected_on,
+                [_build_debit(work, keys, each, mandates, references=references) for each in batch],
             )
-            for batch_id, own in batches.items()
+            for batch_id, batch in batches.items()
         ],
     )  # fmt: skip
     document = render_order(order)

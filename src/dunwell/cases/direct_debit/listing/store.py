@@ -112,12 +112,12 @@ async def load_listed_mandates(
     tx: Connection, merchant_id: int, mandate_ids: Sequence[UUID]
 ) -> dict[UUID, ListedMandate]:
     """Return the mandates by id, each with its claim."""
-    found = {}
+    mandates = {}
     for row in await tx.fetch(_LOAD_MANDATES, merchant_id, list(mandate_ids)):
         values = dict(row)
-        given = {name: values.pop(name) for name in ("reference_number", "provider_mandate_id")}
-        found[row["mandate_id"]] = ListedMandate(build_mandate(values), **given)
-    return found
+        details = {name: values.pop(name) for name in ("reference_number", "provider_mandate_id")}
+        mandates[row["mandate_id"]] = ListedMandate(build_mandate(values), **details)
+    return mandates
 
 
 async def load_listed_collections(
@@ -125,28 +125,28 @@ async def load_listed_collections(
 ) -> dict[UUID, ListedCollection]:
     """Return the collections by id, each with its claim, mandate, notice, and file or order."""
     rows = await tx.fetch(_LOAD_COLLECTIONS, merchant_id, list(collection_ids), DebitFacts.template)
-    more = [each.name for each in fields(ListedCollection) if each.name != "collection"]
-    found = {}
+    names = [each.name for each in fields(ListedCollection) if each.name != "collection"]
+    collections = {}
     for row in rows:
         values = dict(row)
-        given = {name: values.pop(name) for name in more}
-        found[row["collection_id"]] = ListedCollection(build_collection(values), **given)
-    return found
+        details = {name: values.pop(name) for name in names}
+        collections[row["collection_id"]] = ListedCollection(build_collection(values), **details)
+    return collections
 
 
 async def load_listed_files(
     tx: Connection, merchant_id: int, file_ids: Sequence[UUID]
 ) -> dict[UUID, DebitFile]:
     """Return the files by id. A proposal has the figures of the collections that it still has."""
-    found = {}
+    files = {}
     for row in await tx.fetch(_LOAD_FILES, merchant_id, list(file_ids)):
         values = dict(row)
         debits, cents = values.pop("proposed_debits"), values.pop("proposed_cents")
         file = build_file(values)
         if file.state is DebitFileState.PROPOSED:
             file = replace(file, debits=debits, amount_cents=cents)
-        found[file.file_id] = file
-    return found
+        files[file.file_id] = file
+    return files
 
 
 async def list_collecting_accounts(tx: Connection, merchant_id: int, limit: int) -> list[str]:

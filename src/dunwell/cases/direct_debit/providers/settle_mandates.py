@@ -98,7 +98,7 @@ class MandatePageRequest:
 
 async def open_mandate_page(
     resources: Resources, providers: PaymentProviders, merchant: Merchant, actor: Actor,
-    claim_id: int, asked: MandatePageRequest,
+    claim_id: int, page: MandatePageRequest,
 ) -> str:  # fmt: skip
     """Return the address of the provider's page on which the debtor gives a mandate for a plan.
 
@@ -109,7 +109,7 @@ async def open_mandate_page(
     provider = _choose_provider(resources, providers, merchant)
     async with resources.database.transaction() as tx:
         work = Work.open(resources, tx, merchant, actor)
-        stored = await _find_or_insert(work, claim_id, asked, provider)
+        stored = await _find_or_insert(work, claim_id, page, provider)
     legal = merchant.configuration.legal
     creditor = merchant.name if legal is None else legal.name
     request = MandateRequest(
@@ -117,8 +117,8 @@ async def open_mandate_page(
         request_id=stored.mandate_id,
         currency=CURRENCY,
         description=creditor,
-        return_url=asked.return_url,
-        language=asked.language,
+        return_url=page.return_url,
+        language=page.language,
     )
     async with report_provider_failures(provider.name, merchant.merchant_id):
         checkout = await provider.open_mandate(request)
@@ -145,27 +145,27 @@ def _choose_provider(
 
 
 async def _find_or_insert(
-    work: Work, claim_id: int, asked: MandatePageRequest, provider: MandateProvider
+    work: Work, claim_id: int, page: MandatePageRequest, provider: MandateProvider
 ) -> StoredProviderMandate:
     """Return the mandate that was requested for the plan and is not given yet, or insert a new one.
     Raises NotFound and InvalidState."""
     claim = await lock_claim_of_merchant(work, claim_id)
     if claim.status not in ACTIVE:
         raise InvalidState("This mandate can no longer be given. Reload the page.", state="CHANGED")
-    await load_plan_for_mandate(work, claim_id, asked.modality_id)
-    found = await find_open_provider_mandate(work.tx, work.merchant_id, asked.modality_id)
-    if found is not None:
-        return found
+    await load_plan_for_mandate(work, claim_id, page.modality_id)
+    requested = await find_open_provider_mandate(work.tx, work.merchant_id, page.modality_id)
+    if requested is not None:
+        return requested
     stored = StoredProviderMandate(
         mandate_id=work.ids.new(work.now),
         claim_id=claim_id,
-        modality_id=asked.modality_id,
+        modality_id=page.modality_id,
         provider=provider.name,
         provider_name=provider.kind,
         state=ProviderMandateState.OPEN,
         checkout_id=None,
         provider_mandate_id=None,
-        language=asked.language,
+        language=page.language,
         actor_kind=work.actor.kind,
         actor_id=work.actor.actor_id,
         created_at=work.real_now,
@@ -187,9 +187,9 @@ async def settle_open_mandate(
     """Fetch what became of the mandate that was requested for a plan, if the debtor has not given
     it yet. Raises PaymentProviderUnavailable."""
     async with resources.database.connection() as connection:
-        found = await find_open_provider_mandate(connection, merchant_id, modality_id)
-    if found is not None:
-        await settle_mandate(resources, providers, merchant_id, found.mandate_id)
+        requested = await find_open_provider_mandate(connection, merchant_id, modality_id)
+    if requested is not None:
+        await settle_mandate(resources, providers, merchant_id, requested.mandate_id)
 
 
 class MandateChecks:

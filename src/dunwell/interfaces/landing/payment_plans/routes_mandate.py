@@ -247,12 +247,12 @@ async def _redirect_to_provider(
     context = site.build_claim_context(request, opened)
     public_url = site.resources.settings.public_url
     page_url = context.address("mandate", modality_id=modality.modality_id)
-    asked = MandatePageRequest(modality.modality_id, f"{public_url}{page_url}", context.language)
+    page = MandatePageRequest(modality.modality_id, f"{public_url}{page_url}", context.language)
     actor = build_debtor_actor(str(opened.session.session_id))
     try:
         url = await open_mandate_page(
             site.resources, site.providers, opened.merchant, actor,
-            claim_id=opened.facts.claim_id, asked=asked,
+            claim_id=opened.facts.claim_id, page=page,
         )  # fmt: skip
     except (PaymentProviderUnavailable, PaymentProviderRefused):
         return await _answer_provider(site, request, opened, provider, is_unavailable=True)

@@ -16,7 +16,7 @@ from dunwell.cases.direct_debit.debit_results import (
     RecordedResult,
     record_debit_result,
 )
-from dunwell.cases.direct_debit.debit_values import REASON_ELSEWHERE, is_return_reason
+from dunwell.cases.direct_debit.debit_values import NARRATIVE_REASON, is_return_reason
 from dunwell.cases.direct_debit.files.store import list_message_collections
 from dunwell.cases.direct_debit.store import find_collection, list_end_to_end_ids
 from dunwell.cases.statements.formats.payment_status import OrderOutcome, PaymentStatusReport
@@ -140,7 +140,7 @@ async def record_status_reports(
             code = next((each.code for each in reasons if each.code is not None), None)
             if collection.payment_id is None and not is_return_reason(code):
                 # No money has moved, so the rejection holds whatever its reason.
-                code = REASON_ELSEWHERE
+                code = NARRATIVE_REASON
             result = DebitResult(DebitOutcome.RETURNED, today, reason_code=code)
             found = await record_debit_result(work, end_to_end_id, result)
             rejected += found is RecordedResult.RECORDED
