@@ -132,7 +132,6 @@ NO_RULE: Mapping[str, str] = {
     "contact/messages/ledger/seal_ledger.py SEAL_SECONDS": _PAUSE,
     "cases/modalities/instalments.py _DAYS_OF_EVERY_MONTH": "the calendar's own",
     "cases/modalities/progress.py _ONE_DAY": _UNIT,
-    "cases/modalities/progress.py _MISSED_AFTER": _UNIT,
     "cases/modalities/sweep_modalities.py MODALITY_SECONDS": _PAUSE,
     "contact/notices/sender.py _PRINTER_RETRY_SECONDS": _PAUSE,
     "platform/banking_days.py _ONE_DAY": _UNIT,

@@ -439,7 +439,7 @@ QUIET = _name({
         disputes_pages_store._LIST_DRAFT_FILES,
         disputes_pages_store._LOAD_DRAFT_FIELDS,
         contact_preferences_store._LOAD_TYPED, suppression.LOAD_KNOWN,
-        rollout_store._LOAD_OPEN,
+        rollout_store._LOAD_OPEN_CONTACTS,
     ),
     "looks behind an instant that all rows bear: tests.engine.test_reports": (
         reports_store._LIST_UNKNOWN,

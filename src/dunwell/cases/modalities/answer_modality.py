@@ -61,7 +61,7 @@ from dunwell.platform.text.texts import check_printable
 from dunwell.platform.text.translation import LazyText
 
 
-def is_kept(modality: Modality) -> bool:
+def is_active_or_fulfilled(modality: Modality) -> bool:
     """Return whether the modality was approved, and is active or was fulfilled."""
     is_approved = modality.state is ModalityState.APPROVED
     return is_approved and modality.ended_reason in (None, ModalityEndReason.FULFILLED)
@@ -293,10 +293,12 @@ async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Mod
 
 
 async def _audit_change(work: Work, action: str, before: Modality, after: Modality) -> None:
-    was, now = select_changed_fields(_build_audit_values(before), _build_audit_values(after))
+    values_before, values_after = select_changed_fields(
+        _build_audit_values(before), _build_audit_values(after)
+    )
     await save_audit(
         work, action, f"claim:{after.claim_id}",
-        before=was, after=now, modalityId=str(after.modality_id),
+        before=values_before, after=values_after, modalityId=str(after.modality_id),
     )  # fmt: skip
 
 
@@ -366,15 +368,15 @@ async def assign_modality(
         raise NotFound(f"There is no payment modality {modality_id}.")
     if modality.state is not ModalityState.REQUESTED or modality.ended_at is not None:
         raise InvalidState("The request can no longer be answered.", state=str(modality.state))
-    wanted = None
+    assignee = None
     if assignee_id is not None:
-        wanted = (await load_assignees_by_id(work.tx, work.merchant_id, [assignee_id])).get(
+        assignee = (await load_assignees_by_id(work.tx, work.merchant_id, [assignee_id])).get(
             assignee_id
         )
-        if wanted is None:
+        if assignee is None:
             raise build_assignee_error()
     current = await find_assignee_id(work.tx, work.merchant_id, modality_id)
-    if not check_assignment(current, expected_id, wanted):
+    if not check_assignment(current, expected_id, assignee):
         return
     await save_assignee(work.tx, work.merchant_id, modality_id, assignee_id)
     await save_audit(
@@ -388,6 +390,6 @@ async def assign_modality(
 async def list_assignees(work: Work, modality_ids: Collection[UUID]) -> Mapping[UUID, Assignee]:
     """Return the assignees by modality id, for modalities that have one."""
     work.require(Right.READ_CLAIMS)
-    given = await list_assignee_ids(work.tx, work.merchant_id, modality_ids)
-    people = await load_assignees_by_id(work.tx, work.merchant_id, set(given.values()))
-    return {modality_id: people[user_id] for modality_id, user_id in given.items()}
+    assignee_ids = await list_assignee_ids(work.tx, work.merchant_id, modality_ids)
+    assignees = await load_assignees_by_id(work.tx, work.merchant_id, set(assignee_ids.values()))
+    return {modality_id: assignees[user_id] for modality_id, user_id in assignee_ids.items()}

@@ -120,9 +120,9 @@ def _list_plan_faults(
         message = f"The first instalment must be due between {today} and {last_first_on}."
         yield Fault("/firstDate", message, "OUT_OF_RANGE")
     if plans.counts and terms.count not in plans.counts:
-        known = ", ".join(str(count) for count in plans.counts)
+        allowed = ", ".join(str(count) for count in plans.counts)
         yield Fault(
-            "/count", f"Choose one of these numbers of instalments: {known}.", "NOT_ALLOWED"
+            "/count", f"Choose one of these numbers of instalments: {allowed}.", "NOT_ALLOWED"
         )
     elif not 2 <= terms.count <= MAX_INSTALMENTS:
         yield Fault("/count", f"Choose 2 to {MAX_INSTALMENTS} instalments.", "OUT_OF_RANGE")
@@ -134,9 +134,10 @@ def _list_instalment_faults(
     terms: PlanTerms, plans: PlanSettings, facts: ModalityFacts
 ) -> Iterator[Fault]:
     if terms.count > compute_max_instalments(plans, facts):
-        least = plans.min_rate_cents or 1
+        min_cents = plans.min_rate_cents or 1
         message = (
-            f"Each instalment must be at least {least} in minor units; choose fewer instalments."
+            f"Each instalment must be at least {min_cents} in minor units; "
+            "choose fewer instalments."
         )
         yield Fault("/count", message, "TOO_SMALL")
     limit = facts.max_deferral_on

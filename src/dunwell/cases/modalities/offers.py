@@ -140,13 +140,13 @@ def _list_fitting(
         # well.
         return [PlanTerms(count, days[0]) for count in fitting]
     found = (
-        _find_first_date(modalities, facts=facts, count=count, days=days, today=today)
+        _find_plan_within_limits(modalities, facts=facts, count=count, days=days, today=today)
         for count in fitting
     )
     return [each for each in found if each is not None]
 
 
-def _find_first_date(
+def _find_plan_within_limits(
     modalities: ModalitySettings,
     facts: ModalityFacts,
     count: int,

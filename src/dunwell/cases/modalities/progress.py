@@ -35,9 +35,9 @@ def decide_progress(modality: Modality, status: Status, today: date) -> Modality
     unpaid = next((each for each in modality.schedule if not each.is_paid), None)
     if unpaid is None:
         return ModalityEndReason.FULFILLED
-    next_check_on = _day_after(modality.type, unpaid)
-    if today < next_check_on:
-        return next_check_on
+    first_late_day = _compute_first_late_day(modality.type, unpaid)
+    if today < first_late_day:
+        return first_late_day
     if modality.type is ModalityType.PAYMENT_PLAN and modality.state is ModalityState.APPROVED:
         return ModalityEndReason.BROKEN
     return ModalityEndReason.PASSED
@@ -45,14 +45,14 @@ def decide_progress(modality: Modality, status: Status, today: date) -> Modality
 
 def compute_end_day(modality_type: ModalityType, schedule: Sequence[Instalment]) -> date:
     """Return the first day on which no payment of the schedule is awaited."""
-    return _day_after(modality_type, schedule[-1])
+    return _compute_first_late_day(modality_type, schedule[-1])
 
 
 def compute_response_day(modality: Modality, business_days: int, timezone: str) -> date:
     """Return the day by which a request is answered: after the given number of business days, but
     at the latest on the last day on which the request can still be answered."""
     awaited = next((each for each in modality.schedule if not each.is_paid), modality.schedule[-1])
-    last_day = _day_after(modality.type, awaited) - _ONE_DAY
+    last_day = _compute_first_late_day(modality.type, awaited) - _ONE_DAY
     return min(compute_answer_day(modality.requested_at, business_days, timezone), last_day)
 
 
@@ -65,7 +65,7 @@ def local_date(instant: datetime, timezone: str) -> date:
     return instant.astimezone(ZoneInfo(timezone)).date()
 
 
-def _day_after(modality_type: ModalityType, awaited: Instalment) -> date:
+def _compute_first_late_day(modality_type: ModalityType, awaited: Instalment) -> date:
     """Return the first day on which a payment of this instalment is too late: after its day and,
     for a plan, the days of grace."""
     grace = GRACE if modality_type is ModalityType.PAYMENT_PLAN else timedelta(0)
@@ -73,7 +73,6 @@ def _day_after(modality_type: ModalityType, awaited: Instalment) -> date:
 
 
 _REMINDER_LEAD = timedelta(days=3)
-_MISSED_AFTER = timedelta(days=1)
 _MORNING = time(9)
 
 
@@ -131,14 +130,14 @@ def _list_windows(modality: Modality, timezone: str) -> Iterator[_NoticeWindow]:
         if instalment.is_paid:
             continue
         reminded_at = compute_morning(instalment.due_on - _REMINDER_LEAD, timezone)
-        missed_on = instalment.missed_after + _MISSED_AFTER
+        missed_on = instalment.missed_after + _ONE_DAY
         # An instalment that is collected by direct debit needs no reminder: the debtor gets a
         # pre-notification of the debit.
         if reminded_at > agreed_at and instalment.awaited_on is None:
             due = InstalmentNotice(InstalmentNoticeKind.DUE, instalment)
             yield _NoticeWindow(due, reminded_at, calendar.start_of(missed_on))
         missed = InstalmentNotice(InstalmentNoticeKind.MISSED, instalment)
-        ended_at = calendar.start_of(compute_last_pay_day(instalment) + _MISSED_AFTER)
+        ended_at = calendar.start_of(compute_last_pay_day(instalment) + _ONE_DAY)
         yield _NoticeWindow(missed, compute_morning(missed_on, timezone), ended_at)
 
 

@@ -171,8 +171,8 @@ def _is_still_due(
         else InstalmentNoticeKind.MISSED
     )
     due = list_due_notices(modality, work.now, work.merchant.configuration.timezone)
-    wanted = (kind, number, facts.left_cents)
-    return wanted in [
+    stated = (kind, number, facts.left_cents)
+    return stated in [
         (each.kind, str(each.instalment.number), each.instalment.left_cents) for each in due
     ]
 
@@ -225,13 +225,13 @@ def _build_instalment_facts(checked: CheckedModality, due: InstalmentNotice) -> 
     )
 
 
-def _compute_send_time(work: Work, wanted: datetime) -> datetime:
-    """Return the first time outside quiet hours (real time), not before `wanted` or now. For a
+def _compute_send_time(work: Work, earliest: datetime) -> datetime:
+    """Return the first time outside quiet hours (real time), not before `earliest` or now. For a
     sandbox merchant it is now, because its clock is not real."""
     if work.merchant.is_sandbox:
         return work.real_now
     hours = build_quiet_hours(work.merchant.configuration)["EMAIL"]
-    return hours.first_moment(max(wanted, work.real_now))
+    return hours.first_moment(max(earliest, work.real_now))
 
 
 # How often a worker checks due modalities.
@@ -253,7 +253,7 @@ async def sweep_modalities(resources: Resources, merchant_id: int | None = None)
     checked = 0
     for owner_id in merchant_ids:
         try:
-            checked += await _sweep_for(resources, owner_id)
+            checked += await _sweep_merchant(resources, owner_id)
         except Unavailable:
             raise
         except Exception as error:
@@ -262,11 +262,11 @@ async def sweep_modalities(resources: Resources, merchant_id: int | None = None)
     return checked
 
 
-async def _sweep_for(resources: Resources, merchant_id: int) -> int:
+async def _sweep_merchant(resources: Resources, merchant_id: int) -> int:
     """Check a batch of modalities of a merchant together. If that fails, check each by itself, so
     that one that cannot be checked does not hold up the others. Return how many were checked."""
     try:
-        return await _sweep(resources, merchant_id, None)
+        return await _sweep_batch(resources, merchant_id, None)
     except Exception as error:
         raise_if_outage(error)
         log.exception(
@@ -278,13 +278,14 @@ async def _sweep_for(resources: Resources, merchant_id: int) -> int:
             return 0
         now = merchant.now(resources.clock)
         claim_ids = await list_claims_to_check(connection, merchant_id, now, _SET_SIZE)
-    return sum([await _sweep_alone(resources, merchant, claim_id) for claim_id in claim_ids])
+    return sum([await _sweep_claim(resources, merchant, claim_id) for claim_id in claim_ids])
 
 
-async def _sweep_alone(resources: Resources, merchant: Merchant, claim_id: int) -> int:
-    """Check the modality of one claim. If that fails, it is checked again later."""
+async def _sweep_claim(resources: Resources, merchant: Merchant, claim_id: int) -> int:
+    """Check the modality of one claim. If that fails, it is checked again later. Return how many
+    were checked."""
     try:
-        return await _sweep(resources, merchant.merchant_id, claim_id)
+        return await _sweep_batch(resources, merchant.merchant_id, claim_id)
     except Exception as error:
         raise_if_outage(error)
         log.exception("modality not checked", claim_id=claim_id, error=type(error).__name__)
@@ -294,7 +295,7 @@ async def _sweep_alone(resources: Resources, merchant: Merchant, claim_id: int) 
     return 0
 
 
-async def _sweep(resources: Resources, merchant_id: int, claim_id: int | None) -> int:
+async def _sweep_batch(resources: Resources, merchant_id: int, claim_id: int | None) -> int:
     """Check due modalities in one transaction: those of a batch of claims, or of one claim."""
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)
@@ -305,20 +306,20 @@ async def _sweep(resources: Resources, merchant_id: int, claim_id: int | None) -
             tx, merchant_id, work.now, _SET_SIZE, claim_id=claim_id
         )
         # A separate statement sees what was committed while it waited for the locks.
-        found = await list_live_modalities(tx, merchant_id, claim_ids)
-        if found:
-            await _apply(work, [CheckedModality(*each) for each in found])
-    return len(found)
+        live = await list_live_modalities(tx, merchant_id, claim_ids)
+        if live:
+            await _save_progress(work, [CheckedModality(*each) for each in live])
+    return len(live)
 
 
-async def _apply(work: Work, found: Sequence[CheckedModality]) -> None:
+async def _save_progress(work: Work, modalities: Sequence[CheckedModality]) -> None:
     """End the modalities that have ended, save when the others are checked next, and notify the
     debtors."""
     zone = work.merchant.configuration.timezone
     today = local_date(work.now, zone)
     checked: list[CheckedModality] = []
     next_checks: dict[UUID, datetime] = {}
-    for each in found:
+    for each in modalities:
         end_reason_or_day = decide_progress(each.modality, each.status, today)
         if isinstance(end_reason_or_day, ModalityEndReason):
             checked.append(replace(each, ended=end_reason_or_day))

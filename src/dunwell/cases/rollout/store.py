@@ -67,10 +67,10 @@ async def count_active_claims(
 ) -> dict[UUID, dict[int, int]]:
     """Return the number of active claims: workflow id -> major version -> number. With
     `workflow_id`, count only the claims of that workflow."""
-    found: dict[UUID, dict[int, int]] = {}
+    counts: dict[UUID, dict[int, int]] = {}
     for row in await tx.fetch(_COUNT_ACTIVE, merchant_id, workflow_id):
-        found.setdefault(row["workflow_id"], {})[row["workflow_major"]] = row["claims"]
-    return found
+        counts.setdefault(row["workflow_id"], {})[row["workflow_major"]] = row["claims"]
+    return counts
 
 
 async def load_rule_sets(tx: Connection, merchant_id: int) -> Mapping[str, RuleSet]:
@@ -78,14 +78,14 @@ async def load_rule_sets(tx: Connection, merchant_id: int) -> Mapping[str, RuleS
     exist."""
     published = await find_published_rules(tx, merchant_id)
     draft = await find_rules_draft(tx, merchant_id)
-    found = {"published": published, "draft": draft}
-    return {state: each.rules for state, each in found.items() if each is not None}
+    versions = {"published": published, "draft": draft}
+    return {state: each.rules for state, each in versions.items() if each is not None}
 
 
 PAGE_SIZE = 1_000
 
 # Read once per preview through the merchant's part of the primary keys, and sorted in memory.
-_SELECT = """
+_SELECT_BY_PERSON = """
 SELECT c.claim_id,
     coalesce(
         'C' || nullif(btrim(lower(d.customer_number)), ''),
@@ -112,7 +112,7 @@ GROUP BY claim_id
 """
 
 # Reads the key (merchant_id, claim_id, run, ...) of communications once per claim that is not due.
-_LOAD_OPEN = """
+_LOAD_OPEN_CONTACTS = """
 SELECT DISTINCT ON (m.claim_id) m.claim_id, m.step_id, m.place, m.channel, m.state, m.not_before
 FROM communications m
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id AND c.run = m.run
@@ -134,7 +134,7 @@ async def iterate_persons(
     cursor keeps memory constant. The caller must be in a transaction; at isolation level repeatable
     read, all pages share its snapshot.
     """
-    cursor = await tx.cursor(_SELECT, merchant.merchant_id, *workflow_key)
+    cursor = await tx.cursor(_SELECT_BY_PERSON, merchant.merchant_id, *workflow_key)
     kept: list[RunningClaim] = []
     while rows := await cursor.fetch(page_size):
         kept += await _load_page(tx, keys, merchant, rows)
@@ -165,7 +165,7 @@ async def _load_page(
             state=row["state"],
             not_before=row["not_before"],
         )
-        for row in (await tx.fetch(_LOAD_OPEN, merchant_id, waiting) if waiting else ())
+        for row in (await tx.fetch(_LOAD_OPEN_CONTACTS, merchant_id, waiting) if waiting else ())
     }
     return [
         RunningClaim(
@@ -181,7 +181,7 @@ async def _load_page(
 
 
 # Uses the primary key of claims backwards, then those of debtors and items.
-_LOAD = """
+_LIST_RECENT = """
 SELECT newest.claim_id, newest.reference_number, newest.currency,
     d.salutation, d.first_name, d.last_name, d.company_name, d.mobile_number, d.language,
     d.customer_number, d.contract_number,
@@ -214,7 +214,8 @@ class RecentClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 async def list_recent_claims(tx: Connection, merchant_id: int, limit: int) -> Sequence[RecentClaim]:
     """Return the merchant's most recent claims, newest first."""
-    return [_build_recent_claim(dict(row)) for row in await tx.fetch(_LOAD, merchant_id, limit)]
+    rows = await tx.fetch(_LIST_RECENT, merchant_id, limit)
+    return [_build_recent_claim(dict(row)) for row in rows]
 
 
 def _build_recent_claim(values: dict[str, Any]) -> RecentClaim:

@@ -136,8 +136,8 @@ def describe_next_contacts(effects: PreviewEffects) -> str:
 
 
 def describe_aspects(effects: PreviewEffects) -> str:
-    found = [(aspect, effects.aspects[aspect]) for aspect in ContactAspect]
-    return ", ".join(f"{aspect.lower()} {count:,}" for aspect, count in found if count)
+    counts = [(aspect, effects.aspects[aspect]) for aspect in ContactAspect]
+    return ", ".join(f"{aspect.lower()} {count:,}" for aspect, count in counts if count)
 
 
 def _build_day(outlook: PreviewOutlook, day: date) -> ContactsView:
@@ -187,14 +187,14 @@ class FeeFigures:
 def build_day_table(outlook: OutlookView, days: int) -> DayTable:
     """Build the table. The number of previewed days decides whether rows are days or weeks."""
     is_by_week = days > MAX_DAYS_SHOWN
-    found: dict[date, list[int]] = {}
+    counts_by_day: dict[date, list[int]] = {}
     for each in outlook.days:
         first = each.day - timedelta(days=each.day.weekday()) if is_by_week else each.day
-        row = found.setdefault(first, [0] * (len(CHANNELS) + 1))
+        row = counts_by_day.setdefault(first, [0] * (len(CHANNELS) + 1))
         for index, channel in enumerate(CHANNELS):
             row[index] += each.contacts.get(channel, 0)
         row[-1] += sum(each.held_back.values())
-    rows = [DayRow(first, row[:-1], row[-1]) for first, row in sorted(found.items())]
+    rows = [DayRow(first, row[:-1], row[-1]) for first, row in sorted(counts_by_day.items())]
     contacts = [sum(row.contacts[index] for row in rows) for index in range(len(CHANNELS))]
     return DayTable(is_by_week, rows, contacts, sum(row.held_back for row in rows))
 

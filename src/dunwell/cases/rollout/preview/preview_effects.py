@@ -273,17 +273,22 @@ async def _forecast_persons(
     work: Work, keys: KeyRing, versions: _VersionsCompared, claims: Sequence[RunningClaim]
 ) -> None:
     """Forecast the claims of whole persons, after loading when they were contacted last."""
-    persons = [
+    claims_by_person = [
         [each for each in of_person if not (each.is_held_without_end or each.has_unknown_outcome)]
         for _, of_person in groupby(claims, attrgetter("person"))
     ]
-    after = [
+    forecasts_by_person = [
         [_build_forecast_claim(work, keys, versions, each) for each in running]
-        for running in persons
+        for running in claims_by_person
     ]
-    identities = {i for each_person in after for each in each_person for i in each.identities}
+    identities = {
+        identity
+        for of_person in forecasts_by_person
+        for claim in of_person
+        for identity in claim.identities
+    }
     contacted_on = await load_contact_days(work.tx, work.merchant_id, list(identities))
-    for running, claims_of_person in zip(persons, after, strict=True):
+    for running, claims_of_person in zip(claims_by_person, forecasts_by_person, strict=True):
         if not claims_of_person:
             continue
         versions.forecast.forecast_person(claims_of_person, contacted_on)

@@ -160,13 +160,13 @@ async def _edit(
         saved = msgspec.structs.replace(saved, is_changed=True, effects=list(edit.effects))
     if saved.is_changed:
         await increment_revision(work.tx, work.merchant_id)
-        after = scenario.description if description is None else description
-        was, now = select_changed_fields(
+        description_after = scenario.description if description is None else description
+        before, after = select_changed_fields(
             _build_audit_values(scenario.definition, scenario.description),
-            _build_audit_values(definition, after),
+            _build_audit_values(definition, description_after),
         )
         await save_audit(
-            work, "scenario.edit", f"scenario:{scenario.scenario_id}", before=was, after=now
+            work, "scenario.edit", f"scenario:{scenario.scenario_id}", before=before, after=after
         )
     return saved
 

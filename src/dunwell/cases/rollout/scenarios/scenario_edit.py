@@ -164,14 +164,14 @@ def _describe_passed(
     for step_id, index_of_step in change.new.items():
         if step_id in change.old:
             continue
-        past = sum(
-            n
-            for position, n in claims_by_step.items()
+        claims_past = sum(
+            claims
+            for position, claims in claims_by_step.items()
             if change.compute_new_index(position) > index_of_step
         )
-        if past:
-            run = "is past it and does not" if past == 1 else "are past it and do not"
-            yield f"{change.names[step_id]} added: {render_claim_count(past)} {run} run it"
+        if claims_past:
+            verb = "is past it and does not" if claims_past == 1 else "are past it and do not"
+            yield f"{change.names[step_id]} added: {render_claim_count(claims_past)} {verb} run it"
 
 
 def _capitalize(text: str) -> str:

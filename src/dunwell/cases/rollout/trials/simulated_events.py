@@ -125,10 +125,10 @@ def simulate_events(
 ) -> Iterator[SimulatedEvent]:
     """Yield the events from `start` until the claim is archived, if nothing is paid and each
     contact is accepted at once."""
-    held: list[DayReason] = []
+    guard_reasons: list[DayReason] = []
 
     def record_hold(day: date, held_by: HoldReason) -> None:
-        held.append(explain_guard(held_by, day))
+        guard_reasons.append(explain_guard(held_by, day))
 
     contacted_on = simulated.contacted_on or {}
     guard = PersonGuard(
@@ -145,9 +145,10 @@ def simulate_events(
     while (at := claim_forecast.next_at) is not None and at <= start + _MAX_DURATION:
         for foreseen in claim_forecast.advance():
             claim = _add_fee(claim, foreseen, workflow.calendar.local_date(at))
-            reasons = [*_explain(workflow, foreseen, facts=facts, due_at=due_at), *held]
+            calendar_reasons = _explain(workflow, foreseen, facts=facts, due_at=due_at)
+            reasons = [*calendar_reasons, *guard_reasons]
             yield SimulatedEvent(foreseen, reasons, claim, facts.letter_sent_at)
-            held.clear()
+            guard_reasons.clear()
             if foreseen.channel == "LETTER":
                 facts = replace(facts, letter_sent_at=at)
             outcome = foreseen.outcome

@@ -102,14 +102,14 @@ async def compute_sms_costs(prepared: PreparedSmsCosts) -> SmsCosts:
         await run_in_thread(
             _count_messages, prepared, counts, claims[start : start + _CLAIMS_PER_BATCH]
         )
-    longest = counts.longest
+    first_claims = counts.first_claims
     return SmsCosts(
         claims=len(claims),
         without_number=counts.without_number,
         too_long=counts.too_long,
         by_parts=dict(sorted(counts.by_parts.items())),
         countries=_list_countries(counts.by_country),
-        longest=longest[max(longest)] if len(longest) > 1 else None,
+        longest=first_claims[max(first_claims)] if len(first_claims) > 1 else None,
     )
 
 
@@ -120,7 +120,7 @@ class _SmsCounts:
         default_factory=lambda: defaultdict(list)
     )
     # Number of parts -> the first claim whose message has that number.
-    longest: dict[int, RecentClaim] = field(default_factory=dict)
+    first_claims: dict[int, RecentClaim] = field(default_factory=dict)
     without_number: int = 0
     too_long: int = 0
 
@@ -139,7 +139,7 @@ def _count_messages(
             continue
         parts = count_parts(rendered.content.body_text).count
         counts.by_parts[parts] += 1
-        counts.longest.setdefault(parts, claim)
+        counts.first_claims.setdefault(parts, claim)
         country = compute_number_country(claim.mobile_number)
         counts.by_country[country].append((parts, writer.price(rendered)))
 

@@ -7,7 +7,11 @@ from starlette.responses import Response
 
 from dunwell.accounts.installation.installation_file import Operator
 from dunwell.cases.direct_debit.mandates import can_collect_through_bank
-from dunwell.cases.modalities.answer_modality import build_answer_facts, is_kept, withdraw_modality
+from dunwell.cases.modalities.answer_modality import (
+    build_answer_facts,
+    is_active_or_fulfilled,
+    withdraw_modality,
+)
 from dunwell.cases.modalities.modality import Modality, ModalityType
 from dunwell.cases.modalities.progress import GRACE
 from dunwell.cases.modalities.store import LOAD_ONE, ModalityRow, build_modality
@@ -239,7 +243,7 @@ async def redirect_to_modality(
 def _get_agreed_modality(request: DebtorRequest, opened: OpenedClaim) -> Modality:
     """Return the approved modality. Raises NotFound if it was not approved."""
     modality = get_requested_modality(request, opened)
-    if not is_kept(modality):
+    if not is_active_or_fulfilled(modality):
         raise NotFound("This request has no confirmation.")
     return modality
 

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.cases.direct_debit.debit_values import Mandate
 from dunwell.cases.direct_debit.mandates import MandateOffer
 from dunwell.cases.direct_debit.order import CURRENCY
-from dunwell.cases.modalities.answer_modality import is_kept
+from dunwell.cases.modalities.answer_modality import is_active_or_fulfilled
 from dunwell.cases.modalities.instalments import (
     Instalment,
     InstalmentShares,
@@ -290,7 +290,10 @@ def describe_modality(
     merchant offers direct debits."""
     configuration = opened.merchant.configuration
     answer_on = _find_answer_day(modality, configuration)
-    outstanding_cents, has_confirmation = opened.facts.outstanding_cents, is_kept(modality)
+    outstanding_cents, has_confirmation = (
+        opened.facts.outstanding_cents,
+        is_active_or_fulfilled(modality),
+    )
     email = opened.facts.on_file.email if has_confirmation else None
     instalment = find_open_instalment(modality)
     is_part = instalment is not None and instalment.left_cents < outstanding_cents
