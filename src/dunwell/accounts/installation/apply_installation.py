@@ -90,7 +90,8 @@ class InstallationChanges:
 async def plan_installation(
     resources: Resources, new: Installation, secrets: Mapping[str, bytes] = _NO_SECRETS
 ) -> InstallationChanges:
-    """Return what applying the file would change. Raises ValidationError."""
+    """Return what applying the file would change. Raises ValidationError as `apply_installation`
+    does."""
     async with resources.database.connection() as connection:
         current = await load_installation(connection)
         after = merge_installations(current.installation, new)
@@ -107,8 +108,8 @@ async def apply_installation(
     """Apply the file and record the change in the audit log.
 
     `secrets` are the contents of the secret files, by the names of `list_secret_files`. Raises
-    EditConflict if another file was applied at the same moment, ValidationError if a provider that
-    is in use would disappear.
+    EditConflict if another file was applied at the same moment, ValidationError if a provider,
+    account or bank connection that is in use would be removed or moved.
     """
     async with resources.database.transaction() as tx:
         current = await lock_installation(tx)
@@ -136,8 +137,8 @@ async def apply_installation(
 
 
 async def _check_used_providers(tx: Connection, before: Installation, after: Installation) -> None:
-    """Check that no delivery provider and no account at a payment provider in use is removed or
-    moved.
+    """Check that nothing in use is removed or moved: delivery providers, accounts at payment
+    providers, and connections to banks.
 
     A provider that merchants use must stay and keep its channel. A provider whose letters wait for
     a print batch must keep its location, because the letters would never be printed otherwise. The
@@ -223,7 +224,7 @@ async def _list_given_up(
     connection: Connection, before: Installation, after: Installation
 ) -> list[str]:
     """Return a line for each closed account that is removed although payments or refunds need it.
-    The line says what is given up."""
+    The line says how many payments and refunds are no longer processed."""
     removed = _list_removed_closed_accounts(before, after)
     if not removed:
         return []

@@ -57,7 +57,7 @@ def find_bank_secret(secrets: Mapping[str, bytes], connection: str, key: str) ->
 
 
 def find_bank_connection_faults(connections: Mapping[str, BankConnection]) -> Iterator[Fault]:
-    """Yield the faults that the shape does not show, with pointers into the file."""
+    """Yield the faults other than wrong keys and types, with pointers into the file."""
     for name, connection in connections.items():
         if isinstance(connection, BankServer) and (connection.key_file is None) == (
             connection.password_file is None

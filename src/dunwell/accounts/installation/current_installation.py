@@ -59,7 +59,8 @@ class CurrentInstallation:
 
     def find_visitor(self, peer: str, forwarded: Sequence[str]) -> str:
         """Return the visitor's address (`Proxies.find_visitor`). Log a proxy in a private network
-        that forwards requests without being trusted, because all its visitors count as one."""
+        that forwards requests without being trusted, because all its visitors count as one
+        visitor."""
         if forwarded and peer not in self.proxies and is_forbidden(peer, allow_loopback=False):
             self._log_untrusted_proxy(peer)
         return self.proxies.find_visitor(peer, forwarded)

@@ -44,8 +44,8 @@ class ProviderPart(
 
 
 class ProviderPace(ProviderPart, frozen=True):
-    """The rate limit of a delivery provider. `at_once` is the number of messages in flight, which
-    is also the number that may have been sent without a record when a worker dies."""
+    """The rate limit of a delivery provider. `at_once` is the largest number of messages in flight.
+    When a worker dies, up to this number may have been sent without a record of it."""
 
     per_second: Annotated[float, Meta(gt=0, le=10_000)] | None = None
     at_once: Annotated[int, Meta(ge=1, le=200)] = 50

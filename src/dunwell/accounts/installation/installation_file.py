@@ -119,7 +119,8 @@ PUBLIC_REACH = WebhookReach()
 
 
 def find_reach(entries: Sequence[WebhookNetworks] | None, merchant_key: str) -> WebhookReach:
-    """Return the networks that the installation file allows for this merchant's webhooks."""
+    """Return where the entries of the installation file allow this merchant's webhooks to be
+    sent."""
     for each in entries or ():
         if each.merchant == merchant_key:
             networks = tuple(ip_network(network) for network in each.networks)
@@ -128,7 +129,8 @@ def find_reach(entries: Sequence[WebhookNetworks] | None, merchant_key: str) -> 
 
 
 def parse_reach(document: object, merchant_key: str) -> WebhookReach:
-    """Parse the stored `webhookNetworks` key, which is None if the file has none."""
+    """Parse the stored `webhookNetworks` key (None if the file does not have it), and return where
+    this merchant's webhooks may be sent."""
     return find_reach(msgspec.convert(document or (), tuple[WebhookNetworks, ...]), merchant_key)
 
 

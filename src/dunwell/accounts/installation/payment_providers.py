@@ -87,7 +87,7 @@ def find_secret(secrets: Mapping[str, bytes], account: str, key: str) -> bytes |
 
 
 def find_payment_account_faults(accounts: Mapping[str, PaymentAccount]) -> Iterator[Fault]:
-    """Yield the faults that the shape does not show, with pointers into the file."""
+    """Yield the faults other than wrong keys and types, with pointers into the file."""
     for name, account in accounts.items():
         path = [_KEY, name]
         if name in _RESERVED_NAMES:

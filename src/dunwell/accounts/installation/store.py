@@ -111,7 +111,7 @@ class InstallationRevision(msgspec.Struct, frozen=True, gc=False):
 
 
 async def load_installation(connection: Connection) -> InstallationRevision:
-    """Return the current file; number 0 and an empty one if none was applied."""
+    """Return the current file, or an empty one with the number 0 if none was applied."""
     row = await connection.fetchrow(_LOAD)
     if row is None:
         return InstallationRevision(0, Installation())
@@ -119,7 +119,8 @@ async def load_installation(connection: Connection) -> InstallationRevision:
 
 
 async def lock_installation(tx: Connection) -> InstallationRevision:
-    """Return the current file after all transactions that rely on it have ended."""
+    """Wait until all transactions that rely on the current file have ended, lock the file until
+    this transaction ends, and return it."""
     await tx.execute(_LOCK)
     return await load_installation(tx)
 
@@ -142,7 +143,7 @@ async def save_untrusted_proxies(
 
 
 async def list_untrusted_proxies(connection: Connection, since: datetime) -> Sequence[str]:
-    """Return the untrusted proxies that were seen since then."""
+    """Return the addresses of the untrusted proxies that were seen at `since` or later."""
     return [row["address"] for row in await connection.fetch(_LIST_UNTRUSTED_PROXIES, since)]
 
 
@@ -197,7 +198,8 @@ async def list_merchants_by_bank(
 async def list_providers_with_letters(
     connection: Connection, providers: Sequence[str]
 ) -> Sequence[str]:
-    """Return those of the delivery providers that have letters that are not released yet."""
+    """Return those of the named providers whose letters are not all released to the print
+    service yet."""
     return [
         row["provider"]
         for row in await connection.fetch(_LIST_PROVIDERS_WITH_LETTERS, list(providers))

@@ -66,7 +66,7 @@ UPDATE alerts a SET seen_at = $3, figures = n.figures
 FROM unnest($1::uuid[], $2::jsonb[]) AS n (alert_id, figures)
 WHERE a.alert_id = n.alert_id AND a.ended_at IS NULL
 """
-# Uses alerts_active, as above.
+# Continues the active alert of this kind and subject, if there is one (alerts_active, as above).
 _UPSERT_ALERT = """
 INSERT INTO alerts (alert_id, kind, subject, figures, began_at, seen_at)
 VALUES ($1, $2, $3, $4, $5, $5)
@@ -92,8 +92,8 @@ async def list_active_alerts(tx: Connection) -> list[Alert]:
 
 
 async def list_reportable_alerts(tx: Connection, ended_since: datetime, limit: int) -> list[Alert]:
-    """Return the active alerts, and those that ended at `ended_since` or later and whose end was
-    not reported."""
+    """Return at most `limit` alerts, oldest first: the active ones, and those that ended at
+    `ended_since` or later and whose end was not reported."""
     return [_build_alert(row) for row in await tx.fetch(_LIST_UNREPORTED, ended_since, limit)]
 
 
@@ -243,7 +243,7 @@ async def save_mail_outcome(
     tx: Connection, mail: DueAlertMail, state: str, retry_at: datetime | None
 ) -> None:
     """Record the outcome of an attempt. `retry_at` is when to retry an e-mail that was certainly
-    not accepted."""
+    not accepted; None if it is not retried."""
     await tx.execute(_SAVE_MAIL_OUTCOME, mail.email_id, state, retry_at, mail.due_at)
 
 
