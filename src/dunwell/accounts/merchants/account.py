@@ -42,8 +42,8 @@ class Work:
         return self.merchant.merchant_id
 
     def scope(self, *part: int | UUID) -> ListScope:
-        """Return the scope of a list of this merchant. `part`: the values of the list's further
-        scope columns, such as the claim id."""
+        """Return the scope of a list of this merchant. `part` has the values of the scope columns
+        after the merchant id, such as the claim id."""
         return ListScope(
             self.tx,
             (self.merchant_id, *part),

@@ -49,8 +49,9 @@ def parse_origin(stored: Mapping[str, str]) -> Origin:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts. `actor_id` is a client id, a user id or a session id; None for the system. An actor
-    without `rights` may do nothing."""
+    """Who acts. `actor_id` is a credential's client id, a user's id, the id of a debtor's session
+    or payment request, or an operator's command; None for the system. An actor without `rights` may
+    do nothing."""
 
     kind: ActorKind
     actor_id: str | None = None
@@ -71,7 +72,8 @@ SYSTEM = Actor(ActorKind.SYSTEM, rights=SYSTEM_RIGHTS, origin=Origin(Interface.W
 
 
 def build_operator_actor(command: str) -> Actor:
-    """Return the actor of the operator's command line."""
+    """Return the actor of the operator's command line. `command` is what the audit log shows, such
+    as "apply"."""
     return Actor(ActorKind.OPERATOR, command, rights=ALL_RIGHTS, origin=_COMMAND_LINE_ORIGIN)
 
 
@@ -79,7 +81,8 @@ COMMAND_LINE = build_operator_actor("command line")
 
 
 def build_debtor_actor(session: str) -> Actor:
-    """Return the actor of a debtor who opened a claim's page. The session identifies the claim."""
+    """Return the actor of a debtor. `session` is the id of the debtor's session on the claim's
+    page, or of the payment request that the debtor started there."""
     return Actor(ActorKind.DEBTOR, session, rights=DEBTOR_RIGHTS, origin=_LANDING_PAGE_ORIGIN)
 
 

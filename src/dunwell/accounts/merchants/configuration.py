@@ -88,7 +88,8 @@ class LegalDetails(_Settings, frozen=True):
 
 
 class Retention(_Settings, frozen=True):
-    """How many years data are kept: of a claim, from its end; records required by law."""
+    """How many years data are kept: the data of a claim, counted from its end, and the records that
+    the law requires."""
 
     claim_years: Annotated[int, Meta(ge=1, le=30)]
     record_years: Annotated[int, Meta(ge=1, le=30)] | None = None

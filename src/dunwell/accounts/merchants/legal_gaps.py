@@ -44,8 +44,9 @@ class LegalGap:
 
 
 def list_legal_gaps(configuration: Configuration) -> tuple[LegalGap, ...]:
-    """Return the gaps by the law of the merchant's country. For a country without rules here, the
-    requirements are those that most European laws have in common."""
+    """Return the gaps by the law of the creditor's country; an unknown country counts as Germany.
+    For a country without rules here, the requirements are those that most European laws have in
+    common."""
     if configuration.legal is None:
         return ()  # Nothing is shown to debtors yet.
     country = find_country(configuration) or "DE"

@@ -21,7 +21,7 @@ from dunwell.platform.ids import Ids
 async def create_merchant(
     tx: Connection, actor: Actor, new: NewMerchant, now: datetime, ids: Ids
 ) -> Work:
-    """Insert the merchant and return a work for it. `now` is real time.
+    """Insert the merchant and return the context for further use cases on it. `now` is real time.
 
     A sandbox merchant's clock starts at the whole second of `now`, so that a response, which has
     only milliseconds, shows the clock's exact time. Raises InvalidState if the key is taken.

@@ -25,7 +25,8 @@ from dunwell.platform.errors import RateLimited
 class _RequestBlock:
     minute: datetime
     left: int = 0
-    # How many requests all processes had reserved when this process last reserved some.
+    # How many requests of this minute all processes had reserved when this process last reserved
+    # some. None if it has reserved none.
     reserved: int | None = None
     is_exhausted: bool = False
     # Makes requests that find an empty block at the same time wait for one reservation, and share

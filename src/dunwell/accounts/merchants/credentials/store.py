@@ -95,13 +95,14 @@ def _build_access(row: Row, cached: CachedConfiguration) -> CredentialAccess:
 async def find_credential_by_secret(
     tx: Connection, client_id: str, secret_hash: bytes, now: datetime
 ) -> CredentialKey | None:
-    """Return the active credential with this id and a secret that has this hash."""
+    """Return the active credential with this client id if one of its valid secrets has this hash,
+    else None."""
     row = await tx.fetchrow(_FIND_LIVE_CREDENTIAL, client_id, secret_hash, now)
     return None if row is None else CredentialKey(row["merchant_id"], row["credential_id"])
 
 
 async def find_credential(tx: Connection, client_id: str) -> CredentialKey | None:
-    """Return the credential with this client id, including revoked ones."""
+    """Return the credential with this client id, also if it is revoked, or None."""
     row = await tx.fetchrow(_FIND_CREDENTIAL, client_id)
     return None if row is None else CredentialKey(row["merchant_id"], row["credential_id"])
 
@@ -186,7 +187,8 @@ class CredentialRotation:
 async def save_revocation(
     tx: Connection, merchant_id: int, client_id: str, now: datetime
 ) -> UUID | None:
-    """Revoke an active credential. Return None if there is none with this id."""
+    """Revoke the active credential with this client id and return its id, or None if there is
+    none."""
     credential_id: UUID | None = await tx.fetchval(_REVOKE_CREDENTIAL, merchant_id, client_id, now)
     return credential_id
 
@@ -194,8 +196,8 @@ async def save_revocation(
 async def delete_token(
     tx: Connection, merchant_id: int, token_hash: bytes, now: datetime
 ) -> str | None:
-    """Delete a valid token of the merchant and return its client id, or None if there is no such
-    token."""
+    """Delete a valid token of the merchant and return the client id of its credential, or None if
+    there is no such token."""
     client_id: str | None = await tx.fetchval(_DELETE_ISSUED, merchant_id, token_hash, now)
     return client_id
 

@@ -102,8 +102,8 @@ async def issue_token(
 
 
 async def revoke_token(work: Work, token: str) -> str:
-    """Revoke an access token and return its client id. Raises NotFound if the merchant has no such
-    token or it has expired."""
+    """Revoke an access token and return the client id of its credential. Raises NotFound if the
+    merchant has no such token or it has expired."""
     work.require(Right.CONFIGURE)
     client_id = await delete_token(work.tx, work.merchant_id, hash_secret(token), work.real_now)
     if client_id is None:
@@ -131,7 +131,8 @@ async def issue_token_with_limit(
     ids: Ids,
 ) -> IssuedToken | AuthenticationError | RateLimited:  # fmt: skip
     """Issue a token as `issue_token` does, unless too many attempts from this network failed.
-    Commit the transaction even if an error is returned, because it counts the attempt."""
+    `visitor` is what `digest_client_network` returned. The errors are returned, not raised: commit
+    the transaction in this case, too, because it counts the attempt."""
     failures = await load_attempts(tx, visitor)
     if failures is not None and failures.first_at + WINDOW <= now:
         failures = None
