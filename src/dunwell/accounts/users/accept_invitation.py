@@ -59,7 +59,7 @@ class InvitationFault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OpenInvitation:
-    """The user of a valid link, and the secret for the authenticator app in base32."""
+    """The user of a valid link, and the secret for the user's authenticator app in base32."""
 
     user: User
     app_secret: str

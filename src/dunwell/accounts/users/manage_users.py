@@ -136,7 +136,7 @@ async def _lock_local_user(work: UserWork, user_id: UUID) -> None:
 
 
 async def check_merchants(work: UserWork, roles: UserRoles) -> None:
-    """Check merchants and roles. Raises ValidationError."""
+    """Check that the roles can be given and that their merchants exist. Raises ValidationError."""
     faults = [*find_role_faults(roles)]
     known = {each.merchant_id for each in await list_named_merchants(work.tx)}
     if not roles.memberships.keys() <= known:
@@ -181,8 +181,8 @@ async def set_break_glass(work: UserWork, user_id: UUID, *, is_on: bool) -> None
 
 
 async def change_roles(work: UserWork, user_id: UUID, roles: UserRoles, revision: int) -> None:
-    """Change the user's roles, effective from the next request. `revision` is that of the user as
-    it was shown.
+    """Change the user's roles, effective from the next request. `revision` is the revision of the
+    user that was shown in the form.
 
     Raises InsufficientScope, NotFound, ValidationError, EditConflict if the user was changed in the
     meantime, InvalidState for the last administrator.

@@ -77,7 +77,8 @@ class PasswordConfirmation:
 
 @dataclass(frozen=True, slots=True)
 class SignInTooOld:
-    """The user has no password to confirm, and signed in with the passkey too long ago."""
+    """The user has no password to confirm, and opened the session with a passkey or an invitation
+    link too long ago, or through single sign-on."""
 
 
 async def load_account(work: UserWork, signed_in: SignedInUser) -> UserAccount:
@@ -95,8 +96,8 @@ async def load_account(work: UserWork, signed_in: SignedInUser) -> UserAccount:
 async def confirm_own_password(
     services: SignInServices, confirmation: PasswordConfirmation
 ) -> WrongSignIn | TooManyAttempts | SignInTooOld | None:
-    """Check the password. Return None if it is right, or if the user has no password and opened the
-    session a moment ago."""
+    """Check the password. Return None if it is right, or if the user has no password and has just
+    opened the session with a passkey or an invitation link."""
     person, now = confirmation.signed_in, services.now()
     async with services.resources.database.transaction() as tx:
         stored = await load_password(tx, person.user_id)

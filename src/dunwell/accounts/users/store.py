@@ -228,7 +228,7 @@ def _build_user(row: Row | None) -> User | None:
     return User(**values, roles=roles)
 
 
-# The roles that may respond to disputes and requests.
+# The names of the roles that may respond to disputes and requests.
 ANSWERING = sorted(str(role) for role, rights in ROLE_RIGHTS.items() if Right.ANSWER in rights)
 # SQL fragments, which use the primary key of memberships. Their slots are the merchant's id and the
 # roles.
@@ -278,8 +278,8 @@ def list_assignee_tests(assignee: AssigneeFilter, _: ListScope) -> Iterator[Test
 async def list_colleagues(
     tx: Connection, merchant_id: int, *, includes_global_roles: bool
 ) -> Sequence[Assignee]:
-    """Return the users who have joined and may answer at the merchant, by name. Those with a role
-    over all merchants are only included with `includes_global_roles`."""
+    """Return the users who have joined and may respond to disputes and requests at the merchant, by
+    name. Users who have only a role over all merchants are included if `includes_global_roles`."""
     rows = await tx.fetch(_LIST_COLLEAGUES, merchant_id, ANSWERING, includes_global_roles)
     return [Assignee(**row) for row in rows]
 

@@ -1,5 +1,5 @@
-"""Delete expired rows about users: sessions, pending sign-ins, single sign-on attempts, saved
-forms, wrong codes and passkey challenges."""
+"""Delete expired rows about users: sessions, pending sign-ins, attempts and logouts of single
+sign-on, saved forms, wrong codes and passkey challenges."""
 
 from dunwell.accounts.users.factors.store import delete_expired_challenges, delete_wrong_codes
 from dunwell.accounts.users.sessions.session_rules import REMEMBERED
@@ -13,9 +13,8 @@ _ROWS_AT_ONCE = 5000
 
 
 async def sweep_user_rows(resources: Resources) -> int:
-    """Delete at most `_ROWS_AT_ONCE` rows of each kind and return how many; 0 if nothing
-    is left.
-    """
+    """Delete at most `_ROWS_AT_ONCE` expired rows of each table, and return how many rows were
+    deleted; 0 if none were left."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         removed = await delete_expired_sessions(tx, now - REMEMBERED, _ROWS_AT_ONCE)

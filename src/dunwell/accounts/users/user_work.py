@@ -27,7 +27,7 @@ class UserWork:
     now: datetime
     ids: Ids
     keys: KeyRing
-    # The portal's address, for links in e-mails.
+    # The public URL of the installation, under which the portal is, for links in e-mails.
     public_url: str
 
     @classmethod

@@ -91,8 +91,9 @@ async def start_passkey_setup(
 async def add_passkey(
     services: SignInServices, work: UserWork, person: SignedInUser, body: bytes, name: str
 ) -> bool:
-    """Add a passkey. Return False if the response is wrong, or the user has MAX_PASSKEYS. Raises
-    ValidationError for a name with control characters."""
+    """Add a passkey. `body` is the browser's response. Return False if the response is wrong, the
+    passkey is already registered, or the user has MAX_PASSKEYS already. Raises NotFound if passkeys
+    are unavailable, and ValidationError for a name with control characters."""
     check_printable(name, "name")
     await lock_user(work.tx, person.user_id)
     passkeys = [each for each in await load_factors(work.tx, person.user_id) if each.credential_id]

@@ -59,7 +59,7 @@ async def find_known_browser(
     tx: Connection, keys: KeyRing, cookie: str, email: str, *, since: datetime
 ) -> bytes | None:
     """Return the hash of the browser's secret if the user with this e-mail address signed in with
-    it after `since`, else None."""
+    that browser after `since`, else None. `cookie` is what `render_browser_cookie` returned."""
     secret, _, signature = cookie.partition(".")
     secret_hash = hash_secret(secret)
     if secret_hash is None or not signature.isascii():
@@ -99,7 +99,8 @@ class OpenedSession:
     """A new session.
 
     `secret` is the value of its cookie, which is not stored. `is_new_network` says that the user
-    has signed in before, but not from this network in the last 90 days, and is asked to confirm it.
+    has signed in before, but not from this network in the last 90 days, and is asked whether this
+    sign-in was their own.
     `is_second_factor_locked` says that someone entered the right password and then ten wrong codes,
     about which the user is informed. `browser_cookie` is the value of the cookie by which the
     browser is recognised later on.

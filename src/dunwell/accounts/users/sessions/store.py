@@ -317,7 +317,7 @@ WHERE (user_id, address) IN (
 async def save_kept_form(
     tx: Connection, user_id: UUID, address: str, *, fields: KeptFields, now: datetime
 ) -> bool:
-    """Save the values of a form. Return False if they are too large."""
+    """Save the values of a form. Return False if the values or the address are too long."""
     if len(msgspec.json.encode(fields)) > MAX_FORM_BYTES or len(address) > _MAX_ADDRESS_LENGTH:
         return False
     await tx.execute(_SAVE_FORM, user_id, address, fields, now, now + FORMS_KEPT_FOR)

@@ -61,7 +61,7 @@ def get_relying_party(services: SignInServices) -> RelyingParty:
 async def start_passkey_sign_in(
     services: SignInServices, visitor: Visitor, challenge: bytes
 ) -> str | TooManyAttempts:
-    """Return the browser's options for a passkey. Raises NotFound."""
+    """Return the browser's options for a passkey. Raises NotFound if passkeys are unavailable."""
     party = get_relying_party(services)
     async with services.work(build_visitor_actor(None, visitor.host)) as work:
         subjects = list_passkey_request_subjects(work.keys, visitor)
@@ -79,7 +79,8 @@ async def sign_in_with_passkey(
     services: SignInServices, body: bytes, visitor: Visitor, randomness: bytes
 ) -> OpenedSession | WrongSignIn | TooManyAttempts:
     """Sign in with the browser's passkey response `body`. The transaction commits even if the
-    sign-in is refused, so that the attempt is counted."""
+    sign-in is refused, so that the attempt is counted. Raises NotFound if passkeys are
+    unavailable."""
     party = get_relying_party(services)
     async with services.work(build_visitor_actor(None, visitor.host)) as work:
         subjects = list_unknown_browser_subjects(work.keys, visitor, None)

@@ -53,6 +53,8 @@ class WrongSignIn:
 
 @dataclass(frozen=True, slots=True)
 class TooManyAttempts:
+    """Too many attempts were counted. `retry_after` is how many seconds to wait."""
+
     retry_after: int
 
 
@@ -194,7 +196,7 @@ async def _check_code(
     work: UserWork, user_id: UUID, sign_in_hash: bytes, visitor: Visitor,
     use_code: Callable[[UserWork, UUID], Awaitable[bool]],
 ) -> WrongSignIn | SecondFactorLocked | SignInExpired | None:  # fmt: skip
-    """Return None if the code was right; the pending sign-in is then used up.
+    """Return None if the code was right and the pending sign-in was used up, else the refusal.
 
     Requests for one user are serialised from here on. An earlier one may have used the pending
     sign-in (a double click), or recorded the tenth wrong code.

@@ -77,8 +77,9 @@ class IdentityClaims:
 
 @dataclass(frozen=True, slots=True)
 class LogoutToken:
-    """A checked logout token. It ends the given session at the provider or, if `session` is None,
-    all sessions of `subject`. Each `token_id` is processed once."""
+    """A checked logout token. It ends the sessions here that belong to the provider's session
+    `session` or, if `session` is None, all sessions of `subject`. Each `token_id` is processed
+    once."""
 
     issuer: str
     token_id: str
@@ -109,7 +110,8 @@ class IdentityProvider(Protocol):
         here."""
 
     async def find_logout_url(self, back_to: str, now: datetime) -> str | None:
-        """Return the URL that signs the user out at the provider, or None."""
+        """Return the URL that signs the user out at the provider, which then redirects to the URL
+        `back_to`. Return None if the provider has no such URL or is unavailable."""
 
 
 class IdentityProviders(Protocol):

@@ -76,8 +76,8 @@ async def start_attempt(
     visitor: Visitor, randomness: bytes, confirms_session: UUID | None = None,
 ) -> StartedSignOn | ProviderUnavailable | TooManyAttempts:  # fmt: skip
     """Start an attempt. `next_page` is the portal page to return to. `randomness` has SECRET_BYTES
-    bytes. `confirms_session` is the session that a new authentication confirms; None opens a
-    session."""
+    bytes. `confirms_session` is the session that the attempt confirms; with None, the attempt opens
+    a new session."""
     resources, now, name = services.resources, services.now(), provider.settings.name
     async with resources.database.transaction() as tx:
         subjects = list_sign_on_subjects(resources.keys, visitor)
@@ -299,8 +299,8 @@ async def _use_attempt(
 async def _refuse_unmatched(
     services: SignInServices, provider: str, returned: ProviderReturn
 ) -> SignOnFailure:
-    """Record a return without an attempt. It is rate limited, because anyone can add such audit
-    entries."""
+    """Record a return without an attempt. Such records are rate limited, because anyone can cause
+    them."""
     async with services.resources.database.transaction() as tx:
         subjects = list_unmatched_return_subjects(services.resources.keys, returned.visitor)
         wait = await count_sign_in_attempt(tx, subjects, services.now(), MAX_UNMATCHED_RETURNS)

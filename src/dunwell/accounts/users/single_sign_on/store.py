@@ -171,7 +171,8 @@ async def save_attempt(tx: Connection, attempt: NewAttempt) -> None:
 async def use_attempt(
     tx: Connection, attempt_hash: bytes, provider: str, now: datetime
 ) -> SignOnAttempt | None:
-    """Use up the attempt. Return None if there is none or it belongs to another provider."""
+    """Use up the attempt and return it, also if it has expired. Return None if there is none or it
+    belongs to another provider."""
     row = await tx.fetchrow(_USE_ATTEMPT, attempt_hash, provider, now)
     return None if row is None else SignOnAttempt(**row)
 
@@ -195,7 +196,8 @@ async def save_provider_session_ends(
     tx: Connection, issuer: str, session_hash: bytes | None, subject: str | None, now: datetime
 ) -> Sequence[UUID]:
     """End the sessions that were opened in this session of the provider or, if `session_hash` is
-    None, all of the subject. Return their users, one for each session."""
+    None, all sessions of the subject. A session of the subject whose provider session is unknown
+    ends in both cases. Return the user of each ended session."""
     rows = await tx.fetch(_END_SESSIONS, issuer, session_hash, subject, now)
     return [row["user_id"] for row in rows]
 
