@@ -41,7 +41,8 @@ class Balance:
 
 
 def sum_balance(items: Sequence[OwedItem], paid_cents: int) -> Balance:
-    """Return the balance. `paid_cents` is what was paid and not returned, allocated or not."""
+    """Return the balance. `paid_cents` is what was paid and not returned, whether it is allocated
+    to items or not."""
     total = sum(item.value_cents for item in items)
     allocated = sum(item.allocated_cents for item in items)
     return Balance(total, total - allocated, paid_cents - allocated)

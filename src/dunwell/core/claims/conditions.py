@@ -79,6 +79,7 @@ class ConditionFacts:
 
 
 def count_years(born: date | None, today: date) -> int | None:
+    """Return the age in full years, or None if the date of birth is unknown."""
     if born is None:
         return None
     had_birthday = (today.month, today.day) >= (born.month, born.day)

@@ -284,7 +284,7 @@ def build_address_row(address: AddressSubmission) -> object:
 
 
 def build_debtor_fields(row: Mapping[str, Any], shape: type[Shape]) -> Shape:
-    """Build the struct `shape` from a row that has at least its columns."""
+    """Build a struct of the type `shape` from a row that has at least its columns."""
     values = {name: row[name] for name in shape.__struct_fields__}
     if values.get("address") is not None:
         values["address"] = AddressSubmission(**values["address"])

@@ -33,8 +33,8 @@ class WrittenReferences:
     whole: frozenset[str]
     # The normal form of each candidate -> the candidate as it is written.
     normal: dict[str, str]
-    # The same for creditor references with valid check digits. The normal form is that of the part
-    # after the check digits.
+    # Creditor references with valid check digits: the normal form of the part after the check
+    # digits -> the reference as it is written.
     checked: dict[str, str]
 
 

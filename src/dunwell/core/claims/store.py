@@ -279,7 +279,8 @@ def build_hold(row: Row) -> Hold:
 
 
 async def save_hold(tx: Connection, merchant_id: int, claim_id: int, hold: Hold) -> None:
-    """Insert a hold with an id. The claim must be locked."""
+    """Insert the hold, which must have an id, and put the claim on hold. The claim must be
+    locked."""
     await tx.execute(
         _OPEN_HOLD, merchant_id, claim_id, hold.hold_id, hold.kind, hold.since, hold.until,
         hold.actor_kind, hold.actor_id, hold.reason,
@@ -295,16 +296,16 @@ async def lift_active_holds(
     *,
     hold_id: UUID | None = None,
 ) -> None:
-    """Lift the claim's active holds of a kind, or all of them, or only `hold_id`. The claim must be
-    locked."""
+    """Lift the claim's holds that are not lifted yet, including expired ones: those of `kind` (None
+    means every kind), or of them only `hold_id`. The claim must be locked."""
     await tx.execute(_LIFT_HOLDS, merchant_id, claim_id, kind, now, hold_id)
 
 
 async def save_hold_end(
     tx: Connection, merchant_id: int, claim_id: int, hold_id: UUID, until: datetime | None
 ) -> bool:
-    """Set the end of an active hold; `until` None removes the end. The claim must be locked. Return
-    False if the hold was lifted."""
+    """Set the end of a hold; `until` None removes the end. The claim must be locked. Return False
+    if the hold was lifted."""
     return bool(await tx.fetchval(_END_HOLD_AT, merchant_id, claim_id, hold_id, until))
 
 
@@ -315,15 +316,16 @@ async def lift_holds_of_claims(
     kinds: Sequence[HoldKind],
     now: datetime,
 ) -> None:
-    """Lift the active holds of these kinds of many claims, which must be locked."""
+    """Lift the holds of these kinds that are not lifted yet, including expired ones. The claims
+    must be locked."""
     await tx.execute(_LIFT_OF_CLAIMS, merchant_id, list(claim_ids), list(kinds), now)
 
 
 async def list_claims_with_ended_holds(
     tx: Connection, now: datetime, merchant_id: int | None, limit: int
 ) -> dict[int, list[int]]:
-    """Return the claims with holds that have expired by their merchants' clocks, as claim ids by
-    merchant id."""
+    """Return the ids of claims with holds that have expired by their merchants' clocks, by merchant
+    id. `now` is real time. With `merchant_id`, only claims of this merchant are returned."""
     found: dict[int, list[int]] = {}
     for row in await tx.fetch(_LIST_CLAIMS_WITH_ENDED_HOLDS, now, merchant_id, limit):
         found.setdefault(row["merchant_id"], []).append(row["claim_id"])
@@ -350,7 +352,8 @@ class EventNumbers(NamedTuple):
 async def increment_event_sequence(
     tx: Connection, merchant_id: int, claim_id: int
 ) -> EventNumbers | None:
-    """Reserve the next position for an event of the claim. Return None if there is no claim."""
+    """Reserve the next sequence number for an event of the claim, and lock the claim. Return None
+    if there is no claim."""
     row = await tx.fetchrow(_INCREMENT_EVENT_SEQUENCE, merchant_id, claim_id)
     return None if row is None else EventNumbers(*row)
 

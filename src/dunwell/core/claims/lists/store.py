@@ -67,8 +67,8 @@ class ClaimFilter:
     reference_number: str | None = None
     customer_number: str | None = None
     status: Status | None = None
-    # In the merchant's time. Like the other time ranges of this filter: the lower limit is
-    # inclusive, the upper limit exclusive.
+    # The time of the last change. This range and the others of this filter are in the merchant's
+    # time; the lower limit is inclusive, the upper limit exclusive.
     updated_since: datetime | None = None
     updated_until: datetime | None = None
     # The claim has one of these statuses.
@@ -76,7 +76,7 @@ class ClaimFilter:
     # The claim has an active hold of this kind.
     hold: HoldKind | None = None
     workflow_id: UUID | None = None
-    # The outstanding amount in cents, both inclusive.
+    # The limits of the outstanding amount in cents, both inclusive.
     min_cents: int | None = None
     max_cents: int | None = None
     created_since: datetime | None = None
@@ -108,7 +108,7 @@ class ClaimRow(msgspec.Struct, frozen=True, gc=False):
     balance: Balance
     # The stored holds. They include expired ones that are not lifted yet.
     holds: Sequence[Hold]
-    # None while a contact is in progress, on hold, and after the claim has ended.
+    # None while a contact is in progress, while the claim is on hold, and after it has ended.
     next_step_at: datetime | None
     created_at: datetime
     updated_at: datetime

@@ -68,9 +68,9 @@ _CURSORS = CursorFormat("search", owner=(int,), place=(str, int))
 async def search_claims(
     work: Work, text: str, *, limit: int, cursor: str | None = None
 ) -> ListPage[ClaimRow]:
-    """Search claims that have a word beginning with each word of the text. A page may have fewer
-    rows than `limit`, or none, and still be followed by another. Raises ValidationError for an
-    invalid cursor, or a text without a word."""
+    """Search claims: each word of the text must be the beginning of a word of the claim. A page may
+    have fewer rows than `limit`, or none, and still be followed by another. Raises ValidationError
+    for an invalid cursor, or a text without a word."""
     work.require(Right.READ_CLAIMS)
     words = parse_search(text)
     if not words:

@@ -7,8 +7,8 @@ from dunwell.core.claims.searching.terms import SearchableClaim
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import Conditions, compose
 
-# The next two statements read the whole queue, which has only the claims created in the last
-# second.
+# The next two statements read the whole queue, which has only the transactions that created claims
+# in the last second.
 _HAS_QUEUED = """
 SELECT EXISTS (SELECT FROM claim_search_queue)
 """
@@ -131,7 +131,7 @@ async def load_claims_without_terms(
 
 
 async def save_terms(tx: Connection, terms: Iterable[tuple[int, int, str]]) -> None:
-    """Insert the terms, each with its merchant id and claim id."""
+    """Insert the terms. Each entry is merchant id, claim id and term."""
     listed = [*terms]
     columns = ([each[column] for each in listed] for column in range(3))
     await tx.execute(_INSERT, *columns)
@@ -143,7 +143,7 @@ async def requeue_rest(tx: Connection, queued: Sequence[QueuedClaims]) -> None:
 
 
 async def delete_terms(tx: Connection, merchant_id: int, claim_id: int) -> SearchableClaim | None:
-    """Delete the claim's terms and return its current data."""
+    """Delete the claim's terms and return its current data, or None if there is no claim."""
     await tx.execute(_REMOVE_TERMS, merchant_id, claim_id)
     row = await tx.fetchrow(_LOAD_ONE, merchant_id, claim_id)
     return None if row is None else SearchableClaim(**row)
