@@ -132,21 +132,21 @@ class _ReturnFields(TypedDict):
 
 
 def escalated(head: EventHead, step: EventActionStep, channel: Channel, reference: UUID) -> Event:
-    """The debtor was contacted; `reference` is the contact's."""
+    """The debtor was contacted; `reference` is the contact's id."""
     sent = body.EventCommunication(channel, str(reference))
     claim = body.EscalatedClaim(**_claim_fields(head, "ESCALATED"), communication=sent)
     return _event(head, body.EscalatedEvent(**_event_fields(head), claim=claim, action_step=step))
 
 
 def fee_added(head: EventHead, step: EventActionStep, fee: EventFeeData) -> Event:
-    """The escalation process added a fee; its value goes out as a string of cents."""
+    """The escalation process added a fee. The event carries its value as a string of cents."""
     item = body.EventFee(fee.id, fee.type, str(fee.value_cents), fee.currency)
     claim = body.FeeAddedClaim(**_claim_fields(head, "FEE_ADDED"), fee=item)
     return _event(head, body.FeeAddedEvent(**_event_fields(head), claim=claim, action_step=step))
 
 
 def checkpoint_reached(head: EventHead, step: EventActionStep, offset: int, message: str) -> Event:
-    """The claim reached a marker step with the configured offset and message."""
+    """The claim reached a checkpoint step with the configured offset and message."""
     details = body.CheckpointDetails(offset, message)
     claim = body.CheckpointClaim(**_claim_fields(head, "CHECKPOINT_REACHED"), details=details)
     event_body = body.CheckpointReachedEvent(**_event_fields(head), claim=claim, action_step=step)

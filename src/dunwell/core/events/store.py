@@ -108,8 +108,8 @@ FROM (
 
 @dataclass(frozen=True, slots=True)
 class EventRange:
-    """Where to look for events of a time range: from `first` to `last`, and after `rest`. None of
-    the positions is before the cursor's."""
+    """Where to look for events of a time range: after the position `first` up to `last`, and after
+    `rest`. No position is before that of the cursor."""
 
     first: EventPosition
     last: EventPosition
@@ -117,8 +117,9 @@ class EventRange:
 
 
 def render_is_wanted(endpoint: str, event: str) -> str:
-    """Return the SQL condition that an endpoint receives an event. `*` means the types of the
-    contract, which are those whose events have a sequence number."""
+    """Return the SQL condition that an endpoint receives an event. `endpoint` and `event` are the
+    aliases of their tables. The type `*` means the types of the contract, which are those whose
+    events have a sequence number."""
     return (
         f"({event}.type = ANY ({endpoint}.types)"
         f" OR {event}.sequence IS NOT NULL AND '*' = ANY ({endpoint}.types))"

@@ -111,7 +111,7 @@ async def _list_if_few(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] 
 
 
 async def _list_if_few_for_sorting(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
-    """The same for lists in another order, whose index does not serve a plain filter."""
+    """The same for lists in another order, whose indexes do not serve a plain filter."""
     found = await _list_if_few_of_customer(scope, wanted)
     return await _list_if_few_in_times(scope, wanted) if found is None else found
 

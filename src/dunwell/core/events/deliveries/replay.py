@@ -131,7 +131,8 @@ async def _check_count(tx: Connection, values: Sequence[object]) -> None:
         raise ValidationError([Fault("/since", message, "TOO_MANY")])
 
 
-# Uses the primary key. Skips a delivery that is leased, due, or was attempted since it was shown.
+# Uses the primary key. Skips a delivery that is leased or due, or whose state or number of attempts
+# has changed since it was shown ($5 and $6).
 _REPLAY_ONE = """
 UPDATE deliveries
 SET state = 'PENDING', due_at = $4, is_replay = true, attempts_before = attempts, lease_id = NULL
@@ -139,7 +140,7 @@ WHERE merchant_id = $1 AND endpoint_id = $2 AND event_id = $3 AND state = $5 AND
     AND (state <> 'PENDING' OR lease_id IS NULL AND due_at > $4)
 RETURNING event_id
 """
-# Uses deliveries_given_up from the first event id of that time on, then events.
+# Uses deliveries_given_up from $3 on, the lowest event id of the time $4, then events.
 _COUNT_GIVEN_UP = """
 SELECT count(*)
 FROM (

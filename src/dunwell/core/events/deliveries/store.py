@@ -49,8 +49,8 @@ ORDER BY attempt
 
 @dataclass(frozen=True, slots=True)
 class LoggedDelivery:
-    """The delivery of an event to an endpoint, with its last attempt. `occurred_at` is the
-    merchant's time; `due_at` and `tried_at` are real time."""
+    """The delivery of an event to an endpoint, with the time, HTTP status and error of the last
+    attempt. `occurred_at` is the merchant's time; `due_at` and `tried_at` are real time."""
 
     event_id: UUID
     type: str
@@ -65,7 +65,7 @@ class LoggedDelivery:
     attempts_before: int
     due_at: datetime | None
     is_replay: bool
-    # True if it is being sent now.
+    # True if the delivery is being sent now.
     is_leased: bool
     tried_at: datetime | None
     status: int | None
@@ -83,8 +83,8 @@ class LoggedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """An attempt. `response` is the beginning of the response body as printable text. `error` says
-    why there was no response."""
+    """An attempt. `status` is the HTTP status of the response and `response` the beginning of its
+    body as printable text. `error` says why there was no response."""
 
     number: int
     at: datetime

@@ -67,8 +67,8 @@ class WebhookRequestSigner:
             self._fixed_headers["Authorization"] = value
 
     def render_headers(self, delivery: LeasedDelivery, now: datetime) -> dict[str, str]:
-        """Return the headers of an attempt at this time, with two signatures during a secret
-        rotation."""
+        """Return the headers of an attempt at the real time `now`. They have two signatures for the
+        24 hours after a rotation of the secret."""
         event_id = str(delivery.event_id)
         signature = self._current.sign(event_id, now, delivery.body)
         until = self._previous_until
@@ -139,8 +139,8 @@ class WebhookSender:
         return await client.post(url, body, headers)
 
     async def _get_private_client(self, networks: tuple[Network, ...]) -> HttpClient:
-        """Return the client for these networks. It reuses no connections, because each address is
-        checked when a connection is made."""
+        """Return the client that reaches only these networks. It reuses no connections, because
+        addresses are checked when a connection is made."""
         async with self._open_lock:
             if networks not in self._private:
                 self._private[networks] = await self._exit_stack.enter_async_context(
@@ -154,10 +154,10 @@ async def open_webhook_sender(
     *, allow_loopback: bool, authorities: str | None = None,
     resolver: AbstractResolver | None = None,
 ) -> AsyncIterator[WebhookSender]:  # fmt: skip
-    """Open the sender of a process. Loopback addresses are only for the development profile.
+    """Open the sender of a process. Only the development profile sets `allow_loopback`.
 
-    `authorities` are PEM certificates that are trusted in addition in networks of the installation
-    file. `resolver` looks up names instead of the system.
+    `authorities` are PEM certificates that are trusted in addition, but only in networks of the
+    installation file. `resolver` looks up host names instead of the system.
     """
 
     def open_private(networks: tuple[Network, ...]) -> AbstractAsyncContextManager[HttpClient]:

@@ -164,7 +164,7 @@ class EndpointQueue:
         # start them.
         self._ready: deque[LeasedDelivery] = deque()
         self._unstarted: list[LeasedDelivery] = []
-        # How many slots run, and how many outcomes are not recorded yet.
+        # How many slots are running, and how many outcomes are not recorded yet.
         self._slots = 0
         self._unrecorded = 0
         self._recorded = asyncio.Event()
@@ -198,7 +198,8 @@ class EndpointQueue:
             self._group.create_task(self._deliver())
 
     async def _deliver(self) -> None:
-        """Run one slot. It ends when nothing is left, or when the rate was reduced."""
+        """Run one slot. It ends when no delivery is left, or when the pace allows fewer slots than
+        are running."""
         while self._slots <= self._pace.slots and (delivery := await self._next_delivery()):
             async with self._pool.get_slots(self._endpoint):
                 await self._attempt(delivery)
@@ -321,8 +322,8 @@ _EndpointKey: TypeAlias = tuple[int, UUID]
 
 
 class WebhookDispatcher:
-    """Delivers what is due. `fraction` returns random numbers in [0, 1), to spread the delays of
-    the schedule."""
+    """Delivers due events to all endpoints. `fraction` returns random numbers in [0, 1), to spread
+    the delays of the schedule."""
 
     def __init__(
         self,
@@ -338,7 +339,8 @@ class WebhookDispatcher:
         self._last_key = _BEGINNING
 
     async def run_once(self) -> int:
-        """Deliver everything that is due now and return the number of attempts, 0 when idle."""
+        """Deliver everything that is due now and return the number of attempts; 0 if nothing was
+        due."""
         async with self._recording(), asyncio.TaskGroup() as group:
             queues = await self._start_queues(group)
         return sum(queue.attempts for queue in queues)

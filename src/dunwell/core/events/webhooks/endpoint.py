@@ -190,7 +190,7 @@ NOTIFY_AFTER = timedelta(hours=1)
 
 
 class EndpointState(StrEnum):
-    # No attempt has failed since the last success, or since it was enabled by hand.
+    # No attempt has failed since the last success, or since the endpoint was enabled by hand.
     WORKING = "WORKING"
     FAILING = "FAILING"
     # Disabled after lasting failure. A successful probe enables it again.

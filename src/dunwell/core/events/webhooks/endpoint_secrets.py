@@ -35,5 +35,5 @@ def open_authorization(keys: KeyRing, merchant_id: int, endpoint_id: UUID, seale
 
 
 def render_binding(merchant_id: int, endpoint_id: UUID) -> str:
-    """Return the text that the endpoint's encrypted values are bound to."""
+    """Return the text that the endpoint's encrypted values are bound to (`KeyRing.seal`)."""
     return f"{merchant_id}/{endpoint_id}"

@@ -56,7 +56,7 @@ class FailureHistory:
     """An endpoint's failures. All fields have their default values if the endpoint works."""
 
     first_failure_at: datetime | None = None
-    # When it first answered 410 since its last success.
+    # When the endpoint first answered 410 since its last success.
     gone_at: datetime | None = None
     disabled_at: datetime | None = None
     disabled_reason: str | None = None
@@ -66,8 +66,8 @@ class FailureHistory:
 
     @property
     def is_well(self) -> bool:
-        """Return whether no attempt has failed since the last success, or since it was enabled by
-        hand."""
+        """True if no attempt has failed since the last success, or since the endpoint was enabled
+        by hand."""
         return self.first_failure_at is None
 
 
@@ -144,8 +144,8 @@ def compute_health(health: FailureHistory, status: int | None, now: datetime) ->
 
 
 def schedule_next_probe(health: FailureHistory, now: datetime) -> FailureHistory:
-    """Return the health as a probe starts. If it fails, the next one follows after twice the
-    delay, at most after a day."""
+    """Return the health when a probe starts. If the probe fails, the next one follows after twice
+    the previous delay, at most after a day."""
     delay = min(_FIRST_PROBE * 2 ** min(health.probes + 1, 10), _MAX_PROBE_DELAY)
     return replace(health, probes=health.probes + 1, probe_at=now + delay)
 

@@ -115,7 +115,8 @@ async def load_endpoint(
 async def lock_endpoint(
     tx: Connection, merchant_id: int, endpoint_id: UUID
 ) -> WebhookEndpoint | None:
-    """Load and lock the endpoint, before its deliveries. Events for it can still be inserted."""
+    """Load the endpoint and lock it until the transaction ends. Endpoints are locked before their
+    deliveries. Deliveries to the endpoint can still be inserted."""
     row = await tx.fetchrow(_LOCK_ONE, merchant_id, endpoint_id)
     return None if row is None else build_endpoint(row)
 

@@ -228,8 +228,8 @@ ORDER BY e.merchant_id, e.endpoint_id
 """,
     last_try=_LAST_TRY,
 )
-# Uses deliveries_due, up to $1 rows for each endpoint. Replays are excluded because they were sent
-# before.
+# Uses deliveries_due, up to $1 rows for each endpoint. Replays are excluded, because their events
+# can be old although they do not wait for long.
 _LIST_UNDELIVERED = """
 SELECT e.endpoint_id, waiting.number, waiting.event_id AS oldest
 FROM webhook_endpoints e
@@ -261,26 +261,27 @@ WHERE e.first_failure_at IS NOT NULL AND e.removed_at IS NULL
 async def mark_logged(
     tx: Connection, now: datetime, logged_before: datetime, limit: int
 ) -> Sequence[ReportedEndpoint]:
-    """Mark failing endpoints that were last logged before this time as logged now, and
-    return them.
-    """
+    """Mark at most `limit` failing endpoints that were never logged, or not since `logged_before`,
+    as logged now, and return them."""
     return _build_reported_endpoints(await tx.fetch(_MARK_LOGGED, now, logged_before, limit))
 
 
 async def mark_failures_notified(
     tx: Connection, now: datetime, failing_since: datetime, limit: int
 ) -> Sequence[ReportedEndpoint]:
-    """Mark the endpoints that have been failing since then, and whose merchants were not notified,
-    as notified, and return them by merchant. Sandboxes and merchants without a contact address are
-    left out."""
+    """Record that merchants are notified of failing endpoints, and return these endpoints, sorted
+    by merchant: at most `limit` that have been failing since `failing_since` or longer, and of
+    which the merchant was not notified. Sandboxes and merchants without a contact address are left
+    out."""
     return _build_reported_endpoints(
         await tx.fetch(_MARK_FAILURES_NOTIFIED, now, failing_since, limit)
     )
 
 
 async def mark_recoveries_notified(tx: Connection, limit: int) -> Sequence[ReportedEndpoint]:
-    """Mark the endpoints that work again, and whose merchants were notified of the failure, as not
-    notified, and return them by merchant. The next failure is then notified again."""
+    """Record that merchants are notified of recoveries, and return the endpoints, sorted by
+    merchant: at most `limit` that work again after a failure of which the merchant was notified.
+    The merchant will be notified of the next failure again."""
     return _build_reported_endpoints(await tx.fetch(_MARK_RECOVERIES_NOTIFIED, limit))
 
 
