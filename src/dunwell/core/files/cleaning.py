@@ -134,8 +134,8 @@ def clean_pdf(pdf: pikepdf.Pdf) -> bytes:
 
 
 def _walk(pdf: pikepdf.Pdf) -> Iterator[Any]:
-    """Yield every dictionary and stream, including nested ones. It does not recurse, because they
-    can be nested as deep as the parser allows."""
+    """Yield every dictionary and stream, including nested ones. This function does not recurse,
+    because values can be nested as deep as the parser allows."""
     waiting: list[Any] = [pdf.trailer, *pdf.objects]
     while waiting:
         part = waiting.pop()
@@ -234,8 +234,8 @@ class CleanFile:
 
 
 def clean_file(content: bytes) -> CleanFile:
-    """Return the rewritten file. Raises UnsupportedMediaType for every file that is not of one of
-    ALLOWED_TYPES.
+    """Return the rewritten file. Raises UnsupportedMediaType for a file that is not of one of
+    ALLOWED_TYPES, is broken, or exceeds a limit.
 
     The type's signature must be the first bytes: a file that only contains a PDF somewhere is
     rejected. The type's parser must then read the whole file.

@@ -20,7 +20,7 @@ _TIMEOUT_SECONDS = 15.0
 
 
 class InspectionResult(msgspec.Struct, frozen=True):
-    """The child's result: the type and the rewritten file, or the reason for a refusal."""
+    """The child's result: the content type and the rewritten file, or the reason for a refusal."""
 
     content_type: str = ""
     content: bytes = b""
@@ -28,8 +28,8 @@ class InspectionResult(msgspec.Struct, frozen=True):
 
 
 class Inspector:
-    """The pool of child processes that check files. A process has one, and closes it when it ends.
-    Children start when first needed."""
+    """The pool of child processes that check files. A process has one pool, and closes it before
+    it ends. Children start when first needed."""
 
     def __init__(self, size: int = 2, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
         self._children = ChildPool(

@@ -3,8 +3,8 @@ process nor a browser reads the file. A file that makes its child crash, hang or
 cannot be shown, and only that child is lost.
 
 A child returns raw pixels, whose number is checked; the PNG is encoded here. The number of pages,
-or that a file cannot be drawn, is cached, because contents never change under their key. A file is
-drawn by one child at a time, so that a hostile file cannot block the others.
+or that a file cannot be drawn, is cached, because the content under a storage key never changes. A
+file is drawn by one child at a time, so that a hostile file cannot block all children.
 """
 
 import asyncio
@@ -81,8 +81,8 @@ class PictureSource:
 
 
 class PagePictures:
-    """The pool of child processes that draw pages. A process has one, and closes it when it ends.
-    Children start when first needed."""
+    """The pool of child processes that draw pages. A process has one pool, and closes it before
+    it ends. Children start when first needed."""
 
     def __init__(self, size: int = 2, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
         self._children = ChildPool(
@@ -94,7 +94,7 @@ class PagePictures:
         )
         # The number of pages by storage key, or 0 for a file that cannot be shown.
         self._page_counts: OrderedDict[str, int] = OrderedDict()
-        # By storage key: the lock of the file, and how many pictures hold it or wait for it.
+        # By storage key: the lock of the file, and how many requests hold the lock or wait for it.
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
     def find_cached_page_count(self, storage_key: str) -> int | None:

@@ -11,7 +11,7 @@ from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import ListedTable, ListPage, NoFilter, Order
 from dunwell.platform.database.lists import list_page
 
-# A claim has few attachments: they are found by its key, and sorted.
+# A claim has few attachments, which are found by the claim's key and then sorted.
 _ATTACHMENTS: ListedTable[NoFilter, UUID, AttachedFile] = ListedTable(
     name="claim attachments",
     table="attachments",

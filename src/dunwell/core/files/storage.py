@@ -22,8 +22,8 @@ from dunwell.platform.resources import Resources
 # each.
 TIMEOUT_SECONDS = 20.0
 _THREADS = 16
-# Refused requests are retried within the time limit; those that hang are not. No other option is
-# set here, because it would override the usual environment variables of the object store.
+# Requests that fail are retried within the time limit; requests that hang are not. No other option
+# is set here, because it would override the usual environment variables of the object store.
 _RETRY: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
 
 Answer = TypeVar("Answer")
@@ -122,7 +122,8 @@ class SealedFiles:
 
     async def load(self, key: str) -> bytes:
         """Return the decrypted content, or the content as it is if it was stored unencrypted.
-        Raises ContentMissing, Unavailable, and DecryptionFailed if it was modified."""
+        Raises ContentMissing, Unavailable, and DecryptionFailed if the stored content was modified
+        or its secret key is not configured."""
         stored = await self._storage.load(key)
         if not stored.startswith(SEALED_HEAD):
             return stored

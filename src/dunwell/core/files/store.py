@@ -86,8 +86,9 @@ WHERE merchant_id = $1 AND ticket_id = ANY($2::uuid[])
 RETURNING size_bytes
 """
 
-# Reads all merchants. Uses uploads_expiry, then attachments_ticket and dispute_files_ticket. The
-# clock of a sandbox merchant, which does not move by itself, keeps its tickets valid.
+# Finds uploads of all merchants. Uses uploads_expiry, then attachments_ticket and
+# dispute_files_ticket. Tickets of a sandbox merchant expire by its own clock, which does not move
+# by itself.
 _FIND_UNUSED = """
 SELECT upload.merchant_id, upload.ticket_id, upload.storage_key
 FROM uploads AS upload
@@ -160,7 +161,8 @@ async def load_usable_tickets(
 async def list_unused_uploads(
     tx: Connection, since: datetime, until: datetime, limit: int
 ) -> list[UnusedUpload]:
-    """Return uploads whose ticket expired from `since` until before `until`, oldest first."""
+    """Return unused uploads whose tickets expired from `since` (inclusive) until `until`
+    (exclusive), earliest expiry first."""
     return [UnusedUpload(**row) for row in await tx.fetch(_FIND_UNUSED, since, until, limit)]
 
 

@@ -1,5 +1,5 @@
 """Accept uploads. A child process checks and rewrites the file while no transaction is open; then
-the upload is recorded. It is deleted if its ticket expires unused."""
+the upload is recorded. The upload is deleted if its ticket expires unused."""
 
 import asyncio
 from collections.abc import Collection, Hashable
@@ -133,7 +133,8 @@ async def store_unused_file(
 async def discard_uploads(
     database: Database, storage: SealedFiles, merchant_id: int, ticket_ids: Collection[UUID]
 ) -> None:
-    """Delete unused uploads. Raises Unavailable; the rest then expires."""
+    """Delete unused uploads, first their contents. Raises Unavailable if the storage is not
+    available; all rows of the uploads then stay until they expire."""
     if not ticket_ids:
         return
     for ticket_id in ticket_ids:
@@ -150,7 +151,7 @@ GRACE = timedelta(hours=1)
 async def remove_unused_uploads(resources: Resources, storage: SealedFiles, since: datetime) -> int:
     """Delete at most UPLOADS_AT_ONCE uploads that expired between `since` and GRACE ago, and return
     their number. If the result is UPLOADS_AT_ONCE, more may be left: repeat the call with the same
-    `since`."""
+    `since`. Raises Unavailable if the storage is not available."""
     until = resources.clock.now() - GRACE
     async with resources.database.connection() as connection:
         unused = await list_unused_uploads(connection, since, until, UPLOADS_AT_ONCE)
