@@ -1,7 +1,8 @@
 """Find all faults of a workflow definition at once, each with its location (CONTRACT 6).
 
-The schema of `definition` checks the shape, and other modules the rules. A part with a wrong shape
-does not keep the others from being checked. `messages` checks the templates' placeholders. Pure.
+The types of `definition` check the shape, and other modules the rules. A part with a wrong shape
+does not keep the others from being checked. `contact.messages` checks the templates' placeholders.
+Pure.
 """
 
 from collections.abc import Iterator, Mapping

@@ -29,7 +29,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 
 
 class WorkflowContactHours(_Part, frozen=True):
-    """When debtors may be contacted: HH:MM local, `until` exclusive ("to" on the wire)."""
+    """When debtors may be contacted: local times as HH:MM. `until` ("to" in JSON) is exclusive."""
 
     weekdays: Annotated[list[Weekday], Meta(min_length=1)]
     since: TimeOfDay = msgspec.field(name="from")
@@ -90,7 +90,8 @@ class TextTest(_Part, frozen=True):
 
 
 class Condition(_Part, frozen=True):
-    """Properties and their tests; all must hold. Shared by guards and assignment rules."""
+    """Properties and their tests, all of which must hold. Used by the guards of steps (`when`) and
+    by assignment rules."""
 
     outstanding: IntegerBounds | None = None
     total: IntegerBounds | None = None
@@ -123,7 +124,8 @@ class ContactStep(_Step, frozen=True, tag="COMMUNICATION", kw_only=True):
 
 
 class WaitStep(_Step, frozen=True, tag="WAIT", kw_only=True):
-    """Exactly one of the two: calendar days, or contact weekdays less holidays."""
+    """Exactly one of the two is set: calendar days, or business days, which are the weekdays of the
+    contact hours without holidays."""
 
     days: Days | None = None
     business_days: Days | None = None

@@ -174,8 +174,8 @@ def build_newest_version(row: Row, merchant_id: int, known: Version | None) -> V
 
 
 async def load_current(tx: Connection, merchant_id: int, workflow_id: UUID) -> Version | None:
-    """Return the newest version that is not a draft, which new assignments use. For a scenario this
-    is its single version."""
+    """Return the newest version that is not a draft, which new assignments use, or None if there is
+    only a draft. For a scenario this is its single version."""
     key = (merchant_id, workflow_id, 0)
     known = _cached.get(key)
     row = await tx.fetchrow(_LOAD_CURRENT, merchant_id, workflow_id, known and known.version_id)
@@ -183,7 +183,8 @@ async def load_current(tx: Connection, merchant_id: int, workflow_id: UUID) -> V
 
 
 async def load_workflows(tx: Connection, merchant_id: int) -> list[Workflow]:
-    """Return all workflows of a merchant in order of creation, including unpublished ones."""
+    """Return all workflows of a merchant in order of creation, including unpublished ones, without
+    deleted ones."""
     return [Workflow(**row) for row in await tx.fetch(_LOAD_WORKFLOWS, merchant_id)]
 
 

@@ -64,8 +64,8 @@ async def save_changed_draft(
 
 
 async def create_draft(work: Work, workflow_id: UUID) -> WorkflowDraft:
-    """Create a draft of the current version. Raises NotFound, and InvalidState, which names an
-    existing draft."""
+    """Create a draft of the current version. Raises NotFound, and InvalidState if there is a draft
+    already, whose version id the message names."""
     work.require(Right.CONFIGURE)
     await lock_workflow_for_change(work, workflow_id)
     existing = await load_draft(work.tx, work.merchant_id, workflow_id)
@@ -235,7 +235,7 @@ async def duplicate_step(work: Work, workflow_id: UUID, step_id: int) -> int:
 async def move_step(
     work: Work, workflow_id: UUID, step_id: int, *, after: int | None, expected_revision: str
 ) -> EditedDraft:
-    """Move the step behind the step `after`, or to the beginning if `after` is None.
+    """Move the step to the position after the step `after`; None moves it to the beginning.
     `expected_revision` is the revision of the step order that the user saw. Raises what
     `edit_draft` raises, and NotFound."""
     work.require(Right.CONFIGURE)
@@ -264,8 +264,8 @@ async def shift_step(
 
 
 def move_in_order(order: Sequence[int], step_id: int, after: int | None) -> list[int]:
-    """Return the order with the step behind the step `after`, or at the beginning if `after` is
-    None."""
+    """Return the order with the step moved to the position after the step `after`, or to the
+    beginning if `after` is None."""
     if step_id == after:
         return [*order]
     rest = [each for each in order if each != step_id]

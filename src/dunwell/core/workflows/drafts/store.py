@@ -100,6 +100,7 @@ async def save_merged(
 async def mark_published(
     tx: Connection, merchant_id: int, workflow_id: UUID, version_id: UUID
 ) -> None:
+    """Mark the draft's changes as published with this version."""
     await tx.execute(_PUBLISH, merchant_id, workflow_id, version_id)
 
 

@@ -103,7 +103,8 @@ async def find_scenario_id(tx: Connection, merchant_id: int, workflow_id: UUID) 
 
 
 async def save_new_scenario(tx: Connection, merchant_id: int, scenario: ScenarioVersion) -> int:
-    """Insert a scenario with an unused name and return its id. The given id is ignored."""
+    """Insert a scenario with an unused name and return its new id. `scenario.scenario_id` is
+    ignored."""
     scenario_id: int = await tx.fetchval(
         _INSERT, merchant_id, scenario.workflow_id, scenario.name, scenario.reserved_version_id,
         scenario.version_id, _to_document(scenario.definition), scenario.created_at,

@@ -28,7 +28,7 @@ class FieldDifference:
     path: tuple[str, ...]
     before: Any
     after: Any
-    # True if it is text, which is compared word by word instead of showing both values.
+    # True if the field is text, whose differences are shown word by word instead of both values.
     is_text: bool = False
 
     @property
@@ -141,8 +141,8 @@ def _walk_texts(path: tuple[str, ...], before: Any, after: Any) -> Iterator[Fiel
 
 
 def list_differences(old: Definition, new: Definition) -> list[str]:
-    """Return a line for each thing that was added, removed, moved or changed. If empty, the two are
-    equal."""
+    """Return a line for each step, text or setting that was added, removed, moved or changed. If
+    empty, the two definitions are equal."""
     return [
         *compare_values("settings", _to_builtins(old.settings), _to_builtins(new.settings)),
         *_compare_steps(old.steps, new.steps),

@@ -32,6 +32,7 @@ def is_text_part(name: str) -> bool:
 
 
 def is_part(name: str) -> bool:
+    """Return whether a part of a definition can have this name."""
     group, slash, member = name.partition("/")
     is_member = group in _GROUPS and bool(slash and member)
     return is_member or name in (SETTINGS, STEP_ORDER) or find_step_id(name) is not None

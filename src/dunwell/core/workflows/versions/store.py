@@ -113,7 +113,8 @@ async def load_versions(tx: Connection, merchant_id: int, workflow_id: UUID) -> 
 
 
 async def iterate_current_definitions(tx: Connection) -> AsyncIterator[list[CurrentDefinition]]:
-    """Yield the newest versions of all workflows of all merchants, in pages."""
+    """Yield the newest versions of all workflows of all merchants, in pages. Workflows that have
+    only a draft are left out."""
     last: tuple[int, UUID] = (0, UUID(int=0))
     while rows := await tx.fetch(_LIST_CURRENT, *last, _PAGE_SIZE):
         last = (rows[-1]["merchant_id"], rows[-1]["workflow_id"])
@@ -145,7 +146,8 @@ async def load_definition(
 async def load_known_steps(
     tx: Connection, merchant_id: int, workflow_id: UUID
 ) -> dict[int, KnownStep]:
-    """Return the step that each step id belongs to in the workflow's published versions."""
+    """Return the step that each step id has belonged to, in the workflow's published versions or in
+    its scenario."""
     rows = await tx.fetch(_LOAD_KNOWN_STEPS, merchant_id, workflow_id)
     return {
         row["step_id"]: KnownStep(

@@ -23,10 +23,12 @@ from dunwell.platform.errors import Fault
 
 @dataclass(frozen=True, slots=True)
 class KnownStep:
-    """The step that had an id in a published version."""
+    """The step to which a step id belonged: in a published version, or in a scenario from which the
+    step was removed."""
 
     kind: str
     name: str
+    # Such as "v1.2", or words that say that the step was removed.
     version: str
 
 
@@ -127,7 +129,7 @@ class ScenarioVersion:
     # The id of the present definition. Each edit changes it.
     version_id: UUID
     definition: Definition
-    # Steps that were removed.
+    # The removed steps by id, whose ids are not reused.
     retired: Mapping[int, KnownStep]
 
 
