@@ -58,7 +58,7 @@ def a_provider(address: str, **changes: Any) -> KannelProvider:
 
 @dataclass
 class SmsProcess:
-    """A merchant's running process whose second channel is scripted e-mail."""
+    """A merchant whose workflow sends an SMS and then, as the next channel, a scripted e-mail."""
 
     harness: Harness
     kannel: Kannel

@@ -165,7 +165,7 @@ async def test_a_forged_bounce_suppresses_no_address(
 async def test_recurring_messages_offer_one_click_unsubscribe(
     resources: Resources, clock: MovableClock, postfix: Postfix, receiving_server: MailServer
 ) -> None:
-    """Reminders of a process and of a plan offer it; a requested code does not."""
+    """Reminders of a workflow and of a plan offer it; a requested code does not."""
     async with a_harness(resources, clock, postfix) as harness:
         [claim_id] = await harness.create(email="erika@customer.example")
         await harness.run()

@@ -114,7 +114,7 @@ async def test_the_password_is_not_sent_to_a_server_with_another_host_key(
 
 
 class InterruptedLetterFolder(SftpFolder):
-    """A depot whose server stops after the manifest was renamed and before it responds."""
+    """A letter folder whose server stops after the manifest was renamed and before it responds."""
 
     server: Sshd
 

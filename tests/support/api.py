@@ -92,7 +92,7 @@ class Client:
 
 @dataclass
 class Api:
-    """The application, the two usual merchants as its clients, and the merchants' processes."""
+    """The application, the two usual merchants as its clients, and the merchants' workflows."""
 
     app: Starlette
     resources: Resources
@@ -111,8 +111,8 @@ class Api:
 async def an_api(
     resources: Resources, clock: MovableClock, routes: Sequence[BaseRoute] = (), **given: Any
 ) -> AsyncIterator[Api]:
-    """Return the API for Nordwind and Hansen, with one published process each. `given` is passed to
-    a_harness."""
+    """Return the API for Nordwind and Hansen, with one published workflow each. `given` is passed
+    to a_harness."""
     application = Application(resources, routes=routes) if routes else an_application(resources)
     channels = [ScriptedChannel()]
     application.channels[:] = channels

@@ -141,6 +141,7 @@ class Debits:
             return loaded[1]
 
     async def record(self, collection: Collection, **changes: Any) -> RecordedResult:
+        """Record a result of the debit, by default that it was collected on its day."""
         given: dict[str, Any] = {
             "outcome": DebitOutcome.COLLECTED,
             "booked_on": date(2026, 3, 16),
@@ -159,7 +160,7 @@ class Debits:
 async def start(
     resources: Resources, clock: MovableClock, *, sandbox: bool = False, **changes: Any
 ) -> Debits:
-    """Return the claim and its plan. `changes` are those to the settings of direct debits."""
+    """Return the claim and its plan. `changes` are made to the settings of direct debits."""
     arrangement = await an_arrangement(resources, clock, sandbox=sandbox, **configure(**changes))
     return Debits(arrangement, (await arrangement.agree()).modality_id)
 

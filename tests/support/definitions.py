@@ -1,4 +1,4 @@
-"""Small process definitions for tests."""
+"""Small definitions of workflows for tests."""
 
 import copy
 from typing import Any

@@ -211,7 +211,7 @@ async def create_example_data(api: Api, *, claims: int = 2) -> ExampleData:
 
 
 async def _publish(example_claim: ExampleClaim) -> None:
-    """Publish the process, and a rule that the claims do not match."""
+    """Publish the workflow, and a rule that the claims do not match."""
     harness = example_claim.api.harness
     version = await harness.publish(_PROCESS, "Standard dunning")
     large = a_rule(

@@ -22,7 +22,7 @@ def guarded(guards: Guards, base: Configuration = CONFIGURATION) -> Configuratio
 async def a_guarded_harness(
     resources: Resources, clock: MovableClock, guards: Guards | None = None, **given: Any
 ) -> Harness:
-    """Return a merchant whose process has a single contact. `given` holds properties of the step
+    """Return a merchant whose workflow has a single contact. `given` holds properties of the step
     and arguments of a_harness."""
     names = ("channel", "fallbacks", "send")
     changes = {name: given.pop(name) for name in names if name in given}

@@ -1,4 +1,4 @@
-"""A merchant's process on a real database, whose workers a test runs step by step."""
+"""A merchant with a workflow on a real database. A test runs its workers step by step."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -41,7 +41,7 @@ from tests.support.merchants import a_merchant
 from tests.support.published import RecordedPublication, record_publication
 
 ERP = build_credential_actor("erp", ALL_RIGHTS)
-# Workflows that tests of this process have published, by everything on which their rows depend.
+# Workflows that tests in this process have published, by everything on which their rows depend.
 _PUBLISHED: dict[tuple[object, ...], RecordedPublication] = {}
 
 
@@ -87,7 +87,7 @@ class QueryableDeliveryProvider(ScriptedDeliveryProvider):
 
 @dataclass
 class Harness:
-    """A merchant, its published process, an engine and a dispatcher."""
+    """A merchant, its published workflow, an engine and a dispatcher."""
 
     resources: Resources
     clock: MovableClock
@@ -213,7 +213,7 @@ async def _publish(work: Work, name: str, definition: Definition) -> Version:
 async def a_harness(
     resources: Resources, clock: MovableClock, definition: Definition | None = None, **given: Any
 ) -> Harness:
-    """Return a merchant with its process. `given` holds the channels and arguments of
+    """Return a merchant with its workflow. `given` holds the channels and arguments of
     a_merchant."""
     channels = given.pop("channels", None) or [ScriptedChannel()]
     providers = given.pop("delivery_providers", {})

@@ -1,4 +1,4 @@
-"""Merchants with compactly written processes, for tests of complete claim lifecycles."""
+"""Merchants with compactly written workflows, for tests of complete claim lifecycles."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def checkpoint(message: str, **changes: Any) -> dict[str, Any]:
 
 
 def a_process(*steps: dict[str, Any], **settings: Any) -> Definition:
-    """Return a process. Its steps are numbered from 1 unless they have a number; a setting of None
+    """Return a workflow. Its steps are numbered from 1 unless they have a number; a setting of None
     is left out."""
     numbered = [{"id": n, "name": f"Step {n}", **step} for n, step in enumerate(steps, start=1)]
     all_settings = {**DOCUMENT["settings"], **settings}

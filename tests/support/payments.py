@@ -215,7 +215,7 @@ async def a_payment_harness(
     """Return a payment harness.
 
     `given` holds arguments of a_harness, `provider`, `debtor` (fields of the claim), and
-    `definition` (None for a claim without a process).
+    `definition` (None for a claim without a workflow).
     """
     provider = given.pop("provider", None) or ScriptedPaymentProvider()
     given.setdefault("configuration", PAYING)

@@ -33,7 +33,7 @@ def read_pdf(content: bytes) -> tuple[str, int]:
 
 
 def list_letters(folder: Path) -> dict[str, bytes]:
-    """Return the letters in a depot by name, without enclosures."""
+    """Return the letters in a folder by name, without enclosures."""
     letters = (path for path in folder.glob("*.pdf") if path.stem.isalnum())
     return {path.name: path.read_bytes() for path in sorted(letters)}
 

@@ -1,4 +1,5 @@
-"""Runs a world to its end: ends holds, records results and sends messages until nothing is due."""
+"""Runs a simulation to its end: ends holds, records results and sends messages until nothing is
+due."""
 
 from datetime import datetime
 
@@ -38,7 +39,7 @@ async def _find_next(simulation: ProcessSimulation) -> datetime | None:
 
 
 async def list_active(simulation: ProcessSimulation) -> list[int]:
-    """Return the claims whose process has started and has not ended."""
+    """Return the claims whose workflow has started and has not ended."""
     rows = await simulation.harness.rows(
         "SELECT claim_id FROM claims WHERE merchant_id = $1 AND status = ANY($2) AND run > 0",
         [Status.CREATED, Status.IN_PROCESS],

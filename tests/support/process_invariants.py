@@ -50,7 +50,7 @@ Run = tuple[int, int]
 @dataclass
 class ClaimInvariants:
     simulation: ProcessSimulation
-    # The process of each run, and the steps of its events in the order in which they were first
+    # The workflow of each run, and the steps of its events in the order in which they were first
     # seen.
     runs: dict[Run, tuple[UUID, int]] = field(default_factory=dict)
     events_by_run: dict[Run, list[tuple[str, int]]] = field(

@@ -59,6 +59,7 @@ class StatementHarness:
         return list(await self.harness.rows(_MATCHES))
 
     async def states(self) -> list[tuple[str, int]]:
+        """Return the state and the matched cents of each transaction."""
         return [(row["state"], row["matched_cents"]) for row in await self.harness.rows(_STATES)]
 
     async def count(self, table: str) -> int:
@@ -67,6 +68,7 @@ class StatementHarness:
         return count
 
     async def balance(self, claim_id: int) -> tuple[Status, int, int]:
+        """Return the claim's status, and the outstanding and overpaid cents."""
         claim = await self.harness.read(claim_id)
         return claim.status, claim.balance.outstanding_cents, claim.balance.overpaid_cents
 

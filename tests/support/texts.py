@@ -1,4 +1,4 @@
-"""A process with texts in three channels, some of them missing or invalid, and delivery providers
+"""A workflow with texts in three channels, some of them missing or invalid, and delivery providers
 with prices."""
 
 from datetime import datetime

@@ -125,7 +125,7 @@ async def test_a_provider_that_hangs_delays_no_other_and_gets_few_calls_at_once(
     assert states == [("a-hanging", "OPEN")] * 7 + [("b-quick", "COMPLETED")]
     # The provider has five calls, and none was answered yet.
     assert len(hanging.take_requests()) == 5
-    # Its round goes on, and no second one starts beside it.
+    # The account's round goes on, and no second one starts beside it.
     assert await rounds.run_once() == 0
     assert hanging.take_requests() == []
     hanging.repair()
@@ -155,7 +155,7 @@ async def test_an_account_without_answers_pauses_and_is_alerted_after_an_hour(
     [alert] = await payments.harness.rows(_ALERTS)
     assert (alert["kind"], alert["subject"]) == ("PAYMENT_ACCOUNT_FAILING", "sandbox")
     assert began + _HOUR <= alert["began_at"] < began + _HOUR + 10 * _MINUTE
-    # It is renewed often enough not to end.
+    # The alert is renewed often enough not to end.
     for _ in range(60):
         clock.advance(_MINUTE)
         await rounds.run_once()

@@ -76,7 +76,7 @@ async def test_a_refund_in_part_leaves_the_rest_paid(payments: PaymentHarness) -
     assert await _read_balance(payments) == (Status.CREATED, 240, 0)
     [published] = await payments.harness.additions(payments.claim_id)
     assert published["type"] == "PAYMENT_REFUNDED"
-    # It was not ordered here.
+    # The refund was not ordered through Dunwell.
     assert not {"refundId", "effect"} & published["claim"]["refund"].keys()
     payments.moves(_move(payments, "re-2", MovementKind.REFUNDED, 10000))
     await payments.settle(request_id)

@@ -84,7 +84,8 @@ async def test_editing_a_closed_account_does_not_reopen_it(bank: StatementHarnes
 async def test_nothing_is_imported_into_a_closed_account_and_its_statements_stay(
     bank: StatementHarness,
 ) -> None:
-    """Neither a file that waited before, nor one that was given for another account."""
+    """This holds for a file that waited when the account was closed, and for one that was given for
+    another account."""
     harness = bank.harness
     await bank.save(StatementAccount("second", _ANOTHER, "Muster GmbH"))
     [claim_id] = await harness.create("INV-2026-1001")

@@ -165,7 +165,7 @@ async def test_nobody_is_alerted_of_a_closed_account_and_staff_sees_since_when_i
     assert await payments.harness.rows(_ALERTS) == []
     async with payments.harness.work() as work:
         assert await find_closed_failure(work, "sandbox") == began
-    # It works again, for example because the operator has given it another key.
+    # The account works again, for example because the operator has given it another key.
     clock.advance(24 * _HOUR)
     assert await rounds.run_once() == 1
     async with payments.harness.work() as work:
@@ -182,7 +182,7 @@ async def test_a_closed_account_can_be_removed_and_its_work_is_given_up(
     with pytest.raises(ValidationError):
         await _apply(resources, {})
     await _apply(resources, {"cards": {**STRIPE, "closed": True}})
-    # Another kind of provider would be asked for its checkouts.
+    # With another adapter, the wrong provider would be asked for the account's checkouts.
     with pytest.raises(ValidationError):
         await _apply(resources, {"cards": {"adapter": "mollie", "apiKeyFile": "key"}})
     changes = await _apply(resources, {})

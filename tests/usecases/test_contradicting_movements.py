@@ -132,7 +132,8 @@ async def test_an_order_that_was_sent_in_the_lost_time_refunds_nothing_twice(
 async def test_a_refund_whose_order_is_lost_is_booked_and_left_to_staff(
     payments: PaymentHarness, key: UUID | None, reviews: list[tuple[str, str]]
 ) -> None:
-    """It was ordered in the lost time. One that was ordered at the provider has no key of ours."""
+    """The refund was ordered in the lost time. One that was ordered at the provider has no key of
+    ours."""
     await pay(payments)
     [request] = await payments.harness.rows(_REQUESTS)
     payments.moves(

@@ -78,8 +78,8 @@ class NotifiedPlan:
     async def wait_until(
         self, mandate: MandateState, debit: CollectionState, cents: int, *, works: bool = True
     ) -> None:
-        """Wait until this is so, and let the worker run. Its clock stands still, so that only
-        notifications lead to it."""
+        """Wait for these states and this amount, and let the worker run meanwhile if `works`. Its
+        clock stands still, so that only notifications can lead to them."""
         async with asyncio.timeout(30):
             while await self.read() != (mandate, debit, cents):
                 if works:

@@ -1,4 +1,5 @@
-"""Two users release, confirm or dissolve at the same time, or a debtor ends what is released."""
+"""Two users release debits, or confirm or dissolve their file, at the same time; or a debtor
+revokes the mandate meanwhile."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence

@@ -40,8 +40,8 @@ class DebitsAtBank:
     async def load(
         self, reason: str | None = None, *, amount: str = "34.14", again: str = ""
     ) -> None:
-        """Import an entry of the debit: credited or, with a reason, returned. `again` is a text by
-        which it is another entry."""
+        """Import an entry of the debit: credited or, with a reason, returned. `again` is added to
+        the bank's reference, so that the entry is not the same as an earlier one."""
         kind = "CRDT" if reason is None else "DBIT"
         more = "" if reason is None else f"<RtrInf><Rsn><Cd>{reason}</Cd></Rsn></RtrInf>"
         details = build_detail(amount, "INV-1001, 1", kind=kind, more=more)
@@ -216,7 +216,7 @@ async def test_a_rejection_without_a_known_reason_is_one(
     await at_bank.report(f"<GrpSts>RJCT</GrpSts>{reason}")
     (first, *_) = await at_bank.debits.collections(at_bank.mandate)
     assert (first.state, first.return_reason) == (CollectionState.RETURNED, "NARR")
-    # It says nothing about the next debit.
+    # The rejection says nothing about the next debit.
     assert (await at_bank.debits.states(at_bank.mandate))[1] is CollectionState.PLANNED
 
 

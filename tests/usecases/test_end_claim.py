@@ -1,4 +1,4 @@
-"""Withdrawing and archiving a claim by hand ends its process without a notice."""
+"""Withdrawing and archiving a claim by hand ends its workflow and sends no event."""
 
 from collections.abc import Awaitable, Callable
 

@@ -31,7 +31,7 @@ async def bank(resources: Resources, clock: MovableClock) -> StatementHarness:
 
 
 class _PlantedFailure:
-    """The booking of payments, which fails after it did its work if the bad one is among them."""
+    """Books payments, and then fails if the transaction with the text _BAD is among them."""
 
     def __init__(self, patch: pytest.MonkeyPatch, error: Exception) -> None:
         self._book = match_transactions.book_matches

@@ -1,4 +1,4 @@
-"""Holds stop a claim's process, which continues when the last one ends."""
+"""Holds stop a claim's workflow, which continues when the last hold ends."""
 
 from datetime import timedelta
 

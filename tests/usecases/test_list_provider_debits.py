@@ -1,4 +1,4 @@
-"""Mandates and debits at GoCardless are in the lists of the bank's, here and in the API."""
+"""Mandates and debits at GoCardless are listed with those of the bank, also in the API."""
 
 from collections.abc import AsyncIterator, Iterator
 

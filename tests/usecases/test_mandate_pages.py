@@ -1,4 +1,4 @@
-"""When the page of a provider for a mandate is not opened."""
+"""Cases in which the provider's page for a mandate is not opened."""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace

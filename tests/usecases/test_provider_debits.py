@@ -94,7 +94,7 @@ async def test_a_notification_only_makes_the_worker_ask_at_once(plan: ProviderPl
     for is_given in (False, True):
         if is_given:
             plan.fake.act(checkout_id, "give")
-        # It may be forged, or arrive twice: GoCardless is asked.
+        # The notification may be forged, or arrive twice: GoCardless is asked.
         for ids in ([checkout_id, "BRQ-unknown"], [checkout_id]):
             async with harness.work() as work:
                 await make_named_mandates_due(work.tx, ACCOUNT, ids, work.real_now)

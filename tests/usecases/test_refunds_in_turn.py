@@ -35,8 +35,8 @@ _LATER = timedelta(minutes=5)
 
 
 class SlowProvider(ScriptedPaymentProvider):
-    """Refuses a refund that does not know of another one of its payment that is made at the same
-    time, as GoCardless does."""
+    """Takes time for a refund, and refuses it if another refund of the same payment is made in the
+    meantime, as GoCardless does."""
 
     most_at_once = 0
     _at_once = 0

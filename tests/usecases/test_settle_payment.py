@@ -1,4 +1,4 @@
-"""The answer of a payment provider is recorded once and only for the requested amount, however many
+"""The answer of a payment provider is recorded once, with the amount that was paid, however many
 processes ask for it."""
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Checking requests whose notice never arrived."""
+"""Checking payment requests whose notification never arrived."""
 
 import asyncio
 from datetime import timedelta
@@ -132,5 +132,5 @@ async def test_a_request_with_a_mismatch_is_checked_again(
         clock.advance(hours * HOUR)
         assert await payments.sweep() == 1
     assert (await payments.states(), await payments.count("payments")) == (["PENDING"], 0)
-    # Staff is told once.
+    # Staff is notified once.
     assert await payments.audited("paymentRequest.mismatch") == 1
