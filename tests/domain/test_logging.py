@@ -1,11 +1,15 @@
 """A log line contains only listed fields, and only class and location of exceptions."""
 
+import ast
 import logging
+from collections.abc import Iterator
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from dunwell.platform.logging import LineFormatter, describe_error, filter_allowed_fields
+import dunwell
+from dunwell.platform.logging import FIELDS, LineFormatter, describe_error, filter_allowed_fields
 
 CANARY = "erika.mustermann@example.org"
 
@@ -63,3 +67,28 @@ def test_the_fields_of_provider_events_are_allowed() -> None:
         "batch": "b",
     }
     assert filter_allowed_fields({**event, "recipient": "ada@example.org"}) == event
+
+
+# What structlog and our processors take out of an event.
+_INSTRUCTIONS = {"exc_info", "once_a_minute"}
+_LEVELS = {"debug", "info", "warning", "error", "exception"}
+
+
+def _list_logged_fields(source: str) -> Iterator[str]:
+    """Yield the fields of every call of a logger named `log`."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name("log"), attr=level), keywords=fields):
+                if level in _LEVELS:
+                    yield from (each.arg for each in fields if each.arg is not None)
+
+
+def test_every_field_that_the_code_logs_is_allowed() -> None:
+    """A field that is not allowed is dropped without a word, and operators miss it."""
+    dropped = {
+        f"{path.name}: {field}"
+        for path in Path(dunwell.__file__).parent.rglob("*.py")
+        for field in _list_logged_fields(path.read_text())
+        if field not in FIELDS | _INSTRUCTIONS
+    }
+    assert dropped == set()

@@ -65,7 +65,7 @@ class BankConnectionAdapters:
             try:
                 self._folders[name] = build_bank_folder(name, connection, installation.secrets)
             except ValueError as error:
-                log.error("bank connection unusable", bank=name, reason=str(error))  # noqa: TRY400 - the reason is enough
+                log.error("bank connection unusable", connection=name, reason=str(error))  # noqa: TRY400 - the reason is enough
         if replaced:
             task = asyncio.create_task(_close_later(replaced))
             self._closing.add(task)

@@ -25,22 +25,30 @@ FIELDS = frozenset(
         "pid", "merchant_id", "claim_id", "workflow_id", "version_id", "step_id", "run", "item_id",
         "communication_id", "event_id", "endpoint_id", "payment_id", "ticket_id", "hold_id",
         "credential_id", "request_id", "lease_id", "payment_request_id", "notice_id",
-        "report_id", "batch", "uid",
+        "report_id", "batch", "uid", "attachment_id", "collection_id", "email_id", "entry_id",
+        "file_id", "mandate_id", "movement_id", "refund_id",
+        # names that operators and merchants have given, and names of files
+        "account", "connection", "secret_name", "file",
+        # a row, by its table and the values of its key
+        "table", "owner",
         # counts
         "count", "claims", "steps", "events", "deliveries", "communications", "rows", "attempts",
-        "faults", "sequence", "size_bytes",
+        "faults", "sequence", "size_bytes", "number",
         # states and kinds
         "state", "status", "outcome", "type", "channel", "adapter", "provider", "loop",
         "program", "task",
         "method", "route", "profile", "exit_code", "code", "revision", "port", "proxy",
         # durations
         "duration_ms", "pause_seconds", "retry_after",
+        # dates and times
+        "failing_since", "reported_until",
         # the times of two clocks
         "host_clock", "database_clock",
         # the number of similar lines that were left out since the last one
         "left_out",
-        # errors: a class name and code locations
-        "error", "trace",
+        # errors: a class name and code locations; why something failed, in a text of ours or of an
+        # operator's server, without personal data
+        "error", "trace", "reason",
     }
 )  # fmt: skip
 _MAX_TEXT = 200

@@ -226,7 +226,7 @@ async def load_secrets(connection: Connection, keys: KeyRing) -> dict[str, bytes
         try:
             found[name] = keys.open(PURPOSE, sealed, name)
         except DecryptionFailed:
-            log.exception("value cannot be decrypted", name=name)
+            log.exception("value cannot be decrypted", secret_name=name)
     return found
 
 

@@ -153,7 +153,10 @@ class Mailboxes:
                 self._resources, self._parser, provider, mailbox=mailbox, password=password_text
             )
         except (MailboxUnavailable, UnicodeDecodeError) as error:
-            log.warning("mailbox unavailable", provider=provider, error=str(error))
+            log.warning(
+                "mailbox unavailable", provider=provider, error=type(error).__name__,
+                reason=str(error),
+            )  # fmt: skip
             return 0
 
 

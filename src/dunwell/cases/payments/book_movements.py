@@ -123,7 +123,7 @@ async def _list_stored_elsewhere(
         log.error(
             "payment movement belongs to another request", merchant_id=work.merchant_id,
             payment_request_id=str(request.request_id), provider=request.provider,
-            movement_id=movement_id, kind=kind,
+            movement_id=movement_id, type=kind,
         )  # fmt: skip
     return elsewhere
 
@@ -371,7 +371,7 @@ async def _report_for_review(settlement: RequestSettlement, movement: PaymentMov
         claim_id=request.claim_id,
         payment_request_id=str(request.request_id),
         provider=request.provider,
-        kind=movement.kind,
+        type=movement.kind,
         reason=movement.review_reason,
     )
     await save_audit(

@@ -73,4 +73,4 @@ class Resealer:
             return
         del self._positions[kind]
         if resealed:
-            log.info("resealed", kind=kind.name, count=resealed)
+            log.info("resealed", type=kind.name, count=resealed)

@@ -143,7 +143,7 @@ async def _record_problem(
     resources: Resources, merchant_id: int, file: DebitFile, problem: str
 ) -> None:
     log.warning(
-        "debit file not delivered", file=file.file_name, merchant_id=merchant_id, problem=problem
+        "debit file not delivered", file=file.file_name, merchant_id=merchant_id, reason=problem
     )
     async with resources.database.transaction() as tx:
         await save_problem(tx, merchant_id, file.file_id, problem)

@@ -163,7 +163,9 @@ class AccountRounds:
         is_closed = self._is_closed(name)
         health.record_failure(now, is_closed=is_closed)
         since = health.failing_since
-        log.warning("payment account paused", provider=name, failing_since=since)
+        log.warning(
+            "payment account paused", provider=name, failing_since=since and since.isoformat()
+        )
         if is_closed:
             await self._store_failure(name, health, now)
         elif since is not None and now - since >= ALERT_AFTER:

@@ -75,7 +75,7 @@ async def undo_hand_over_on_failure(
                 tx, [(contact, Uncalled()) for contact in contacts]
             )
         merchant_id = source.merchant.merchant_id
-        log.warning("hand-over interrupted", merchant_id=merchant_id, taken_back=count)
+        log.warning("hand-over interrupted", merchant_id=merchant_id, count=count)
 
     try:
         yield

@@ -186,7 +186,7 @@ class BatchReleaser:
             if not await mark_written(tx, batch.batch_id, lease.lease_id):
                 return
         await self._finish(provider, batch)
-        log.info("batch released", provider=provider.name, batch=str(batch.batch_id), letters=count)
+        log.info("batch released", provider=provider.name, batch=str(batch.batch_id), count=count)
 
     async def _finish(self, provider: PrintProvider, batch: PrintBatch) -> None:
         name = name_manifest(batch.batch_id)

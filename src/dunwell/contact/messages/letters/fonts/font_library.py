@@ -283,7 +283,7 @@ def _read_file(path: Path) -> Iterator[FontFileFace]:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             yield from parse_faces(content)
     except (OSError, ValueError) as error:
-        log.warning("font not read", path=str(path), error=type(error).__name__)
+        log.warning("font not read", file=str(path), error=type(error).__name__)
 
 
 @cache
