@@ -1,9 +1,10 @@
 """Names in every script are printed with fonts that have the script, or refused, but never printed
 as boxes."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tools.write_font_coverage import FOLDER, write_coverage
 from dunwell.contact.messages.letters.address import render_address
 from dunwell.contact.messages.letters.fonts.font_library import (
     FontChoice,
+    FontFace,
     FontLibrary,
     get_script_name,
 )
@@ -176,6 +178,37 @@ async def test_children_with_further_fonts_are_limited_and_confined() -> None:
         assert [each for each in opened if "font" in each] == []
         assert most <= len(opened) + 1
     await printer.close()
+
+
+@dataclass
+class SlowlyClosingPool:
+    """A pool whose end can be waited for."""
+
+    may_close: asyncio.Event
+    is_closed: bool = False
+
+    async def close(self) -> None:
+        self.is_closed = True
+        await self.may_close.wait()
+
+
+async def test_a_job_gets_no_children_that_are_being_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_close = asyncio.Event()
+    printer = LetterPrinter(1)
+    monkeypatch.setattr(printer, "_open_pool", lambda *_: SlowlyClosingPool(may_close))
+    sets = [(FontFace(f"/{number}.ttf", 0),) for number in range(4)]
+    printer._font_pools.update({faces: printer._open_pool(1, faces) for faces in sets[:3]})
+
+    async def use_fourth() -> None:
+        async with printer._use_pool(sets[3]):
+            pass
+
+    finishing = asyncio.create_task(use_fourth())
+    await asyncio.sleep(0)
+    async with printer._use_pool(sets[1]) as pool:
+        may_close.set()
+        await finishing
+        assert not pool.is_closed
 
 
 def list_children() -> list[int]:

@@ -194,6 +194,7 @@ async def test_a_report_waits_at_most_a_day_for_the_answer(
     assert await process_reports(resources) == 1
     clock.advance(timedelta(hours=1))
     assert await process_reports(resources) == 0
+    assert await outcomes(harness) == ["UNMATCHED"]
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,9 @@ async def _process_simple_reports(
         elif outcome is ReportOutcome.WAIT and now - each.received_at < _GIVE_UP_AFTER:
             postponed.append(each)
         else:
-            settled.append((each, outcome.value))
+            # A report that has waited for a day is left to a person.
+            is_given_up = outcome is ReportOutcome.WAIT
+            settled.append((each, "UNMATCHED" if is_given_up else outcome.value))
     await save_deliveries(tx, delivered, now)
     await save_report_outcomes(tx, settled, real_now=now)
     await save_report_outcomes(

@@ -165,10 +165,11 @@ class LetterPrinter:
             yield pool
         finally:
             self._busy[faces] -= 1
-            for idle in [each for each in self._font_pools if not self._busy[each]]:
-                if len(self._font_pools) <= _MAX_FONT_POOLS:
-                    break
-                await self._font_pools.pop(idle).close()
+            # All are taken out before the first is awaited, so that no other job uses one of them.
+            idle = [each for each in self._font_pools if not self._busy[each]]
+            surplus = max(0, len(self._font_pools) - _MAX_FONT_POOLS)
+            for unused in [self._font_pools.pop(each) for each in idle[:surplus]]:
+                await unused.close()
 
     async def _print(self, job: PrintJob, faces: tuple[FontFace, ...]) -> bytes:
         result = await self._run_job(job, faces)
