@@ -1,5 +1,7 @@
 """`dunwell statements` saves an account, imports a file, and undoes a match."""
 
+import re
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -8,7 +10,7 @@ import pytest
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.bank_files import IBAN, build_balance, build_camt
+from tests.support.bank_files import IBAN, build_balance, build_camt, build_statement
 from tests.support.command_line import CommandLine
 from tests.support.harness import a_harness
 from tests.support.statements import StatementHarness, build_credit, build_file
@@ -58,8 +60,32 @@ async def test_a_held_statement_is_shown_and_released(
     assert "is held" in done.stderr
     shown = _run(dunwell, "accounts", "nordwind")
     number = shown.rpartition("held: S-1 (")[2].partition(")")[0]
+    for wrong in ("", "no digits"):
+        refused = dunwell.run("statements", "release", "nordwind", "main", wrong)
+        assert "There is no such statement that is held." in refused.stderr
+    assert await bank.states() == [("HELD", 0)]
     assert _run(dunwell, "release", "nordwind", "main", number) == "released\n"
     assert await bank.states() == [("NEW", 0)]
+
+
+async def test_no_statement_is_released_if_the_number_fits_several(
+    dunwell: CommandLine, bank: StatementHarness, tmp_path: Path
+) -> None:
+    _run(dunwell, *_ACCOUNT)
+    balances = build_balance("OPBD", "0.00") + build_balance("CLBD", "9.00")
+    # At least two of seventeen numbers begin with the same of sixteen digits.
+    for day in range(1, 18):
+        file = tmp_path / f"{day}.xml"
+        credit = build_credit("1.00", "x", f"B-{day}")
+        file.write_bytes(
+            build_camt(statements=build_statement(credit, balances=balances, statement_id=f"{day}"))
+        )
+        dunwell.run("statements", "import", str(file), *_SCOPE)
+    digits = Counter(re.findall(r"held: \d+ \((.)", _run(dunwell, "accounts", "nordwind")))
+    [(digit, _)] = digits.most_common(1)
+    refused = dunwell.run("statements", "release", "nordwind", "main", digit)
+    assert "Several held statements begin like this. Give more digits." in refused.stderr
+    assert {state for state, _ in await bank.states()} == {"HELD"}
 
 
 async def test_an_unknown_account_is_refused(

@@ -39,22 +39,16 @@ class StatementFetcher:
         self._seen: dict[tuple[int, str, str], int] = {}
 
     async def run_once(self) -> int:
-        """Fetch new files and return their number. A failure for one account does not stop the
-        others."""
+        """Fetch new files and return their number. A failure for one account or file does not stop
+        the others."""
         async with self._resources.database.connection() as connection:
             accounts = await list_fetched_accounts(connection)
         fetched_count = 0
         for account in accounts:
             try:
                 fetched_count += await self._fetch(account)
-            except (OSError, ValueError, Refusal) as error:
-                log.warning(
-                    "bank statements not fetched",
-                    merchant_id=account.merchant_id,
-                    account=account.account,
-                    connection=account.connection,
-                    error=str(error) or type(error).__name__,
-                )
+            except (OSError, ValueError) as error:
+                _log_failure(account, error)
         return fetched_count
 
     async def _fetch(self, account: FetchedAccount) -> int:
@@ -80,7 +74,11 @@ class StatementFetcher:
             if (name, size) in known_files or not self._is_stable(account, name, size):
                 continue
             path = f"{account.folder}/{name}" if account.folder else name
-            await self._submit(account, name, await folder.read(path))
+            try:
+                await self._submit(account, name, await folder.read(path))
+            except (OSError, Refusal) as error:
+                _log_failure(account, error, name)
+                continue
             fetched_count += 1
         return fetched_count
 
@@ -89,6 +87,11 @@ class StatementFetcher:
         empty nor larger than MAX_FILE_BYTES."""
         key = (account.merchant_id, account.account, name)
         previous_size, self._seen[key] = self._seen.get(key), size
+        if size > MAX_FILE_BYTES and previous_size != size:
+            log.warning(
+                "bank file too large", merchant_id=account.merchant_id, account=account.account,
+                connection=account.connection, file=name, size_bytes=size,
+            )  # fmt: skip
         return previous_size == size and 0 < size <= MAX_FILE_BYTES
 
     async def _submit(self, account: FetchedAccount, name: str, content: bytes) -> None:
@@ -97,6 +100,19 @@ class StatementFetcher:
             assert merchant is not None
             work = Work.open(self._resources, tx, merchant, SYSTEM)
             await submit_file(work, self._resources.keys, account.account, name, content=content)
+
+
+def _log_failure(account: FetchedAccount, error: Exception, name: str | None = None) -> None:
+    """Log why an account's files, or the file with this name, were not fetched."""
+    log.warning(
+        "bank statements not fetched",
+        merchant_id=account.merchant_id,
+        account=account.account,
+        connection=account.connection,
+        file=name,
+        error=type(error).__name__,
+        reason=str(error),
+    )
 
 
 def _is_complete_name(name: str) -> bool:

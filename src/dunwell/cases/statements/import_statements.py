@@ -77,7 +77,8 @@ IMPORT_SECONDS = 1.0
 # How long one step may take before another worker continues.
 _LEASE = timedelta(minutes=2)
 _PAYER_PURPOSE = "payer account"
-_MAX_NAME = 200
+# The longest name of a file. Fetched files are recognised by their whole names.
+_MAX_NAME = 255
 _MAX_PROBLEMS = 200
 _MAX_LISTED = 500
 

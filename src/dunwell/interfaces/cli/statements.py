@@ -272,10 +272,13 @@ def release(data_dir: str | None, merchant: str, account: str, statement: str) -
     """Release a held STATEMENT for booking; `accounts` shows its number in brackets."""
 
     async def change(work: Work, _: Resources) -> None:
-        for each in await list_held_statements(work, account):
-            if each["statement_hash"].hex().startswith(statement):
-                return await release_statement(work, account, each["statement_hash"])
-        raise click.BadParameter("There is no such statement that is held.")
+        hashes = [each["statement_hash"] for each in await list_held_statements(work, account)]
+        matching = [each for each in hashes if each.hex().startswith(statement)]
+        if not statement or not matching:
+            raise click.BadParameter("There is no such statement that is held.")
+        if len(matching) > 1:
+            raise click.BadParameter("Several held statements begin like this. Give more digits.")
+        await release_statement(work, account, matching[0])
 
     run_use_case(data_dir, _COMMAND, find_merchant_by_key(merchant), change)
     click.echo("released")
