@@ -90,8 +90,7 @@ class TextTest(_Part, frozen=True):
 
 
 class Condition(_Part, frozen=True):
-    """Properties and their tests, all of which must hold. Used by the guards of steps (`when`) and
-    by assignment rules."""
+    """Properties and their tests; all must hold. For guards of steps and assignment rules."""
 
     outstanding: IntegerBounds | None = None
     total: IntegerBounds | None = None
@@ -124,8 +123,7 @@ class ContactStep(_Step, frozen=True, tag="COMMUNICATION", kw_only=True):
 
 
 class WaitStep(_Step, frozen=True, tag="WAIT", kw_only=True):
-    """Exactly one of the two is set: calendar days, or business days, which are the weekdays of the
-    contact hours without holidays."""
+    """Exactly one is set: calendar days, or business days (contact weekdays, no holidays)."""
 
     days: Days | None = None
     business_days: Days | None = None
