@@ -84,7 +84,7 @@ async def record_debit_result(
     if known.state is CollectionState.RELEASED and known.file_id is not None:
         await record_answered_file(work, known.file_id)
     collection = await find_collection(work.tx, work.merchant_id, end_to_end_id)
-    assert collection is not None, "it is never deleted"
+    assert collection is not None, "the claim is locked, so the collection still exists"
     decision = decide_result(collection, result)
     if decision is not RecordedResult.RECORDED:
         return decision
@@ -117,7 +117,7 @@ async def _book(
     work: Work, claim: LockedClaim, collection: Collection, result: DebitResult
 ) -> None:
     mandate = await find_mandate(work.tx, work.merchant_id, collection.mandate_id)
-    assert mandate is not None, "it is a foreign key"
+    assert mandate is not None, "a collection has a mandate"
     paid_at = min(_start_of(work, result.booked_on), work.now)
     new = NewPayment(
         amount_cents=collection.amount_cents,
@@ -159,7 +159,7 @@ async def _return(
 ) -> None:
     """Reverse the payment, if the debit was booked. The instalment counts as missed from the day on
     which the return becomes known, so the debtor has the usual days of grace."""
-    assert result.reason_code is not None, "it was checked"
+    assert result.reason_code is not None, "a return with an unknown reason is not recorded"
     today = local_date(work.now, work.merchant.configuration.timezone)
     await save_return_day(
         work.tx, work.merchant_id, collection.modality_id, collection.instalment, returned_on=today
@@ -168,7 +168,7 @@ async def _return(
         payment = await find_payment(
             work.tx, work.merchant_id, collection.claim_id, collection.payment_id
         )
-        assert payment is not None, "it is a foreign key"
+        assert payment is not None, "the collection refers to it"
         cents = min(collection.amount_cents, payment.amount_cents - payment.returned_cents)
         movement = _build_movement(
             work, collection, MovementKind.CHARGED_BACK, payment.payment_id, booked_cents=cents
@@ -206,7 +206,7 @@ async def _save(
         work.tx, work.merchant_id, collection, state,
         return_reason=return_reason, payment_id=payment_id, now=work.now,
     )  # fmt: skip
-    assert is_saved, "its claim is locked"
+    assert is_saved, "the claim is locked, so the state has not changed"
     await save_audit(
         work, "debit.result", f"claim:{collection.claim_id}",
         before={"state": collection.state}, after={"state": state, "reason": return_reason},

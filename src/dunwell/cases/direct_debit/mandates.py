@@ -179,7 +179,7 @@ async def close_mandate(work: Work, mandate: Mandate, reason: MandateEndReason) 
     if mandate.provider is not None:
         await make_mandate_due(work.tx, work.merchant_id, mandate.mandate_id, work.real_now)
     ended = await find_mandate(work.tx, work.merchant_id, mandate.mandate_id)
-    assert ended is not None, "it was read before"
+    assert ended is not None, "mandates are not deleted while the claim is locked"
     await publish_mandate_state(work, ended)
     await save_audit(
         work, "mandate.end", f"claim:{mandate.claim_id}",

@@ -312,8 +312,8 @@ async def _order(work: Work, plan: CheckedPlan, collection: Collection) -> None:
     id, so the debit is booked like any other payment. Until the result of the debit can be known,
     its instalment does not count as missed."""
     mandate = plan.mandate
-    assert mandate.provider is not None, "it was checked"
-    assert mandate.provider_name is not None, "it is set with the provider"
+    assert mandate.provider is not None, "a provider collects with this mandate"
+    assert mandate.provider_name is not None, "the provider and its name are set together"
     await order_debit(
         work.tx, work.merchant_id, collection.collection_id, provider=mandate.provider,
         amount_cents=collection.amount_cents, now=work.now, real_now=work.real_now,

@@ -104,8 +104,8 @@ def find_plan(
     plans = modalities.plan
     if plans is None or facts.outstanding_cents <= 0 or count not in (plans.counts or _ALL_COUNTS):
         return None
-    found = _list_fitting(modalities, facts=facts, counts=[count], today=today, first_on=first_on)
-    return found[0] if found else None
+    fitting = _list_fitting(modalities, facts=facts, counts=[count], today=today, first_on=first_on)
+    return fitting[0] if fitting else None
 
 
 def find_plan_by_instalment(
@@ -134,16 +134,17 @@ def _list_fitting(
     assert modalities.plan is not None
     days = list(_list_first_dates(modalities.plan, today)) if first_on is None else [first_on]
     limit = compute_max_instalments(modalities.plan, facts)
-    fitting = [count for count in sorted(counts) if count <= limit]
-    if fitting and not list_terms_faults(PlanTerms(fitting[-1], days[0]), modalities, facts, today):
+    possible = [count for count in sorted(counts) if count <= limit]
+    longest = PlanTerms(possible[-1], days[0]) if possible else None
+    if longest is not None and not list_terms_faults(longest, modalities, facts, today):
         # Shorter plans end sooner and have larger instalments, so they are within the limits as
         # well.
-        return [PlanTerms(count, days[0]) for count in fitting]
-    found = (
+        return [PlanTerms(count, days[0]) for count in possible]
+    plans = (
         _find_plan_within_limits(modalities, facts=facts, count=count, days=days, today=today)
-        for count in fitting
+        for count in possible
     )
-    return [each for each in found if each is not None]
+    return [plan for plan in plans if plan is not None]
 
 
 def _find_plan_within_limits(

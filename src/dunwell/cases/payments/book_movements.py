@@ -148,7 +148,7 @@ async def _book(
     the claim is read again."""
     work, request = settlement.work, settlement.request
     claim = await lock_claim(work.tx, work.merchant_id, request.claim_id)
-    assert claim is not None, "it is locked"
+    assert claim is not None, "the caller has locked the claim"
     is_bookable = movement.currency == claim.currency
     refund = await _save_refund_result(settlement, movement, is_bookable=is_bookable)
     if not is_bookable:
@@ -264,9 +264,9 @@ async def _book_return(
     if origin is not None:
         open_cents -= compute_shortfall(known, claim.currency)
     for source in _list_sources(movement, known, refund):
-        assert source.payment_id is not None, "it was booked"
+        assert source.payment_id is not None, "the movement was booked"
         payment = await find_payment(work.tx, work.merchant_id, claim.claim_id, source.payment_id)
-        assert payment is not None, "it is a foreign key"
+        assert payment is not None, "a booked movement has a payment"
         left_cents = payment.amount_cents - payment.returned_cents
         cents = min(open_cents, left_cents if origin is None else payment.returned_cents)
         if cents <= 0:

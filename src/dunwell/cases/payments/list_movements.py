@@ -54,12 +54,12 @@ async def load_movements(
     tx: Connection, merchant_id: int, record_ids: Sequence[UUID]
 ) -> Mapping[UUID, ListedMovement]:
     """Return the movements by id, each with its claim."""
-    found = {}
+    movements = {}
     for row in await tx.fetch(_LOAD, merchant_id, list(record_ids)):
         values = dict(row)
         reference = values.pop("reference_number")
-        found[row["record_id"]] = ListedMovement(build_movement(values), reference)
-    return found
+        movements[row["record_id"]] = ListedMovement(build_movement(values), reference)
+    return movements
 
 
 MOVEMENTS: ListedTable[MovementFilter, UUID, ListedMovement] = ListedTable(

@@ -196,12 +196,12 @@ async def get_payment(
     async with snapshot(work.tx):
         if claim_id is not None:
             await check_claim_exists(work, claim_id)
-        found = (await load_listed_payments(work.tx, work.merchant_id, [payment_id])).get(
+        listed = (await load_listed_payments(work.tx, work.merchant_id, [payment_id])).get(
             payment_id
         )
-    if found is None or claim_id not in (None, found.payment.claim_id):
+    if listed is None or claim_id not in (None, listed.payment.claim_id):
         raise NotFound(f"There is no payment {payment_id}.")
-    return found
+    return listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +234,9 @@ async def get_payment_request(
     async with snapshot(work.tx):
         if claim_id is not None:
             await check_claim_exists(work, claim_id)
-        found = (await load_listed_requests(work.tx, work.merchant_id, [request_id])).get(
+        listed = (await load_listed_requests(work.tx, work.merchant_id, [request_id])).get(
             request_id
         )
-    if found is None or claim_id not in (None, found.request.claim_id):
+    if listed is None or claim_id not in (None, listed.request.claim_id):
         raise NotFound(f"There is no payment request {request_id}.")
-    return found
+    return listed

@@ -176,12 +176,12 @@ async def get_workflow_overview(work: Work, workflow_id: UUID) -> WorkflowOvervi
     work.require(Right.READ_CLAIMS)
     check_uses_workflows(work.merchant)
     workflows = await load_workflows(work.tx, work.merchant_id)
-    found = await _build_overviews(
+    overviews = await _build_overviews(
         work, [each for each in workflows if each.workflow_id == workflow_id]
     )
-    if not found:
+    if not overviews:
         raise NotFound(f"There is no workflow {workflow_id}.")
-    return found[0]
+    return overviews[0]
 
 
 async def _build_overviews(work: Work, workflows: Sequence[Workflow]) -> list[WorkflowOverview]:

@@ -87,12 +87,12 @@ async def _write(
     if file.handed_over_at is None:
         async with resources.database.transaction() as tx:
             merchant = await load_merchant(tx, merchant_id)
-            assert merchant is not None, "it is a foreign key"
+            assert merchant is not None, "the file belongs to the merchant"
             work = Work.open(resources, tx, merchant, SYSTEM)
             if not (await drop_ended_debits(work, resources.keys, file.file_id)).debits:
                 return
             sealed = await load_content(tx, merchant_id, file.file_id)
-        assert sealed is not None, "it is released"
+        assert sealed is not None, "a released file has content"
         context = build_file_context(merchant_id, file.file_id)
         content = resources.keys.open(FILE_SEAL_PURPOSE, sealed, context)
         await folder.write_part(file.file_name, content)

@@ -45,7 +45,7 @@ async def hold_back_debit(work: Work, collection_id: UUID) -> None:
 
 async def _load(work: Work, collection_id: UUID) -> Collection:
     """Return the collection. Raises NotFound."""
-    found = await load_collections(work.tx, work.merchant_id, [collection_id])
-    if not found:
+    collections = await load_collections(work.tx, work.merchant_id, [collection_id])
+    if not collections:
         raise NotFound(f"There is no debit {collection_id}.")
-    return found[0]
+    return collections[0]

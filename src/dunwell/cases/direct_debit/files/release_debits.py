@@ -193,7 +193,7 @@ async def drop_ended_debits(work: Work, keys: KeyRing, file_id: UUID) -> DebitFi
         await _audit(work, "debitFile.dissolve", file, None)
         return replace(file, debits=0, amount_cents=0)
     sealed = await load_content(work.tx, work.merchant_id, file_id)
-    assert sealed is not None, "it is released"
+    assert sealed is not None, "a released file has content"
     context = build_file_context(work.merchant_id, file_id)
     document = remove_debits(
         keys.open(FILE_SEAL_PURPOSE, sealed, context), {each.end_to_end_id for each in ended}
@@ -299,11 +299,11 @@ def _mark_released(work: Work, file: DebitFile, settings: DirectDebitSettings) -
 async def _lock_collections(work: Work, collection_ids: Sequence[UUID]) -> list[Collection]:
     """Lock the claims of the collections, and return the collections as they are then. Raises
     NotFound."""
-    found = await load_collections(work.tx, work.merchant_id, collection_ids)
-    missing = set(collection_ids) - {each.collection_id for each in found}
+    unlocked = await load_collections(work.tx, work.merchant_id, collection_ids)
+    missing = set(collection_ids) - {each.collection_id for each in unlocked}
     if missing:
         raise NotFound(f"There is no debit {min(missing)}.")
-    for claim_id in sorted({each.claim_id for each in found}):
+    for claim_id in sorted({each.claim_id for each in unlocked}):
         await lock_claim_of_merchant(work, claim_id)
     return await load_collections(work.tx, work.merchant_id, collection_ids)
 
@@ -313,8 +313,8 @@ async def _lock_file_collections(work: Work, file_id: UUID) -> list[Collection]:
     NotFound."""
     if await find_file(work.tx, work.merchant_id, file_id) is None:
         raise _build_not_found(file_id)
-    found = await list_file_collections(work.tx, work.merchant_id, file_id)
-    for claim_id in sorted({each.claim_id for each in found}):
+    unlocked = await list_file_collections(work.tx, work.merchant_id, file_id)
+    for claim_id in sorted({each.claim_id for each in unlocked}):
         await lock_claim_of_merchant(work, claim_id)
     return await list_file_collections(work.tx, work.merchant_id, file_id)
 
@@ -468,7 +468,7 @@ def _build_debit(
 
 async def _save_ordered(work: Work, file: DebitFile, ordered: Sequence[OrderedCollection]) -> None:
     saved = await save_ordered(work.tx, work.merchant_id, file.file_id, ordered, now=work.now)
-    assert saved == len(ordered), "their claims are locked and their states were checked"
+    assert saved == len(ordered), "the claims are locked and the states were checked"
     expiries: dict[UUID, date] = {}
     for each in ordered:
         expiry = compute_expiry(each.collection.collected_on)
@@ -481,7 +481,7 @@ async def _audit(
     work: Work, action: str, before: DebitFile | None, after: DebitFile | None
 ) -> None:
     file = after or before
-    assert file is not None, "one of them is given"
+    assert file is not None, "the file exists before or after"
     await save_audit(
         work, action, f"debitFile:{file.file_id}",
         before=None if before is None else {"state": before.state},

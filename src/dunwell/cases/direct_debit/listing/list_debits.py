@@ -218,17 +218,19 @@ async def list_debit_accounts(work: Work) -> list[str]:
     asked for them."""
     work.require(Right.READ_CLAIMS)
     name = work.merchant.configuration.payment.direct_debit_provider
-    found = await list_collecting_accounts(work.tx, work.merchant_id, _MAX_ACCOUNT_MANDATES)
-    return sorted({*found, *([name] if name is not None else [])})
+    accounts = await list_collecting_accounts(work.tx, work.merchant_id, _MAX_ACCOUNT_MANDATES)
+    return sorted({*accounts, *([name] if name is not None else [])})
 
 
 async def get_collection(work: Work, collection_id: UUID) -> ListedCollection:
     """Return a collection. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
-    found = await load_listed_collections(work.tx, work.merchant_id, [collection_id])
-    if collection_id not in found:
+    listed = (await load_listed_collections(work.tx, work.merchant_id, [collection_id])).get(
+        collection_id
+    )
+    if listed is None:
         raise NotFound(f"There is no debit {collection_id}.")
-    return found[collection_id]
+    return listed
 
 
 async def get_plan_debits(work: Work, claim_id: int, modality_id: UUID) -> PlanDebits:
@@ -278,16 +280,16 @@ async def get_debit_file(work: Work, file_id: UUID) -> DebitFileDetails:
     """Return a file with its collections, by the day of the debit. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        found = await load_listed_files(work.tx, work.merchant_id, [file_id])
-        if file_id not in found:
+        file = (await load_listed_files(work.tx, work.merchant_id, [file_id])).get(file_id)
+        if file is None:
             raise NotFound(f"There is no debit file {file_id}.")
         collections = await list_file_collections(work.tx, work.merchant_id, file_id)
         obstacles = (
             await find_obstacles(work, collections, file_id)
-            if found[file_id].state is DebitFileState.PROPOSED
+            if file.state is DebitFileState.PROPOSED
             else {}
         )
         ids = [each.collection_id for each in collections]
         listed = await load_listed_collections(work.tx, work.merchant_id, ids)
     debits = [ReleasableDebit(listed[each], obstacles.get(each)) for each in ids]
-    return DebitFileDetails(found[file_id], debits)
+    return DebitFileDetails(file, debits)

@@ -161,5 +161,5 @@ async def count_releasable(
     """Return how many collections wait for their release, up to `limit`, and when the debtor of the
     first was notified (None if there are none)."""
     row = await tx.fetchrow(_COUNT_RELEASABLE, merchant_id, limit)
-    assert row is not None, "it is an aggregate"
+    assert row is not None, "an aggregate returns one row"
     return row["number"], row["oldest_at"]

@@ -227,9 +227,9 @@ async def _record_cancelled(resources: Resources, debit: ProviderDebit) -> None:
 async def _lock(resources: Resources, tx: Connection, debit: ProviderDebit) -> RequestSettlement:
     """Lock the claim and the request of a debit."""
     merchant = await load_merchant(tx, debit.merchant_id)
-    assert merchant is not None, "it is a foreign key"
+    assert merchant is not None, "the debit belongs to the merchant"
     work = Work.open(resources, tx, merchant, SYSTEM)
     claim = await lock_claim_of_merchant(work, debit.claim_id)
     request = await lock_request(tx, debit.merchant_id, debit.collection_id)
-    assert request is not None, "it was written with the debit"
+    assert request is not None, "the request was inserted when the debit was ordered"
     return RequestSettlement(work, claim, request)

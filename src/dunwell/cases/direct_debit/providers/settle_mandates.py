@@ -254,7 +254,7 @@ async def settle_mandate(
     answer = await _ask(provider, merchant_id, stored)
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)
-        assert merchant is not None, "it is a foreign key"
+        assert merchant is not None, "the mandate belongs to the merchant"
         work = Work.open(resources, tx, merchant, SYSTEM)
         await lock_claim_of_merchant(work, stored.claim_id)
         current = await find_provider_mandate(tx, merchant_id, mandate_id)

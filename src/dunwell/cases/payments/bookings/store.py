@@ -93,7 +93,7 @@ async def load_items_of_claims(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int]
 ) -> dict[int, list[OwedItem]]:
     """Return the items of each claim that has any."""
-    found: dict[int, list[OwedItem]] = {}
+    items: dict[int, list[OwedItem]] = {}
     for row in await tx.fetch(_LOAD_ITEMS, merchant_id, list(claim_ids)):
         item = OwedItem(
             item_id=row["item_id"],
@@ -103,8 +103,8 @@ async def load_items_of_claims(
             allocated_cents=row["allocated_cents"],
             due_on=row["due_date"],
         )
-        found.setdefault(row["claim_id"], []).append(item)
-    return found
+        items.setdefault(row["claim_id"], []).append(item)
+    return items
 
 
 async def load_paid_cents_of_claims(

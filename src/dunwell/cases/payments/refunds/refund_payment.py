@@ -188,8 +188,8 @@ def compute_balance_after_refund(balance: Balance, cents: int, effect: RefundEff
 async def list_pending_refunds(work: Work, claim_ids: Sequence[int]) -> Sequence[StoredRefund]:
     """Return the refunds of these claims that the provider has not booked or refused."""
     work.require(Right.READ_CLAIMS)
-    found = await list_refunds_of_claims(work.tx, work.merchant_id, claim_ids)
-    return [each for each in found if each.state in _PENDING]
+    refunds = await list_refunds_of_claims(work.tx, work.merchant_id, claim_ids)
+    return [each for each in refunds if each.state in _PENDING]
 
 
 def decide_refund(
@@ -245,7 +245,7 @@ async def _find_paid_movement(work: Work, payment: StoredPayment) -> PaidMovemen
     provider."""
     for each in await list_payment_movements(work.tx, work.merchant_id, payment):
         if each.kind == MovementKind.PAID and each.payment_id == payment.payment_id:
-            assert each.request_id is not None, "a provider listed it"
+            assert each.request_id is not None, "a provider listed the movement"
             movement = MoneyMovement(
                 each.movement_id,
                 MovementKind.PAID,
@@ -260,9 +260,9 @@ async def _find_paid_movement(work: Work, payment: StoredPayment) -> PaidMovemen
 async def get_paid_movement(work: Work, payment: StoredPayment) -> PaidMovement:
     """Return the movement by which the payment was made. Raises InvalidState if it was not made
     through a provider."""
-    found = await _find_paid_movement(work, payment)
-    if found is not None:
-        return found
+    paid = await _find_paid_movement(work, payment)
+    if paid is not None:
+        return paid
     message = (
         "This payment was not made through a payment provider. Transfer the money yourself, and "
         "reverse the payment."

@@ -294,12 +294,12 @@ async def load_refunds(
     tx: Connection, merchant_id: int, refund_ids: Sequence[UUID]
 ) -> dict[UUID, ListedRefund]:
     """Return the refunds by id, each with its claim."""
-    found = {}
+    refunds = {}
     for row in await tx.fetch(_LOAD, merchant_id, list(refund_ids)):
         values = dict(row)
         reference = values.pop("reference_number")
-        found[row["refund_id"]] = ListedRefund(_build_refund(values), reference)
-    return found
+        refunds[row["refund_id"]] = ListedRefund(_build_refund(values), reference)
+    return refunds
 
 
 async def find_refund_of_movement(
@@ -363,11 +363,11 @@ async def lease_due_refunds(
     payment at most one is leased, and none while another was sent without an answer. Raises
     UniqueViolationError if another worker leases a refund of the same payment at this moment.
     """
-    found = []
+    leased = []
     for row in await tx.fetch(_LEASE_DUE, provider, now, duration, limit):
         values = dict(row)
-        found.append((values.pop("merchant_id"), _build_refund(values)))
-    return found
+        leased.append((values.pop("merchant_id"), _build_refund(values)))
+    return leased
 
 
 async def give_up_refunds(tx: Connection, provider: str) -> None:

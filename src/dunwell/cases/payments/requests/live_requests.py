@@ -283,7 +283,7 @@ async def cancel_request(work: Work, request_id: UUID) -> None:
         raise NotFound(f"There is no payment request {request_id}.")
     await lock_claim(work.tx, work.merchant_id, known.claim_id)
     request = await lock_request(work.tx, work.merchant_id, request_id)
-    assert request is not None, "its claim is locked"
+    assert request is not None, "the claim is locked, so the request still exists"
     if not is_cancellable(request):
         message = "The payment has ended or is being processed, so it cannot be cancelled."
         raise InvalidState(message, state=request.state)

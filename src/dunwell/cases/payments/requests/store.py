@@ -380,11 +380,11 @@ async def lock_due_requests(
     tx: Connection, provider: str, now: datetime, limit: int
 ) -> Sequence[tuple[int, StoredPaymentRequest]]:
     """Lock due requests of an account, over all merchants. Return them with their merchant's id."""
-    found = []
+    locked = []
     for row in await tx.fetch(_LOCK_DUE, provider, now, limit):
         values = dict(row)
-        found.append((values.pop("merchant_id"), _build_request(values)))
-    return found
+        locked.append((values.pop("merchant_id"), _build_request(values)))
+    return locked
 
 
 async def save_next_checks(
@@ -433,8 +433,8 @@ async def find_collected_debit(tx: Connection, merchant_id: int, request_id: UUI
     """Return the debit that the request collects (state, modality_id, instalment, due_on, and the
     cancel_reason that it gets if it is cancelled), or None. A debit that another one has replaced
     is left out."""
-    found: Row | None = await tx.fetchrow(_FIND_COLLECTED_DEBIT, merchant_id, request_id)
-    return found
+    debit: Row | None = await tx.fetchrow(_FIND_COLLECTED_DEBIT, merchant_id, request_id)
+    return debit
 
 
 async def save_collected_debit(  # noqa: PLR0913 - what a result consists of

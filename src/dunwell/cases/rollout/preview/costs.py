@@ -124,10 +124,10 @@ def list_priceable(
 def _group(
     messages: Iterable[PriceableMessages],
 ) -> Mapping[tuple[Channel, str | None, str | None], MessageCost]:
-    found: dict[tuple[Channel, str | None, str | None], MessageCost] = defaultdict(MessageCost)
+    costs: dict[tuple[Channel, str | None, str | None], MessageCost] = defaultdict(MessageCost)
     for each in messages:
-        found[each.key] = found[each.key].plus(each.price())
-    return found
+        costs[each.key] = costs[each.key].plus(each.price())
+    return costs
 
 
 def _sum(spent: Iterable[MessageCost]) -> MessageCost:

@@ -67,7 +67,7 @@ def review_text(
 ) -> TextReview:
     """Review the text at the place, with its snippets. `configuration` is the merchant's."""
     isolated = _isolate_text(definition, place)
-    found = [
+    faults = [
         *find_text_faults(isolated.templates, isolated.snippets, isolated.settings.languages),
         *list_template_faults(isolated),
         *list_forbidden_word_faults(isolated, configuration.forbidden_words),
@@ -76,7 +76,7 @@ def review_text(
     written = find_text(definition, place) or TextContent()
     counted = [(each, count_words(each)) for each in list_sentences(written.body)]
     return TextReview(
-        faults=[each for each in dict.fromkeys(found) if each.path in place.pointers],
+        faults=[each for each in dict.fromkeys(faults) if each.path in place.pointers],
         long_sentences=[(each, words) for each, words in counted if words > MAX_SENTENCE_WORDS],
         max_words=max((words for _, words in counted), default=0),
     )
@@ -167,6 +167,6 @@ async def edit_text(
             current=present,
             change=find_last_change(changes, place.part),
         )
-    wanted = find_part(replace_text(definition, place, written), place)
+    part_after = find_part(replace_text(definition, place, written), place)
     part_revision = compute_revision(find_part(definition, place))
-    return await edit_draft(work, workflow_id, PartEdit(place.part, part_revision, wanted))
+    return await edit_draft(work, workflow_id, PartEdit(place.part, part_revision, part_after))

@@ -105,14 +105,15 @@ def build_text_grid(definition: Definition, configuration: Configuration) -> Tex
 
     def build_block(name: str) -> TextGridBlock:
         template = definition.templates.get(name)
-        wanted = [
+        used_channels = [
             channel
             for channel in CHANNELS
             if (name, channel) in steps_by_text
             or (template is not None and get_channel_texts(template, channel))
         ]
-        others = [channel for channel in CHANNELS if channel not in wanted]
-        return TextGridBlock(name, [build_row(name, channel) for channel in wanted], others)
+        rows = [build_row(name, channel) for channel in used_channels]
+        others = [channel for channel in CHANNELS if channel not in used_channels]
+        return TextGridBlock(name, rows, others)
 
     return TextGrid(
         languages=languages,
@@ -124,15 +125,15 @@ def build_text_grid(definition: Definition, configuration: Configuration) -> Tex
 def _list_faults_by_pointer(
     definition: Definition, configuration: Configuration
 ) -> Mapping[str, Sequence[Fault]]:
-    found: dict[str, list[Fault]] = defaultdict(list)
+    faults: dict[str, list[Fault]] = defaultdict(list)
     for fault in (
         *find_text_faults(definition.templates, definition.snippets, definition.settings.languages),
         *list_template_faults(definition),
         *list_forbidden_word_faults(definition, configuration.forbidden_words),
         *list_missing_value_faults(configuration, definition),
     ):
-        found[fault.path].append(fault)
-    return found
+        faults[fault.path].append(fault)
+    return faults
 
 
 def _list_faults(by_pointer: Mapping[str, Sequence[Fault]], place: TextPlace) -> list[Fault]:
@@ -142,9 +143,9 @@ def _list_faults(by_pointer: Mapping[str, Sequence[Fault]], place: TextPlace) ->
 def _list_steps_by_text(definition: Definition) -> Mapping[tuple[str, Channel], Sequence[str]]:
     """Return the names of the steps by the template and channel that they send, including
     fallbacks."""
-    found: dict[tuple[str, Channel], list[str]] = defaultdict(list)
+    names: dict[tuple[str, Channel], list[str]] = defaultdict(list)
     for step in definition.steps:
         if isinstance(step, ContactStep):
             for channel in dict.fromkeys(list_channels(step)):
-                found[step.template, channel].append(step.name)
-    return found
+                names[step.template, channel].append(step.name)
+    return names

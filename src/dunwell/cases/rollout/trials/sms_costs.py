@@ -148,13 +148,13 @@ def _list_countries(
     by_country: Mapping[str, Sequence[tuple[int, Decimal | None]]],
 ) -> list[CountryCosts]:
     """Return the costs by country, those with the most messages first."""
-    found = []
+    costs = []
     for country, messages in by_country.items():
         prices = [cost for _, cost in messages if cost is not None]
         cost = sum(prices, Decimal(0)) if len(prices) == len(messages) else None
         parts = sum(parts for parts, _ in messages)
-        found.append(CountryCosts(country, len(messages), parts, cost))
-    return sorted(found, key=lambda each: (-each.messages, each.country))
+        costs.append(CountryCosts(country, len(messages), parts, cost))
+    return sorted(costs, key=lambda each: (-each.messages, each.country))
 
 
 def _build_recipient(sample: SampleRecipient, claim: RecentClaim) -> SampleRecipient:
