@@ -73,7 +73,7 @@ class PaymentFilter:
     until: datetime | None = None
     # The name of the account at a provider or bank that received the payments.
     account: str | None = None
-    # Only payments for which `ListedPayment.is_unmatched` is true.
+    # True selects only payments for which `ListedPayment.is_unmatched` is true.
     is_unmatched: bool = False
 
 

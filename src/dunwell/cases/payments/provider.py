@@ -87,7 +87,7 @@ class CheckoutCancellation(StrEnum):
 
     CANCELLED = "CANCELLED"
     ALREADY_PAID = "ALREADY_PAID"
-    # The provider does not allow it; the checkout may still be paid.
+    # The provider does not allow the cancellation; the checkout may still be paid.
     CANNOT_CANCEL = "CANNOT_CANCEL"
 
 
@@ -133,9 +133,9 @@ class PayoutMovement:
 
 @dataclass(frozen=True, slots=True)
 class Payout:
-    """A sum that the provider paid to the merchant's bank account, or took back from it. It is the
-    sum of its movements less the fees; a provider that does not list its movements leaves them
-    out."""
+    """An amount that the provider paid to the merchant's bank account, or took back from it: the
+    sum of the payout's movements less the fees. `movements` is empty if the provider does not list
+    them."""
 
     payout_id: str
     # Net of the fees. Negative if the provider takes money back.
@@ -182,8 +182,8 @@ class PaymentProvider(Protocol):
 
     @property
     def is_closed(self) -> bool:
-        """True if the contract with the provider has ended: nothing new is started, and what the
-        account has received is read as long as its key works."""
+        """True if the contract with the provider has ended: nothing new is started, and the
+        payments that the account has received are checked as long as its key works."""
 
     @property
     def moves_money(self) -> bool:

@@ -97,8 +97,8 @@ def render_provider_name(name: str) -> str:
 async def send_receipt(
     work: Work, claim: LockedClaim, payment: StoredPayment, outstanding_cents: int | None
 ) -> None:
-    """Send the debtor a receipt. `outstanding_cents` is None for a closed claim, whose receipt
-    names no balance."""
+    """Send the debtor a receipt. `outstanding_cents` is None for an archived or withdrawn claim,
+    whose receipt names no balance."""
     facts = build_receipt(claim, payment, outstanding_cents)
     await notify_debtor(work, claim.claim_id, str(payment.payment_id), facts)
 
@@ -106,7 +106,8 @@ async def send_receipt(
 def build_receipt(
     claim: LockedClaim, payment: StoredPayment, outstanding_cents: int | None
 ) -> ReceiptFacts:
-    """Return the facts of the receipt. `outstanding_cents` is None for a closed claim."""
+    """Return the facts of the receipt. `outstanding_cents` is None for an archived or withdrawn
+    claim."""
     return ReceiptFacts(
         reference_number=claim.reference_number,
         currency=payment.currency,
@@ -131,6 +132,8 @@ REASON_PAID = "The claim was paid."
 
 @dataclass(frozen=True, slots=True)
 class NewPayment:
+    """A payment to be recorded."""
+
     amount_cents: int
     currency: str
     transaction_id: str
@@ -145,6 +148,8 @@ class NewPayment:
 
 @dataclass(frozen=True, slots=True)
 class RecordedPayment:
+    """A payment that was recorded or reversed, and the claim's status and balance after that."""
+
     payment: StoredPayment
     status: Status
     balance: Balance

@@ -300,7 +300,7 @@ async def preview_reversal(work: Work, claim_id: int, payment_id: UUID) -> Rever
 
 
 def compute_balance_after_return(balance: Balance, cents: int) -> Balance:
-    """Return the balance when `cents` were returned. The overpaid amount is reduced first."""
+    """Return the balance after a return of `cents`. The overpaid amount is reduced first."""
     from_surplus = min(cents, balance.overpaid_cents)
     outstanding = balance.outstanding_cents + cents - from_surplus
     return Balance(balance.total_cents, outstanding, balance.overpaid_cents - from_surplus)

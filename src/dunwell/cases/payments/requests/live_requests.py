@@ -119,6 +119,8 @@ async def _load_instalment_cents(work: Work, claim_id: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class PaymentIntent:
+    """What the debtor wants to pay, and how."""
+
     # The name of the provider's account.
     provider: str
     # The amount that the page showed the debtor.
@@ -265,6 +267,8 @@ async def _insert_request(
 
 
 def is_cancellable(request: StoredPaymentRequest) -> bool:
+    """Return whether a user can cancel the request: it is live, and no money is on its way through
+    a provider."""
     is_under_way = (
         request.state is PaymentRequestState.PENDING and request.provider != BANK_TRANSFER
     )
