@@ -243,10 +243,10 @@ async def save_rejection(
 
 
 async def save_ends(
-    tx: Connection, merchant_id: int, now: datetime, ended: Mapping[UUID, ModalityEndReason]
+    tx: Connection, merchant_id: int, now: datetime, reasons: Mapping[UUID, ModalityEndReason]
 ) -> None:
-    """Save why modalities have ended (modality id -> reason). Their claims must be locked."""
-    await tx.execute(_END, merchant_id, now, list(ended), list(ended.values()))
+    """End modalities, and save why (modality id -> reason). Their claims must be locked."""
+    await tx.execute(_END, merchant_id, now, list(reasons), list(reasons.values()))
 
 
 def build_modality(row: ModalityRow) -> Modality:

@@ -122,13 +122,13 @@ async def _keep_on_hold(work: Work, claim_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CheckedModality:
-    """A modality with its claim's reference number and status. `ended` is the reason if it ends
-    now."""
+    """A modality with its claim's reference number and status. `end_reason` is set if the modality
+    ends now."""
 
     modality: Modality
     reference_number: str
     status: Status
-    ended: ModalityEndReason | None = None
+    end_reason: ModalityEndReason | None = None
 
 
 async def notify_of_progress(work: Work, checked: Sequence[CheckedModality]) -> None:
@@ -185,7 +185,7 @@ async def _is_disputed(work: Work, claim_id: int) -> bool:
 def _list_occasions(work: Work, checked: CheckedModality) -> Iterable[OccasionToSave]:
     modality, claim_id = checked.modality, checked.modality.claim_id
     zone = work.merchant.configuration.timezone
-    if checked.ended is ModalityEndReason.BROKEN:
+    if checked.end_reason is ModalityEndReason.BROKEN:
         instalment = next(each for each in modality.schedule if not each.is_paid)
         broken = PlanBrokenFacts(
             checked.reference_number, modality.currency, instalment.left_cents, instalment.due_on
@@ -194,13 +194,13 @@ def _list_occasions(work: Work, checked: CheckedModality) -> Iterable[OccasionTo
         yield OccasionToSave(
             claim_id, str(modality.modality_id), broken, _compute_send_time(work, morning)
         )
-    elif checked.ended is ModalityEndReason.FULFILLED:
+    elif checked.end_reason is ModalityEndReason.FULFILLED:
         is_closed = checked.status is Status.COLLECTED
         fulfilled = PlanFulfilledFacts(checked.reference_number, is_closed=is_closed)
         yield OccasionToSave(
             claim_id, str(modality.modality_id), fulfilled, _compute_send_time(work, work.now)
         )
-    elif checked.ended is None:
+    elif checked.end_reason is None:
         for due in list_due_notices(modality, work.now, zone):
             yield OccasionToSave(
                 claim_id,
@@ -322,7 +322,7 @@ async def _save_progress(work: Work, modalities: Sequence[CheckedModality]) -> N
     for each in modalities:
         end_reason_or_day = decide_progress(each.modality, each.status, today)
         if isinstance(end_reason_or_day, ModalityEndReason):
-            checked.append(replace(each, ended=end_reason_or_day))
+            checked.append(replace(each, end_reason=end_reason_or_day))
         else:
             checked.append(each)
             next_notice = find_next_notice(each.modality, work.now, zone)
@@ -331,22 +331,24 @@ async def _save_progress(work: Work, modalities: Sequence[CheckedModality]) -> N
                 next_check_at, next_notice or next_check_at
             )
     await save_next_checks(work.tx, work.merchant_id, next_checks)
-    await _end(work, [each for each in checked if each.ended])
+    await _end(work, [each for each in checked if each.end_reason])
     await notify_of_progress(work, checked)
 
 
 async def _end(work: Work, ended: Sequence[CheckedModality]) -> None:
     if not ended:
         return
-    reasons = {each.modality.modality_id: each.ended for each in ended if each.ended}
+    reasons = {each.modality.modality_id: each.end_reason for each in ended if each.end_reason}
     await save_ends(work.tx, work.merchant_id, work.now, reasons)
-    broken = [each.modality.claim_id for each in ended if each.ended is ModalityEndReason.BROKEN]
-    others = [
-        each.modality.claim_id for each in ended if each.ended is not ModalityEndReason.BROKEN
+    broken_ids = [
+        each.modality.claim_id for each in ended if each.end_reason is ModalityEndReason.BROKEN
     ]
-    await begin_quiet_period(work, broken)
+    other_ids = [
+        each.modality.claim_id for each in ended if each.end_reason is not ModalityEndReason.BROKEN
+    ]
+    await begin_quiet_period(work, broken_ids)
     await lift_holds_of_claims(
-        work.tx, work.merchant_id, claim_ids=others, kinds=HOLD_KINDS, now=work.now
+        work.tx, work.merchant_id, claim_ids=other_ids, kinds=HOLD_KINDS, now=work.now
     )
     await save_audit(
         work, "modality.sweep", f"merchant:{work.merchant_id}", ended=Counter(reasons.values())
