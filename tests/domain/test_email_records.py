@@ -59,3 +59,12 @@ def test_a_dmarc_policy_of_none_is_noted() -> None:
 )
 def test_a_dkim_signature_needs_its_key_record(texts: list[str], mark: str) -> None:
     assert describe_dkim("provider post", "s._domainkey.example.com", texts).mark == mark
+
+
+def test_a_record_that_no_resolver_answered_counts_neither_as_present_nor_as_missing() -> None:
+    records = DomainRecords(_DOMAIN, spf=None, dmarc=None, mx=["mail.example.com"])
+    mx, spf, dmarc = describe_records("provider post", records)
+    assert mx.words == f"bounces and replies to {_DOMAIN} go to mail.example.com"
+    assert spf.words == f"the SPF of {_DOMAIN} was not checked: no resolver answers"
+    assert dmarc.words == f"the DMARC of {_DOMAIN} was not checked: no resolver answers"
+    assert {each.mark for each in (mx, spf, dmarc)} == {"ok"}

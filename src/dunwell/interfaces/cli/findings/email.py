@@ -42,13 +42,18 @@ def describe_records(subject: str, records: DomainRecords) -> list[DoctorFinding
     """Check the records of a return domain: other servers use its SPF record, and send bounces to
     its MX."""
     domain = records.domain
-    if records.spf is None and records.mx is None:
+    checks = {
+        "MX": (_check_mx, records.mx), "SPF": (_check_spf, records.spf),
+        "DMARC": (_check_dmarc, records.dmarc),
+    }  # fmt: skip
+    if all(answers is None for _, answers in checks.values()):
         words = f"the records of {domain} were not checked: no resolver answers"
         return [DoctorFinding(subject, words)]
     return [
-        _check_mx(subject, domain, records.mx or ()),
-        _check_spf(subject, domain, records.spf or ()),
-        _check_dmarc(subject, domain, records.dmarc or ()),
+        DoctorFinding(subject, f"the {kind} of {domain} was not checked: no resolver answers")
+        if answers is None
+        else check(subject, domain, answers)
+        for kind, (check, answers) in checks.items()
     ]
 
 
