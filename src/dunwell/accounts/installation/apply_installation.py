@@ -97,7 +97,7 @@ async def plan_installation(
         after = merge_installations(current.installation, new)
         await _check_used_providers(connection, current.installation, after)
         changes = list_changes(current.installation, after)
-        changes += await _list_given_up(connection, current.installation, after)
+        changes += await _list_abandoned_work(connection, current.installation, after)
         changes += await _list_changed_secrets(resources, connection, secrets)
     return InstallationChanges(current.number, changes)
 
@@ -116,7 +116,7 @@ async def apply_installation(
         after = merge_installations(current.installation, new)
         await _check_used_providers(tx, current.installation, after)
         changes = list_changes(current.installation, after)
-        changes += await _list_given_up(tx, current.installation, after)
+        changes += await _list_abandoned_work(tx, current.installation, after)
         changes += await _list_changed_secrets(resources, tx, secrets)
         if not changes:
             return InstallationChanges(current.number, changes)
@@ -220,7 +220,7 @@ def _list_removed_closed_accounts(before: Installation, after: Installation) -> 
     )
 
 
-async def _list_given_up(
+async def _list_abandoned_work(
     connection: Connection, before: Installation, after: Installation
 ) -> list[str]:
     """Return a line for each closed account that is removed although payments or refunds need it.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from dunwell.accounts.installation.alerts.store import NewAlertMail, save_alert_mails
+from dunwell.accounts.installation.alerts.store import NewStaffEmail, save_staff_emails
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.users.user import User
 from dunwell.accounts.users.user_work import UserWork
@@ -86,7 +86,7 @@ async def plan_user_mail(work: UserWork, user: User, mail: UserMail) -> None:
     ):
         return
     subject, body = render_user_mail(mail, user, work.now, work.public_url)
-    planned = NewAlertMail(
+    planned = NewStaffEmail(
         work.ids.new(work.now), user.email, subject=subject, body=body, language=user.language
     )
-    await save_alert_mails(work.tx, [planned], work.now)
+    await save_staff_emails(work.tx, [planned], work.now)

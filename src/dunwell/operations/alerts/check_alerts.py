@@ -19,12 +19,12 @@ from dunwell.accounts.installation.alerts.alert import (
     decide_phase,
 )
 from dunwell.accounts.installation.alerts.store import (
-    NewAlertMail,
+    NewStaffEmail,
     list_active_alerts,
     list_reportable_alerts,
     save_alert_changes,
-    save_alert_mails,
     save_condition,
+    save_staff_emails,
     sweep_alerts,
 )
 from dunwell.accounts.installation.delivery_providers import DeliveryProvider
@@ -133,10 +133,10 @@ async def _plan_emails(
     await insert_notifications(tx, notifications, now)
     text = render_alert_email(notifications, alert_settings, resources.settings.public_url)
     mails = [
-        NewAlertMail(resources.ids.new(now), each, *text, alert_settings.language)
+        NewStaffEmail(resources.ids.new(now), each, *text, alert_settings.language)
         for each in alert_settings.email
     ]
-    await save_alert_mails(tx, mails, now)
+    await save_staff_emails(tx, mails, now)
     return len(notifications)
 
 

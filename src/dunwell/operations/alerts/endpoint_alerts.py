@@ -10,7 +10,7 @@ from itertools import groupby
 
 import structlog
 
-from dunwell.accounts.installation.alerts.store import NewAlertMail, save_alert_mails
+from dunwell.accounts.installation.alerts.store import NewStaffEmail, save_staff_emails
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.core.events.webhooks.endpoint import NOTIFY_AFTER, ReportedEndpoint
@@ -80,12 +80,12 @@ class EndpointAlerts:
                 for endpoints in [*_group_by_merchant(failing), *_group_by_merchant(recovered)]
                 if (mail := await self._build_mail(tx, endpoints)) is not None
             ]
-            await save_alert_mails(tx, mails, now)
+            await save_staff_emails(tx, mails, now)
         return len(failing) + len(recovered)
 
     async def _build_mail(
         self, tx: Connection, endpoints: Sequence[ReportedEndpoint]
-    ) -> NewAlertMail | None:
+    ) -> NewStaffEmail | None:
         """Build the e-mail to the merchant of these endpoints. Return None if the merchant has
         removed its contact address since the failure was reported."""
         merchant = await load_merchant(tx, endpoints[0].merchant_id)
@@ -97,7 +97,7 @@ class EndpointAlerts:
             return None
         text = render_webhook_email(endpoints, language, self._resources.settings.public_url)
         email_id = self._resources.ids.new(self._resources.clock.now())
-        return NewAlertMail(email_id, contact.email, *text, language=language)
+        return NewStaffEmail(email_id, contact.email, *text, language=language)
 
     async def _update_metrics(self) -> None:
         async with self._resources.database.connection() as connection:

@@ -12,10 +12,10 @@ import structlog
 
 from dunwell.accounts.installation.alerts.alert import AlertKind, AlertSettings
 from dunwell.accounts.installation.alerts.store import (
-    DueAlertMail,
-    lease_due_mails,
+    DueStaffEmail,
+    lease_staff_emails,
     list_active_alerts,
-    save_mail_outcome,
+    save_staff_email_outcome,
 )
 from dunwell.accounts.installation.delivery_providers import DeliveryProvider
 from dunwell.accounts.installation.installation_file import Installation
@@ -66,7 +66,7 @@ async def send_alert_emails(resources: Resources, find_provider: FindProvider) -
     async with resources.database.transaction() as tx:
         installation = (await load_installation(tx)).installation
         active = await list_active_alerts(tx)
-        mails = await lease_due_mails(tx, now, now + _LEASE, _BATCH_SIZE)
+        mails = await lease_staff_emails(tx, now, now + _LEASE, _BATCH_SIZE)
     with_alerts = {each.subject for each in active if each.kind in _PROVIDER_ALERTS}
     provider_names = order_email_providers(
         installation.alerts or AlertSettings(), installation.delivery_providers or {}, with_alerts
@@ -84,7 +84,7 @@ _PROVIDER_ALERTS = frozenset(
 
 
 async def _send(
-    adapter: ProviderAdapter | None, mail: DueAlertMail, installation: Installation
+    adapter: ProviderAdapter | None, mail: DueStaffEmail, installation: Installation
 ) -> Outcome | None:
     """Send the e-mail. Return None if the outcome is unknown."""
     if adapter is None:
@@ -118,18 +118,18 @@ async def _send(
 
 
 async def _record_outcome(
-    resources: Resources, mail: DueAlertMail, outcome: Outcome | None
+    resources: Resources, mail: DueStaffEmail, outcome: Outcome | None
 ) -> None:
     now = resources.clock.now()
     state, again_at = _decide_state(mail, outcome, now)
     if state == "FAILED":
         log.error("alert email not sent", email_id=str(mail.email_id), attempts=mail.attempts)
     async with resources.database.transaction() as tx:
-        await save_mail_outcome(tx, mail, state, again_at)
+        await save_staff_email_outcome(tx, mail, state, again_at)
 
 
 def _decide_state(
-    mail: DueAlertMail, outcome: Outcome | None, now: datetime
+    mail: DueStaffEmail, outcome: Outcome | None, now: datetime
 ) -> tuple[str, datetime | None]:
     match outcome:
         case Accepted():

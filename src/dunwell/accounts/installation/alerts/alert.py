@@ -176,22 +176,22 @@ class AlertChanges:
 
 
 def compare_alerts(
-    active: Sequence[Alert], found: Sequence[AlertCondition], now: datetime
+    active: Sequence[Alert], conditions: Sequence[AlertCondition], now: datetime
 ) -> AlertChanges:
     """Compare the active alerts with the conditions that hold now."""
-    alerts_by_key = {(each.kind, each.subject): each for each in active}
-    found_by_key = {(each.kind, each.subject): each for each in found}
+    alerts_by_key = {(alert.kind, alert.subject): alert for alert in active}
+    conditions_by_key = {(each.kind, each.subject): each for each in conditions}
     return AlertChanges(
-        began=[each for key, each in found_by_key.items() if key not in alerts_by_key],
+        began=[each for key, each in conditions_by_key.items() if key not in alerts_by_key],
         lasting={
             alerts_by_key[key].alert_id: condition
-            for key, condition in found_by_key.items()
+            for key, condition in conditions_by_key.items()
             if key in alerts_by_key
         },
         over=[
             alert.alert_id
             for key, alert in alerts_by_key.items()
-            if key not in found_by_key and now - alert.seen_at >= QUIET_PERIOD
+            if key not in conditions_by_key and now - alert.seen_at >= QUIET_PERIOD
         ],
     )
 

@@ -201,7 +201,7 @@ DELETE FROM staff_emails WHERE email_id IN (SELECT email_id FROM staff_emails
 """
 
 
-class NewAlertMail(msgspec.Struct, frozen=True, gc=False):
+class NewStaffEmail(msgspec.Struct, frozen=True, gc=False):
     email_id: UUID
     recipient: str
     subject: str
@@ -209,7 +209,7 @@ class NewAlertMail(msgspec.Struct, frozen=True, gc=False):
     language: str
 
 
-class DueAlertMail(msgspec.Struct, frozen=True, gc=False):
+class DueStaffEmail(msgspec.Struct, frozen=True, gc=False):
     email_id: UUID
     recipient: str
     subject: str
@@ -222,7 +222,7 @@ class DueAlertMail(msgspec.Struct, frozen=True, gc=False):
     due_at: datetime
 
 
-async def save_alert_mails(tx: Connection, mails: Sequence[NewAlertMail], now: datetime) -> None:
+async def save_staff_emails(tx: Connection, mails: Sequence[NewStaffEmail], now: datetime) -> None:
     await tx.execute(
         _INSERT_MAILS, [each.email_id for each in mails], [each.recipient for each in mails],
         [each.subject for each in mails], [each.body for each in mails],
@@ -230,17 +230,17 @@ async def save_alert_mails(tx: Connection, mails: Sequence[NewAlertMail], now: d
     )  # fmt: skip
 
 
-async def lease_due_mails(
+async def lease_staff_emails(
     tx: Connection, now: datetime, leased_until: datetime, limit: int
-) -> Sequence[DueAlertMail]:
+) -> Sequence[DueStaffEmail]:
     """Lease due e-mails until `leased_until`. An e-mail without a recorded outcome by then is not
     sent again."""
     await tx.execute(_SAVE_UNKNOWN_OUTCOMES, now)
-    return [DueAlertMail(*row) for row in await tx.fetch(_LEASE_MAILS, now, leased_until, limit)]
+    return [DueStaffEmail(*row) for row in await tx.fetch(_LEASE_MAILS, now, leased_until, limit)]
 
 
-async def save_mail_outcome(
-    tx: Connection, mail: DueAlertMail, state: str, retry_at: datetime | None
+async def save_staff_email_outcome(
+    tx: Connection, mail: DueStaffEmail, state: str, retry_at: datetime | None
 ) -> None:
     """Record the outcome of an attempt. `retry_at` is when to retry an e-mail that was certainly
     not accepted; None if it is not retried."""
