@@ -78,8 +78,10 @@ def redact(value: Any, name: str = "") -> Any:
 def _build_shown_field(name: str, before: Any, after: Any) -> ShownField:
     shown_before, shown_after = redact(before, name), redact(after, name)
     is_masked = MASKED in (shown_before, shown_after)
-    found = classify_field(name)
-    shown_class = FieldClass.PERSONAL if is_masked and found is FieldClass.PLAIN else found
+    field_class = classify_field(name)
+    shown_class = (
+        FieldClass.PERSONAL if is_masked and field_class is FieldClass.PLAIN else field_class
+    )
     return ShownField(
         name,
         shown_class,

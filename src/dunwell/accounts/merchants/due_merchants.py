@@ -29,14 +29,13 @@ class DueTable(NamedTuple):
     is_due: str
 
 
-def render_due_merchants(*kinds: DueTable) -> str:
+def render_due_merchants(*tables: DueTable) -> str:
     """Return the SQL of a subquery with the columns `merchant_id` and `now`: the merchants that
     have due rows in one of the tables. $1 is real time."""
 
     def any_of(condition: str, now: str) -> str:
         return " OR ".join(
-            compose(condition, table=kind.table, is_due=_fill_now(kind.is_due, now))
-            for kind in kinds
+            compose(condition, table=due.table, is_due=_fill_now(due.is_due, now)) for due in tables
         )
 
     return compose(

@@ -105,8 +105,10 @@ def order_scopes(scopes: Iterable[Scope]) -> tuple[Scope, ...]:
     """Return the scopes as they are stored and shown: each once, and only ALL if it is
     among them.
     """
-    given = set(scopes)
-    return (Scope.ALL,) if Scope.ALL in given else tuple(each for each in Scope if each in given)
+    distinct = set(scopes)
+    return (
+        (Scope.ALL,) if Scope.ALL in distinct else tuple(each for each in Scope if each in distinct)
+    )
 
 
 @lru_cache(maxsize=64)

@@ -373,9 +373,11 @@ async def find_stored_response(
 
 
 async def save_response(
-    tx: Connection, merchant_id: int, key: str, answer: StoredResponse, now: datetime
+    tx: Connection, merchant_id: int, key: str, response: StoredResponse, now: datetime
 ) -> None:
-    await tx.execute(_SAVE, merchant_id, key, answer.request_hash, answer.status, answer.body, now)
+    await tx.execute(
+        _SAVE, merchant_id, key, response.request_hash, response.status, response.body, now
+    )
 
 
 # Uses the primary key. There are few merchants, so names are compared without an index.
@@ -434,11 +436,11 @@ WHERE (merchant_id, key) IN (
 async def sweep_merchant_rows(tx: Connection, now: datetime) -> int:
     """Delete what had expired at the real time `now` and return the number of rows. If the number
     is _ROWS_AT_ONCE or more, rows may be left for another call."""
-    done = [
+    command_tags = [
         await tx.execute(_DELETE_TOKENS, now, _ROWS_AT_ONCE),
         await tx.execute(_DELETE_SECRETS, now),
         await tx.execute(_DELETE_QUOTAS, now - timedelta(minutes=2)),
         await tx.execute(_DELETE_STORED_RESPONSES, now - RESPONSES_KEPT_FOR, _ROWS_AT_ONCE),
     ]
-    removed = sum(int(tag.rpartition(" ")[2]) for tag in done)
+    removed = sum(int(tag.rpartition(" ")[2]) for tag in command_tags)
     return removed + await remove_attempts(tx, now)
