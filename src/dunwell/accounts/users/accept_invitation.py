@@ -86,7 +86,7 @@ async def find_invitation(
     """Return the link's user, or None if the link was used or has expired. Changes nothing, because
     mail programs open links, too. `opener` is the secret in the browser's cookie."""
     async with services.work(build_visitor_actor(None, "")) as work:
-        user_id = await _find_invited(work, link)
+        user_id = await _find_user_of_link(work, link)
         user = None if user_id is None else await load_user(work.tx, user_id)
         if user is None:
             return None
@@ -121,7 +121,7 @@ async def accept_with_app(
     user = invited.user
     password_hash = await services.passwords.hash(form.password)
     async with services.work(build_visitor_actor(user.user_id, form.visitor.host)) as work:
-        if await _lock_invited(work, form.link) is None:
+        if await _lock_user_of_link(work, form.link) is None:
             return InvitationFault.LINK
         await _use_invitation(work, form.link)
         secret = derive_invitation_secret(work.keys, user.user_id, form.link, form.opener)
@@ -144,7 +144,7 @@ async def start_passkey_registration(
     expired. Raises NotFound if passkeys are not available on this site."""
     party = get_relying_party(services)
     async with services.work(build_visitor_actor(None, "")) as work:
-        user_id = await _find_invited(work, link)
+        user_id = await _find_user_of_link(work, link)
         user = None if user_id is None else await load_user(work.tx, user_id)
         if user is None:
             return None
@@ -163,7 +163,7 @@ async def accept_with_passkey(
     """Register a passkey and open a session. The transaction commits even if the passkey is
     refused, so that the challenge is used up."""
     async with services.work(build_visitor_actor(None, form.visitor.host)) as work:
-        user_id = await _lock_invited(work, form.link)
+        user_id = await _lock_user_of_link(work, form.link)
         if user_id is None:
             return InvitationFault.LINK
         if not await register_passkey(services, work, user_id, form.passkey, name=""):
@@ -220,7 +220,7 @@ async def _open_session_by_link(
     return opened
 
 
-async def _find_invited(work: UserWork, link: str) -> UUID | None:
+async def _find_user_of_link(work: UserWork, link: str) -> UUID | None:
     """Return the link's user. Return None if the link is not valid or the user must use single
     sign-on instead of a link."""
     link_hash = hash_secret(link)
@@ -231,18 +231,18 @@ async def _find_invited(work: UserWork, link: str) -> UUID | None:
     return user.user_id
 
 
-async def _lock_invited(work: UserWork, link: str) -> UUID | None:
+async def _lock_user_of_link(work: UserWork, link: str) -> UUID | None:
     """Lock the link's user. Of two concurrent requests with one link, the second finds it used."""
-    user_id = await _find_invited(work, link)
+    user_id = await _find_user_of_link(work, link)
     if user_id is None:
         return None
     await lock_user(work.tx, user_id)
-    return await _find_invited(work, link)
+    return await _find_user_of_link(work, link)
 
 
 async def _use_invitation(work: UserWork, link: str) -> None:
     """Mark the link of a locked user as used."""
     link_hash = hash_secret(link)
     assert link_hash is not None
-    taken = await use_invitation(work.tx, link_hash, work.now)
-    assert taken is not None, "found under this lock"
+    user_id = await use_invitation(work.tx, link_hash, work.now)
+    assert user_id is not None, "the link was found valid under this lock"

@@ -65,7 +65,7 @@ async def invite_user(work: UserWork, new: NewUser, randomness: bytes) -> Invita
     faults = [*find_user_faults(new)]
     if faults:
         raise ValidationError(faults)
-    await check_merchants(work, new.roles)
+    await check_roles(work, new.roles)
     user_id = work.ids.new(work.now)
     if not await save_new_user(work.tx, user_id, new, work.now):
         message = "A user with this e-mail address exists already."
@@ -135,7 +135,7 @@ async def _lock_local_user(work: UserWork, user_id: UUID) -> None:
         )
 
 
-async def check_merchants(work: UserWork, roles: UserRoles) -> None:
+async def check_roles(work: UserWork, roles: UserRoles) -> None:
     """Check that the roles can be given and that their merchants exist. Raises ValidationError."""
     faults = [*find_role_faults(roles)]
     known = {each.merchant_id for each in await list_named_merchants(work.tx)}
@@ -207,7 +207,7 @@ async def change_roles(work: UserWork, user_id: UUID, roles: UserRoles, revision
             ),
             state="BREAK_GLASS",
         )
-    await check_merchants(work, roles)
+    await check_roles(work, roles)
     if not await save_roles(work.tx, user_id, roles, revision):
         raise EditConflict(
             LazyText(
@@ -275,7 +275,7 @@ async def _check_another_admin_remains(work: UserWork, user_id: UUID) -> None:
     if user_id not in admins:
         return
     has_joined = admins.pop(user_id)
-    if not any(each or not has_joined for each in admins.values()):
+    if not any(other_has_joined or not has_joined for other_has_joined in admins.values()):
         raise InvalidState(
             LazyText(
                 "This is the last administrator. Make another active user an administrator first.",

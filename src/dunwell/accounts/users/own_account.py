@@ -125,8 +125,8 @@ async def change_profile(work: UserWork, signed_in: SignedInUser, name: str, lan
     """Change name and language. Raises ValidationError."""
     user = await load_user(work.tx, signed_in.user_id)
     assert user is not None, "users are never deleted"
-    given = NewUser(user.email, name, "de" if language == "de" else "en", user.roles)
-    faults = [*find_user_faults(given)]
+    changed = NewUser(user.email, name, "de" if language == "de" else "en", user.roles)
+    faults = [*find_user_faults(changed)]
     if language not in ("en", "de"):
         faults.append(Fault("/language", "Choose English or German.", "LANGUAGE"))
     if faults:

@@ -79,7 +79,7 @@ def _list_words(text: str) -> list[str]:
 
 # Limit of waiting requests, about 0.1 s each.
 MAX_WAITING = 100
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 _PLACEHOLDER_SALT = base64.b64encode(bytes(16)).rstrip(b"=").decode()
 _UNMATCHABLE_DIGEST = base64.b64encode(bytes(32)).rstrip(b"=").decode()
 
@@ -143,13 +143,13 @@ class Passwords:
         except (Argon2Error, InvalidHashError):
             return False
 
-    async def _run(self, work: Callable[[], _Answer]) -> _Answer:
+    async def _run(self, compute: Callable[[], _Result]) -> _Result:
         if self._waiting >= MAX_WAITING:
             raise Unavailable("Too many users are signing in at the moment. Try again shortly.")
         self._waiting += 1
         try:
             async with self._one_at_a_time:
-                return await asyncio.to_thread(work)
+                return await asyncio.to_thread(compute)
         finally:
             self._waiting -= 1
 

@@ -137,8 +137,8 @@ async def find_password(tx: Connection, email: str) -> KnownPassword | None:
 
 
 async def load_password(tx: Connection, user_id: UUID) -> str | None:
-    found: str | None = await tx.fetchval(_LOAD_HASH, user_id)
-    return found
+    password_hash: str | None = await tx.fetchval(_LOAD_HASH, user_id)
+    return password_hash
 
 
 async def save_new_user(tx: Connection, user_id: UUID, new: NewUser, now: datetime) -> bool:
@@ -229,7 +229,9 @@ def _build_user(row: Row | None) -> User | None:
 
 
 # The names of the roles that may respond to disputes and requests.
-ANSWERING = sorted(str(role) for role, rights in ROLE_RIGHTS.items() if Right.ANSWER in rights)
+ANSWERING_ROLES = sorted(
+    str(role) for role, rights in ROLE_RIGHTS.items() if Right.ANSWER in rights
+)
 # SQL fragments, which use the primary key of memberships. Their slots are the merchant's id and the
 # roles.
 _MEMBER = """
@@ -270,7 +272,7 @@ SELECT u.user_id, u.name, {able} AS may_be_assigned FROM users u WHERE u.user_id
 def list_assignee_tests(assignee: AssigneeFilter, _: ListScope) -> Iterator[Test]:
     """Yield the SQL tests of a list whose rows have an `assignee_id`."""
     if assignee.is_unassigned:
-        yield _IS_UNASSIGNED, (ANSWERING, ANSWERING)
+        yield _IS_UNASSIGNED, (ANSWERING_ROLES, ANSWERING_ROLES)
     elif assignee.user_id is not None:
         yield "l.assignee_id = {}", (assignee.user_id,)
 
@@ -280,7 +282,7 @@ async def list_colleagues(
 ) -> Sequence[Assignee]:
     """Return the users who have joined and may respond to disputes and requests at the merchant, by
     name. Users who have only a role over all merchants are included if `includes_global_roles`."""
-    rows = await tx.fetch(_LIST_COLLEAGUES, merchant_id, ANSWERING, includes_global_roles)
+    rows = await tx.fetch(_LIST_COLLEAGUES, merchant_id, ANSWERING_ROLES, includes_global_roles)
     return [Assignee(**row) for row in rows]
 
 
@@ -288,5 +290,5 @@ async def load_assignees_by_id(
     tx: Connection, merchant_id: int, user_ids: Collection[UUID]
 ) -> dict[UUID, Assignee]:
     """Return the assignees by id, including deactivated users."""
-    rows = await tx.fetch(_FIND_ASSIGNEES, merchant_id, ANSWERING, list(user_ids))
+    rows = await tx.fetch(_FIND_ASSIGNEES, merchant_id, ANSWERING_ROLES, list(user_ids))
     return {row["user_id"]: Assignee(**row) for row in rows}

@@ -52,7 +52,7 @@ _SYSTEMS = (
     ("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Windows", "Windows"),
     ("Mac OS", "macOS"), ("CrOS", "ChromeOS"), ("Linux", "Linux"),
 )  # fmt: skip
-_MAX_READ = 500
+_MAX_USER_AGENT_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ def digest_network(keys: KeyRing, visitor: Visitor) -> tuple[bytes, ...]:
 
 def describe_browser(user_agent: str) -> str:
     """Return browser and system, such as "Firefox, Linux", or "" if they are unknown."""
-    searched = user_agent[:_MAX_READ]
-    found = [_find_name(searched, _BROWSERS), _find_name(searched, _SYSTEMS)]
-    return ", ".join(name for name in found if name)
+    beginning = user_agent[:_MAX_USER_AGENT_LENGTH]
+    names = [_find_name(beginning, _BROWSERS), _find_name(beginning, _SYSTEMS)]
+    return ", ".join(name for name in names if name)
 
 
 def _find_name(text: str, names: tuple[tuple[str, str], ...]) -> str:

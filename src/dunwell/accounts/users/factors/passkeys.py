@@ -113,13 +113,13 @@ def render_authentication(party: RelyingParty, challenge: bytes) -> str:
 
 
 def check_registration(
-    party: RelyingParty, answer: PasskeyResponse, challenge: bytes
+    party: RelyingParty, response: PasskeyResponse, challenge: bytes
 ) -> RegisteredPasskey:
     """Verify a registration. Raises PasskeyRefused, whatever the library raises for a malformed
     response."""
     try:
         verified = webauthn.verify_registration_response(
-            credential=answer.credential,
+            credential=response.credential,
             expected_challenge=challenge,
             expected_rp_id=party.rp_id,
             expected_origin=party.origin,
@@ -134,7 +134,7 @@ def check_registration(
 
 def check_authentication(
     party: RelyingParty,
-    answer: PasskeyResponse,
+    response: PasskeyResponse,
     challenge: bytes,
     *,
     public_key: bytes,
@@ -143,7 +143,7 @@ def check_authentication(
     """Verify a sign-in and return the passkey's new counter. Raises PasskeyRefused."""
     try:
         verified = webauthn.verify_authentication_response(
-            credential=answer.credential,
+            credential=response.credential,
             expected_challenge=challenge,
             expected_rp_id=party.rp_id,
             expected_origin=party.origin,

@@ -33,15 +33,15 @@ def derive_recovery_codes(
     is not the current one."""
     return [
         _encode_code(
-            keys.digest(_PURPOSE, f"{recovery_codes_id} {place} {session_secret}".encode(), version)
+            keys.digest(_PURPOSE, f"{recovery_codes_id} {index} {session_secret}".encode(), version)
         )
-        for place in range(CODE_COUNT)
+        for index in range(CODE_COUNT)
     ]
 
 
 def render_recovery_code(code: str) -> str:
     """Return the code in groups, as it is shown: ABCD-EFGH-JKMN-PQRS-TVWX-YZ01."""
-    return "-".join(code[place : place + _GROUP] for place in range(0, _LENGTH, _GROUP))
+    return "-".join(code[start : start + _GROUP] for start in range(0, _LENGTH, _GROUP))
 
 
 def hash_recovery_code(typed: str) -> bytes | None:
@@ -55,8 +55,8 @@ def hash_recovery_code(typed: str) -> bytes | None:
 
 def _encode_code(digest: bytes) -> str:
     value = int.from_bytes(digest[: _LENGTH * _BITS // 8])
-    places = range((_LENGTH - 1) * _BITS, -1, -_BITS)
-    return "".join(_ALPHABET[value >> place & 31] for place in places)
+    shifts = range((_LENGTH - 1) * _BITS, -1, -_BITS)
+    return "".join(_ALPHABET[value >> shift & 31] for shift in shifts)
 
 
 async def create_recovery_codes(work: UserWork, user_id: UUID, session_secret: str) -> None:
@@ -64,7 +64,7 @@ async def create_recovery_codes(work: UserWork, user_id: UUID, session_secret: s
     session_hash, recovery_codes_id = hash_secret(session_secret), work.ids.new(work.now)
     assert session_hash is not None
     codes = derive_recovery_codes(work.keys, session_secret, recovery_codes_id)
-    hashes = [found for code in codes if (found := hash_recovery_code(code)) is not None]
+    hashes = [code_hash for code in codes if (code_hash := hash_recovery_code(code)) is not None]
     await replace_recovery_codes(work.tx, user_id, hashes)
     await save_shown_codes(work.tx, session_hash, recovery_codes_id, work.now + SHOWN_FOR)
     await save_user_audit(work, "recovery_codes.make", user_id)

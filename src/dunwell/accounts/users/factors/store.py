@@ -90,7 +90,7 @@ WHERE challenge IN (
     FOR UPDATE)
 """
 # Uses passkey_challenges_user.
-_TRIM_CHALLENGES_OF = """
+_TRIM_CHALLENGES_OF_USER = """
 DELETE FROM passkey_challenges
 WHERE challenge IN (
     SELECT challenge
@@ -258,7 +258,7 @@ async def save_challenge(
     if user_id is None:
         await tx.execute(_TRIM_CHALLENGES, MAX_CHALLENGES)
     else:
-        await tx.execute(_TRIM_CHALLENGES_OF, user_id, MAX_CHALLENGES_OF_USER)
+        await tx.execute(_TRIM_CHALLENGES_OF_USER, user_id, MAX_CHALLENGES_OF_USER)
 
 
 async def use_challenge(tx: Connection, challenge: bytes, now: datetime) -> PasskeyChallenge | None:
@@ -281,7 +281,7 @@ VALUES ($1, $2, $3, $4)
 _COUNT_WRONG_CODES = (
     "SELECT count(*) FROM second_factor_failures WHERE user_id = $1 AND failed_at > $2"
 )
-_COUNT_OF_BROWSER = """
+_COUNT_WRONG_CODES_OF_BROWSER = """
 SELECT count(*) FROM second_factor_failures
 WHERE user_id = $1 AND failed_at > $2 AND device_hash = $3
 """
@@ -311,7 +311,7 @@ async def count_wrong_codes(
     if device_hash is None:
         count: int = await tx.fetchval(_COUNT_WRONG_CODES, user_id, since)
     else:
-        count = await tx.fetchval(_COUNT_OF_BROWSER, user_id, since, device_hash)
+        count = await tx.fetchval(_COUNT_WRONG_CODES_OF_BROWSER, user_id, since, device_hash)
     return count
 
 

@@ -68,12 +68,12 @@ async def find_confirmation_ways(work: UserWork, person: SignedInUser) -> Confir
 
 
 async def confirm_by_password(
-    services: SignInServices, asking: PasswordConfirmation
+    services: SignInServices, confirmation: PasswordConfirmation
 ) -> WrongSignIn | TooManyAttempts | None:
     """Confirm the session with the user's password. Return None if it is confirmed. Wrong passwords
     count like those of a sign-in."""
-    person = asking.signed_in
-    refusal = await confirm_own_password(services, asking)
+    person = confirmation.signed_in
+    refusal = await confirm_own_password(services, confirmation)
     if refusal is not None:
         return WrongSignIn() if isinstance(refusal, SignInTooOld) else refusal
     async with services.work(person.actor) as work:
@@ -110,10 +110,10 @@ async def confirm_by_passkey(
         if wait is not None:
             log_security_event("PORTAL_LOCKED")
             return TooManyAttempts(wait)
-        found = await find_passkey_user(
+        user_id = await find_passkey_user(
             work, party, body, purpose=CONFIRM, issued_for=person.user_id
         )
-        if found != person.user_id:
+        if user_id != person.user_id:
             await save_refused_sign_in(work, person.user_id, visitor.host)
             log_security_event("PORTAL_SIGN_IN_FAILED")
             return WrongSignIn()

@@ -172,10 +172,10 @@ async def find_session(tx: Connection, secret: str, *, now: datetime) -> SignedI
     session_hash = hash_secret(secret)
     if session_hash is None:
         return None
-    found = await load_session_and_record_use(tx, session_hash, now)
-    if found is None:
+    fields = await load_session_and_record_use(tx, session_hash, now)
+    if fields is None:
         return None
-    return SignedInUser(**found, csrf=derive_form_token(secret, found["user_id"]))
+    return SignedInUser(**fields, csrf=derive_form_token(secret, fields["user_id"]))
 
 
 async def find_session_user(tx: Connection, secret: str) -> UUID | None:

@@ -103,7 +103,7 @@ async def count_sign_in_attempt(
     """Count the attempt and return None, or return the seconds until the next attempt
     is allowed.
     """
-    counted: list[tuple[bytes, Attempts | None]] = []
+    failures_by_subject: list[tuple[bytes, Attempts | None]] = []
     wait = 0.0
     for subject in subjects:
         failures = await load_attempts(tx, subject)
@@ -111,10 +111,10 @@ async def count_sign_in_attempt(
             failures = None
         if failures is not None and failures.count >= limit:
             wait = max(wait, (failures.first_at + WINDOW - now).total_seconds())
-        counted.append((subject, failures))
+        failures_by_subject.append((subject, failures))
     if wait:
         return math.ceil(wait)
-    for subject, failures in counted:
+    for subject, failures in failures_by_subject:
         await count_attempt(tx, subject, failures, now)
     return None
 

@@ -106,24 +106,24 @@ async def find_passkey_user(
     used up in any case. `issued_for` is the user for whom it must have been issued, or None for a
     challenge that names no user."""
     try:
-        answer = parse_passkey_response(body)
+        response = parse_passkey_response(body)
     except PasskeyRefused:
         return None
-    challenge = await use_challenge(work.tx, answer.challenge, work.now)
-    passkey = await find_passkey(work.tx, answer.credential_id)
-    is_valid = (
+    challenge = await use_challenge(work.tx, response.challenge, work.now)
+    passkey = await find_passkey(work.tx, response.credential_id)
+    is_challenge_valid = (
         challenge is not None
         and challenge.is_live
         and (challenge.purpose, challenge.user_id) == (purpose, issued_for)
     )
-    if passkey is None or not is_valid:
+    if passkey is None or not is_challenge_valid:
         return None
     user = await load_user(work.tx, passkey.user_id)
     if user is None or not await may_sign_in_locally(work.tx, user):
         return None
     try:
         count = check_authentication(
-            party, answer, answer.challenge,
+            party, response, response.challenge,
             public_key=passkey.public_key, sign_count=passkey.sign_count,
         )  # fmt: skip
     except PasskeyRefused:

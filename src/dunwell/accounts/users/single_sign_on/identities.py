@@ -84,8 +84,8 @@ def decide_roles(rules: Sequence[GroupRule], merchants: Mapping[str, int]) -> Us
         _choose_first(_GLOBAL_PRECEDENCE, everywhere),
         {
             merchant_id: role
-            for merchant_id, given in sorted(by_merchant.items())
-            if (role := _choose_first(_MERCHANT_PRECEDENCE, given)) is not None
+            for merchant_id, roles in sorted(by_merchant.items())
+            if (role := _choose_first(_MERCHANT_PRECEDENCE, roles)) is not None
         },
     )
 
@@ -143,7 +143,7 @@ async def admit_user(
     user = None if user_id is None else await lock_user(work.tx, user_id)
     work = replace(work, actor=build_visitor_actor(user_id, visitor.host))
     rules = await _list_rules(work, provider, claims)
-    roles = decide_roles(rules, await load_merchant_ids(work.tx, _list_merchants(rules)))
+    roles = decide_roles(rules, await load_merchant_ids(work.tx, _list_merchant_keys(rules)))
     reason = await _find_refusal_reason(work, provider, claims=claims, user=user, roles=roles)
     if reason is not None:
         return await _refuse(
@@ -186,7 +186,7 @@ async def _list_rules(
     return [*choose_rules(sign_in.groups, provider.name, claims.groups)]
 
 
-def _list_merchants(rules: list[GroupRule]) -> list[str]:
+def _list_merchant_keys(rules: list[GroupRule]) -> list[str]:
     return [key for rule in rules for key in rule.merchants or ()]
 
 

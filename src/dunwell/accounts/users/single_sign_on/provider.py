@@ -20,8 +20,9 @@ class AttemptSecrets:
     nonce: str
     verifier: str
 
-    def is_state(self, given: str) -> bool:
-        return hmac.compare_digest(self.state.encode(), given.encode())
+    def is_state(self, returned: str) -> bool:
+        """Return whether this is the state with which the attempt was started."""
+        return hmac.compare_digest(self.state.encode(), returned.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,8 @@ class IdentityProviders(Protocol):
     def is_required(self) -> bool:
         """True if only admins with emergency access can sign in without a provider."""
 
-    def list_shown(self) -> Sequence[IdentityProviderSettings]: ...
+    def list_shown(self) -> Sequence[IdentityProviderSettings]:
+        """Return the settings of the providers that the sign-in page offers."""
 
     def find(self, name: str) -> IdentityProvider | None:
         """Return the provider, or None if there is none with this name or it is not set up."""

@@ -178,11 +178,11 @@ async def _find_failure(
 ) -> ConfirmationFailure | None:
     if await find_user_by_identity(work.tx, claims.issuer, claims.subject) != person.user_id:
         return ConfirmationFailure.ANOTHER_USER
-    at, started_at = claims.authenticated_at, attempt.started_at
+    authenticated_at, started_at = claims.authenticated_at, attempt.started_at
     is_fresh = (
-        at is not None
+        authenticated_at is not None
         and started_at is not None
-        and started_at - CLOCK_LEEWAY <= at <= work.now + CLOCK_LEEWAY
+        and started_at - CLOCK_LEEWAY <= authenticated_at <= work.now + CLOCK_LEEWAY
     )
     if not is_fresh or not is_strong_enough(provider.settings, claims):
         return ConfirmationFailure.NOT_FRESH
