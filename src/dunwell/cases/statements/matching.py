@@ -150,7 +150,7 @@ class _Matcher:
         for claim, normal in self._list_named():
             number = claim.reference_number
             is_checked = normal in self._money.written.checked
-            if is_checked or (number in self._money.written.whole and not is_short(normal)):
+            if is_checked or (number in self._money.written.as_written and not is_short(normal)):
                 yield self._suggest(claim, MatchRule.REFERENCE, reference=number)
 
     def list_mandate(self) -> Iterator[MatchSuggestion]:

@@ -129,11 +129,11 @@ async def expire_holds(resources: Resources, merchant_id: int | None = None) -> 
     """End expired holds of at most _BATCH_SIZE claims, of one merchant or of all, and return the
     number of claims."""
     async with resources.database.connection() as connection:
-        ended = await list_claims_with_ended_holds(
+        claim_ids_by_merchant = await list_claims_with_ended_holds(
             connection, resources.clock.now(), merchant_id, _BATCH_SIZE
         )
     claim_count = 0
-    for owner_id, claim_ids in ended.items():
+    for owner_id, claim_ids in claim_ids_by_merchant.items():
         try:
             claim_count += await _expire_holds_of_merchant(resources, owner_id, claim_ids)
         except Unavailable:

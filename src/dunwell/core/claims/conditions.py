@@ -166,12 +166,12 @@ def matches_text(test: TextTest, value: str | None) -> bool:
 
 
 def _has_contact_data(wanted: list[str], facts: ConditionInput) -> bool:
-    present = {
+    has_data = {
         "email": facts.email is not None,
         "mobileNumber": facts.mobile_number is not None,
         "address": facts.has_address,
     }
-    return all(present[name] for name in wanted)
+    return all(has_data[name] for name in wanted)
 
 
 def _has_item_type(wanted: str | list[str], facts: ConditionInput) -> bool:

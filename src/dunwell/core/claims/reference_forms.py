@@ -30,7 +30,7 @@ class WrittenReferences:
     """The parts of a text that may be the reference number of a claim."""
 
     # The candidates as they are written.
-    whole: frozenset[str]
+    as_written: frozenset[str]
     # The normal form of each candidate -> the candidate as it is written.
     normal: dict[str, str]
     # Creditor references with valid check digits: the normal form of the part after the check
@@ -45,8 +45,8 @@ def normalize_reference(text: str) -> str:
 
 def is_short(normal_form: str) -> bool:
     """Return whether a reference with this normal form is too short to identify a claim."""
-    least = _MIN_DIGITS if normal_form.isdecimal() else _MIN_CHARACTERS
-    return len(normal_form) < least
+    min_length = _MIN_DIGITS if normal_form.isdecimal() else _MIN_CHARACTERS
+    return len(normal_form) < min_length
 
 
 def has_valid_check_digits(reference: str) -> bool:
@@ -61,7 +61,7 @@ def list_written_references(structured: Sequence[str], lines: Sequence[str]) -> 
     """Return everything in the structured references and in the free lines of a transfer that may
     be a reference number. A reference may be broken over several words and lines."""
     checked: dict[str, str] = {}
-    whole: set[str] = set()
+    as_written: set[str] = set()
     normal: dict[str, str] = {}
     for reference in [*structured, *_list_grouped(lines)]:
         compact = reference.replace(" ", "").upper()
@@ -75,10 +75,10 @@ def list_written_references(structured: Sequence[str], lines: Sequence[str]) -> 
         if len(normal) >= _MAX_CANDIDATES:
             break
         if len(form) <= _MAX_LENGTH and _DIGIT.search(run) is not None:
-            whole.add(run)
+            as_written.add(run)
             normal.setdefault(form, run)
     normal.pop("", None)
-    return WrittenReferences(frozenset(whole), normal, checked)
+    return WrittenReferences(frozenset(as_written), normal, checked)
 
 
 def _list_runs(words: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -88,8 +88,8 @@ def _list_runs(words: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     for word, form in words:
         yield word, form
         for mark in (":", "=", "/"):
-            before, found, after = word.partition(mark)
-            if found and after:
+            before, separator, after = word.partition(mark)
+            if separator and after:
                 parts = (each.strip(_PUNCTUATION) for each in (before, after))
                 yield from ((each, normalize_reference(each)) for each in parts)
     # A long word without a digit is never part of a broken reference.

@@ -326,10 +326,10 @@ async def list_claims_with_ended_holds(
 ) -> dict[int, list[int]]:
     """Return the ids of claims with holds that have expired by their merchants' clocks, by merchant
     id. `now` is real time. With `merchant_id`, only claims of this merchant are returned."""
-    found: dict[int, list[int]] = {}
+    claim_ids_by_merchant: dict[int, list[int]] = {}
     for row in await tx.fetch(_LIST_CLAIMS_WITH_ENDED_HOLDS, now, merchant_id, limit):
-        found.setdefault(row["merchant_id"], []).append(row["claim_id"])
-    return found
+        claim_ids_by_merchant.setdefault(row["merchant_id"], []).append(row["claim_id"])
+    return claim_ids_by_merchant
 
 
 async def lift_ended_holds(

@@ -103,7 +103,7 @@ async def _suggest(
         return ()
     written = list_references(transaction)
     named = await find_claims_by_reference(
-        work.tx, work.merchant_id, written.whole, [*written.normal, *written.checked]
+        work.tx, work.merchant_id, written.as_written, [*written.normal, *written.checked]
     )
     paid = by_payer.get(transaction.counterparty_digest or b"", [])
     by_debit = await find_claims_by_debit(work, [transaction])

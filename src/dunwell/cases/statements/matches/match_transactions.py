@@ -212,7 +212,7 @@ async def _find_named(
     Most texts have the whole reference of one claim. Then no other form of a reference can change
     the decision, and none is searched for: a text has some ten of them.
     """
-    whole = {one for each in written.values() for one in each.whole}
+    whole = {one for each in written.values() for one in each.as_written}
     exact = {
         each.reference_number: each
         for each in await list_claims_by_reference(work.tx, work.merchant_id, whole)
@@ -222,7 +222,7 @@ async def _find_named(
         texts = written[transaction.key]
         named = [
             each
-            for each in texts.whole & exact.keys()
+            for each in texts.as_written & exact.keys()
             if exact[each].currency == transaction.currency
             and not is_short(normalize_reference(each))
         ]

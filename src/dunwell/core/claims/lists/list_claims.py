@@ -92,39 +92,45 @@ def _match_single_status(wanted: ClaimFilter) -> Sequence[object] | None:
 
 
 def _match_status_and_change(wanted: ClaimFilter) -> Sequence[object] | None:
-    is_served = wanted.is_plain and None not in (wanted.status, wanted.updated_since)
-    return (wanted.status, wanted.updated_since) if is_served else None
+    can_use_index = wanted.is_plain and None not in (wanted.status, wanted.updated_since)
+    return (wanted.status, wanted.updated_since) if can_use_index else None
 
 
 def _match_change(wanted: ClaimFilter) -> Sequence[object] | None:
-    is_served = wanted.is_plain and wanted.updated_since is not None
-    return (wanted.updated_since,) if is_served else None
+    can_use_index = wanted.is_plain and wanted.updated_since is not None
+    return (wanted.updated_since,) if can_use_index else None
 
 
-async def _list_if_few(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
+async def _list_keys_if_few(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
     """Return the claims of the filter's customer or time range. Return None if there are too many,
     or if the filter is plain: then the database chooses an index itself."""
-    found = await _list_if_few_of_customer(scope, wanted)
-    if found is None and not wanted.is_plain:
-        found = await _list_if_few_in_times(scope, wanted)
-    return found
+    keys = await _list_keys_of_customer_if_few(scope, wanted)
+    if keys is None and not wanted.is_plain:
+        keys = await _list_keys_in_times_if_few(scope, wanted)
+    return keys
 
 
-async def _list_if_few_for_sorting(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
+async def _list_keys_for_sorting_if_few(
+    scope: ListScope, wanted: ClaimFilter
+) -> FoundKeys[int] | None:
     """The same for lists in another order, whose indexes do not serve a plain filter."""
-    found = await _list_if_few_of_customer(scope, wanted)
-    return await _list_if_few_in_times(scope, wanted) if found is None else found
+    keys = await _list_keys_of_customer_if_few(scope, wanted)
+    return await _list_keys_in_times_if_few(scope, wanted) if keys is None else keys
 
 
-async def _list_if_few_of_customer(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
+async def _list_keys_of_customer_if_few(
+    scope: ListScope, wanted: ClaimFilter
+) -> FoundKeys[int] | None:
     if wanted.customer_number is None:
         return None
     test: Test = ("c.customer_number = {}", (wanted.customer_number,))
-    found = await list_claims_if_few(scope, "debtors", [test])
-    return None if found is None else FoundKeys(found, covers=("customer_number",))
+    claim_ids = await list_claims_if_few(scope, "debtors", [test])
+    return None if claim_ids is None else FoundKeys(claim_ids, covers=("customer_number",))
 
 
-async def _list_if_few_in_times(scope: ListScope, wanted: ClaimFilter) -> FoundKeys[int] | None:
+async def _list_keys_in_times_if_few(
+    scope: ListScope, wanted: ClaimFilter
+) -> FoundKeys[int] | None:
     ranges = (
         ("updated_at", wanted.updated_since, wanted.updated_until),
         ("due_at", wanted.next_step_since, wanted.next_step_until),
@@ -136,9 +142,9 @@ async def _list_if_few_in_times(scope: ListScope, wanted: ClaimFilter) -> FoundK
         tests: list[Test] = [(f"c.{column} {sign} {{}}", (at,)) for sign, at in pairs if at]
         if column == "due_at":
             tests.append(("c.due_at IS NOT NULL AND NOT c.held", ()))
-        found = await list_claims_if_few(scope, "claims", tests)
-        if found is not None:
-            return FoundKeys(found)
+        claim_ids = await list_claims_if_few(scope, "claims", tests)
+        if claim_ids is not None:
+            return FoundKeys(claim_ids)
     return None
 
 
@@ -194,10 +200,10 @@ CLAIMS: ListedTable[ClaimFilter, int, ClaimRow] = ListedTable(
         "max_cents": AMOUNT_FILTER_BUDGET,
         "hold": HOLD_FILTER_BUDGET,
     },
-    list_keys_if_few=_list_if_few,
+    list_keys_if_few=_list_keys_if_few,
     load=load_claim_rows,
 )
-_SORTED = replace(CLAIMS, narrow_indexes=(), list_keys_if_few=_list_if_few_for_sorting)
+_SORTED = replace(CLAIMS, narrow_indexes=(), list_keys_if_few=_list_keys_for_sorting_if_few)
 _LISTS = {
     SortKey.CREATED: CLAIMS,
     SortKey.REFERENCE: replace(

@@ -159,8 +159,8 @@ async def _load_holds(
     tx: Connection, merchant_id: int, claim_ids: Collection[int]
 ) -> dict[int, list[Hold]]:
     """Return the holds that were not lifted, oldest first, by claim id."""
-    found: dict[int, list[Hold]] = {}
+    holds_by_claim: dict[int, list[Hold]] = {}
     if claim_ids:
         for row in await tx.fetch(_LOAD_HOLDS, merchant_id, list(claim_ids)):
-            found.setdefault(row["claim_id"], []).append(build_hold(row))
-    return found
+            holds_by_claim.setdefault(row["claim_id"], []).append(build_hold(row))
+    return holds_by_claim

@@ -8,7 +8,7 @@ from dunwell.core.claims.lists.store import ClaimRow, load_claim_rows
 from dunwell.core.claims.searching.store import (
     delete_terms,
     dequeue_claims,
-    has_queued,
+    has_queued_claims,
     list_matches,
     load_claims_without_terms,
     requeue_rest,
@@ -34,7 +34,7 @@ async def index_claims(
 ) -> int:
     """Index the next claims of all merchants in turn, and return their number."""
     async with resources.database.connection() as connection:
-        if not await has_queued(connection):
+        if not await has_queued_claims(connection):
             return 0
     async with resources.database.transaction() as tx:
         queued = await dequeue_claims(tx, max_queued)
@@ -77,10 +77,16 @@ async def search_claims(
         message = "Search for a reference, a number, a name, an address or a phone number."
         raise ValidationError([Fault("/search", message, "REQUIRED")])
     owner = (work.merchant_id,)
-    place = None if cursor is None else _CURSORS.parse(owner, cursor)
+    position = None if cursor is None else _CURSORS.parse(owner, cursor)
     async with snapshot(work.tx):
-        found, last = await list_matches(work.tx, work.merchant_id, words, limit=limit, after=place)
-        claim_ids = [claim_id for _, claim_id in found]
-        loaded = await load_claim_rows(work.tx, work.merchant_id, claim_ids)
-    claims = [hide_ended_holds(loaded[each], work.now) for each in claim_ids if each in loaded]
-    return ListPage(claims, None if last is None else _CURSORS.render(owner, last))
+        matches, next_position = await list_matches(
+            work.tx, work.merchant_id, words, limit=limit, after=position
+        )
+        claim_ids = [claim_id for _, claim_id in matches]
+        rows_by_id = await load_claim_rows(work.tx, work.merchant_id, claim_ids)
+    claims = [
+        hide_ended_holds(rows_by_id[each], work.now) for each in claim_ids if each in rows_by_id
+    ]
+    return ListPage(
+        claims, None if next_position is None else _CURSORS.render(owner, next_position)
+    )

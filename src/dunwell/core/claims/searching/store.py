@@ -106,7 +106,7 @@ class QueuedClaims:
     written_by: str
 
 
-async def has_queued(tx: Connection) -> bool:
+async def has_queued_claims(tx: Connection) -> bool:
     """Return whether any merchant has claims in the queue."""
     found: bool = await tx.fetchval(_HAS_QUEUED)
     return found
@@ -123,11 +123,11 @@ async def load_claims_without_terms(
 ) -> Sequence[tuple[int, SearchableClaim]]:
     """Return at most `limit` claims of each transaction with their merchant ids, without claims
     whose debtors another transaction is changing."""
-    found = []
+    claims = []
     for row in await tx.fetch(_LOAD, *_as_arrays(queued), limit):
         values = dict(row)
-        found.append((values.pop("merchant_id"), SearchableClaim(**values)))
-    return found
+        claims.append((values.pop("merchant_id"), SearchableClaim(**values)))
+    return claims
 
 
 async def save_terms(tx: Connection, terms: Iterable[tuple[int, int, str]]) -> None:
@@ -224,15 +224,15 @@ async def list_matches(
     for word in further:
         all_conditions.add(_AND, word, word + _HIGHEST)
     statement = compose(_FIND, after=after_sql, words=all_conditions.render(), budget=str(BUDGET))
-    found = [
+    matches = [
         (row["term"], row["claim_id"]) for row in await tx.fetch(statement, *all_conditions.values)
     ]
-    if len(found) > limit:
-        return found[:limit], found[limit - 1]
+    if len(matches) > limit:
+        return matches[:limit], matches[limit - 1]
     end = compose(_FIND_END, after=after_sql)
     values = [*conditions.values[:3], BUDGET - 1, *conditions.values[4:]]
     last = await tx.fetchrow(end, *values)
-    return found, None if last is None else (last["term"], last["claim_id"])
+    return matches, None if last is None else (last["term"], last["claim_id"])
 
 
 async def _sort_rarest_first(
