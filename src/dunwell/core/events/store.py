@@ -145,9 +145,9 @@ async def find_event_range(
     rows = await tx.fetch(
         _FIND, merchant_id, str(position.written_by), position.event_id, since, until
     )
-    found = {row["name"]: _build_position(row) for row in rows}
-    rest = max(position, found.get("end", _BEGINNING), key=_sort_key)
-    first, last = found.get("first", rest), found.get("last", rest)
+    positions = {row["name"]: _build_position(row) for row in rows}
+    rest = max(position, positions.get("end", _BEGINNING), key=_sort_key)
+    first, last = positions.get("first", rest), positions.get("last", rest)
     return EventRange(max(position, first, key=_sort_key), last, rest)
 
 

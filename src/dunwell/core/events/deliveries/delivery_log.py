@@ -33,14 +33,14 @@ from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
 
 
-async def _list_if_few(scope: ListScope, wanted: DeliveryFilter) -> FoundKeys[UUID] | None:
+async def _list_keys_if_few(scope: ListScope, wanted: DeliveryFilter) -> FoundKeys[UUID] | None:
     """Return the few events of the claim in the filter, or None if the filter has no claim."""
     if wanted.claim_id is None:
         return None
     merchant_id, _ = scope.ids
     assert isinstance(merchant_id, int)
-    found = await list_event_ids_of_claim(scope.tx, merchant_id, wanted.claim_id)
-    return FoundKeys(found, covers=("claim_id",))
+    event_ids = await list_event_ids_of_claim(scope.tx, merchant_id, wanted.claim_id)
+    return FoundKeys(event_ids, covers=("claim_id",))
 
 
 # Listed in the order of the events.
@@ -68,7 +68,7 @@ _DELIVERIES: ListedTable[DeliveryFilter, UUID, LoggedDelivery] = ListedTable(
         "claim_id": "(SELECT e.claim_id FROM events e WHERE e.merchant_id = l.merchant_id"
         " AND e.event_id = l.event_id) = {}",
     },
-    list_keys_if_few=_list_if_few,
+    list_keys_if_few=_list_keys_if_few,
     load=load_deliveries,
 )
 NO_FILTER = DeliveryFilter()
@@ -115,12 +115,12 @@ async def get_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> Deliver
     """Return the delivery. Raises NotFound."""
     work.require(Right.CONFIGURE)
     async with snapshot(work.tx):
-        found = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
-        if event_id not in found:
+        deliveries = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
+        if event_id not in deliveries:
             raise NotFound("There is no such delivery.")
         body = await load_body(work.tx, work.merchant_id, event_id)
         attempts = await load_attempts(work.tx, work.merchant_id, endpoint_id, event_id)
-    return DeliveryDetails(found[event_id], body, attempts)
+    return DeliveryDetails(deliveries[event_id], body, attempts)
 
 
 async def get_delivery_gap_report(

@@ -96,22 +96,22 @@ class DeliveryGapReport:
         return self.open == 0
 
 
-def build_gap_report(counted: DeliveryCounts, gaps: Sequence[DeliveryGap]) -> DeliveryGapReport:
+def build_gap_report(counts: DeliveryCounts, gaps: Sequence[DeliveryGap]) -> DeliveryGapReport:
     """Build the report. `gaps` are in the order of their numbers."""
-    first = max(1, counted.first_number)
-    is_cut = counted.numbered >= MAX_NUMBERED
-    if counted.last_sent < first:
-        waiting = max(0, counted.numbered - first + 1)
+    first = max(1, counts.first_number)
+    is_cut = counts.numbered >= MAX_NUMBERED
+    if counts.last_sent < first:
+        waiting = max(0, counts.numbered - first + 1)
         return DeliveryGapReport(
             0, 0, acknowledged=0, open=0, waiting=waiting, gaps=(), is_cut=is_cut
         )
-    sent = counted.last_sent - first + 1
+    sent = counts.last_sent - first + 1
     return DeliveryGapReport(
         first=first,
-        last=counted.last_sent,
-        acknowledged=sent - counted.open,
-        open=counted.open,
-        waiting=counted.numbered - counted.last_sent,
+        last=counts.last_sent,
+        acknowledged=sent - counts.open,
+        open=counts.open,
+        waiting=counts.numbered - counts.last_sent,
         gaps=gaps,
         is_cut=is_cut,
     )

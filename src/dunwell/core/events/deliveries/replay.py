@@ -165,8 +165,8 @@ async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, expecte
     NotFound, and InvalidState if the delivery has changed since then or is already due."""
     work.require(Right.OPERATE)
     await _lock_endpoint(work, endpoint_id)
-    found = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
-    delivery = found.get(event_id)
+    deliveries = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
+    delivery = deliveries.get(event_id)
     if delivery is None:
         raise NotFound("There is no such delivery.")
     if delivery.state_mark != expected:
@@ -195,10 +195,10 @@ async def replay_given_up(work: Work, endpoint_id: UUID, since: datetime) -> int
     # An event's id contains its time in milliseconds, rounded down.
     first_event_id = uuid7(since, bytes(10))
     endpoint_key = (work.tx, work.merchant_id, endpoint_id)
-    found = await count_given_up(
+    count = await count_given_up(
         *endpoint_key, first_event_id=first_event_id, since=since, limit=MAX_DELIVERIES + 1
     )
-    if found > MAX_DELIVERIES:
+    if count > MAX_DELIVERIES:
         message = f"More than {MAX_DELIVERIES} have failed since then. Choose a later day."
         raise ValidationError([Fault("/since", message, "TOO_MANY")])
     replayed = await replay_all_given_up(

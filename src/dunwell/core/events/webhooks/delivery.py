@@ -85,7 +85,9 @@ class WebhookRequestSigner:
         return headers
 
 
-OpenPrivate: TypeAlias = Callable[[tuple[Network, ...]], AbstractAsyncContextManager[HttpClient]]
+OpenPrivateClient: TypeAlias = Callable[
+    [tuple[Network, ...]], AbstractAsyncContextManager[HttpClient]
+]
 
 
 class WebhookSender:
@@ -93,7 +95,7 @@ class WebhookSender:
     installation file with a client that reaches nothing else."""
 
     def __init__(
-        self, public: HttpClient, exit_stack: AsyncExitStack, open_private: OpenPrivate, *,
+        self, public: HttpClient, exit_stack: AsyncExitStack, open_private: OpenPrivateClient, *,
         allow_loopback: bool,
     ) -> None:  # fmt: skip
         """`exit_stack` closes the clients that `open_private` opens later."""
@@ -115,17 +117,21 @@ class WebhookSender:
         endpoint."""
         headers = signer.render_headers(delivery, now)
         started = time.monotonic()
-        answer = await self._post(signer.url, delivery.body.encode(), headers, reach)
+        response = await self._post(signer.url, delivery.body.encode(), headers, reach)
         duration = timedelta(seconds=time.monotonic() - started)
-        if isinstance(answer, NoResponse):
+        if isinstance(response, NoResponse):
             return AttemptResult(
-                status=None, error=answer.reason, response=None, retry_after=None, duration=duration
+                status=None,
+                error=response.reason,
+                response=None,
+                retry_after=None,
+                duration=duration,
             )
-        retry_after = parse_retry_after(answer.headers.get("Retry-After"), now + duration)
+        retry_after = parse_retry_after(response.headers.get("Retry-After"), now + duration)
         return AttemptResult(
-            status=answer.status,
+            status=response.status,
             error=None,
-            response=_render_excerpt(answer.start),
+            response=_render_excerpt(response.start),
             retry_after=retry_after,
             duration=duration,
         )
@@ -280,7 +286,7 @@ def _may_change_health(outcome: DeliveryOutcome) -> bool:
 
 
 async def _update_health(
-    resources: Resources, tx: Connection, relevant: Sequence[DeliveryOutcome]
+    resources: Resources, tx: Connection, outcomes: Sequence[DeliveryOutcome]
 ) -> None:
     """Update the health of the endpoints of these outcomes."""
 
@@ -288,7 +294,7 @@ async def _update_health(
         return outcome.endpoint.merchant_id, outcome.endpoint.endpoint_id
 
     for (merchant_id, endpoint_id), outcomes_of_endpoint in itertools.groupby(
-        sorted(relevant, key=get_endpoint_key), key=get_endpoint_key
+        sorted(outcomes, key=get_endpoint_key), key=get_endpoint_key
     ):
         endpoint = await lock_endpoint(tx, merchant_id, endpoint_id)
         if endpoint is not None:

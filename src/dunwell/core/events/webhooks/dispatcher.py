@@ -173,7 +173,8 @@ class EndpointQueue:
         self._is_stopped = False
         self._leasing: asyncio.Task[None] | None = None
         self._leased_at = time.monotonic()
-        self._finished_since = 0
+        self._finished_since_lease = 0
+        # The number of attempts that this queue has finished.
         self.attempts = 0
 
     def stop(self) -> None:
@@ -268,9 +269,11 @@ class EndpointQueue:
 
     def _resize_batch(self) -> None:
         now = time.monotonic()
-        if self._finished_since:
-            self._pace = retry.resize_batch(self._pace, self._finished_since, now - self._leased_at)
-        self._leased_at, self._finished_since = now, 0
+        if self._finished_since_lease:
+            self._pace = retry.resize_batch(
+                self._pace, self._finished_since_lease, now - self._leased_at
+            )
+        self._leased_at, self._finished_since_lease = now, 0
 
     def _finish(
         self, delivery: LeasedDelivery, started_at: datetime, result: AttemptResult
@@ -292,7 +295,7 @@ class EndpointQueue:
         )
         self._update_pace_and_health(result.status, now)
         self.attempts += 1
-        self._finished_since += 1
+        self._finished_since_lease += 1
         self._unrecorded += 1
         self._pool.recorder.add(outcome, self._on_recorded)
         self._fill_slots()
@@ -389,11 +392,11 @@ class WebhookDispatcher:
         limit = self._pool.limits.endpoints
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
-            found = await list_due_endpoints(connection, now, self._last_key, limit)
-        is_end = len(found) < limit
-        last = _BEGINNING if is_end else (found[-1].merchant_id, found[-1].endpoint_id)
+            endpoints = await list_due_endpoints(connection, now, self._last_key, limit)
+        is_end = len(endpoints) < limit
+        last = _BEGINNING if is_end else (endpoints[-1].merchant_id, endpoints[-1].endpoint_id)
         self._last_key = last
-        return found
+        return endpoints
 
     def _build_queue(self, key: _EndpointKey, endpoint: WebhookEndpoint) -> EndpointQueue | None:
         """Return None if the endpoint's secrets cannot be decrypted, or could not a moment ago.

@@ -101,9 +101,11 @@ async def add_endpoint(
     reach = await load_reach(work.tx, work.merchant_id)
     check_endpoint(wanted, reach, is_development=is_development)
     merchant_id, endpoint_id, secret = work.merchant_id, work.ids.new(work.now), create_secret()
-    sealed = None
+    authorization_sealed = None
     if wanted.authorization is not None:
-        sealed = seal_authorization(keys, merchant_id, endpoint_id, wanted.authorization)
+        authorization_sealed = seal_authorization(
+            keys, merchant_id, endpoint_id, wanted.authorization
+        )
     endpoint = WebhookEndpoint(
         merchant_id=merchant_id,
         endpoint_id=endpoint_id,
@@ -112,7 +114,7 @@ async def add_endpoint(
         secret_sealed=seal_secret(keys, merchant_id, endpoint_id, secret),
         previous_secret_sealed=None,
         previous_secret_until=None,
-        authorization_sealed=sealed,
+        authorization_sealed=authorization_sealed,
         health=HEALTHY,
     )
     if not await insert_endpoint(work.tx, endpoint, work.now):
@@ -131,15 +133,17 @@ async def change_endpoint(
     """Set event types and authorization; None removes the Authorization header. The address cannot
     be changed. Raises ValidationError, NotFound."""
     work.require(Right.CONFIGURE)
-    endpoint = await _lock(work, endpoint_id)
+    endpoint = await _lock_endpoint(work, endpoint_id)
     # The address itself was checked when it was added, and is checked again at each delivery.
     faults = list(find_endpoint_faults(NewEndpoint(endpoint.url, types, authorization)))
     if faults:
         raise ValidationError(faults)
-    sealed = None
+    authorization_sealed = None
     if authorization is not None:
-        sealed = seal_authorization(keys, work.merchant_id, endpoint_id, authorization)
-    changed = replace(endpoint, types=sort_types(types), authorization_sealed=sealed)
+        authorization_sealed = seal_authorization(
+            keys, work.merchant_id, endpoint_id, authorization
+        )
+    changed = replace(endpoint, types=sort_types(types), authorization_sealed=authorization_sealed)
     await save_endpoint(work.tx, changed)
     before, after = select_changed_fields(_list_audit_values(endpoint), _list_audit_values(changed))
     await save_audit(
@@ -163,7 +167,7 @@ async def rotate_secret(
     NotFound, and EditConflict if the secret was rotated since then.
     """
     work.require(Right.CONFIGURE)
-    endpoint = await _lock(work, endpoint_id)
+    endpoint = await _lock_endpoint(work, endpoint_id)
     if shown_mark is not None and shown_mark != endpoint.secret_mark:
         message = "The secret was rotated since you opened the page. Nothing was changed."
         raise EditConflict(message, state="ROTATED")
@@ -173,10 +177,10 @@ async def rotate_secret(
     await save_secret(
         work.tx, work.merchant_id, endpoint_id, sealed=sealed, previous_until=previous_until
     )
-    was_until = endpoint.previous_secret_until
+    old_until = endpoint.previous_secret_until
     await save_audit(
         work, "endpoint.rotate_secret", f"endpoint:{endpoint_id}",
-        before={"secret": MASKED, "previousUntil": was_until and was_until.isoformat()},
+        before={"secret": MASKED, "previousUntil": old_until and old_until.isoformat()},
         after={"secret": MASKED, "previousUntil": previous_until.isoformat()},
     )  # fmt: skip
     return NewEndpointSecret(endpoint_id, endpoint.url, secret)
@@ -186,7 +190,7 @@ async def remove_endpoint(work: Work, endpoint_id: UUID) -> None:
     """Remove the endpoint and give up its pending deliveries. The log of attempts remains. Raises
     NotFound."""
     work.require(Right.CONFIGURE)
-    endpoint = await _lock(work, endpoint_id)
+    endpoint = await _lock_endpoint(work, endpoint_id)
     given_up = await remove_endpoint_row(work.tx, work.merchant_id, endpoint_id, work.now)
     await save_audit(
         work, "endpoint.remove", f"endpoint:{endpoint_id}",
@@ -194,7 +198,7 @@ async def remove_endpoint(work: Work, endpoint_id: UUID) -> None:
     )  # fmt: skip
 
 
-async def _lock(work: Work, endpoint_id: UUID) -> WebhookEndpoint:
+async def _lock_endpoint(work: Work, endpoint_id: UUID) -> WebhookEndpoint:
     """Lock the endpoint. Raises NotFound."""
     endpoint = await lock_endpoint(work.tx, work.merchant_id, endpoint_id)
     if endpoint is None:
@@ -215,7 +219,7 @@ def _list_audit_values(endpoint: WebhookEndpoint) -> dict[str, object]:
 async def switch_on_endpoint(work: Work, endpoint_id: UUID) -> None:
     """Enable a disabled endpoint. Raises NotFound, and InvalidState if it is enabled."""
     work.require(Right.CONFIGURE)
-    health = (await _lock(work, endpoint_id)).health
+    health = (await _lock_endpoint(work, endpoint_id)).health
     if health.disabled_at is None:
         raise InvalidState("This endpoint is already enabled.", state="ON")
     await save_health(work.tx, work.merchant_id, endpoint_id, HEALTHY)

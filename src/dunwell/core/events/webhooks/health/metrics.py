@@ -55,9 +55,9 @@ class UndeliveredMetrics:
     def __init__(self) -> None:
         self._shown: set[str] = set()
 
-    def update(self, waiting: Sequence[UndeliveredEvents], now: datetime) -> None:
-        """Set the metrics. `waiting` has the endpoint with the oldest event first."""
-        counts, ages = compute_labels(waiting, now)
+    def update(self, undelivered: Sequence[UndeliveredEvents], now: datetime) -> None:
+        """Set the metrics. `undelivered` has the endpoint with the oldest event first."""
+        counts, ages = compute_labels(undelivered, now)
         # In multiprocess mode a series cannot be removed, so it is set to 0 first.
         for label in self._shown - counts.keys():
             _UNDELIVERED.labels(label).set(0)
@@ -72,14 +72,15 @@ class UndeliveredMetrics:
 
 
 def compute_labels(
-    waiting: Sequence[UndeliveredEvents], now: datetime
+    undelivered: Sequence[UndeliveredEvents], now: datetime
 ) -> tuple[Mapping[str, int], Mapping[str, float]]:
-    """Return counts and ages by label. `waiting` has the endpoint with the oldest event first."""
+    """Return counts and ages in seconds by label. `undelivered` has the endpoint with the oldest
+    event first."""
     counts, ages = {OTHERS: 0}, {OTHERS: 0.0}
-    for place, each in enumerate(waiting):
-        label = str(each.endpoint_id) if place < MAX_LABELS else OTHERS
-        age = max(0.0, now.timestamp() - _parse_milliseconds(each.oldest) / 1000)
-        counts[label] = counts.get(label, 0) + each.count
+    for index, events in enumerate(undelivered):
+        label = str(events.endpoint_id) if index < MAX_LABELS else OTHERS
+        age = max(0.0, now.timestamp() - _parse_milliseconds(events.oldest) / 1000)
+        counts[label] = counts.get(label, 0) + events.count
         ages[label] = max(ages.get(label, 0.0), age)
     return counts, ages
 

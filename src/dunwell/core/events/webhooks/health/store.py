@@ -129,7 +129,7 @@ async def load_delivery_gaps(
         _LOAD_GAPS, merchant_id, endpoint_id, first_number, MAX_NUMBERED, MAX_GAPS
     )  # fmt: skip
     first = rows[0]
-    counted = DeliveryCounts(first["numbered"], first_number, first["last_sent"], first["open"])
+    counts = DeliveryCounts(first["numbered"], first_number, first["last_sent"], first["open"])
     gaps = [
         DeliveryGap(
             number=row["number"],
@@ -143,7 +143,7 @@ async def load_delivery_gaps(
         for row in rows
         if row["number"] is not None
     ]
-    return counted, gaps
+    return counts, gaps
 
 
 # Uses delivery_attempts_by_time, once for each endpoint.
