@@ -79,11 +79,11 @@ def _draw_pdf(content: bytes, page: int, box: PictureBox) -> Drawing:
             raise PageNotDrawable("There is no such page.")
         # Shows the values of forms. Scripts are not supported.
         pdf.init_forms()
-        shown = pdf[page - 1]
-        width, height = shown.get_size()
+        pdf_page = pdf[page - 1]
+        width, height = pdf_page.get_size()
         scale = compute_scale(width, height, box, _MAX_SCALE)
-        drawn = shown.render(scale=scale, rev_byteorder=True, fill_color=(*_WHITE, 255))
-        return _finish(pages, drawn.to_pil(), box)
+        bitmap = pdf_page.render(scale=scale, rev_byteorder=True, fill_color=(*_WHITE, 255))
+        return _finish(pages, bitmap.to_pil(), box)
 
 
 def _build_image_drawer(name: str) -> Callable[[bytes, int, PictureBox], Drawing]:

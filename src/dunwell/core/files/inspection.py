@@ -47,17 +47,17 @@ class Inspector:
     async def clean(self, content: bytes | FileContent, key: Hashable = "") -> InspectionResult:
         """Return the file as `cleaning.clean_file` rewrites it. `key` is the sender, whose files
         are checked one after another. Raises UnsupportedMediaType, RateLimited, Unavailable."""
-        asked = content if isinstance(content, bytes) else content.read
+        source = content if isinstance(content, bytes) else content.read
         try:
-            answer = await self._children.ask(asked, key=key, size_bytes=len(content))
-            finding = msgspec.msgpack.decode(answer, type=InspectionResult)
+            answer = await self._children.ask(source, key=key, size_bytes=len(content))
+            result = msgspec.msgpack.decode(answer, type=InspectionResult)
         except (ChildLost, msgspec.MsgspecError) as error:
             raise build_file_refusal("The file takes too much time or memory to read.") from error
         except OSError as error:
             raise Unavailable("Files cannot be checked just now. Try again shortly.") from error
-        if finding.content_type not in ALLOWED_TYPES:
-            raise UnsupportedMediaType(finding.refusal, allowed=list(ALLOWED_TYPES))
-        return finding
+        if result.content_type not in ALLOWED_TYPES:
+            raise UnsupportedMediaType(result.refusal, allowed=list(ALLOWED_TYPES))
+        return result
 
     async def close(self) -> None:
         """Stop the children, each after its file, and accept no more files."""

@@ -42,10 +42,10 @@ def _preload() -> None:
 def _inspect(content: bytes) -> bytes:
     try:
         cleaned = clean_file(content)
-        finding = InspectionResult(content_type=cleaned.content_type, content=cleaned.content)
+        result = InspectionResult(content_type=cleaned.content_type, content=cleaned.content)
     except UnsupportedMediaType as refusal:
-        finding = InspectionResult(refusal=refusal.message)
-    return msgspec.msgpack.encode(finding)
+        result = InspectionResult(refusal=refusal.message)
+    return msgspec.msgpack.encode(result)
 
 
 if __name__ == "__main__":

@@ -105,22 +105,22 @@ class PagePictures:
     async def count_pages(self, source: PictureSource) -> int:
         """Return the number of pages. Raises FileNotShowable, RateLimited, Unavailable, and what
         `load` raises."""
-        known = self._find_cached_count(source)
+        known = self._find_showable_page_count(source)
         if known is not None:
             return known
         async with self._wait_for_turn(source):
-            known = self._find_cached_count(source)
+            known = self._find_showable_page_count(source)
             return (await self._ask(source, 0, THUMBNAIL)).pages if known is None else known
 
     async def render_png(self, source: PictureSource, page: int, size: PictureSize) -> bytes:
         """Return the PNG of a page, counted from 1. Raises FileNotShowable, RateLimited,
         Unavailable, and what `load` raises."""
         assert size in _SIZES
-        pages = self._find_cached_count(source)
+        pages = self._find_showable_page_count(source)
         if page < 1 or (pages is not None and page > pages):
             raise FileNotShowable("There is no such page.")
         async with self._wait_for_turn(source):
-            self._find_cached_count(source)
+            self._find_showable_page_count(source)
             drawn = await self._ask(source, page, size)
         return await asyncio.to_thread(_encode_png, drawn)
 
@@ -157,8 +157,9 @@ class PagePictures:
         self._cache_page_count(source, drawn.pages)
         return drawn
 
-    def _find_cached_count(self, source: PictureSource) -> int | None:
-        """Return the cached number of pages, or None. Raises FileNotShowable for a cached 0."""
+    def _find_showable_page_count(self, source: PictureSource) -> int | None:
+        """Return the cached number of pages, or None if it is not cached. Raises FileNotShowable if
+        it is cached that the file cannot be shown."""
         known = self._page_counts.get(source.storage_key)
         if known == 0:
             raise FileNotShowable("The file cannot be shown.")

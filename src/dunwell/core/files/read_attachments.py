@@ -45,8 +45,8 @@ async def list_attachments(
 async def get_attachment(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
     """Return the attachment. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
-    found = await load_attached(work.tx, work.merchant_id, claim_id, attachment_id)
-    if found is not None:
-        return found
+    attachment = await load_attached(work.tx, work.merchant_id, claim_id, attachment_id)
+    if attachment is not None:
+        return attachment
     await check_claim_exists(work, claim_id)
     raise build_attachment_not_found(attachment_id)

@@ -26,7 +26,7 @@ _THREADS = 16
 # is set here, because it would override the usual environment variables of the object store.
 _RETRY: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class ContentMissing(Exception):  # noqa: N818 - the suffix Error would add nothing
@@ -76,12 +76,12 @@ class Storage:
         except (BaseError, OSError) as error:
             raise _build_unavailable() from error
 
-    async def _call(self, function: Callable[..., Answer], *given: Any) -> Answer:
+    async def _call(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Run the function in a thread. Raises TimeoutError, which is an OSError; the thread then
         continues."""
-        waiting = asyncio.get_running_loop().run_in_executor(self._threads, function, *given)
+        future = asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
         async with asyncio.timeout(self._timeout_seconds):
-            return await waiting
+            return await future
 
     def _load(self, key: str) -> bytes:
         return bytes(obstore.get(self._store, key).bytes())

@@ -237,8 +237,8 @@ WHERE merchant_id = $1 AND claim_id = $2 AND attachment_id = $3
 async def load_attached(
     tx: Connection, merchant_id: int, claim_id: int, attachment_id: UUID
 ) -> AttachedFile | None:
-    found = await load_listed_attachments(tx, merchant_id, claim_id, [attachment_id])
-    return found.get(attachment_id)
+    attachments = await load_listed_attachments(tx, merchant_id, claim_id, [attachment_id])
+    return attachments.get(attachment_id)
 
 
 async def load_listed_attachments(
@@ -324,10 +324,10 @@ async def load_attachments(
 ) -> dict[int, list[MessageAttachment]]:
     """Return the attachments by claim id, in the order of their positions. Claims without
     attachments are left out."""
-    found: dict[int, list[MessageAttachment]] = {}
+    attachments_by_claim: dict[int, list[MessageAttachment]] = {}
     for row in await tx.fetch(_LOAD_OF_CLAIMS, merchant_id, list(claim_ids)):
-        found.setdefault(row["claim_id"], []).append(_build_message_attachment(row))
-    return found
+        attachments_by_claim.setdefault(row["claim_id"], []).append(_build_message_attachment(row))
+    return attachments_by_claim
 
 
 async def load_attachments_by_id(
