@@ -53,10 +53,10 @@ def render_definition_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a definition, with descriptions, for editors and other
     programs."""
     schema = msgspec.json.schema(Definition)
-    for part, words in FIELD_DESCRIPTIONS.items():
+    for part, descriptions in FIELD_DESCRIPTIONS.items():
         properties = schema["$defs"][part.__name__]["properties"]
         for field in msgspec.structs.fields(part):
-            properties[field.encode_name]["description"] = words[field.name].replace("`", "")
+            properties[field.encode_name]["description"] = descriptions[field.name].replace("`", "")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Dunwell workflow definition",
@@ -68,26 +68,30 @@ def _find_rule_faults(document: Mapping[str, object]) -> list[Fault]:
     settings = convert_if_valid(document.get("settings"), ProcessSettings)
     templates = _convert_members(document.get("templates"), Template)
     snippets = _convert_members(document.get("snippets"), Texts)
-    given = document.get("steps")
-    steps = [_convert_step(each) for each in given] if isinstance(given, list) else []
+    step_documents = document.get("steps")
+    steps: list[Step | None] = []
+    if isinstance(step_documents, list):
+        steps = [_convert_step(each) for each in step_documents]
     faults: list[Fault] = []
     if settings is not None:
         faults += find_settings_faults(settings)
         faults += find_text_faults(templates, snippets, settings.languages)
     faults += find_step_faults(steps, templates, settings)
-    if isinstance(given, list):
-        faults += _find_faults_of_unconverted(given, steps)
+    if isinstance(step_documents, list):
+        faults += _find_faults_of_unconverted(step_documents, steps)
     return faults
 
 
-def _find_faults_of_unconverted(given: list[object], steps: list[Step | None]) -> Iterator[Fault]:
+def _find_faults_of_unconverted(
+    step_documents: list[object], steps: list[Step | None]
+) -> Iterator[Fault]:
     """Yield the faults in the conditions of steps whose own shape is wrong, so that all faults of a
     step are reported together."""
-    for index, (value, step) in enumerate(zip(given, steps, strict=True)):
+    for index, (value, step) in enumerate(zip(step_documents, steps, strict=True)):
         if step is None and isinstance(value, dict):
-            when = convert_if_valid(value.get("when"), Condition)
-            if when is not None:
-                yield from find_condition_faults(when, f"/steps/{index}/when")
+            condition = convert_if_valid(value.get("when"), Condition)
+            if condition is not None:
+                yield from find_condition_faults(condition, f"/steps/{index}/when")
 
 
 def _convert_step(value: object) -> Step | None:

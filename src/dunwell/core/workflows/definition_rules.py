@@ -155,44 +155,44 @@ def _find_list_faults(condition: Condition, path: str) -> Iterator[Fault]:
         ("itemType", condition.item_type, _ITEM_TYPES.__contains__),
     ]
     for name, value, is_known in lists:
-        yield from _find_unknown(value, f"{path}/{name}", is_known)
+        yield from _find_code_faults(value, f"{path}/{name}", is_known)
     if condition.has is not None:
-        yield from _find_empty(condition.has, f"{path}/has")
+        yield from _find_empty_list_faults(condition.has, f"{path}/has")
         yield from find_repeat_faults(condition.has, f"{path}/has")
     if condition.custom_fields == {}:
         yield Fault(f"{path}/customFields", "Name at least one field.", "EMPTY_CONDITION")
 
 
-def _find_unknown(
+def _find_code_faults(
     value: str | list[str] | None, path: str, is_known: Callable[[str], bool]
 ) -> Iterator[Fault]:
     if value is None:
         return
     codes = {path: value} if isinstance(value, str) else _list_code_paths(value, path)
     if not isinstance(value, str):
-        yield from _find_empty(value, path)
+        yield from _find_empty_list_faults(value, path)
         yield from find_repeat_faults(value, path)
-    for place, code in codes.items():
+    for code_path, code in codes.items():
         if is_known(code):
             continue
-        yield _build_unknown_code_fault(code, place, path.rpartition("/")[2])
+        yield _build_unknown_code_fault(code, code_path, path.rpartition("/")[2])
 
 
-def _build_unknown_code_fault(code: str, place: str, name: str) -> Fault:
+def _build_unknown_code_fault(code: str, path: str, name: str) -> Fault:
     if name == "language":
-        return build_language_fault(code, place)
+        return build_language_fault(code, path)
     if name == "country":
         message = f'"{code}" is not a country; use an ISO 3166-1 code such as "DE".'
-        return Fault(place, message, "UNKNOWN_COUNTRY")
+        return Fault(path, message, "UNKNOWN_COUNTRY")
     message = f'"{code}" is not an item type. Known: {", ".join(_ITEM_TYPES)}.'
-    return Fault(place, message, "NOT_ALLOWED")
+    return Fault(path, message, "NOT_ALLOWED")
 
 
 def _list_code_paths(values: list[str], path: str) -> dict[str, str]:
     return {f"{path}/{index}": value for index, value in enumerate(values)}
 
 
-def _find_empty(values: Sequence[str], path: str) -> Iterator[Fault]:
+def _find_empty_list_faults(values: Sequence[str], path: str) -> Iterator[Fault]:
     if not values:
         yield Fault(path, "Name at least one, or remove the key.", "EMPTY_CONDITION")
 
@@ -240,14 +240,14 @@ def find_step_faults(
 
 
 def _find_repeated_ids(steps: Sequence[Step | None]) -> Iterator[Fault]:
-    first_places: dict[int, int] = {}
+    first_indexes: dict[int, int] = {}
     for index, step in enumerate(steps):
         if step is None:
             continue
-        if step.id in first_places:
-            message = f"The id {step.id} is that of step {first_places[step.id] + 1}; use another."
+        if step.id in first_indexes:
+            message = f"The id {step.id} is that of step {first_indexes[step.id] + 1}; use another."
             yield Fault(f"/steps/{index}/id", message, "REPEATED")
-        first_places.setdefault(step.id, index)
+        first_indexes.setdefault(step.id, index)
 
 
 def _find_wait_faults(
@@ -273,9 +273,11 @@ def _find_contact_faults(
     if template is None:
         return
     texts = list_channels(template)
-    places = {f"{path}/channel": step.channel}
-    places |= {f"{path}/fallbacks/{i}": channel for i, channel in enumerate(step.fallbacks)}
-    for place, channel in places.items():
+    channels_by_path = {f"{path}/channel": step.channel}
+    channels_by_path |= {
+        f"{path}/fallbacks/{i}": channel for i, channel in enumerate(step.fallbacks)
+    }
+    for channel_path, channel in channels_by_path.items():
         if channel not in texts:
             message = f'The template "{step.template}" has no {channel} text; add one.'
-            yield Fault(place, message, "MISSING_CHANNEL_TEXT")
+            yield Fault(channel_path, message, "MISSING_CHANNEL_TEXT")

@@ -108,14 +108,14 @@ def build_definition_file(document: Any, text: str, file_name: str) -> Definitio
     )
 
 
-def locate_faults(given: DefinitionFile, faults: Sequence[Fault]) -> list[LocatedFault]:
+def locate_faults(file: DefinitionFile, faults: Sequence[Fault]) -> list[LocatedFault]:
     """Return the faults with their lines, in the order of the file."""
-    return sort_faults(faults, list_lines(given.text, list_places(given, faults)))
+    return sort_faults(faults, list_lines(file.text, list_places(file, faults)))
 
 
-def list_places(given: DefinitionFile, faults: Sequence[Fault]) -> list[list[str]]:
+def list_places(file: DefinitionFile, faults: Sequence[Fault]) -> list[list[str]]:
     """Return the location of each fault in the file's document, for `list_lines`."""
-    return [[*given.place, *_split(fault.path)] for fault in faults]
+    return [[*file.place, *_split(fault.path)] for fault in faults]
 
 
 def sort_faults(faults: Sequence[Fault], lines: Sequence[int]) -> list[LocatedFault]:

@@ -89,18 +89,18 @@ def find_text(definition: Definition, place: TextPlace) -> TextContent | None:
 
 
 def replace_text(
-    definition: Definition, place: TextPlace, written: TextContent | None
+    definition: Definition, place: TextPlace, content: TextContent | None
 ) -> Definition:
     """Replace the texts at the location; None or empty texts delete them. A channel, template or
     snippet without texts is deleted too."""
     if place.channel is None:
-        texts = _set_text(definition.snippets.get(place.name, {}), place.language, written, "body")
+        texts = _set_text(definition.snippets.get(place.name, {}), place.language, content, "body")
         snippets = _set_member(definition.snippets, place.name, texts or None)
         return msgspec.structs.replace(definition, snippets=snippets)
     template = definition.templates.get(place.name, _NO_TEMPLATE)
     before = get_channel_texts(template, place.channel)
     after = {
-        name: _set_text(before.get(name, {}), place.language, written, name)
+        name: _set_text(before.get(name, {}), place.language, content, name)
         for name in (("subject", "body") if place.has_subject else ("body",))
     }
     kept = _build_channel_template(place.channel, after) if any(after.values()) else None
@@ -149,9 +149,9 @@ def _build_channel_template(
     return kind(subject=texts["subject"], body=texts["body"])
 
 
-def _set_text(texts: Texts, language: str, written: TextContent | None, name: str) -> Texts:
+def _set_text(texts: Texts, language: str, content: TextContent | None, name: str) -> Texts:
     """Return the texts with this one replaced. An empty text is deleted."""
-    text: str = getattr(written, name) if written is not None else ""
+    text: str = getattr(content, name) if content is not None else ""
     return _set_member(texts, language, text or None)
 
 
@@ -175,7 +175,7 @@ def find_text_faults(
             yield from _find_template_faults(name, template, languages)
     for name, texts in snippets.items():
         if texts is not None:
-            yield from _find_missing(texts, render_pointer(["snippets", name]), languages)
+            yield from _find_language_faults(texts, render_pointer(["snippets", name]), languages)
 
 
 def list_channels(template: Template) -> list[Channel]:
@@ -193,14 +193,14 @@ def _find_template_faults(name: str, template: Template, languages: list[str]) -
         )
     for channel, part in (("EMAIL", template.email), ("LETTER", template.letter)):
         if part is not None:
-            yield from _find_missing(part.subject, f"{path}/{channel}/subject", languages)
-            yield from _find_breaks(part.subject, f"{path}/{channel}/subject")
-            yield from _find_missing(part.body, f"{path}/{channel}/body", languages)
+            yield from _find_language_faults(part.subject, f"{path}/{channel}/subject", languages)
+            yield from _find_subject_faults(part.subject, f"{path}/{channel}/subject")
+            yield from _find_language_faults(part.body, f"{path}/{channel}/body", languages)
     if template.sms is not None:
-        yield from _find_missing(template.sms.body, f"{path}/SMS/body", languages)
+        yield from _find_language_faults(template.sms.body, f"{path}/SMS/body", languages)
 
 
-def _find_missing(texts: Texts, path: str, languages: list[str]) -> Iterator[Fault]:
+def _find_language_faults(texts: Texts, path: str, languages: list[str]) -> Iterator[Fault]:
     for language in dict.fromkeys(languages):
         if language not in texts:
             message = LazyText(
@@ -216,7 +216,7 @@ def _find_missing(texts: Texts, path: str, languages: list[str]) -> Iterator[Fau
             yield Fault(path + render_pointer([language]), message, "UNKNOWN_LANGUAGE")
 
 
-def _find_breaks(subjects: Texts, path: str) -> Iterator[Fault]:
+def _find_subject_faults(subjects: Texts, path: str) -> Iterator[Fault]:
     for language, text in subjects.items():
         if len(text.splitlines()) > 1 or text != text.strip():
             message = LazyText(

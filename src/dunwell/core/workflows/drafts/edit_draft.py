@@ -15,7 +15,11 @@ from dunwell.core.workflows.change_workflow import check_uses_workflows, lock_wo
 from dunwell.core.workflows.checking import check_workflow_name, parse_definition
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.draft_changes import find_last_change, merge_changes
-from dunwell.core.workflows.drafts.store import delete_open_changes, load_open_changes, save_merged
+from dunwell.core.workflows.drafts.store import (
+    delete_open_changes,
+    load_open_changes,
+    save_merged_changes,
+)
 from dunwell.core.workflows.store import (
     delete_draft,
     load_current,
@@ -55,7 +59,7 @@ async def save_changed_draft(
     merged = merge_changes(
         existing, str(work.actor.kind), actor_id=work.actor.actor_id, before=before, after=after
     )
-    await save_merged(
+    await save_merged_changes(
         work.tx, work.merchant_id, workflow_id,
         merged=merged, ids=[work.ids.new(work.now) for _ in merged.new],
         now=work.now,
@@ -146,7 +150,7 @@ async def edit_draft(work: Work, workflow_id: UUID, *edits: PartEdit) -> EditedD
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     former = existing or current
     parts = list_parts(former.definition if former else None)
-    _check_known(edits)
+    _check_part_names(edits)
     wanted = parse_definition(join_parts(_apply_edits(parts, edits)))
     await _check_unchanged(work, workflow_id, edits, parts=parts, wanted=list_parts(wanted))
     if former is not None and former.definition == wanted:
@@ -162,7 +166,7 @@ async def edit_draft(work: Work, workflow_id: UUID, *edits: PartEdit) -> EditedD
     return EditedDraft(draft.version_id, wanted)
 
 
-def _check_known(edits: Sequence[PartEdit]) -> None:
+def _check_part_names(edits: Sequence[PartEdit]) -> None:
     unknown = next((each.part for each in edits if not is_part(each.part)), None)
     if unknown is not None:
         message = f'A workflow has no part "{unknown}".'
@@ -277,9 +281,9 @@ async def _lock_and_list_parts(work: Work, workflow_id: UUID) -> Parts:
     """Lock the workflow and return the parts of its draft, or of its current version if it has no
     draft."""
     await lock_workflow_for_change(work, workflow_id)
-    former = await load_draft(work.tx, work.merchant_id, workflow_id)
+    draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
-    newest = former or current
+    newest = draft or current
     return list_parts(newest.definition if newest else None)
 
 

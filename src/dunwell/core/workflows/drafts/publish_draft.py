@@ -90,10 +90,10 @@ async def _check_reviewed(work: Work, workflow_id: UUID, reviewed: ReviewedChang
     actor = work.actor
     if reviewed is None and actor.kind is not ActorKind.USER:
         return
-    given = reviewed or ReviewedChanges(frozenset(), frozenset())
+    review = reviewed or ReviewedChanges(frozenset(), frozenset())
     changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
-    new_changes = given.list_new(changes)
-    unapproved = given.list_unapproved(changes, actor.kind, actor.actor_id)
+    new_changes = review.list_new(changes)
+    unapproved = review.list_unapproved(changes, actor.kind, actor.actor_id)
     if new_changes or unapproved:
         raise ChangesNotReviewed(new_changes, unapproved)
 

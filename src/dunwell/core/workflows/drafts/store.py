@@ -80,7 +80,7 @@ async def count_open_changes(tx: Connection, merchant_id: int) -> dict[UUID, int
     return {row["workflow_id"]: row["changes"] for row in rows}
 
 
-async def save_merged(
+async def save_merged_changes(
     tx: Connection, merchant_id: int, workflow_id: UUID, *,
     merged: MergedChanges, ids: Sequence[UUID], now: datetime,
 ) -> None:  # fmt: skip

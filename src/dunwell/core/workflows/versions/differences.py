@@ -67,8 +67,8 @@ _MAJOR_FIELDS = {
 def compare_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[PartDifference]:
     """Compare parts by their names (`parts.list_parts`)."""
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    found = (compare_part(name, before.get(name), after.get(name)) for name in names)
-    return [each for each in found if each is not None]
+    differences = (compare_part(name, before.get(name), after.get(name)) for name in names)
+    return [each for each in differences if each is not None]
 
 
 def compare_part(name: str, before: Any, after: Any) -> PartDifference | None:
@@ -78,35 +78,35 @@ def compare_part(name: str, before: Any, after: Any) -> PartDifference | None:
     if name == STEP_ORDER:
         return _compare_order(before or [], after or [])
     change = _find_change(before, after)
-    is_whole = before is None or after is None
+    is_added_or_removed = before is None or after is None
     step_id = find_step_id(name)
     if is_text_part(name):
         fields = [*_walk_texts((), before, after)]
     else:
-        fields = [] if is_whole else [*_walk((), before, after)]
+        fields = [] if is_added_or_removed else [*_walk((), before, after)]
     if step_id is None:
         return PartDifference(name, change, is_major=name == SETTINGS, fields=fields)
-    shown = after if after is not None else before
-    kind = str(shown["kind"])
-    changed = {each.path[0] for each in fields}
-    is_major = is_whole or bool(changed & (_MAJOR_FIELDS[kind] | {"kind"}))
+    existing = after if after is not None else before
+    kind = str(existing["kind"])
+    changed_fields = {each.path[0] for each in fields}
+    is_major = is_added_or_removed or bool(changed_fields & (_MAJOR_FIELDS[kind] | {"kind"}))
     return PartDifference(
         name,
         change,
         is_major=is_major,
         step_id=step_id,
         kind=kind,
-        title=str(shown["name"]),
+        title=str(existing["name"]),
         fields=fields,
     )
 
 
 def _compare_order(before: list[int], after: list[int]) -> PartDifference | None:
-    was = [each for each in before if each in after]
-    now = [each for each in after if each in before]
-    if was == now:
+    order_before = [each for each in before if each in after]
+    order_after = [each for each in after if each in before]
+    if order_before == order_after:
         return None
-    moved = FieldDifference(("stepOrder",), was, now)
+    moved = FieldDifference(("stepOrder",), order_before, order_after)
     return PartDifference(STEP_ORDER, Change.CHANGED, is_major=True, fields=[moved])
 
 
