@@ -115,7 +115,8 @@ REQUEST = Life(
     " a request whose checkout is not used for 24 hours expires. Money that arrives after a"
     " request has ended is recorded nevertheless: only COMPLETED is final. A bank transfer that the"
     " debtor has reported starts as PENDING and has no provider. It becomes COMPLETED when the"
-    " payment is recorded, and EXPIRED when the waiting period is over.",
+    " payment is recorded, and EXPIRED when the waiting period is over. A request for an instalment"
+    " that the provider collects by direct debit starts as COLLECTING.",
     beside=[(PaymentRequestState.CREATED, PaymentRequestState.OPEN, "debtor redirected")],
 )
 

@@ -66,7 +66,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_SWEEP}::test_a_modality_that_cannot_be_checked_holds_up_no_other",
     ),
     "cases/direct_debit/providers/settle_mandates.py _OPEN_CHECKED_FOR": (
-        f"{_PROVIDER_DEBITS}::test_a_page_that_is_not_used_is_asked_for_thirty_days",
+        f"{_PROVIDER_DEBITS}::test_an_unused_mandate_page_is_checked_for_thirty_days",
     ),
     "cases/direct_debit/files/deliver_files.py _REPEAT_AFTER": (
         f"{_DEBITS}::test_a_failed_delivery_is_repeated_after_five_minutes",

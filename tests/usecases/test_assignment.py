@@ -163,7 +163,7 @@ async def test_two_concurrent_assignments_start_one_run(
     assert [(await load_position(harness, each))["run"] for each in claims] == [1, 1, 1]
 
 
-async def test_a_process_that_waits_for_the_due_date_starts_then(
+async def test_a_workflow_that_waits_for_the_due_date_starts_then(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_harness(resources, clock)

@@ -83,7 +83,7 @@ async def test_a_refund_in_part_leaves_the_rest_paid(payments: PaymentHarness) -
     assert await _read_balance(payments) == (Status.CREATED, 10240, 0)
 
 
-async def test_a_refund_that_fails_counts_again(payments: PaymentHarness) -> None:
+async def test_a_payment_counts_again_when_its_refund_fails(payments: PaymentHarness) -> None:
     request_id = await _pay(payments)
     payments.moves(
         _move(payments, "re-1", MovementKind.REFUNDED, 240),
@@ -188,7 +188,7 @@ async def test_a_refund_beside_a_chargeback_never_books_more_or_less_than_was_mo
         assert await _read_balance(payments) == (Status.COLLECTED, 0, 0)
 
 
-async def test_money_that_comes_back_from_nowhere_does_not_undo_a_reversal_by_hand(
+async def test_the_reversal_of_an_unknown_chargeback_does_not_undo_a_reversal_by_hand(
     payments: PaymentHarness,
 ) -> None:
     request_id = await _pay(payments)

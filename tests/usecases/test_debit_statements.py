@@ -81,7 +81,7 @@ async def test_a_credited_debit_is_booked_once_as_direct_debit(at_bank: DebitsAt
     assert await at_bank.bank.states() == [("MATCHED", 3414)]
 
 
-async def test_a_returned_debit_is_taken_back_once(at_bank: DebitsAtBank) -> None:
+async def test_a_returned_debit_reverses_its_payment_once(at_bank: DebitsAtBank) -> None:
     await at_bank.load()
     for _ in range(2):
         await at_bank.load("MD06")
@@ -98,7 +98,9 @@ async def test_a_return_with_an_unknown_code_is_left_to_a_person(at_bank: Debits
     assert len(await at_bank.bank.opened()) == 1
 
 
-async def test_a_return_before_its_credit_settles_it(at_bank: DebitsAtBank) -> None:
+async def test_a_debit_whose_return_comes_before_its_credit_books_no_payment(
+    at_bank: DebitsAtBank,
+) -> None:
     await at_bank.load("MD06")
     await at_bank.load()
     assert await at_bank.state() is CollectionState.RETURNED
@@ -210,7 +212,7 @@ async def list_movements(at_bank: DebitsAtBank) -> list[tuple[str, int, str | No
 
 
 @pytest.mark.parametrize("reason", ["", _REASON.replace("AC04", "XT99")])
-async def test_a_rejection_without_a_known_reason_is_one(
+async def test_a_rejection_without_a_known_reason_rejects_the_debit(
     at_bank: DebitsAtBank, reason: str
 ) -> None:
     await at_bank.report(f"<GrpSts>RJCT</GrpSts>{reason}")
@@ -220,7 +222,7 @@ async def test_a_rejection_without_a_known_reason_is_one(
     assert (await at_bank.debits.states(at_bank.mandate))[1] is CollectionState.PLANNED
 
 
-async def test_a_rejection_without_a_known_reason_takes_no_money_back(
+async def test_a_rejection_without_a_known_reason_reverses_no_payment(
     at_bank: DebitsAtBank,
 ) -> None:
     await at_bank.load()
@@ -229,7 +231,7 @@ async def test_a_rejection_without_a_known_reason_takes_no_money_back(
     assert await at_bank.state() is CollectionState.COLLECTED
 
 
-async def test_a_return_in_a_report_and_on_a_statement_is_one_with_one_period_of_grace(
+async def test_a_return_in_a_report_and_on_a_statement_counts_once_with_one_period_of_grace(
     at_bank: DebitsAtBank, clock: MovableClock
 ) -> None:
     clock.move_to(datetime(2026, 3, 18, 8, tzinfo=UTC))
@@ -271,7 +273,7 @@ async def test_a_return_after_the_end_of_the_claim_is_shown_to_a_clerk(
     ]  # fmt: skip
 
 
-async def test_a_return_of_a_debit_that_was_given_back_before_is_shown_to_a_clerk(
+async def test_a_return_of_a_debit_whose_payment_was_reversed_is_shown_to_a_clerk(
     at_bank: DebitsAtBank,
 ) -> None:
     await at_bank.load()

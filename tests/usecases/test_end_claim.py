@@ -37,7 +37,7 @@ async def do(
 
 
 @pytest.mark.parametrize("end", ENDS, ids=["withdraw", "archive"])
-async def test_ending_a_claim_stops_the_workflow_without_a_notice(
+async def test_ending_a_claim_stops_the_workflow_and_sends_no_event(
     harness: Harness, end: End
 ) -> None:
     use_case, status, action = end
@@ -100,7 +100,7 @@ async def test_a_hold_remains_after_the_claim_has_ended(harness: Harness) -> Non
     assert claim.status is Status.WITHDRAWN
 
 
-async def test_a_claim_without_a_process_can_be_withdrawn(
+async def test_a_claim_without_a_workflow_can_be_withdrawn(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_harness(resources, clock)

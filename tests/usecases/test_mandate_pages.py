@@ -36,7 +36,7 @@ async def provider(fake: FakeProviderProcess) -> AsyncIterator[GoCardlessProvide
         (False, False, "development", None),
     ],
 )  # fmt: skip
-async def test_only_sandboxes_rehearse_mandates_in_production(
+async def test_in_production_only_sandboxes_give_mandates_at_test_accounts(
     resources: Resources, clock: MovableClock, fake: FakeProviderProcess,
     provider: GoCardlessProvider, monkeypatch: pytest.MonkeyPatch, *, sandbox: bool,
     moves_money: bool, profile: str, state: str | None,

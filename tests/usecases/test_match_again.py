@@ -159,7 +159,9 @@ async def test_what_a_person_decided_is_not_matched_again(
     assert await bank.balance(claim_id) == (Status.CREATED, _OWED, 0)
 
 
-async def test_what_may_be_another_entry_is_left_to_a_person(bank: StatementHarness) -> None:
+async def test_an_entry_that_may_be_the_same_as_another_is_left_to_a_person(
+    bank: StatementHarness,
+) -> None:
     for day in ("2026-11-26", "2026-11-27"):
         await bank.load(build_file(build_credit("102.40", _REFERENCE, "TAX-7", day=day)))
     await bank.harness.create(_REFERENCE)

@@ -70,7 +70,7 @@ async def test_an_approved_deferment_holds_until_the_end_of_its_day(
     assert hold.until == datetime(2026, 3, 31, 22, 0, tzinfo=UTC)
 
 
-async def test_the_process_continues_after_a_rejected_request(arrangement: Arrangement) -> None:
+async def test_the_workflow_continues_after_a_rejected_request(arrangement: Arrangement) -> None:
     asked = await arrangement.ask()
     rejected = await arrangement.reject(asked.modality_id, "Three rates at most.")
 

@@ -117,7 +117,7 @@ async def test_a_debtor_who_left_the_page_can_begin_again(plan: ProviderPlan) ->
     assert await plan.open_page() != first
 
 
-async def test_a_page_that_is_not_used_is_asked_for_thirty_days(plan: ProviderPlan) -> None:
+async def test_an_unused_mandate_page_is_checked_for_thirty_days(plan: ProviderPlan) -> None:
     await plan.open_page()
     states = []
     for after in (timedelta(days=30, minutes=-1), timedelta(minutes=10)):
@@ -158,7 +158,9 @@ async def test_a_debit_is_ordered_two_weeks_before_its_day_with_its_key(plan: Pr
     assert [each for each in await list_occasions(plan) if "debit" in each.lower()] == []
 
 
-async def test_a_later_day_of_the_provider_is_taken_over(plan: ProviderPlan) -> None:
+async def test_a_debit_gets_the_later_day_on_which_the_provider_collects(
+    plan: ProviderPlan,
+) -> None:
     await plan.give()
     plan.fake.act("", "set_next_charge", on="2026-03-19")
     await plan.run()

@@ -60,7 +60,7 @@ async def test_the_surplus_is_refunded_by_default(payments: PaymentHarness) -> N
     assert await send(payments) == 0
 
 
-async def test_an_amount_that_is_given_up_is_not_owed_again(payments: PaymentHarness) -> None:
+async def test_an_amount_that_is_waived_is_not_owed_again(payments: PaymentHarness) -> None:
     payment_id = await pay(payments)
     refund = await order(payments, payment_id, amount_cents=240, effect=RefundEffect.REDUCE_CLAIM)
     await send(payments)
@@ -77,7 +77,7 @@ async def test_an_amount_that_is_given_up_is_not_owed_again(payments: PaymentHar
     assert listed.state is RefundState.BOOKED
 
 
-async def test_everything_can_be_given_up(payments: PaymentHarness) -> None:
+async def test_the_whole_amount_can_be_waived(payments: PaymentHarness) -> None:
     payment_id = await pay(payments)
     refund = await order(payments, payment_id, effect=RefundEffect.REDUCE_CLAIM)
     await send(payments)
@@ -86,7 +86,7 @@ async def test_everything_can_be_given_up(payments: PaymentHarness) -> None:
     assert (await payments.harness.read(payments.claim_id)).balance.total_cents == 0
 
 
-async def test_a_given_up_amount_is_owed_again_when_the_refund_fails(
+async def test_a_waived_amount_is_owed_again_when_the_refund_fails(
     payments: PaymentHarness,
 ) -> None:
     payment_id = await pay(payments)

@@ -173,7 +173,7 @@ async def test_an_accepted_refund_is_looked_for_often_until_it_succeeds_or_fails
     assert await list_refund_states(payments) == [RefundState.FAILED]
 
 
-async def test_what_was_given_up_is_owed_again_if_a_chargeback_took_the_money_of_a_failed_refund(
+async def test_a_waived_amount_is_owed_again_if_a_chargeback_took_the_money_of_a_failed_refund(
     payments: PaymentHarness,
 ) -> None:
     payment_id = await pay(payments)

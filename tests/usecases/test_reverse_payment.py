@@ -152,7 +152,7 @@ async def test_a_providers_payment_is_reversed_and_can_be_paid_again(
     assert await payments.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"] * 2
 
 
-async def test_a_claim_without_a_process_is_owed_again_and_nothing_is_due(
+async def test_a_claim_without_a_workflow_is_owed_again_and_nothing_is_due(
     resources: Resources, clock: MovableClock
 ) -> None:
     payments = await a_payment_harness(resources, clock, key="hansen", definition=None)

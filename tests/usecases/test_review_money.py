@@ -131,7 +131,7 @@ async def test_a_refund_that_was_reviewed_while_it_was_late_is_listed_when_it_is
 
 
 @pytest.mark.parametrize(("cents", "left"), [(500, []), (1500, []), (499, [500])])
-async def test_a_refused_refund_is_done_with_when_its_amount_is_refunded_again(
+async def test_a_refused_refund_needs_no_review_once_its_amount_is_refunded_again(
     payments: PaymentHarness, monkeypatch: pytest.MonkeyPatch, cents: int, left: list[int]
 ) -> None:
     payment_id = await pay(payments)
@@ -141,7 +141,7 @@ async def test_a_refused_refund_is_done_with_when_its_amount_is_refunded_again(
     assert [amount for amount, _, _ in await _list(payments)] == left
 
 
-async def test_only_the_refunds_that_a_new_one_covers_are_done_with(
+async def test_only_the_refunds_that_a_new_one_covers_need_no_review(
     payments: PaymentHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payment_id = await pay(payments)
@@ -153,7 +153,7 @@ async def test_only_the_refunds_that_a_new_one_covers_are_done_with(
     assert [amount for amount, _, _ in await _list(payments)] == [700]
 
 
-async def test_a_failed_refund_is_done_with_when_its_amount_is_refunded_again(
+async def test_a_failed_refund_needs_no_review_once_its_amount_is_refunded_again(
     payments: PaymentHarness,
 ) -> None:
     payment_id = await pay(payments)
@@ -169,7 +169,7 @@ async def test_a_failed_refund_is_done_with_when_its_amount_is_refunded_again(
     assert await payments.audited("payment.reviewMovement") == 1
 
 
-async def test_refunds_are_done_with_when_the_payment_is_reversed(
+async def test_refunds_need_no_review_once_the_payment_is_reversed(
     payments: PaymentHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payment_id = await pay(payments)

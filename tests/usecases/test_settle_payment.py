@@ -67,7 +67,7 @@ async def test_a_completed_payment_raises_the_documented_event(payments: Payment
     }
 
 
-async def test_concurrent_notice_sweep_and_return_record_one_payment_and_event(
+async def test_concurrent_notification_check_and_return_record_one_payment_and_event(
     payments: PaymentHarness, clock: MovableClock
 ) -> None:
     started = await payments.start()
@@ -90,7 +90,7 @@ async def _meet(meeting: asyncio.Barrier) -> None:
     await meeting.wait()
 
 
-async def test_a_repeated_notice_changes_nothing(payments: PaymentHarness) -> None:
+async def test_a_repeated_notification_changes_nothing(payments: PaymentHarness) -> None:
     started = await payments.start()
     payments.pays()
     for _ in range(2):
@@ -184,12 +184,12 @@ async def test_the_hold_ends_when_the_payment_fails_and_is_not_opened_again(
 async def test_an_older_answer_does_not_undo_a_newer_one(payments: PaymentHarness) -> None:
     started = await payments.start()
 
-    async def money_sets_out() -> None:
+    async def become_pending() -> None:
         payments.provider.during_fetch = None
         payments.provider.answer = CheckoutState(CheckoutStatus.PENDING)
         await payments.settle(started.request_id)
 
-    payments.provider.during_fetch = money_sets_out
+    payments.provider.during_fetch = become_pending
     assert await payments.settle(started.request_id) is PaymentRequestState.PENDING
     assert await payments.states() == ["PENDING"]
     assert len((await payments.harness.read(payments.claim_id)).holds) == 1

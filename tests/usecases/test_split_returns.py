@@ -228,7 +228,7 @@ async def test_a_payment_that_arrives_shows_no_entry_that_it_could_return(
     assert opened.originals == ()
 
 
-async def test_an_entry_that_is_not_booked_whole_is_left_to_a_person(
+async def test_a_return_of_an_entry_that_is_not_booked_completely_is_left_to_a_person(
     bank: StatementHarness,
 ) -> None:
     (claim_id,) = await bank.harness.create(_REFERENCES[0])

@@ -18,7 +18,7 @@ async def payments(resources: Resources, clock: MovableClock) -> PaymentHarness:
     return await a_payment_harness(resources, clock)
 
 
-async def test_without_a_notice_the_payment_is_found_after_a_minute(
+async def test_without_a_notification_the_payment_is_found_after_a_minute(
     payments: PaymentHarness, clock: MovableClock
 ) -> None:
     await payments.start()
