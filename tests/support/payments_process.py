@@ -52,7 +52,7 @@ SELECT claim_id, modality_id FROM payment_modalities WHERE merchant_id = $1 AND 
 """
 _CLAIMS = "SELECT claim_id FROM claims WHERE merchant_id = $1"
 _REQUESTS = "SELECT request_id FROM payment_requests WHERE merchant_id = $1"
-# Nothing waits for its time here. Only one worker runs, so that it ends no other one's leases.
+# Makes everything due at once. Only one worker runs, so no other worker's leases are ended.
 _MAKE_DUE = tuple(
     f"UPDATE {table} SET {column} = $2 WHERE merchant_id = $1 AND {column} > $2"
     for table, column in (

@@ -77,7 +77,7 @@ async def test_a_mandate_that_cannot_be_checked_holds_up_no_other(
     await debits.plan_at()
     assert (await debits.states(faulty), await other.states(sound)) == ([], [_PLANNED] * 3)
     monkeypatch.undo()
-    # It is checked again an hour later.
+    # The mandate is checked again an hour later.
     await debits.plan_at(harness.clock.now() + timedelta(minutes=59))
     assert await debits.states(faulty) == []
     await debits.plan_at(harness.clock.now() + timedelta(minutes=1))

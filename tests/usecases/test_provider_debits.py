@@ -407,7 +407,7 @@ async def test_a_closed_account_collects_nothing_more_and_its_mandates_end(
     await plan.check_mandates()
     (mandate,) = await plan.mandates()
     assert mandate.ended_reason is MandateEndReason.ACCOUNT_CLOSED
-    # It is cancelled at the provider as well.
+    # The mandate is cancelled at the provider as well.
     await plan.check_mandates(timedelta(0))
     rows = await plan.arrangement.harness.rows(_PROVIDER_MANDATES)
     assert [row["state"] for row in rows] == ["ENDED"]

@@ -162,7 +162,7 @@ async def test_an_expired_checkout_that_is_still_open_is_cancelled_before_the_ne
     payments.provider.cancellation = CheckoutCancellation.CANCELLED
     await payments.start()
     assert payments.provider.cancelled == [f"ref-{first.request_id}"]
-    # It is closed, and not cancelled again.
+    # The checkout is closed, and not cancelled again.
     await payments.start()
     assert len(payments.provider.cancelled) == 1
     assert await payments.states() == ["EXPIRED", "OPEN"]

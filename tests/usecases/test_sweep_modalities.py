@@ -247,7 +247,7 @@ async def test_a_modality_that_cannot_be_checked_holds_up_no_other(
     assert await ended(other, sound) is ModalityEndReason.BROKEN
     assert await ended(arrangement, faulty) is None
     monkeypatch.undo()
-    # It is checked again an hour later.
+    # The modality is checked again an hour later.
     assert await arrangement.sweep_at(FIRST_GRACE_OVER + timedelta(minutes=59)) == 0
     assert await arrangement.sweep_at(FIRST_GRACE_OVER + timedelta(hours=1)) == 1
     assert await ended(arrangement, faulty) is ModalityEndReason.BROKEN
