@@ -10,7 +10,7 @@ from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.harness import Harness
-from tests.support.lifecycles import FEE, a_lifecycle_harness, a_process, checkpoint, contact, wait
+from tests.support.lifecycles import FEE, a_lifecycle_harness, a_workflow, checkpoint, contact, wait
 from tests.support.timeline import berlin, list_timeline, run_until_local_time
 
 END = "2026-07-31 12:00"
@@ -37,7 +37,7 @@ async def lift(harness: Harness, claim_id: int) -> None:
 async def test_each_due_step_runs_once_after_forty_days_of_downtime(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS))
+    harness = await a_lifecycle_harness(resources, clock, a_workflow(*STEPS))
     [claim_id] = await harness.create()
     await run_until_local_time(harness, "2026-03-02 12:00")
     be_down_until(harness, "2026-04-11 12:00")
@@ -54,7 +54,7 @@ async def test_each_due_step_runs_once_after_forty_days_of_downtime(
 async def test_no_debtor_is_contacted_twice_a_day_after_forty_days_of_downtime(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS))
+    harness = await a_lifecycle_harness(resources, clock, a_workflow(*STEPS))
     people = ["a@example.org", "b@example.org", "c@example.org"]
     claims = [
         claim_id
@@ -74,7 +74,7 @@ async def test_no_debtor_is_contacted_twice_a_day_after_forty_days_of_downtime(
 async def test_a_contact_later_than_the_policy_allows_is_skipped(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_workflow(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
     be_down_until(harness, "2026-04-02 10:00")
     [other] = await harness.create("INV-2", email="b@example.org")
@@ -86,7 +86,7 @@ async def test_a_contact_later_than_the_policy_allows_is_skipped(
 async def test_a_contact_exactly_as_late_as_the_policy_allows_is_made(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_workflow(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
     be_down_until(harness, "2026-04-01 11:00")  # Summer time has begun.
     await run_until_local_time(harness, "2026-04-01 12:00")
@@ -96,7 +96,7 @@ async def test_a_contact_exactly_as_late_as_the_policy_allows_is_made(
 async def test_a_contact_that_fell_due_during_a_hold_is_not_late(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_workflow(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
     await run_until_local_time(harness, "2026-03-03 12:00")
     await hold(harness, claim_id)
@@ -115,8 +115,8 @@ async def test_a_due_contact_that_was_then_held_is_not_late(
 ) -> None:
     """There are no contacts at the weekend, and the hold begins on Sunday. It ends in summer
     time."""
-    process = a_process(*STEPS, latePolicy=LATE)
-    harness = await a_lifecycle_harness(resources, clock, process, start="2026-03-07 10:00")
+    workflow = a_workflow(*STEPS, latePolicy=LATE)
+    harness = await a_lifecycle_harness(resources, clock, workflow, start="2026-03-07 10:00")
     [claim_id] = await harness.create()
     await run_until_local_time(harness, "2026-03-08 12:00")
     await hold(harness, claim_id, days=40)
@@ -129,7 +129,7 @@ async def test_lateness_is_counted_from_the_end_of_a_hold(
 ) -> None:
     """The claim is held for forty days. The service runs for the first two and is then down for 31
     days after the hold."""
-    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_workflow(*STEPS, latePolicy=LATE))
     kept, missed = await harness.create("A", "B")
     await hold(harness, kept, days=40)
     await hold(harness, missed, days=9)
@@ -148,7 +148,7 @@ async def plan_only(harness: Harness) -> None:
 async def test_a_contact_planned_before_the_downtime_can_be_skipped_as_late(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_workflow(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
     await plan_only(harness)
     be_down_until(harness, "2026-04-13 12:00")
@@ -168,7 +168,7 @@ async def test_a_contact_planned_before_the_downtime_can_be_skipped_as_late(
 async def test_a_planned_contact_that_a_hold_made_late_is_sent(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_workflow(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
     await plan_only(harness)
     await hold(harness, claim_id)
@@ -181,7 +181,7 @@ async def test_a_planned_contact_that_a_hold_made_late_is_sent(
 async def test_a_planned_contact_within_the_limit_is_sent_late(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness = await a_lifecycle_harness(resources, clock, a_process(*STEPS, latePolicy=LATE))
+    harness = await a_lifecycle_harness(resources, clock, a_workflow(*STEPS, latePolicy=LATE))
     [claim_id] = await harness.create()
     await plan_only(harness)
     be_down_until(harness, "2026-03-31 10:00")

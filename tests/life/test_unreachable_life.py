@@ -7,7 +7,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE
 from tests.support.harness import Harness
-from tests.support.lifecycles import FEE, a_lifecycle_harness, a_process, checkpoint, contact, wait
+from tests.support.lifecycles import FEE, a_lifecycle_harness, a_workflow, checkpoint, contact, wait
 from tests.support.timeline import list_timeline, run_until_local_time
 
 THREE = contact("EMAIL", "SMS", "LETTER")
@@ -25,7 +25,7 @@ async def test_an_unreachable_debtor_is_charged_no_fee(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_lifecycle_harness(
-        resources, clock, a_process(THREE, wait(7), FEE, checkpoint("end"))
+        resources, clock, a_workflow(THREE, wait(7), FEE, checkpoint("end"))
     )
     [claim_id] = await harness.create(email=None)
     await run_until_local_time(harness, END)
@@ -40,8 +40,8 @@ async def test_an_unreachable_debtor_is_charged_no_fee(
 async def test_a_fee_without_required_contact_is_charged_to_an_unreachable_debtor(
     resources: Resources, clock: MovableClock
 ) -> None:
-    process = a_process(contact(), wait(7), FEE, feesNeedContact=False)
-    harness = await a_lifecycle_harness(resources, clock, process)
+    workflow = a_workflow(contact(), wait(7), FEE, feesNeedContact=False)
+    harness = await a_lifecycle_harness(resources, clock, workflow)
     [claim_id] = await harness.create(email=None)
     await run_until_local_time(harness, END)
     assert "Mon 09 Mar 10:00 fee 250" in await list_timeline(harness, claim_id)
@@ -51,7 +51,7 @@ async def test_the_fallback_for_a_bounce_at_night_waits_for_contact_hours(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_lifecycle_harness(
-        resources, clock, a_process(THREE, wait(7), checkpoint("a week after it"))
+        resources, clock, a_workflow(THREE, wait(7), checkpoint("a week after it"))
     )
     [claim_id] = await harness.create(**REACHABLE)
     await run_until_local_time(harness, "2026-03-06 23:15")
@@ -67,7 +67,7 @@ async def test_a_bounce_on_the_last_channel_keeps_all_dates(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_lifecycle_harness(
-        resources, clock, a_process(contact(), wait(7), FEE, checkpoint("end"))
+        resources, clock, a_workflow(contact(), wait(7), FEE, checkpoint("end"))
     )
     [claim_id] = await harness.create()
     await run_until_local_time(harness, "2026-03-05 15:30")

@@ -9,15 +9,15 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE
 from tests.support.harness import Harness
-from tests.support.lifecycles import FEE, a_lifecycle_harness, a_process, checkpoint, contact, wait
+from tests.support.lifecycles import FEE, a_lifecycle_harness, a_workflow, checkpoint, contact, wait
 from tests.support.timeline import list_timeline, run_until_local_time
 
 END = "2026-06-30 12:00"
-FIRST = a_process(contact(), wait(7), FEE, contact(), checkpoint("old"), wait(7))
-MINOR = a_process(
+FIRST = a_workflow(contact(), wait(7), FEE, contact(), checkpoint("old"), wait(7))
+MINOR = a_workflow(
     contact(), wait(7), FEE | {"value": "900"}, contact("SMS"), checkpoint("new"), wait(7)
 )
-MAJOR = a_process(contact(), wait(3), FEE, contact(), checkpoint("major"), wait(7))
+MAJOR = a_workflow(contact(), wait(3), FEE, contact(), checkpoint("major"), wait(7))
 
 
 async def versions(harness: Harness, claim_id: int) -> list[tuple[Any, ...]]:
@@ -85,7 +85,7 @@ async def test_a_delayed_contact_is_sent_with_the_new_text(
     await harness.create("A", **REACHABLE)
     [held_back] = await harness.create("B", **REACHABLE)
     await run_until_local_time(harness, "2026-03-02 19:00")
-    document = a_process(contact(), wait(7), FEE, contact(), checkpoint("old"), wait(7))
+    document = a_workflow(contact(), wait(7), FEE, contact(), checkpoint("old"), wait(7))
     template = document.templates["reminder"].email
     assert template is not None
     template.body["de"] += "\n\nNeu."
@@ -103,7 +103,7 @@ async def test_a_reassigned_claim_starts_at_the_first_step_of_the_new_workflow(
     [claim_id] = await harness.create(**REACHABLE)
     await run_until_local_time(harness, "2026-03-11 12:00")
     other = await harness.publish(
-        a_process(contact("LETTER"), wait(2), checkpoint("other")), "Other"
+        a_workflow(contact("LETTER"), wait(2), checkpoint("other")), "Other"
     )
     async with harness.work() as work:
         await assign_to_workflow(work, other.workflow_id, [claim_id])
@@ -127,7 +127,7 @@ async def test_a_new_run_charges_its_fee_only_after_a_contact_of_its_own(
     harness = await a_lifecycle_harness(resources, clock, FIRST)
     [claim_id] = await harness.create(**REACHABLE)
     await run_until_local_time(harness, "2026-03-04 12:00")
-    other = await harness.publish(a_process(FEE, contact(), FEE), "Other")
+    other = await harness.publish(a_workflow(FEE, contact(), FEE), "Other")
     async with harness.work() as work:
         await assign_to_workflow(work, other.workflow_id, [claim_id])
     await run_until_local_time(harness, END)

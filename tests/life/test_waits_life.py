@@ -13,7 +13,7 @@ from tests.support.harness import Harness
 from tests.support.lifecycles import (
     FEE,
     a_lifecycle_harness,
-    a_process,
+    a_workflow,
     business_days,
     checkpoint,
     contact,
@@ -34,8 +34,8 @@ async def set_postal_days(harness: Harness, postal_days: int) -> None:
 async def test_the_wait_after_a_returned_letter_starts_with_the_fallback_email(
     resources: Resources, clock: MovableClock
 ) -> None:
-    process = a_process(contact("LETTER", "EMAIL"), wait(7), FEE, wait(30))
-    harness = await a_lifecycle_harness(resources, clock, process, start="2026-02-27 10:00")
+    workflow = a_workflow(contact("LETTER", "EMAIL"), wait(7), FEE, wait(30))
+    harness = await a_lifecycle_harness(resources, clock, workflow, start="2026-02-27 10:00")
     [claim_id] = await harness.create(**REACHABLE)
     await harness.run()
     [letter] = [m for each in harness.channels for m in each.sent if each.channel == "LETTER"]
@@ -53,8 +53,8 @@ async def test_the_wait_after_a_returned_letter_starts_with_the_fallback_email(
 async def test_a_wait_that_has_started_keeps_its_end_when_the_setting_changes(
     resources: Resources, clock: MovableClock
 ) -> None:
-    process = a_process(contact("LETTER"), wait(7), FEE, wait(30))
-    harness = await a_lifecycle_harness(resources, clock, process, start="2026-02-27 10:00")
+    workflow = a_workflow(contact("LETTER"), wait(7), FEE, wait(30))
+    harness = await a_lifecycle_harness(resources, clock, workflow, start="2026-02-27 10:00")
     [started] = await harness.create(**REACHABLE)
     await harness.run()
     await set_postal_days(harness, 5)
@@ -69,7 +69,7 @@ async def test_the_wait_after_a_delayed_contact_starts_when_it_is_sent(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_lifecycle_harness(
-        resources, clock, a_process(contact(), wait(2), checkpoint("two days on"))
+        resources, clock, a_workflow(contact(), wait(2), checkpoint("two days on"))
     )
     first, second = await harness.create("A", "B", email="erika@example.org")
     await run_until_local_time(harness, "2026-06-30 12:00")
@@ -93,8 +93,8 @@ async def test_business_days_skip_the_holidays_of_the_region(
     resources: Resources, clock: MovableClock, subdivision: str, first: str, second: str
 ) -> None:
     region = {"country": "DE", "subdivision": subdivision}
-    process = a_process(contact(), business_days(3), contact(), wait(9), holidays=region)
-    harness = await a_lifecycle_harness(resources, clock, process, start="2025-10-30 18:00")
+    workflow = a_workflow(contact(), business_days(3), contact(), wait(9), holidays=region)
+    harness = await a_lifecycle_harness(resources, clock, workflow, start="2025-10-30 18:00")
     [claim_id] = await harness.create()
     await run_until_local_time(harness, "2025-11-10 12:00")
     assert await list_timeline(harness, claim_id) == [first, second]

@@ -2,8 +2,8 @@
 
 from tests.servers.dovecot import dovecot
 from tests.servers.postfix import postfix
-from tests.servers.sms_world import an_sms_process, kannel
+from tests.servers.sms_world import kannel, sms_harness
 from tests.servers.sshd import sshd
 from tests.usecases.conftest import dunwell
 
-__all__ = ["an_sms_process", "dovecot", "dunwell", "kannel", "postfix", "sshd"]
+__all__ = ["dovecot", "dunwell", "kannel", "postfix", "sms_harness", "sshd"]

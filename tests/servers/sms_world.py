@@ -57,7 +57,7 @@ def a_provider(address: str, **changes: Any) -> KannelProvider:
 
 
 @dataclass
-class SmsProcess:
+class SmsHarness:
     """A merchant whose workflow sends an SMS and then, as the next channel, a scripted e-mail."""
 
     harness: Harness
@@ -101,9 +101,9 @@ async def wait_until(holds: Callable[[], Awaitable[bool]], seconds: float = 15) 
 
 
 @asynccontextmanager
-async def open_sms_process(
+async def open_sms_harness(
     resources: Resources, clock: MovableClock, folder: Path, **changes: str
-) -> AsyncIterator[SmsProcess]:
+) -> AsyncIterator[SmsHarness]:
     async with serve(resources) as served, a_kannel(
         folder, public_url=served.origin, **changes
     ) as kannel:  # fmt: skip
@@ -114,7 +114,7 @@ async def open_sms_process(
         channel = build_delivery_provider(NAME, provider, SECRETS, own)
         assert isinstance(channel, KannelChannel)
         harness = await a_sending_harness(own, clock, channel)
-        yield SmsProcess(harness, kannel, served, channel)
+        yield SmsHarness(harness, kannel, served, channel)
         await channel.close()
 
 
@@ -137,11 +137,11 @@ async def a_sending_harness(
 
 
 @pytest.fixture
-async def an_sms_process(
+async def sms_harness(
     resources: Resources, clock: MovableClock, tmp_path: Path
-) -> AsyncIterator[SmsProcess]:
-    async with open_sms_process(resources, clock, tmp_path) as process:
-        yield process
+) -> AsyncIterator[SmsHarness]:
+    async with open_sms_harness(resources, clock, tmp_path) as sms:
+        yield sms
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 
 from dunwell.adapters.channels import gateway
 from tests.servers.smpp_simulator import OK, Answer, Drop, SmsCentre, Stall
-from tests.servers.sms_world import NAME, SmsProcess, wait_until
+from tests.servers.sms_world import NAME, SmsHarness, wait_until
 from tests.support.application import an_application
 from tests.support.portal import sign_in
 
@@ -41,14 +41,14 @@ async def wait_for_taken(centre: SmsCentre, count: int) -> None:
     await wait_for(lambda: len(centre.accepted) >= count)
 
 
-async def has_arrived(process: SmsProcess) -> None:
+async def has_arrived(sms: SmsHarness) -> None:
     """Wait until the message's receipt has been recorded once."""
-    before = len(await process.reports())
-    await process.kannel.centre.send_receipt(process.kannel.centre.accepted[-1])
-    await process.wait_for_reports(before + 1)
-    await process.join()
-    assert await process.contacts() == [ARRIVED]
-    assert [tuple(row) for row in await process.harness.rows(_LEDGER)] == [("SMS", "ACCEPTED", 1)]
+    before = len(await sms.reports())
+    await sms.kannel.centre.send_receipt(sms.kannel.centre.accepted[-1])
+    await sms.wait_for_reports(before + 1)
+    await sms.join()
+    assert await sms.contacts() == [ARRIVED]
+    assert [tuple(row) for row in await sms.harness.rows(_LEDGER)] == [("SMS", "ACCEPTED", 1)]
 
 
 def answers(*given: Answer) -> Callable[[object], Answer]:
@@ -58,96 +58,94 @@ def answers(*given: Answer) -> Callable[[object], Answer]:
 
 
 async def test_an_sms_survives_a_connection_lost_before_the_response(
-    an_sms_process: SmsProcess,
+    sms_harness: SmsHarness,
 ) -> None:
-    process = an_sms_process
-    centre = process.kannel.centre
+    sms = sms_harness
+    centre = sms.kannel.centre
     centre.answer = answers(Drop())
-    await process.send()
+    await sms.send()
     await wait_for_taken(centre, 1)
-    assert await process.contacts() == [SENT]
+    assert await sms.contacts() == [SENT]
     # Accepted once, without a response the first time. SMPP cannot avoid this repetition.
     assert [each.number for each in centre.submitted] == [1, 2]
-    await has_arrived(process)
+    await has_arrived(sms)
     assert len(centre.accepted) == 1
 
 
-async def test_the_number_of_possibly_repeated_sms_is_limited(an_sms_process: SmsProcess) -> None:
-    process = an_sms_process
-    await process.kannel.restart(max_pending_submits="2")
-    centre = process.kannel.centre
+async def test_the_number_of_possibly_repeated_sms_is_limited(sms_harness: SmsHarness) -> None:
+    sms = sms_harness
+    await sms.kannel.restart(max_pending_submits="2")
+    centre = sms.kannel.centre
     centre.answer = lambda _submitted: Stall()
     numbers = [f"+49151000000{number:02d}" for number in range(6)]
     for number in numbers:
-        await process.harness.create(
-            f"R-{number}", mobileNumber=number, email=f"a{number}@b.example"
-        )
-    await process.harness.run()
+        await sms.harness.create(f"R-{number}", mobileNumber=number, email=f"a{number}@b.example")
+    await sms.harness.run()
     await wait_for(lambda: len(centre.submitted) == 2)
     centre.answer = answers()
     await centre.drop_links()
     await wait_for_taken(centre, 6)
-    await process.kannel.wait_until_empty()
+    await sms.kannel.wait_until_empty()
     taken = Counter(f"+{each.destination}" for each in centre.accepted)
     assert taken == dict.fromkeys(numbers, 1)
     assert len(centre.submitted) == 6 + 2
 
 
 async def test_an_unanswered_sms_is_not_submitted_again_on_the_same_connection(
-    an_sms_process: SmsProcess,
+    sms_harness: SmsHarness,
 ) -> None:
     """A message without a response is not repeated while the connection is open."""
-    process = an_sms_process
-    centre = process.kannel.centre
+    sms = sms_harness
+    centre = sms.kannel.centre
     centre.answer = answers(Stall())
-    await process.send()
+    await sms.send()
     await wait_for(lambda: len(centre.submitted) == 1)
     asked = centre.links
     await wait_for(lambda: centre.links >= asked + 3)
     assert len(centre.submitted) == 1
-    assert await process.contacts() == [SENT]
+    assert await sms.contacts() == [SENT]
 
 
-async def test_a_silent_connection_is_reopened(an_sms_process: SmsProcess) -> None:
-    process = an_sms_process
-    centre = process.kannel.centre
+async def test_a_silent_connection_is_reopened(sms_harness: SmsHarness) -> None:
+    sms = sms_harness
+    centre = sms.kannel.centre
     centre.answers_links = False
     opened = centre.binds
     await wait_for(lambda: centre.binds > opened)
     centre.answers_links = True
-    await process.send()
+    await sms.send()
     await wait_for_taken(centre, 1)
-    await has_arrived(process)
+    await has_arrived(sms)
     assert len(centre.submitted) == 1
 
 
 async def test_an_sms_sent_while_the_provider_is_down_arrives_later(
-    an_sms_process: SmsProcess,
+    sms_harness: SmsHarness,
 ) -> None:
-    process = an_sms_process
-    centre = process.kannel.centre
+    sms = sms_harness
+    centre = sms.kannel.centre
     centre.accepts_clients = False
     opened = centre.binds
     await centre.unbind()
     await wait_for(lambda: centre.binds > opened)
-    await process.send()
-    assert await process.contacts() == [SENT]
+    await sms.send()
+    assert await sms.contacts() == [SENT]
     assert centre.submitted == []
     centre.accepts_clients = True
     await wait_for_taken(centre, 1)
-    await has_arrived(process)
+    await has_arrived(sms)
     assert len(centre.submitted) == 1
 
 
 @pytest.mark.parametrize("was_answered", [True, False])
 async def test_a_restarted_gateway_delivers_the_sms_that_it_accepted(
-    an_sms_process: SmsProcess, *, was_answered: bool
+    sms_harness: SmsHarness, *, was_answered: bool
 ) -> None:
     """After its restart it also knows which message a report belongs to."""
-    process = an_sms_process
-    kannel, centre = process.kannel, process.kannel.centre
+    sms = sms_harness
+    kannel, centre = sms.kannel, sms.kannel.centre
     centre.answer = answers() if was_answered else answers(Stall())
-    await process.send()
+    await sms.send()
     await wait_for(lambda: len(centre.submitted) == 1)
     if was_answered:
         await kannel.wait_until_empty()
@@ -156,30 +154,30 @@ async def test_a_restarted_gateway_delivers_the_sms_that_it_accepted(
     await wait_for_taken(centre, 1)
     await kannel.wait_until_empty()
     assert len(centre.submitted) == (1 if was_answered else 2)
-    await has_arrived(process)
+    await has_arrived(sms)
 
 
 async def test_a_bearerbox_killed_while_sending_loses_no_sms(
-    an_sms_process: SmsProcess, monkeypatch: pytest.MonkeyPatch
+    sms_harness: SmsHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Acknowledged messages arrive. Others are recorded as unknown or tried again."""
-    process = an_sms_process
+    sms = sms_harness
     monkeypatch.setattr(gateway, "_REQUEST_SECONDS", 2.0)
-    await process.kannel.restart(max_pending_submits=str(_PENDING))
-    kannel, centre = process.kannel, process.kannel.centre
+    await sms.kannel.restart(max_pending_submits=str(_PENDING))
+    kannel, centre = sms.kannel, sms.kannel.centre
     for number in range(60):
         mobile, email = f"+491510000{number:04d}", f"d{number}@example.org"
-        await process.harness.create(f"R-{number}", mobileNumber=mobile, email=email)
-    sending = asyncio.create_task(process.harness.run())
+        await sms.harness.create(f"R-{number}", mobileNumber=mobile, email=email)
+    sending = asyncio.create_task(sms.harness.run())
     await wait_for(lambda: len(centre.submitted) >= 15)
     await kannel.end_box("bearerbox")
     await kannel.start_box("bearerbox")
     await sending
     await kannel.wait_until_connected()
-    process.harness.clock.advance(timedelta(minutes=5))
-    await process.harness.run()
+    sms.harness.clock.advance(timedelta(minutes=5))
+    await sms.harness.run()
     await kannel.wait_until_empty()
-    rows = await process.harness.rows(_STATES)
+    rows = await sms.harness.rows(_STATES)
     accepted, unknown = (
         {row["mobile_number"] for row in rows if row["state"] == state}
         for state in ("ACCEPTED", "UNKNOWN")
@@ -192,17 +190,17 @@ async def test_a_bearerbox_killed_while_sending_loses_no_sms(
     print(f"accepted {len(accepted)}, unknown {len(unknown)}, arrived {taken.total()}")
 
 
-async def test_the_portal_shows_why_an_sms_failed(an_sms_process: SmsProcess) -> None:
-    process = an_sms_process
-    centre = process.kannel.centre
+async def test_the_portal_shows_why_an_sms_failed(sms_harness: SmsHarness) -> None:
+    sms = sms_harness
+    centre = sms.kannel.centre
     centre.answer = answers(Drop())
-    claim_id = await process.send()
+    claim_id = await sms.send()
     await wait_for_taken(centre, 1)
     await centre.send_receipt(centre.accepted[-1], "UNDELIV", "001")
-    await process.wait_for_reports(1)
-    await process.join()
-    app = an_application(process.harness.resources).app
-    clerk = await sign_in(process.harness.resources, app, process.harness)
+    await sms.wait_for_reports(1)
+    await sms.join()
+    app = an_application(sms.harness.resources).app
+    clerk = await sign_in(sms.harness.resources, app, sms.harness)
     reason = "The provider reported UNDELIV, error 001."
     lines = (await clerk.get("/portal/delivery-providers")).text
     assert NAME in lines

@@ -36,7 +36,7 @@ def checkpoint(message: str, **changes: Any) -> dict[str, Any]:
     return {"kind": "CHECKPOINT", "offset": 1, "message": message, **changes}
 
 
-def a_process(*steps: dict[str, Any], **settings: Any) -> Definition:
+def a_workflow(*steps: dict[str, Any], **settings: Any) -> Definition:
     """Return a workflow. Its steps are numbered from 1 unless they have a number; a setting of None
     is left out."""
     numbered = [{"id": n, "name": f"Step {n}", **step} for n, step in enumerate(steps, start=1)]
