@@ -25,9 +25,9 @@ class IdentityServer:
     issuer: str
     process: asyncio.subprocess.Process
 
-    async def send(self, **said: Any) -> dict[str, Any]:
+    async def send(self, **message: Any) -> dict[str, Any]:
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(said).encode() + b"\n")
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
         await self.process.stdin.drain()
         return await self.receive()
 
@@ -35,8 +35,8 @@ class IdentityServer:
         assert self.process.stdout is not None
         while line := await asyncio.wait_for(self.process.stdout.readline(), 30):
             if line.startswith(b"{"):
-                said: dict[str, Any] = json.loads(line)
-                return said
+                message: dict[str, Any] = json.loads(line)
+                return message
         raise AssertionError("the server has ended")
 
 

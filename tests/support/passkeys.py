@@ -66,8 +66,13 @@ class SoftwarePasskey:
         })  # fmt: skip
 
     def _client_data(self, kind: str, challenge: str) -> bytes:
-        said = {"type": kind, "challenge": challenge, "origin": self.origin, "crossOrigin": False}
-        return json.dumps(said).encode()
+        client_data = {
+            "type": kind,
+            "challenge": challenge,
+            "origin": self.origin,
+            "crossOrigin": False,
+        }
+        return json.dumps(client_data).encode()
 
     def _authenticator_data(self, more: int) -> bytes:
         flags = _PRESENT | (_VERIFIED if self.verifies_user else 0) | more

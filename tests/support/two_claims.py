@@ -163,9 +163,9 @@ async def run(
         return sorted(
             each for each in before if after.get(each, is_removed or before[each]) != before[each]
         )
-    whole = moving.whose in ("MERCHANTS", "FIRST")
+    moves_all = moving.whose in ("MERCHANTS", "FIRST")
     return sorted(
-        (row.get("merchant_id", FIRST), 0 if whole else _number(row[moving.answers]))
+        (row.get("merchant_id", FIRST), 0 if moves_all else _number(row[moving.answers]))
         for row in answer
     )
 

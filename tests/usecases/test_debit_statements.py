@@ -67,9 +67,9 @@ class DebitsAtBank:
 @pytest.fixture
 async def at_bank(resources: Resources, clock: MovableClock) -> DebitsAtBank:
     debits = await start(resources, clock)
-    found = DebitsAtBank(debits, *await deliver_first(debits))
-    await found.bank.save()
-    return found
+    at_bank = DebitsAtBank(debits, *await deliver_first(debits))
+    await at_bank.bank.save()
+    return at_bank
 
 
 async def test_a_credited_debit_is_booked_once_as_direct_debit(at_bank: DebitsAtBank) -> None:

@@ -393,7 +393,7 @@ async def test_a_rejected_debit_moves_no_money_and_ends_an_unusable_mandate(
 
 
 @pytest.mark.parametrize(
-    ("changes", "found"),
+    ("changes", "expected"),
     [
         ({"outcome": DebitOutcome.RETURNED, "reason_code": "0000"}, RecordedResult.UNKNOWN_REASON),
         ({"outcome": DebitOutcome.RETURNED}, RecordedResult.UNKNOWN_REASON),
@@ -402,10 +402,10 @@ async def test_a_rejected_debit_moves_no_money_and_ends_an_unusable_mandate(
     ],
 )
 async def test_a_doubtful_result_changes_nothing(
-    debits: Debits, changes: Mapping[str, Any], found: RecordedResult
+    debits: Debits, changes: Mapping[str, Any], expected: RecordedResult
 ) -> None:
     mandate, first = await deliver_first(debits)
-    assert await debits.record(first, **changes) is found
+    assert await debits.record(first, **changes) is expected
     assert (await debits.states(mandate))[0] is CollectionState.DELIVERED
 
 

@@ -78,11 +78,11 @@ async def test_one_transaction_that_fails_is_open_and_the_others_are_matched(
     assert error["log_level"] == "error"
     facts = {key: each for key, each in error.items() if key != "exc_info"}
     assert _BAD not in str(facts)
-    # Nothing is left that is repeated for ever.
+    # The transaction is not new, so its matching is not repeated for ever.
     assert await match_all(bank.harness.resources) == 0
 
 
-async def test_what_failed_is_not_suggested_by_the_code_that_failed(
+async def test_a_transaction_whose_matching_failed_has_no_suggestions(
     bank: StatementHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await bank.harness.create(*_REFERENCES)
@@ -118,7 +118,7 @@ async def test_an_outage_of_the_database_leaves_every_transaction_new(
             await match_all(resources)
         assert planted.sizes == [4, 4]
         assert await bank.states() == [("NEW", 0)] * 4
-        # It is an outage also where the transactions are matched one by one.
+        # The error counts as an outage also where the transactions are matched one by one.
         planted.error = ValueError("planted")
 
         async def fail_alone(*matched: Any, **more: Any) -> Any:

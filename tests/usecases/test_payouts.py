@@ -104,9 +104,9 @@ async def test_a_payout_is_explained_by_its_movements_and_fees(
     assert (explained.other_count, explained.other_cents) == (2, 55_00)
     # 102.40 - 10.00 + 50.00 + 5.00 - 2.00 is 145.40.
     assert explained.payout.difference_cents == -40
-    mine = await pay_out(other, 145_40, 2_00, *parts)
+    other_payout = await pay_out(other, 145_40, 2_00, *parts)
     async with other.work() as work:
-        explained = await explain_payout(work, mine)
+        explained = await explain_payout(work, other_payout)
         assert [each.record_id for each in explained.movements] == [theirs]
         assert explained.payout.difference_cents == 0
         with pytest.raises(NotFound):

@@ -204,9 +204,9 @@ async def test_another_users_changes_are_published_only_when_selected(harness: H
 
 
 async def test_a_second_rule_with_the_same_name_is_refused(harness: Harness) -> None:
-    mine = PutRule(Rule("Austria", (await build_change(harness, "Large")).rule.target))
+    duplicate = PutRule(Rule("Austria", (await build_change(harness, "Large")).rule.target))
     with pytest.raises(ValidationError) as refusal:
-        await edit(harness, KIM, mine)
+        await edit(harness, KIM, duplicate)
     assert [(fault.path, fault.code) for fault in refusal.value.faults] == [("/name", "REPEATED")]
     assert (await read(harness)).draft_rules is None
 

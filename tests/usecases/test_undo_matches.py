@@ -139,13 +139,15 @@ class _Account:
         opened = await self.bank.opened()
         if not opened:
             return
-        it = self.data.draw(st.sampled_from(opened)).transaction
-        cents = self.data.draw(st.integers(1, it.left_cents))
-        shares = [TransactionShare(*it.key, self.data.draw(st.sampled_from(self.claims)), cents)]
-        if cents < it.left_cents:
-            rest = it.left_cents - cents
+        chosen = self.data.draw(st.sampled_from(opened)).transaction
+        cents = self.data.draw(st.integers(1, chosen.left_cents))
+        shares = [
+            TransactionShare(*chosen.key, self.data.draw(st.sampled_from(self.claims)), cents)
+        ]
+        if cents < chosen.left_cents:
+            rest = chosen.left_cents - cents
             shares.append(
-                TransactionShare(*it.key, self.data.draw(st.sampled_from(self.claims)), rest)
+                TransactionShare(*chosen.key, self.data.draw(st.sampled_from(self.claims)), rest)
             )
         async with self.bank.harness.work() as work:
             await assign_transactions(work, shares[: self.data.draw(st.integers(1, 2))])
@@ -153,9 +155,9 @@ class _Account:
     async def set_aside(self) -> None:
         opened = await self.bank.opened()
         if opened:
-            it = self.data.draw(st.sampled_from(opened)).transaction
+            chosen = self.data.draw(st.sampled_from(opened)).transaction
             async with self.bank.harness.work() as work:
-                await record_without_claim(work, *it.key, "not ours")
+                await record_without_claim(work, *chosen.key, "not ours")
 
     async def undo(self) -> None:
         matches = await self.bank.harness.rows(_MATCHES)

@@ -68,16 +68,16 @@ async def test_a_draft_changed_by_another_editor_is_not_overwritten(
     harness = await a_harness(resources, clock)
     version = await publish(harness, FIRST)
     async with harness.work() as work:
-        mine = await save_draft(work, "Standard", MINOR, expected_id=version.version_id)
+        saved = await save_draft(work, "Standard", MINOR, expected_id=version.version_id)
     async with harness.work() as work:
-        with pytest.raises(InvalidState, match=f"it is {mine.version_id} now") as refusal:
+        with pytest.raises(InvalidState, match=f"it is {saved.version_id} now") as refusal:
             await save_draft(work, "Standard", MAJOR, expected_id=version.version_id)
         assert refusal.value.details == {"state": "DRAFT"}
-        draft = await load_draft(work.tx, work.merchant_id, mine.workflow_id)
+        draft = await load_draft(work.tx, work.merchant_id, saved.workflow_id)
         assert draft is not None
         assert draft.definition == MINOR
-        again = await save_draft(work, "Standard", MAJOR, expected_id=mine.version_id)
-        assert again.workflow_id == mine.workflow_id
+        again = await save_draft(work, "Standard", MAJOR, expected_id=saved.version_id)
+        assert again.workflow_id == saved.workflow_id
 
 
 async def test_a_draft_published_in_between_is_a_conflict(
