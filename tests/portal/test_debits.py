@@ -8,12 +8,20 @@ import pytest
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.direct_debit.debit_results import DebitOutcome
+from dunwell.cases.direct_debit.debit_values import Collection
+from dunwell.cases.direct_debit.files.store import DebitFile
 from dunwell.cases.direct_debit.store import list_claim_mandates, list_mandate_collections
+from dunwell.cases.payments.refunds.refund_payment import (
+    RefundOrder,
+    find_refundable_amounts,
+    order_refund,
+)
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
 from tests.portal.test_timeline import read_timeline
 from tests.support.application import an_application
-from tests.support.debit_plans import NOTICE, Debits, find_texts, start
+from tests.support.debit_plans import CLERK, NOTICE, Debits, find_texts, start
 from tests.support.disputes import dispute
 from tests.support.harness import a_harness
 from tests.support.modalities import Arrangement
@@ -222,7 +230,8 @@ async def test_a_debit_is_held_back_once(clerk: Clerk, debits: Debits) -> None:
     assert "Nothing was changed" in late.text
 
 
-async def test_a_returned_debit_shows_its_reason(clerk: Clerk, debits: Debits) -> None:
+async def _deliver_first(debits: Debits) -> tuple[DebitFile, Collection]:
+    """Release the debits and download their file. Return it with the claim's first debit."""
     file = await debits.release()
     await debits.download(file)
     rows = await debits.arrangement.harness.rows(
@@ -232,6 +241,29 @@ async def test_a_returned_debit_shows_its_reason(clerk: Clerk, debits: Debits) -
     async with debits.arrangement.harness.work() as work:
         mandate_ids = [row["mandate_id"] for row in rows]
         [first, *_] = await list_mandate_collections(work.tx, work.merchant_id, mandate_ids)
+    return file, first
+
+
+async def test_a_debit_that_the_bank_collected_offers_no_refund(
+    clerk: Clerk, debits: Debits
+) -> None:
+    """No provider can pay it back."""
+    _, first = await _deliver_first(debits)
+    await debits.record(first)
+    [payment] = await debits.arrangement.harness.rows(
+        "SELECT payment_id FROM payments WHERE merchant_id = $1"
+    )
+    payment_id, claim_id = payment["payment_id"], debits.arrangement.claim_id
+    page = await clerk.get(f"/payments/{payment_id}")
+    assert (page.status_code, "/refund" in page.text) == (200, False)
+    async with debits.arrangement.harness.work(CLERK) as work:
+        assert await find_refundable_amounts(work, claim_id, payment_id) is None
+        with pytest.raises(InvalidState, match="not made through a payment provider"):
+            await order_refund(work, claim_id, payment_id, RefundOrder(100))
+
+
+async def test_a_returned_debit_shows_its_reason(clerk: Clerk, debits: Debits) -> None:
+    file, first = await _deliver_first(debits)
     await debits.record(first, outcome=DebitOutcome.RETURNED, reason_code="AM04")
     page = await clerk.get(f"/debits/{first.collection_id}")
     assert "AM04: not enough money in the account" in " ".join(page.text.split())

@@ -100,7 +100,8 @@ CHANGES = [
         (files._DELETE_PROPOSED, "debit_files", (ID,), {"PROPOSED"}),
         (files._DELETE_EMPTY, "debit_files", (ID,), {"RELEASED"}),
         (files._SAVE_REWRITTEN, "debit_files", (ID, 9, 9, b"1", b"2"), {"RELEASED"}),
-        (files._SAVE_DELIVERED, "debit_files", (ID, LATER), {"RELEASED", "HANDED_OVER"}),
+        (files._SAVE_DELIVERED, "debit_files", (ID, LATER, "bank"), {"RELEASED", "HANDED_OVER"}),
+        (files._SAVE_HANDED_OVER, "debit_files", (ID, LATER), {"RELEASED", "HANDED_OVER"}),
         (at_provider._SAVE_CHECKOUT, "provider_mandates", (ID, "BRQ1", LATER), {"OPEN"}),
         (at_provider._SAVE_STATE, "provider_mandates", (ID, "OPEN", "ENDED", None, None), {"OPEN"}),
         (

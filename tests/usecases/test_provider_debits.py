@@ -58,6 +58,14 @@ async def list_payments(plan: ProviderPlan) -> list[tuple[str, int, int]]:
     return [tuple(row) for row in await plan.arrangement.harness.rows(_PAYMENTS)]
 
 
+async def list_requests(plan: ProviderPlan) -> list[tuple[str, bool]]:
+    """Return the state of each payment request, and whether it is settled."""
+    rows = await plan.arrangement.harness.rows(
+        "SELECT state, settled_at IS NOT NULL FROM payment_requests WHERE merchant_id = $1"
+    )
+    return [tuple(row) for row in rows]
+
+
 async def list_occasions(plan: ProviderPlan) -> list[str]:
     return [row["occasion"] for row in await plan.arrangement.harness.rows(_NOTICES)]
 
@@ -207,9 +215,12 @@ async def test_the_database_refuses_a_second_order_of_an_instalment(plan: Provid
 
 async def test_a_collected_debit_is_booked_once(plan: ProviderPlan) -> None:
     first = await ordered(plan)
+    await plan.settle(first)
+    assert await list_requests(plan) == [("COLLECTING", False)]
     await plan.act("submit", "settle", "paid_out")
     for _ in range(3):
         await plan.settle(first)
+    assert await list_requests(plan) == [("COMPLETED", True)]
     assert (await plan.first()).state is CollectionState.COLLECTED
     assert await list_payments(plan) == [("GOCARDLESS", 3414, 0)]
     assert (await plan.look()).schedule[0].is_paid

@@ -91,12 +91,13 @@ DELETE FROM debit_files WHERE merchant_id = $1 AND file_id = $2 AND state = 'PRO
 """
 # Deletes a released file that lost all its debits before it was handed over.
 _DELETE_EMPTY = """
-DELETE FROM debit_files WHERE merchant_id = $1 AND file_id = $2
+DELETE FROM debit_files
+WHERE merchant_id = $1 AND file_id = $2 AND state = 'RELEASED' AND handed_over_at IS NULL
 """
 _SAVE_REWRITTEN = """
 UPDATE debit_files
 SET debits = $3, amount_cents = $4, content_sealed = $5, content_digest = $6
-WHERE merchant_id = $1 AND file_id = $2
+WHERE merchant_id = $1 AND file_id = $2 AND state = 'RELEASED' AND handed_over_at IS NULL
 """
 # Uses the index debit_collections_file.
 _LIST_COLLECTIONS = """

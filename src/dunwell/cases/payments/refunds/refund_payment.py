@@ -245,7 +245,9 @@ async def _find_paid_movement(work: Work, payment: StoredPayment) -> PaidMovemen
     provider."""
     for each in await list_payment_movements(work.tx, work.merchant_id, payment):
         if each.kind == MovementKind.PAID and each.payment_id == payment.payment_id:
-            assert each.request_id is not None, "a provider listed the movement"
+            if each.request_id is None:
+                # The merchant's bank has collected a debit.
+                return None
             movement = MoneyMovement(
                 each.movement_id,
                 MovementKind.PAID,

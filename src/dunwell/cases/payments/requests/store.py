@@ -125,7 +125,7 @@ WHERE merchant_id = $1 AND request_id = $2
 _SAVE_STATE = """
 UPDATE payment_requests
 SET state = $3,
-    settled_at = CASE WHEN $3 IN ('CREATED', 'OPEN', 'PENDING') THEN NULL
+    settled_at = CASE WHEN $3 IN ('CREATED', 'OPEN', 'PENDING', 'COLLECTING') THEN NULL
                       ELSE coalesce(settled_at, $4) END,
     next_check_at = CASE WHEN $5 THEN coalesce($6, next_check_at) END
 WHERE merchant_id = $1 AND request_id = $2
