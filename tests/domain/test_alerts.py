@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.installation.alerts.alert import (
-    EVENTS,
+    EVENT_KINDS,
     Alert,
     AlertCondition,
     AlertFigures,
@@ -212,7 +212,7 @@ def test_each_kind_of_alert_has_a_text(language: str) -> None:
         words = describe_alert(an_alert(kind, figures=figures), find_staff_language(language))
         assert "None" not in words
         assert words[0].isupper() or words.startswith(("post:", "nordwind:"))
-    assert set(AlertKind) >= EVENTS
+    assert set(AlertKind) >= EVENT_KINDS
 
 
 def test_an_alert_email_lists_all_changes_with_links_to_their_pages() -> None:

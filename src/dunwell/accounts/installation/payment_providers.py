@@ -80,7 +80,7 @@ def list_payment_secret_files(accounts: Mapping[str, PaymentAccount]) -> dict[st
     return list_provider_secret_files(accounts, _KEY)
 
 
-def find_secret(secrets: Mapping[str, bytes], account: str, key: str) -> bytes | None:
+def find_payment_secret(secrets: Mapping[str, bytes], account: str, key: str) -> bytes | None:
     """Return the secret of an account. `key` is the key in the installation file, such as
     "secretKeyFile"."""
     return secrets.get(f"{_KEY}/{account}/{key}")

@@ -24,7 +24,7 @@ from dunwell.accounts.users.sessions.sessions import (
 )
 from dunwell.accounts.users.sessions.store import (
     SessionRow,
-    find_opening,
+    find_session_opening,
     forget_browsers,
     list_sign_ins_from_new_networks,
 )
@@ -102,7 +102,7 @@ async def confirm_own_password(
     async with services.resources.database.transaction() as tx:
         stored = await load_password(tx, person.user_id)
         if stored is None:
-            opening = await find_opening(tx, person.user_id, person.session_id)
+            opening = await find_session_opening(tx, person.user_id, person.session_id)
             if opening and is_just_opened(opening.opened_by, opening.opened_at, now):
                 return None
             return SignInTooOld()

@@ -6,7 +6,7 @@ from dunwell.accounts.users.sessions.session_rules import REMEMBERED
 from dunwell.accounts.users.sessions.store import delete_expired_forms, delete_expired_sessions
 from dunwell.accounts.users.sign_in.limits import COUNTED_FOR
 from dunwell.accounts.users.sign_in.store import delete_expired_sign_ins
-from dunwell.accounts.users.single_sign_on.store import delete_expired_rows
+from dunwell.accounts.users.single_sign_on.store import delete_expired_sign_on_rows
 from dunwell.platform.resources import Resources
 
 _ROWS_AT_ONCE = 5000
@@ -21,5 +21,5 @@ async def sweep_user_rows(resources: Resources) -> int:
         removed += await delete_expired_sign_ins(tx, now, _ROWS_AT_ONCE)
         removed += await delete_expired_forms(tx, now, _ROWS_AT_ONCE)
         removed += await delete_wrong_codes(tx, now - COUNTED_FOR, _ROWS_AT_ONCE)
-        removed += await delete_expired_rows(tx, now, _ROWS_AT_ONCE)
+        removed += await delete_expired_sign_on_rows(tx, now, _ROWS_AT_ONCE)
         return removed + await delete_expired_challenges(tx, now, _ROWS_AT_ONCE)

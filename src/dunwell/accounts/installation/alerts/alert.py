@@ -121,7 +121,7 @@ class AlertKind(StrEnum):
     SECOND_FACTOR_LOCKED = "SECOND_FACTOR_LOCKED"
 
 
-EVENTS = frozenset({AlertKind.BREAK_GLASS, AlertKind.SECOND_FACTOR_LOCKED})
+EVENT_KINDS = frozenset({AlertKind.BREAK_GLASS, AlertKind.SECOND_FACTOR_LOCKED})
 
 
 class AlertPhase(StrEnum):
@@ -199,9 +199,9 @@ def compare_alerts(
 def decide_phase(alert: Alert, now: datetime, again_after: timedelta) -> AlertPhase | None:
     """Return the phase in which the alert must be reported now. Return None if no report is due."""
     if alert.reported_phase is None or alert.reported_at is None:
-        is_news = alert.ended_at is None or alert.kind in EVENTS
+        is_news = alert.ended_at is None or alert.kind in EVENT_KINDS
         return AlertPhase.BEGAN if is_news else None
-    if alert.reported_phase is AlertPhase.OVER or alert.kind in EVENTS:
+    if alert.reported_phase is AlertPhase.OVER or alert.kind in EVENT_KINDS:
         return None
     if alert.ended_at is not None:
         return AlertPhase.OVER

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.installation.alerts.alert import (
-    EVENTS,
+    EVENT_KINDS,
     Alert,
     AlertChanges,
     AlertCondition,
@@ -133,10 +133,10 @@ async def raise_alert(
 ) -> None:
     """Record an event as an alert, in the transaction of the event.
 
-    `kind` must be in EVENTS. `subject` identifies the occasion, such as a session id, and never
-    names a person; the same subject is recorded once. `now` is real time.
+    `kind` must be in EVENT_KINDS. `subject` identifies the occasion, such as a session id, and
+    never names a person; the same subject is recorded once. `now` is real time.
     """
-    assert kind in EVENTS, "only events are recorded with raise_alert"
+    assert kind in EVENT_KINDS, "only events are recorded with raise_alert"
     await tx.execute(_SAVE_EVENT, ids.new(now), kind, subject, now)
 
 

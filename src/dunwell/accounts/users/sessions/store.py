@@ -228,7 +228,9 @@ async def forget_browsers(
     await tx.execute(_FORGET_BROWSERS, user_id, session_id, except_session)
 
 
-async def find_opening(tx: Connection, user_id: UUID, session_id: UUID) -> SessionOpening | None:
+async def find_session_opening(
+    tx: Connection, user_id: UUID, session_id: UUID
+) -> SessionOpening | None:
     """Return how the session was opened, or None if it has ended."""
     row = await tx.fetchrow(_LOAD_OPENING, user_id, session_id)
     return None if row is None else SessionOpening(**row)

@@ -202,7 +202,7 @@ async def save_provider_session_ends(
     return [row["user_id"] for row in rows]
 
 
-async def delete_expired_rows(tx: Connection, now: datetime, limit: int) -> int:
+async def delete_expired_sign_on_rows(tx: Connection, now: datetime, limit: int) -> int:
     """Delete expired attempts and logouts."""
     tags = [await tx.execute(each, now, limit) for each in (_REMOVE_ATTEMPTS, _REMOVE_LOGOUTS)]
     return sum(int(tag.rpartition(" ")[2]) for tag in tags)

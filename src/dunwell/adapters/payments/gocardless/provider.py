@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from dunwell.accounts.installation.payment_providers import GoCardlessAccount, find_secret
+from dunwell.accounts.installation.payment_providers import GoCardlessAccount, find_payment_secret
 from dunwell.accounts.merchants.configuration import PaymentMeans
 from dunwell.adapters.payments.api_client import AccessProbe, PaymentProviderUnusable
 from dunwell.adapters.payments.api_values import check_id, get_means_name, is_authentic
@@ -79,8 +79,8 @@ class GoCardlessProvider(GoCardlessMandates):
     ) -> None:
         """`secrets` are those of the installation file, `options` those of the client. Raises
         PaymentProviderUnusable."""
-        token = find_secret(secrets, name, "accessTokenFile")
-        webhook_secret = find_secret(secrets, name, "webhookSecretFile")
+        token = find_payment_secret(secrets, name, "accessTokenFile")
+        webhook_secret = find_payment_secret(secrets, name, "webhookSecretFile")
         if token is None or webhook_secret is None:
             raise PaymentProviderUnusable(
                 "The access token or the webhook secret is missing. Apply the installation file "

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.accounts.installation.payment_providers import MollieAccount, find_secret
+from dunwell.accounts.installation.payment_providers import MollieAccount, find_payment_secret
 from dunwell.adapters.payments.api_client import (
     AccessProbe,
     Answer,
@@ -76,7 +76,7 @@ class MollieProvider:
     ) -> None:
         """`secrets` are those of the installation file, `options` those of the client. Raises
         PaymentProviderUnusable."""
-        key = find_secret(secrets, name, "apiKeyFile")
+        key = find_payment_secret(secrets, name, "apiKeyFile")
         if key is None:
             raise PaymentProviderUnusable(
                 "The API key is missing. Apply the installation file again."
@@ -85,12 +85,12 @@ class MollieProvider:
         self.is_closed = account.closed
         # A key of Mollie's test mode opens checkouts that move no money.
         self.moves_money = not key.startswith(b"test_")
-        self._webhook_secret = find_secret(secrets, name, "webhookSecretFile")
+        self._webhook_secret = find_payment_secret(secrets, name, "webhookSecretFile")
         self._api = ApiClient(
             name, account.base_url, account.networks, _authorize(key),
             parse_reason=parse_reason, **options,
         )  # fmt: skip
-        token = find_secret(secrets, name, "accessTokenFile")
+        token = find_payment_secret(secrets, name, "accessTokenFile")
         self._organisation_headers = None if token is None else _authorize(token)
 
     async def open_checkout(self, request: CheckoutRequest) -> Checkout:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
-from dunwell.accounts.installation.payment_providers import StripeAccount, find_secret
+from dunwell.accounts.installation.payment_providers import StripeAccount, find_payment_secret
 from dunwell.adapters.payments.api_client import (
     AccessProbe,
     ApiClient,
@@ -96,8 +96,8 @@ class StripeProvider:
     ) -> None:  # fmt: skip
         """`secrets` are those of the installation file, `options` those of the client. Raises
         PaymentProviderUnusable."""
-        key = find_secret(secrets, name, "secretKeyFile")
-        webhook_secret = find_secret(secrets, name, "webhookSecretFile")
+        key = find_payment_secret(secrets, name, "secretKeyFile")
+        webhook_secret = find_payment_secret(secrets, name, "webhookSecretFile")
         if key is None or webhook_secret is None:
             raise PaymentProviderUnusable(
                 "The secret key or the webhook secret is missing. Apply the installation file "
