@@ -17,7 +17,7 @@ from dunwell.core.workflows.store import (
     delete_workflow_row,
     load_current,
     load_draft,
-    load_name,
+    load_workflow_name,
     lock_for_deletion,
     mark_deleted,
 )
@@ -48,7 +48,7 @@ async def discard_draft_or_workflow(
             f"{'; '.join(referring_rules)}.",
             state="IN_USE",
         )
-    name = await load_name(work.tx, work.merchant_id, workflow_id)
+    name = await load_workflow_name(work.tx, work.merchant_id, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     await delete_workflow_row(work.tx, work.merchant_id, workflow_id)
     await increment_revision(work.tx, work.merchant_id)
@@ -83,7 +83,7 @@ async def delete_workflow(work: Work, workflow_id: UUID) -> None:
         raise InvalidState(f"The workflow is in use: {'; '.join(uses)}.", state="IN_USE")
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
-    name = await load_name(work.tx, work.merchant_id, workflow_id)
+    name = await load_workflow_name(work.tx, work.merchant_id, workflow_id)
     await delete_draft(work.tx, work.merchant_id, workflow_id)
     await delete_open_changes(work.tx, work.merchant_id, workflow_id)
     await mark_deleted(work.tx, work.merchant_id, workflow_id, work.now)

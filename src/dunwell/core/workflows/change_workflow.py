@@ -11,11 +11,11 @@ from dunwell.accounts.merchants.store import increment_revision, load_is_switche
 from dunwell.core.workflows.checking import check_workflow_name
 from dunwell.core.workflows.store import (
     Workflow,
-    load_name,
+    load_workflow_name,
     load_workflows,
     lock_workflow,
     save_assignment_enabled,
-    save_name,
+    save_workflow_name,
 )
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
@@ -68,8 +68,8 @@ async def rename_workflow(work: Work, workflow_id: UUID, name: str) -> None:
     work.require(Right.CONFIGURE)
     check_workflow_name(name)
     await lock_workflow_for_change(work, workflow_id)
-    before = await load_name(work.tx, work.merchant_id, workflow_id)
-    if not await save_name(work.tx, work.merchant_id, workflow_id, name):
+    before = await load_workflow_name(work.tx, work.merchant_id, workflow_id)
+    if not await save_workflow_name(work.tx, work.merchant_id, workflow_id, name):
         message = f'Another workflow is called "{name}"; choose another name.'
         raise ValidationError([Fault("/name", message, "NAME_TAKEN")])
     await increment_revision(work.tx, work.merchant_id)

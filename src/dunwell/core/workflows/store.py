@@ -300,13 +300,15 @@ WHERE merchant_id = $1 AND workflow_id = $2
 _REMOVE = "DELETE FROM workflows WHERE merchant_id = $1 AND workflow_id = $2"
 
 
-async def load_name(tx: Connection, merchant_id: int, workflow_id: UUID) -> str:
+async def load_workflow_name(tx: Connection, merchant_id: int, workflow_id: UUID) -> str:
     """Return the name of an existing workflow."""
     name: str = await tx.fetchval(_LOAD_NAME, merchant_id, workflow_id)
     return name
 
 
-async def save_name(tx: Connection, merchant_id: int, workflow_id: UUID, name: str) -> bool:
+async def save_workflow_name(
+    tx: Connection, merchant_id: int, workflow_id: UUID, name: str
+) -> bool:
     """Rename the workflow. Return False if the name is taken."""
     try:
         async with savepoint(tx):

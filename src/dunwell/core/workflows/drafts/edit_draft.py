@@ -24,7 +24,7 @@ from dunwell.core.workflows.store import (
     delete_draft,
     load_current,
     load_draft,
-    load_name,
+    load_workflow_name,
     load_workflows,
     save_draft_row,
     save_workflow,
@@ -364,7 +364,7 @@ async def replace_draft(
     version). Raises NotFound, EditConflict, InvalidState."""
     work.require(Right.CONFIGURE)
     await lock_workflow_for_change(work, workflow_id)
-    name = await load_name(work.tx, work.merchant_id, workflow_id)
+    name = await load_workflow_name(work.tx, work.merchant_id, workflow_id)
     return await save_draft(work, name, definition, expected_id=expected_id)
 
 
