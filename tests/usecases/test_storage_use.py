@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.core.files.storage import SealedFiles, build_upload_key
-from dunwell.core.files.store import list_near_limit, load_storage_use
+from dunwell.core.files.store import list_merchants_near_limit, load_storage_use
 from dunwell.core.files.upload import PreparedUpload, StorageFull, StorageUse
 from dunwell.core.files.uploads import (
     CheckedUpload,
@@ -184,8 +184,10 @@ async def test_merchants_near_their_limit_are_listed(
 ) -> None:
     await merchant_files.put(1, 800)
     async with resources.database.connection() as connection:
-        assert await list_near_limit(connection, 800, 5) == [(merchant_files.merchant.key, 800)]
-        assert await list_near_limit(connection, 801, 5) == []
+        assert await list_merchants_near_limit(connection, 800, 5) == [
+            (merchant_files.merchant.key, 800)
+        ]
+        assert await list_merchants_near_limit(connection, 801, 5) == []
 
 
 def test_users_are_warned_from_four_fifths_of_the_limit() -> None:

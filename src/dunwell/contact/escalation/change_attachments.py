@@ -13,8 +13,8 @@ from dunwell.contact.escalation.store import retry_waiting_contacts
 from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.files.store import (
     delete_attachment,
-    load_all_attached,
-    load_attached,
+    find_attached_file,
+    list_attached_files,
     load_usable_tickets,
     save_attachment,
     save_replacement,
@@ -39,7 +39,7 @@ async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFil
     key = (work.merchant_id, claim_id)
     claim = await lock_claim_of_merchant(work, claim_id)
     check_attachable(claim.status)
-    existing = await load_all_attached(work.tx, *key)
+    existing = await list_attached_files(work.tx, *key)
     for each in existing:
         if each.ticket_id == ticket_id:
             return each
@@ -50,7 +50,7 @@ async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFil
         work.tx, key, attachment_id=attachment_id, ticket_id=ticket_id, now=work.now
     )
     await retry_waiting_contacts(work.tx, *key, work.now)
-    attached = await load_attached(work.tx, *key, attachment_id)
+    attached = await find_attached_file(work.tx, *key, attachment_id)
     assert attached is not None
     await save_audit(
         work, "attachment.add", f"claim:{claim_id}", after=attached.audit_values,
@@ -76,7 +76,7 @@ async def replace_attachment(
     work.require(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
     claim = await lock_claim_of_merchant(work, claim_id)
-    former = await load_attached(work.tx, *key, attachment_id)
+    former = await find_attached_file(work.tx, *key, attachment_id)
     if former is None:
         raise build_attachment_not_found(attachment_id)
     check_attachable(claim.status)
@@ -86,7 +86,7 @@ async def replace_attachment(
     await save_replacement(
         work.tx, key, attachment_id, ticket_id, now=work.now, real_now=work.real_now
     )
-    attached = await load_attached(work.tx, *key, attachment_id)
+    attached = await find_attached_file(work.tx, *key, attachment_id)
     assert attached is not None
     await save_audit(
         work, "attachment.replace", f"claim:{claim_id}",
@@ -101,7 +101,7 @@ async def detach_file(work: Work, claim_id: int, attachment_id: UUID) -> Attache
     work.require(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
     await lock_claim_of_merchant(work, claim_id)
-    attached = await load_attached(work.tx, *key, attachment_id)
+    attached = await find_attached_file(work.tx, *key, attachment_id)
     if attached is None:
         raise build_attachment_not_found(attachment_id)
     await delete_attachment(work.tx, key, attachment_id, now=work.now, real_now=work.real_now)

@@ -5,7 +5,11 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.access import check_claim_exists
-from dunwell.core.files.store import load_all_attached, load_attached, load_listed_attachments
+from dunwell.core.files.store import (
+    find_attached_file,
+    list_attached_files,
+    load_listed_attachments,
+)
 from dunwell.core.files.upload import MAX_ATTACHMENTS, AttachedFile, build_attachment_not_found
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import ListedTable, ListPage, NoFilter, Order
@@ -28,7 +32,7 @@ _ATTACHMENTS: ListedTable[NoFilter, UUID, AttachedFile] = ListedTable(
 async def list_all_attachments(work: Work, claim_id: int) -> list[AttachedFile]:
     """Return all attachments with one statement; empty for a claim that does not exist."""
     work.require(Right.READ_CLAIMS)
-    return await load_all_attached(work.tx, work.merchant_id, claim_id, limit=MAX_ATTACHMENTS)
+    return await list_attached_files(work.tx, work.merchant_id, claim_id, limit=MAX_ATTACHMENTS)
 
 
 async def list_attachments(
@@ -45,7 +49,7 @@ async def list_attachments(
 async def get_attachment(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
     """Return the attachment. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
-    attachment = await load_attached(work.tx, work.merchant_id, claim_id, attachment_id)
+    attachment = await find_attached_file(work.tx, work.merchant_id, claim_id, attachment_id)
     if attachment is not None:
         return attachment
     await check_claim_exists(work, claim_id)

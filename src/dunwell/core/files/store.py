@@ -49,7 +49,9 @@ async def save_used_bytes(tx: Connection, merchant_id: int, used_bytes: int) -> 
     await tx.execute(_SAVE_USE, merchant_id, used_bytes)
 
 
-async def list_near_limit(tx: Connection, min_bytes: int, limit: int) -> list[tuple[str, int]]:
+async def list_merchants_near_limit(
+    tx: Connection, min_bytes: int, limit: int
+) -> list[tuple[str, int]]:
     """Return key and used bytes of the merchants whose files take at least `min_bytes`, the fullest
     first."""
     rows = await tx.fetch(_LIST_NEAR, min_bytes, limit)
@@ -234,7 +236,7 @@ WHERE merchant_id = $1 AND claim_id = $2 AND attachment_id = $3
 )
 
 
-async def load_attached(
+async def find_attached_file(
     tx: Connection, merchant_id: int, claim_id: int, attachment_id: UUID
 ) -> AttachedFile | None:
     attachments = await load_listed_attachments(tx, merchant_id, claim_id, [attachment_id])
@@ -249,7 +251,7 @@ async def load_listed_attachments(
     return {row["attachment_id"]: _build_attached_file(row) for row in rows}
 
 
-async def load_all_attached(
+async def list_attached_files(
     tx: Connection, merchant_id: int, claim_id: int, *, limit: int | None = None
 ) -> list[AttachedFile]:
     """Return the claim's attachments, newest first."""

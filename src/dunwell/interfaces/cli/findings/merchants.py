@@ -15,7 +15,7 @@ from dunwell.accounts.merchants.legal_gaps import (
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchants_page
 from dunwell.cases.rollout.contact_waits import list_contact_warnings
-from dunwell.core.files.store import list_near_limit
+from dunwell.core.files.store import list_merchants_near_limit
 from dunwell.core.files.upload import NEAR_PERCENT, StorageUse
 from dunwell.core.workflows.versions.store import CurrentDefinition, iterate_current_definitions
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
@@ -92,7 +92,7 @@ async def check_merchant_storage(url: str, settings: Settings) -> list[DoctorFin
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
-            near = await list_near_limit(connection, min_bytes, _MAX_NAMED)
+            near = await list_merchants_near_limit(connection, min_bytes, _MAX_NAMED)
     except (Unavailable, asyncpg.PostgresError):
         return []
     finally:
