@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from dunwell.core.claims.balance import (
     MAX_ITEMS,
     OwedItem,
-    check_changeable,
     check_fee_target,
     check_item_count,
+    check_items_changeable,
     select_items_to_delete,
 )
 from dunwell.core.claims.states import ACTIVE, Status
@@ -64,10 +64,10 @@ def test_a_primary_item_is_always_left(items: list[OwedItem], data: st.DataObjec
 @pytest.mark.parametrize("status", Status)
 def test_items_can_only_be_added_to_claims_in_process(status: Status) -> None:
     if status in ACTIVE:
-        check_changeable(status)
+        check_items_changeable(status)
         return
     with pytest.raises(InvalidState) as refused:
-        check_changeable(status)
+        check_items_changeable(status)
     assert refused.value.details == {"state": str(status)}
 
 

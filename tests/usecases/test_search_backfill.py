@@ -186,7 +186,7 @@ async def test_a_change_waits_for_the_terms_that_it_replaces(harness: Harness) -
         await wait_until_blocked(harness.resources.database, changing)
         terms = [(merchant_id, claim_id, each) for each in list_terms(claim)]
         await searching_store.save_terms(tx, terms)
-        await searching_store.requeue_rest(tx, queued)
+        await searching_store.requeue_unfinished(tx, queued)
     await changing
     assert (await search(harness, "neumann"), await search(harness, "altmann")) == (["A-1"], [])
 

@@ -18,9 +18,9 @@ from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.balance import (
     Balance,
     OwedItem,
-    check_changeable,
     check_fee_target,
     check_item_count,
+    check_items_changeable,
     select_items_to_delete,
 )
 from dunwell.core.claims.states import Status
@@ -74,7 +74,7 @@ async def add_fee(work: Work, claim_id: int, fee: NewItem) -> ItemAddition:
 async def _load_changeable(work: Work, claim_id: int) -> tuple[LockedClaim, list[OwedItem]]:
     """Return the locked claim and its items. Raises NotFound and InvalidState."""
     claim = await lock_claim_of_merchant(work, claim_id)
-    check_changeable(claim.status)
+    check_items_changeable(claim.status)
     return claim, await load_items(work.tx, work.merchant_id, claim_id)
 
 
@@ -130,7 +130,7 @@ async def delete_item(work: Work, claim_id: int, item_id: int) -> ItemDeletion:
     items = await load_items(work.tx, work.merchant_id, claim_id)
     if not any(each.item_id == item_id for each in items):
         raise NotFound(f"There is no item {item_id}.")
-    check_changeable(claim.status)
+    check_items_changeable(claim.status)
     removed = select_items_to_delete(items, item_id)
     ids = [each.item_id for each in removed]
     await delete_items(work.tx, work.merchant_id, claim_id, item_ids=ids, now=work.now)

@@ -83,7 +83,7 @@ def _get_payment_sort_key(item: OwedItem, order: Allocation) -> tuple[bool, date
 MAX_ITEMS = 100
 
 
-def check_changeable(status: Status) -> None:
+def check_items_changeable(status: Status) -> None:
     """Check that the claim is active. What an ended claim owes is changed only by payments. Raises
     InvalidState."""
     if status not in ACTIVE:

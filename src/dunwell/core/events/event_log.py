@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.body import ADDITIONAL_EVENT_TYPES
 from dunwell.core.events.payloads import Event
-from dunwell.core.events.store import EventPosition, find_event_range, render_is_wanted
+from dunwell.core.events.store import EventPosition, find_event_range, render_is_subscribed
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import SETTLED_BEFORE, WRITTEN_BY
 from dunwell.platform.database.listed_table import CursorFormat, ListPage
@@ -35,9 +35,9 @@ FROM written
 JOIN webhook_endpoints endpoint
     ON endpoint.merchant_id = $1
     AND endpoint.removed_at IS NULL
-    AND {is_wanted}
+    AND {is_subscribed}
 """,
-    is_wanted=render_is_wanted("endpoint", "written"),
+    is_subscribed=render_is_subscribed("endpoint", "written"),
     written_by=WRITTEN_BY,
 )
 

@@ -116,7 +116,7 @@ class EventRange:
     rest: EventPosition
 
 
-def render_is_wanted(endpoint: str, event: str) -> str:
+def render_is_subscribed(endpoint: str, event: str) -> str:
     """Return the SQL condition that an endpoint receives an event. `endpoint` and `event` are the
     aliases of their tables. The type `*` means the types of the contract, which are those whose
     events have a sequence number."""

@@ -16,10 +16,10 @@ from dunwell.accounts.merchants.store import load_merchant
 from dunwell.core.events.webhooks.endpoint import NOTIFY_AFTER, ReportedEndpoint
 from dunwell.core.events.webhooks.health.metrics import UndeliveredMetrics, set_failing_endpoints
 from dunwell.core.events.webhooks.health.store import (
-    count_failing,
-    list_undelivered,
+    count_failing_endpoints,
+    list_undelivered_events,
+    mark_failures_logged,
     mark_failures_notified,
-    mark_logged,
     mark_recoveries_notified,
 )
 from dunwell.operations.alerts.alert_emails import render_webhook_email
@@ -56,7 +56,7 @@ class EndpointAlerts:
     async def _log_failing(self) -> int:
         now = self._resources.clock.now()
         async with self._resources.database.transaction() as tx:
-            failing = await mark_logged(tx, now, now - _LOGGED_EVERY, _BATCH_SIZE)
+            failing = await mark_failures_logged(tx, now, now - _LOGGED_EVERY, _BATCH_SIZE)
         for each in failing:
             _log.warning(
                 "webhook endpoint fails",
@@ -101,8 +101,8 @@ class EndpointAlerts:
 
     async def _update_metrics(self) -> None:
         async with self._resources.database.connection() as connection:
-            failing, switched_off = await count_failing(connection)
-            waiting = await list_undelivered(connection, MAX_UNDELIVERED)
+            failing, switched_off = await count_failing_endpoints(connection)
+            waiting = await list_undelivered_events(connection, MAX_UNDELIVERED)
         set_failing_endpoints(failing=failing, switched_off=switched_off)
         self._undelivered_metrics.update(waiting, self._resources.clock.now())
 

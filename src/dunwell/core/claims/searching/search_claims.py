@@ -11,7 +11,7 @@ from dunwell.core.claims.searching.store import (
     has_queued_claims,
     list_matches,
     load_claims_without_terms,
-    requeue_rest,
+    requeue_unfinished,
     save_terms,
 )
 from dunwell.core.claims.searching.terms import list_terms, parse_search
@@ -48,7 +48,7 @@ async def index_claims(
         if terms:
             # Sorted, so that two workers that insert the same terms cannot deadlock.
             await save_terms(tx, sorted(terms))
-        await requeue_rest(tx, queued)
+        await requeue_unfinished(tx, queued)
         return len(claims)
 
 

@@ -137,7 +137,7 @@ async def save_terms(tx: Connection, terms: Iterable[tuple[int, int, str]]) -> N
     await tx.execute(_INSERT, *columns)
 
 
-async def requeue_rest(tx: Connection, queued: Sequence[QueuedClaims]) -> None:
+async def requeue_unfinished(tx: Connection, queued: Sequence[QueuedClaims]) -> None:
     """Put back the transactions that still have claims without terms."""
     await tx.execute(_QUEUE_REST, *_as_arrays(queued))
 

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.deliveries.store import load_deliveries
-from dunwell.core.events.store import render_is_wanted
+from dunwell.core.events.store import render_is_subscribed
 from dunwell.core.events.webhooks.endpoint import ALL_TYPES
 from dunwell.core.events.webhooks.store import load_endpoints, lock_endpoint
 from dunwell.platform.database.database import Connection
@@ -31,7 +31,7 @@ FROM events event
 JOIN webhook_endpoints endpoint
     ON endpoint.merchant_id = $1
     AND endpoint.removed_at IS NULL
-    AND {is_wanted}
+    AND {is_subscribed}
 LEFT JOIN deliveries delivery
     ON delivery.merchant_id = $1
     AND delivery.endpoint_id = endpoint.endpoint_id
@@ -44,7 +44,7 @@ WHERE event.merchant_id = $1
     AND (delivery.state IS DISTINCT FROM 'PENDING'
         OR delivery.lease_id IS NULL AND delivery.due_at > $6)
 """,
-    is_wanted=render_is_wanted("endpoint", "event"),
+    is_subscribed=render_is_subscribed("endpoint", "event"),
 )
 _COUNT = compose(
     "SELECT count(*) FROM ({wanted} LIMIT $7) found",

@@ -257,7 +257,7 @@ class UndeliveredEvents:
     endpoint_id: UUID
     count: int
     # The id contains the time of the event.
-    oldest: UUID
+    oldest_event_id: UUID
 
 
 def render_origin(url: str) -> str:

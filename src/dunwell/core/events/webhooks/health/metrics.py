@@ -79,7 +79,7 @@ def compute_labels(
     counts, ages = {OTHERS: 0}, {OTHERS: 0.0}
     for index, events in enumerate(undelivered):
         label = str(events.endpoint_id) if index < MAX_LABELS else OTHERS
-        age = max(0.0, now.timestamp() - _parse_milliseconds(events.oldest) / 1000)
+        age = max(0.0, now.timestamp() - _parse_milliseconds(events.oldest_event_id) / 1000)
         counts[label] = counts.get(label, 0) + events.count
         ages[label] = max(ages.get(label, 0.0), age)
     return counts, ages

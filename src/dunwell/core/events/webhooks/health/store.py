@@ -258,7 +258,7 @@ WHERE e.first_failure_at IS NOT NULL AND e.removed_at IS NULL
 """
 
 
-async def mark_logged(
+async def mark_failures_logged(
     tx: Connection, now: datetime, logged_before: datetime, limit: int
 ) -> Sequence[ReportedEndpoint]:
     """Mark at most `limit` failing endpoints that were never logged, or not since `logged_before`,
@@ -285,14 +285,16 @@ async def mark_recoveries_notified(tx: Connection, limit: int) -> Sequence[Repor
     return _build_reported_endpoints(await tx.fetch(_MARK_RECOVERIES_NOTIFIED, limit))
 
 
-async def list_undelivered(connection: Connection, limit: int) -> Sequence[UndeliveredEvents]:
+async def list_undelivered_events(
+    connection: Connection, limit: int
+) -> Sequence[UndeliveredEvents]:
     """Return the undelivered events of each endpoint that has any, the one with the oldest event
     first. At most `limit` events of an endpoint are read. Sandboxes and replays are left out."""
     rows = await connection.fetch(_LIST_UNDELIVERED, limit)
     return [UndeliveredEvents(*row) for row in rows]
 
 
-async def count_failing(connection: Connection) -> tuple[int, int]:
+async def count_failing_endpoints(connection: Connection) -> tuple[int, int]:
     """Return how many endpoints are failing, and how many were disabled, without sandboxes."""
     row = await connection.fetchrow(_COUNT_FAILING)
     assert row is not None, "a count is always a row"
