@@ -27,7 +27,7 @@ _OF_ONESELF = {
 _BEHIND_ONE_THAT_ASKED_OR_PROVED = {
     "accept_invitation.register_passkey", "user_work.save_user_audit",
     "user_work.save_refused_sign_in",
-    "sessions.confirm_session.record_confirmation", "manage_users.check_merchants",
+    "sessions.confirm_session.record_confirmation", "manage_users.check_roles",
     "manage_users.lock_active_user", "sessions.sessions.open_session",
     "sign_in.passkey_sign_in.find_passkey_user",
     "sign_in.local_sign_in.report_break_glass", "user_mails.plan_user_mail",
