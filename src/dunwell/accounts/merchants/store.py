@@ -157,6 +157,7 @@ RETURNING reserved
 
 
 async def load_merchant(tx: Connection, merchant_id: int) -> Merchant | None:
+    """Return the merchant with its current configuration, or None if there is no such merchant."""
     cached = get_cached_configuration(merchant_id)
     row = await tx.fetchrow(_LOAD_MERCHANT, merchant_id, cached.revision)
     return None if row is None else build_merchant(row, cached)

@@ -117,7 +117,7 @@ async def load_user(tx: Connection, user_id: UUID) -> User | None:
 
 
 async def lock_user(tx: Connection, user_id: UUID) -> User | None:
-    """Lock the user until the transaction ends."""
+    """Return the user, locked until the transaction ends, or None if there is no such user."""
     return _build_user(await tx.fetchrow(_LOCK, user_id))
 
 
@@ -132,11 +132,14 @@ async def list_users(tx: Connection) -> Sequence[User]:
 
 
 async def find_password(tx: Connection, email: str) -> KnownPassword | None:
+    """Return the password hash of the user with this e-mail address, or None if there is no such
+    user."""
     row = await tx.fetchrow(_FIND_HASH, fold_email(email))
     return None if row is None else KnownPassword(**row)
 
 
 async def load_password(tx: Connection, user_id: UUID) -> str | None:
+    """Return the hash of an active user's password, or None if the user has no password."""
     password_hash: str | None = await tx.fetchval(_LOAD_HASH, user_id)
     return password_hash
 
@@ -200,6 +203,7 @@ async def count_break_glass(tx: Connection) -> int:
 
 
 async def lock_admins(tx: Connection) -> Sequence[Admin]:
+    """Return the active administrators, locked until the transaction ends."""
     return [Admin(**row) for row in await tx.fetch(_LOCK_ADMINS)]
 
 

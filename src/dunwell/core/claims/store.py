@@ -113,6 +113,7 @@ class LockedClaim(msgspec.Struct, frozen=True, gc=False):
 
 
 async def lock_claim(tx: Connection, merchant_id: int, claim_id: int) -> LockedClaim | None:
+    """Return the claim, locked until the transaction ends, or None if there is no such claim."""
     row = await tx.fetchrow(_LOCK_CLAIM, merchant_id, claim_id)
     return None if row is None else msgspec.convert(dict(row), LockedClaim)
 

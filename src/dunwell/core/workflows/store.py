@@ -237,6 +237,7 @@ async def save_draft_row(
 async def save_publication(
     tx: Connection, merchant_id: int, version: Version, now: datetime, comment: str | None
 ) -> None:
+    """Turn the draft with the version's id into this published version."""
     await tx.execute(
         _PUBLISH, merchant_id, version.version_id, version.major, version.minor, now, comment
     )

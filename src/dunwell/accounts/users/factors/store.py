@@ -159,6 +159,8 @@ async def load_factors(tx: Connection, user_id: UUID) -> Sequence[SecondFactor]:
 
 
 async def find_app(tx: Connection, user_id: UUID, *, is_confirmed: bool) -> AuthenticatorApp | None:
+    """Return the user's app that is confirmed, or the one that is being set up (`is_confirmed`
+    False). Return None if there is none."""
     row = await tx.fetchrow(_FIND_APP, user_id, is_confirmed)
     return None if row is None else AuthenticatorApp(**row)
 

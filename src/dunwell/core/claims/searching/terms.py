@@ -34,6 +34,7 @@ class SearchableClaim:
 
 
 def list_terms(claim: SearchableClaim) -> frozenset[str]:
+    """Return the words by which the claim is found, each of at most MAX_TERM_LENGTH characters."""
     return frozenset(each[:MAX_TERM_LENGTH] for each in _list_words(claim) if each)
 
 
@@ -76,6 +77,7 @@ def _list_numbers(number: str) -> Iterator[str]:
 
 
 def _fold(text: str) -> str:
+    """Return the text in lower case and without accents."""
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKD", text.casefold())

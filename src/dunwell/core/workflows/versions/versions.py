@@ -149,7 +149,7 @@ def compute_verdict(old: Definition, new: Definition) -> VersionVerdict:
 
 
 def compute_next_number(current: Version | None, verdict: VersionVerdict) -> tuple[int, int]:
-    """Return major and minor of the version after `current`. The first is 1, 0."""
+    """Return major and minor number of the version after `current`; 1 and 0 for the first one."""
     if current is None:
         return 1, 0
     if verdict is VersionVerdict.MAJOR:

@@ -153,6 +153,7 @@ def _join(passages: Iterator[Passage]) -> list[Passage]:
 
 
 def _fold(passages: Sequence[Passage]) -> Iterator[Passage]:
+    """Yield the passages, in which unchanged lines that are far from a change are folded."""
     for place, each in enumerate(passages):
         if each.kind is not PassageKind.SAME:
             yield each
