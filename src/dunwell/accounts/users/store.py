@@ -90,7 +90,7 @@ _HAS_JOINED = "SELECT EXISTS (SELECT FROM users WHERE joined_at IS NOT NULL)"
 _LIST_MERCHANTS = (
     "SELECT merchant_id, key, name FROM merchants ORDER BY lower(name), merchant_id LIMIT $1"
 )
-_MAX_USERS = 1000
+_MAX_LISTED = 1000
 
 
 class KnownPassword(msgspec.Struct, frozen=True, gc=False):
@@ -128,7 +128,7 @@ async def find_user(tx: Connection, email: str) -> User | None:
 
 async def list_users(tx: Connection) -> Sequence[User]:
     """Return at most a thousand users by name, active ones first."""
-    return [user for row in await tx.fetch(_LIST, _MAX_USERS) if (user := _build_user(row))]
+    return [user for row in await tx.fetch(_LIST, _MAX_LISTED) if (user := _build_user(row))]
 
 
 async def find_password(tx: Connection, email: str) -> KnownPassword | None:
@@ -214,7 +214,7 @@ async def has_joined_user(tx: Connection) -> bool:
 
 async def list_named_merchants(tx: Connection) -> Sequence[NamedMerchant]:
     """Return at most a thousand merchants by name."""
-    return [NamedMerchant(**row) for row in await tx.fetch(_LIST_MERCHANTS, _MAX_USERS)]
+    return [NamedMerchant(**row) for row in await tx.fetch(_LIST_MERCHANTS, _MAX_LISTED)]
 
 
 async def _save_memberships(tx: Connection, user_id: UUID, memberships: Mapping[int, Role]) -> None:

@@ -133,14 +133,16 @@ async def expire_holds(resources: Resources, merchant_id: int | None = None) -> 
             connection, resources.clock.now(), merchant_id, _BATCH_SIZE
         )
     claim_count = 0
-    for owner_id, claim_ids in claim_ids_by_merchant.items():
+    for each_merchant_id, claim_ids in claim_ids_by_merchant.items():
         try:
-            claim_count += await _expire_holds_of_merchant(resources, owner_id, claim_ids)
+            claim_count += await _expire_holds_of_merchant(resources, each_merchant_id, claim_ids)
         except Unavailable:
             raise
         except Exception as error:
             # An error of one merchant must not keep the holds of other merchants from ending.
-            log.exception("holds.not_expired", merchant_id=owner_id, error=type(error).__name__)
+            log.exception(
+                "holds.not_expired", merchant_id=each_merchant_id, error=type(error).__name__
+            )
     return claim_count
 
 

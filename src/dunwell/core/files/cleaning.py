@@ -117,8 +117,8 @@ def clean_pdf(pdf: pikepdf.Pdf) -> bytes:
             f"The PDF has more than {MAX_OBJECTS:,} objects; print it to a new one."
         )
     unpacked = 0
-    for part in _walk(pdf):
-        _clean(part)
+    for part in _walk_objects(pdf):
+        _clean_object(part)
         if isinstance(part, pikepdf.Stream):
             unpacked += _count_unpacked(part, MAX_UNPACKED_BYTES - unpacked)
     out = io.BytesIO()
@@ -133,7 +133,7 @@ def clean_pdf(pdf: pikepdf.Pdf) -> bytes:
     return out.getvalue()
 
 
-def _walk(pdf: pikepdf.Pdf) -> Iterator[Any]:
+def _walk_objects(pdf: pikepdf.Pdf) -> Iterator[Any]:
     """Yield every dictionary and stream, including nested ones. This function does not recurse,
     because values can be nested as deep as the parser allows."""
     waiting: list[Any] = [pdf.trailer, *pdf.objects]
@@ -155,7 +155,7 @@ def _is_direct_container(value: Any) -> bool:
     return isinstance(value, pikepdf.Dictionary | pikepdf.Array) and not value.is_indirect
 
 
-def _clean(part: Any) -> None:
+def _clean_object(part: Any) -> None:
     if str(part.get("/S", "")) in _ACTIONS:
         for key in list(part.keys()):
             del part[key]

@@ -110,7 +110,7 @@ async def check_password(
     is_right = await services.passwords.verify(stored, password)
     actor = build_visitor_actor(known.user_id if known else None, visitor.host)
     if is_right and known is not None and stored is not None:
-        verified_hash = await _rehash(services, known.user_id, stored, password)
+        verified_hash = await _rehash_if_outdated(services, known.user_id, stored, password)
         async with services.work(actor) as work:
             outcome = await _start_pending_sign_in(
                 work, known.user_id, verified_hash, visitor=visitor, randomness=randomness
@@ -257,7 +257,9 @@ async def _start_pending_sign_in(
     return PendingSignIn(secret) if is_saved else None
 
 
-async def _rehash(services: SignInServices, user_id: UUID, before: str, password: str) -> str:
+async def _rehash_if_outdated(
+    services: SignInServices, user_id: UUID, before: str, password: str
+) -> str:
     """Return the user's password hash. If its parameters are outdated, compute and save it again:
     the plain password is known only during a sign-in."""
     if not services.passwords.is_outdated(before):

@@ -212,10 +212,10 @@ async def _find_named(
     Most texts have the whole reference of one claim. Then no other form of a reference can change
     the decision, and none is searched for: a text has some ten of them.
     """
-    whole = {one for each in written.values() for one in each.as_written}
+    references = {one for each in written.values() for one in each.as_written}
     exact = {
         each.reference_number: each
-        for each in await list_claims_by_reference(work.tx, work.merchant_id, whole)
+        for each in await list_claims_by_reference(work.tx, work.merchant_id, references)
     }
     found, others = {each.claim_id for each in exact.values()}, set[str]()
     for transaction in arrived:

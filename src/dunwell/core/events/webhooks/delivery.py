@@ -253,7 +253,7 @@ class OutcomeRecorder:
         attempts_left = _ATTEMPTS_WHEN_CLOSING
         while attempts_left > 0:
             try:
-                await _save(self._resources, outcomes)
+                await _save_outcomes(self._resources, outcomes)
             except Exception as error:  # noqa: BLE001 - no error may lose an outcome
                 _LOG.warning(
                     "deliveries.not_recorded", count=len(batch), error=type(error).__name__,
@@ -266,7 +266,7 @@ class OutcomeRecorder:
                 return
 
 
-async def _save(resources: Resources, outcomes: Sequence[DeliveryOutcome]) -> None:
+async def _save_outcomes(resources: Resources, outcomes: Sequence[DeliveryOutcome]) -> None:
     """Save the outcomes: in one statement, or in a transaction if an endpoint's health
     may change.
     """

@@ -83,7 +83,7 @@ def compare_part(name: str, before: Any, after: Any) -> PartDifference | None:
     if is_text_part(name):
         fields = [*_walk_texts((), before, after)]
     else:
-        fields = [] if is_added_or_removed else [*_walk((), before, after)]
+        fields = [] if is_added_or_removed else [*_walk_fields((), before, after)]
     if step_id is None:
         return PartDifference(name, change, is_major=name == SETTINGS, fields=fields)
     existing = after if after is not None else before
@@ -116,12 +116,12 @@ def _find_change(before: Any, after: Any) -> Change:
     return Change.REMOVED if after is None else Change.CHANGED
 
 
-def _walk(path: tuple[str, ...], before: Any, after: Any) -> Iterator[FieldDifference]:
+def _walk_fields(path: tuple[str, ...], before: Any, after: Any) -> Iterator[FieldDifference]:
     if before == after:
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in dict.fromkeys([*before, *after]):
-            yield from _walk((*path, name), before.get(name), after.get(name))
+            yield from _walk_fields((*path, name), before.get(name), after.get(name))
     else:
         both_texts = isinstance(before, str) and isinstance(after, str)
         is_text = both_texts and path[-1] in _TEXT_FIELDS
