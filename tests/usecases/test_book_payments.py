@@ -20,7 +20,7 @@ from tests.support.transfers import nordwind_with_account
 # What must be equal, without ids. The claim is named by its reference number.
 _RESULTS = {
     "claims": "c.status, c.status_before_collected, c.due_at, c.resume_at, c.held",
-    "payments": "t.amount_cents, t.transaction_id, t.request_id IS NULL, t.recorded_at",
+    "payments": "t.amount_cents, t.transaction_id, t.method, t.request_id IS NULL, t.recorded_at",
     "allocations": "t.amount_cents",
     "debtor_occasions": "t.occasion, t.facts",
     "payment_requests": "t.state",
@@ -65,6 +65,10 @@ async def _read(harness: Harness) -> dict[str, Any]:
     return found
 
 
+def _build_payment(cents: int, number: int) -> NewPayment:
+    return NewPayment(cents, "EUR", f"tx-{number}", method=f"card {number}")
+
+
 @pytest.mark.parametrize("payments", _SETS, ids=range(len(_SETS)))
 async def test_a_set_is_booked_like_single_payments(
     resources: Resources, clock: MovableClock, payments: Sequence[tuple[int, int]]
@@ -72,12 +76,12 @@ async def test_a_set_is_booked_like_single_payments(
     single, claims = await _prepare(resources, clock, "single")
     for number, (place, cents) in enumerate(payments):
         async with single.work() as work:
-            await record_payment(work, claims[place], NewPayment(cents, "EUR", f"tx-{number}"))
+            await record_payment(work, claims[place], _build_payment(cents, number))
     together, claims = await _prepare(resources, clock, "together")
     async with together.work() as work:
         locked = await lock_claims(work.tx, work.merchant_id, claims)
         wanted = [
-            (claims[place], NewPayment(cents, "EUR", f"tx-{number}"))
+            (claims[place], _build_payment(cents, number))
             for number, (place, cents) in enumerate(payments)
         ]
         booked = await book_payments(work, locked, wanted)

@@ -48,17 +48,17 @@ WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[]) AND provider = $3
 _INSERT_PAYMENTS = """
 WITH paid AS (
     INSERT INTO payments (merchant_id, payment_id, claim_id, amount_cents, currency,
-                          transaction_id, provider_name, paid_at, recorded_at, request_id)
+                          transaction_id, provider_name, paid_at, recorded_at, request_id, method)
     SELECT $1, payment_id, claim_id, amount_cents, currency, transaction_id, provider_name,
-           paid_at, $2, request_id
+           paid_at, $2, request_id, method
     FROM unnest($3::uuid[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[],
-                $9::timestamptz[], $10::uuid[])
+                $9::timestamptz[], $10::uuid[], $11::text[])
         AS p (payment_id, claim_id, amount_cents, currency, transaction_id, provider_name,
-              paid_at, request_id)
+              paid_at, request_id, method)
 )
 INSERT INTO allocations (merchant_id, claim_id, payment_id, item_id, amount_cents)
 SELECT $1, claim_id, payment_id, item_id, amount_cents
-FROM unnest($11::bigint[], $12::uuid[], $13::bigint[], $14::bigint[])
+FROM unnest($12::bigint[], $13::uuid[], $14::bigint[], $15::bigint[])
     AS a (claim_id, payment_id, item_id, amount_cents)
 """
 # The same change as for one payment: the next step's due time is kept for a reversal.
@@ -140,7 +140,8 @@ async def insert_payments(
         [each.payment_id for each in payments], [each.claim_id for each in payments],
         [each.amount_cents for each in payments], [each.currency for each in payments],
         [each.transaction_id for each in payments], [each.provider_name for each in payments],
-        [each.paid_at for each in payments], [each.request_id for each in payments], *columns,
+        [each.paid_at for each in payments], [each.request_id for each in payments],
+        [each.method for each in payments], *columns,
     )  # fmt: skip
 
 
