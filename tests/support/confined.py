@@ -80,7 +80,7 @@ def main() -> None:
         job = PrintJob("PRINT", encode_sheet(a_letter().sheet))
     confine_process(memory_bytes, 5)
     if kind == "printer":
-        # It works with its threads and is confined all the same.
+        # The renderer works with its threads although it is confined.
         assert b"%PDF-" in printer.answer(msgspec.msgpack.encode(job))
     try:
         outcome = f"did it: {TRIES[name]()!r:.60}"
