@@ -26,8 +26,7 @@ class CoveringSets:
 
 def find_covering_sets(total: int, amounts: Mapping[int, int], tolerance: int = 0) -> CoveringSets:
     """Return the sets of at least two amounts (id -> cents, all positive) whose sum differs from
-    `total` by at most `tolerance`. The search is bounded, and the result says whether it was
-    complete."""
+    `total` by at most `tolerance`, both in cents. The search is bounded: see `is_complete`."""
     usable = sorted(
         ((cents, each) for each, cents in amounts.items() if 0 < cents <= total + tolerance),
         reverse=True,
@@ -45,7 +44,7 @@ class _Search:
     def __init__(self, amounts: tuple[tuple[int, int], ...], total: int, tolerance: int) -> None:
         self._amounts = amounts
         self._total, self._tolerance = total, tolerance
-        # The sum of the amounts from each place on. A branch that cannot reach the total any more
+        # The sum of the amounts from each index on. A branch that cannot reach the total any more
         # is cut off.
         self._left = [0] * (len(amounts) + 1)
         for place in range(len(amounts) - 1, -1, -1):

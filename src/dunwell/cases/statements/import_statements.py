@@ -164,14 +164,14 @@ async def cancel_import(work: Work, file_id: UUID) -> ImportedFile:
 
 
 async def list_held_statements(work: Work, account: str) -> list[Mapping[str, Any]]:
-    """Return the statements of an account that wait for a person, the newest first."""
+    """Return those of the newest 500 statements of an account that are held, the newest first."""
     work.require(Right.READ_CLAIMS)
     rows = await list_statement_rows(work.tx, work.merchant_id, account, _MAX_LISTED)
     return [each for each in rows if each["held_reason"] and not each["released_at"]]
 
 
 async def release_statement(work: Work, account: str, statement_hash: bytes) -> None:
-    """Let the entries of a held statement be booked, after a person has looked at it. Raises
+    """Let the entries of a held statement be matched, after a person has looked at it. Raises
     NotFound if it is not held."""
     work.require(Right.RECORD_MONEY)
     reason = await release_statement_rows(
@@ -230,7 +230,8 @@ class _FileImport:
     file_id: UUID
     lease: Lease
     problems: list[CodedText] = field(default_factory=list)
-    # Entries in the file, those that were read, and those among them that are not booked.
+    # Numbers of entries: all in the file, those that were read, and those among the read ones that
+    # the bank has not booked.
     entry_count: int = 0
     read_count: int = 0
     pending_count: int = 0
@@ -261,8 +262,7 @@ class _FileImport:
             await self._end(FileState.REFUSED)
 
     async def _read(self) -> list[_StatementToImport] | None:
-        """Read the file. Return None if there are problems and no statement to
-        import."""
+        """Read the file. Return None if there are problems and no statement to import."""
         async with self.resources.database.connection() as connection:
             file = await find_file(connection, self.merchant_id, self.file_id)
             sealed = await find_content(connection, self.merchant_id, self.file_id)
@@ -306,7 +306,7 @@ class _FileImport:
         ]
 
     async def _record_reports(self, reports: Sequence[PaymentStatusReport]) -> None:
-        """Record the direct debits that the bank rejects."""
+        """Record the direct debits that the bank rejects in these reports."""
         if not reports:
             return
         async with self.resources.database.transaction() as tx:

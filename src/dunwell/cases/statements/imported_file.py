@@ -31,8 +31,8 @@ class ImportedFile:
     name: str
     size_bytes: int
     state: FileState
-    # Entries in the file, those that were read, those of the read ones that the bank has not booked
-    # yet, and the booked ones that this file brought.
+    # Numbers of entries: all in the file, those that were read, those of the read ones that the
+    # bank has not booked yet, and the booked ones that this file brought.
     entry_count: int = 0
     read_count: int = 0
     pending_count: int = 0

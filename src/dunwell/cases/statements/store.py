@@ -27,7 +27,7 @@ class StatementAccount:
     # The account holder, exactly as the bank writes the name.
     holder: str
     csv_mapping: CsvMapping | None = None
-    # Claims are not dunned while the newest statement is older. None: no limit.
+    # Messages to debtors wait while the newest statement is older. None: no limit.
     max_age_banking_days: int | None = None
     # An amount that differs by at most this is treated as what is owed.
     tolerance_cents: int = 0
@@ -63,7 +63,7 @@ SET iban = excluded.iban, holder = excluded.holder, csv_mapping = excluded.csv_m
     tolerance_cents = excluded.tolerance_cents, connection = excluded.connection,
     folder = excluded.folder
 """
-# Changes nothing if the account is as wanted already.
+# Closes the account, or reopens it ($3 is NULL). Changes nothing if it already is closed or open.
 _CLOSE_ACCOUNT = """
 UPDATE bank_accounts
 SET closed_at = $3
@@ -324,6 +324,7 @@ async def end_file(  # noqa: PLR0913 - what the end of an import writes
     tx: Connection, merchant_id: int, file_id: UUID, *, lease: Lease, state: FileState,
     problems: Sequence[str], now: datetime,
 ) -> bool:  # fmt: skip
+    """End an import, and delete the content of its file. Return False if the lease was lost."""
     return bool(
         await tx.fetchval(
             _END_FILE, merchant_id, file_id, lease.lease_id, state, [*map(dump_text, problems)], now

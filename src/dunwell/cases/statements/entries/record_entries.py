@@ -61,7 +61,7 @@ _NEW = EntryDecision(is_known=False)
 
 @dataclass(frozen=True, slots=True)
 class RecordedEntries:
-    """How many booked entries were not known, and problems with doubtful entries."""
+    """The number of booked entries that were not known, and a problem for each doubtful entry."""
 
     new_count: int
     problems: Sequence[CodedText]
@@ -92,7 +92,7 @@ async def record_entries(
         )
         new = recorder.decide(others, stored)
         await recorder.use_notified(new)
-    # The entries of a notification alone are not booked: those of the statement that follows are.
+    # A notification alone is not matched: the entries of the statement that follows are.
     state = "HELD" if is_held or is_notification else "NEW"
     is_interim = statement.kind is StatementKind.REPORT
     count = await recorder.insert(new, state, is_interim=is_interim)
@@ -248,7 +248,8 @@ class _Recorder:
         await replace_transactions(self.work.tx, account, stored.entry_id, [*rows])
 
     async def insert(self, new: Sequence[_NewEntry], state: str, *, is_interim: bool) -> int:
-        """Insert the entries and their transactions. Return how many booked ones were not known."""
+        """Insert the entries and their transactions. Return how many of the inserted entries are
+        booked."""
         tx, merchant_id = self.work.tx, self.work.merchant_id
         by_id = {self.work.ids.new(self.work.real_now): each for each in new}
         entries = [

@@ -133,8 +133,8 @@ async def insert_entries(
     tx: Connection, merchant_id: int, head: StatementHead, entries: Sequence[EntryRow], *,
     is_interim: bool = False,
 ) -> frozenset[UUID]:  # fmt: skip
-    """Insert the entries that are not known, and return their ids. `is_interim`: they are of a
-    report."""
+    """Insert the entries that are not known, and return their ids. `is_interim` is true for
+    the entries of an intraday report."""
     columns = [[getattr(each, name) for each in entries] for name in _ENTRY_COLUMNS]
     rows = await tx.fetch(
         _INSERT_ENTRIES, merchant_id, head.account, head.statement_hash, *columns, head.file_id,
@@ -211,8 +211,8 @@ async def delete_transactions(
     tx: Connection, merchant_id: int, entry_id: UUID
 ) -> tuple[str, date | None] | None:
     """Delete an entry's transactions, so that better ones replace them. Return their state (HELD
-    or NEW) and the day of the entry that they resemble; None if one of them was matched or decided,
-    and nothing was deleted."""
+    or NEW) and the day of the entry that they resemble; None if the entry has no transactions,
+    or if one of them was matched or decided: nothing was deleted then."""
     rows = await tx.fetch(_DELETE_TRANSACTIONS, merchant_id, entry_id)
     if not rows:
         return None

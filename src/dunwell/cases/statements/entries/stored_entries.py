@@ -127,7 +127,8 @@ def build_transaction_rows(
 
 
 def build_marks(entry_id: UUID, entry: BankEntry, digest_iban: DigestIban) -> PaymentMarks:
-    """Return what distinguishes the payment of an entry from others."""
+    """Return what distinguishes the payment of an entry from others; empty marks if the entry has
+    not exactly one payment."""
     rows = [*build_transaction_rows(entry_id, entry, digest_iban)]
     if len(rows) != 1:
         return PaymentMarks()

@@ -15,7 +15,7 @@ from dunwell.platform.text.codes import is_currency
 _MAX_DIGITS = 17
 # A decimal of XML Schema that is not negative: "5", "5.00", ".50", "+5.".
 _XML_AMOUNT = re.compile(r"\+?(?=\.?[0-9])(?P<whole>[0-9]{0,18})(?:\.(?P<minor>[0-9]*))?", re.ASCII)
-# An entry of another year is a mistake, and the ends of the calendar cannot be computed with.
+# An entry of another year is a mistake, and date arithmetic fails at the ends of the calendar.
 _FIRST_YEAR, _LAST_YEAR = 1970, 2199
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 # Separators of thousands that programs write.
@@ -87,8 +87,9 @@ def check_currency(element: str, currency: str | None, place: FilePlace) -> str:
 
 
 def parse_iso_day(text: str | None) -> date | None:
-    """Return the day of "2026-11-27" or "2026-11-27T08:00:00Z", None if it is neither, or not a day
-    of an entry. The day is the one that the bank writes: the time zone does not move it."""
+    """Return the day of "2026-11-27" or "2026-11-27T08:00:00Z", or None if the text has another
+    form or the year is not plausible. The day is the one that the bank writes: the time zone does
+    not move it."""
     if text is None or _DAY.match(text.strip()) is None:
         return None
     try:

@@ -41,7 +41,7 @@ _MAX_RATIO = 250
 _MAX_ARCHIVE_DEPTH = 2
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _IS_ENCRYPTED = 0x1
-# Each file of an archive has one such mark. The marks of an archive inside the archive are counted
+# Each file of an archive has one such signature. Those of an archive inside the archive are counted
 # too, so the limit is higher than that of files.
 _MEMBER_MARK, _MAX_MARKS = b"PK\x01\x02", _MAX_MEMBERS * 10
 _DAMAGES = (zipfile.BadZipFile, ValueError, OSError, NotImplementedError)
@@ -149,8 +149,8 @@ def _is_xml(content: bytes) -> bool:
 
 
 def _decode(content: bytes) -> str:
-    """Decode MT940. The texts of old files are in the encoding of Windows, and the lines of some
-    end with a carriage return alone."""
+    """Decode a file that may be MT940. Old files are in the encoding of Windows, and the lines of
+    some end with a carriage return alone."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

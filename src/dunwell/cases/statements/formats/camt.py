@@ -70,7 +70,7 @@ class _StatementFacts:
     place: FilePlace
     currency: str | None
     iban: str | None
-    # The day of an entry that names none.
+    # The day of a booked entry that has no date of its own.
     day: date | None
     problems: list[CodedText] = field(default_factory=list)
 
@@ -165,7 +165,8 @@ def _find_currency(element: XmlElement, place: FilePlace) -> str | None:
 
 
 def _parse_balances(element: XmlElement, facts: _StatementFacts) -> tuple[int | None, int | None]:
-    """Return the opening and the closing balance in the account's currency."""
+    """Return the opening and the closing balance in cents of the account's currency, each None if
+    it is missing."""
     found: dict[str, int] = {}
     intermediate: list[int] = []
     for balance in list_children(element, "Bal"):

@@ -93,7 +93,8 @@ def complete_entry(entry: BankEntry, found: Sequence[Sequence[BankEntry]]) -> Ba
     None if no notification has the amount of the entry. `found` has the entries of each
     notification.
 
-    The entry stays unchanged if it already has as many transactions with amounts.
+    The entry stays unchanged if it already has at least as many transactions with amounts as the
+    notification.
     """
     if not found:
         return entry

@@ -1,4 +1,5 @@
-"""Read MT940 statements and MT942 reports of SWIFT, with the library mt-940 and its corrections.
+"""Read MT940 statements and MT942 reports of SWIFT with the library mt-940, and correct what it
+misreads.
 
 The library splits the fields; the structured field 86 is that of German banks. The library ignores
 statement lines that it does not recognise; such a file is refused here. Pure.
@@ -244,7 +245,7 @@ def _build_detail(
 
 
 def _find_original(data: Mapping[str, Any], amount: int, currency: str, place: FilePlace) -> int:
-    """Return the amount of a returned payment without the bank's charges."""
+    """Return the signed amount of a returned payment without the bank's charges."""
     found = _ORIGINAL.search(data.get("extra_details") or "")
     written = _find(data, "original_amount") or (
         found[2] if found is not None and found[1] == currency else None

@@ -129,7 +129,7 @@ async def find_transactions_for_claim(
     work: Work, account: str, claim_id: int, *, limit: int = 200
 ) -> tuple[list[BankTransaction], CoveringSets]:
     """Return open payments, and the sets of them that add up to exactly what the claim owes. A set
-    has the places of payments in the list. Raises NotFound."""
+    contains indexes into the returned list, from 0. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     claims = await load_candidates(work.tx, work.merchant_id, [claim_id])
     if claim_id not in claims:
@@ -188,7 +188,8 @@ def _describe(share: TransactionShare) -> MatchSuggestion:
 
 async def record_without_claim(work: Work, entry_id: UUID, number: int, note: str) -> BankMatch:
     """Record that what is left of a transaction belongs to no claim. `note` is a line for staff.
-    Raises NotFound, InvalidState, ValidationError."""
+    Raises NotFound, InvalidState if the transaction is not open, and ValidationError if the note is
+    empty, too long, or has several lines."""
     work.require(Right.RECORD_MONEY)
     if not 0 < len(note.strip()) <= 255 or "\n" in note:
         message = "Describe it in one line of at most 255 characters."
@@ -285,7 +286,8 @@ async def find_entry_of_payment(
 async def _open_again(
     work: Work, match: BankMatch, transaction: BankTransaction, cents: int, *, reason: str | None
 ) -> BankMatch:
-    """Record that a match was undone, and open these cents of its locked transaction."""
+    """Record that a match was undone, and open its locked transaction again, of which `cents` then
+    belong to nothing."""
     undone = BankMatch(
         match_id=work.ids.new(work.now),
         kind="UNDONE",

@@ -30,7 +30,8 @@ log = structlog.get_logger(__name__)
 
 
 async def match_all(resources: Resources) -> int:
-    """Match the next set of every account that has new transactions. Return how many there were."""
+    """Match the next set of up to 50 accounts that have new transactions. Return how many
+    transactions there were."""
     async with resources.database.connection() as connection:
         waiting = await list_accounts_with_new(connection, _ACCOUNTS_PER_TURN)
     done = 0
@@ -40,9 +41,9 @@ async def match_all(resources: Resources) -> int:
 
 
 async def match_next_set(resources: Resources, merchant_id: int, account: str) -> int:
-    """Match the next new transactions of an account together. If that fails, match some of them one
-    by one. Return how many there were. Raises DatabaseAway if the database fails; later
-    transactions then stay new."""
+    """Match the next new transactions of an account together. If that fails, match the first of
+    them one by one. Return how many transactions there were. Raises DatabaseAway or another Unavailable
+    if the database fails; later transactions then stay new."""
     try:
         async with resources.database.transaction() as tx:
             work = await _open_work(resources, tx, merchant_id)

@@ -141,8 +141,9 @@ async def match_transactions(
 
 
 async def _plan_payouts(work: Work, plan: _Plan, new: Sequence[BankTransaction]) -> None:
-    """Find the payouts. This comes before payments, because the sum of a payout could match a claim
-    by accident. A negative payout is the debit of a provider that takes money back."""
+    """Find the payouts among the transactions. This comes before payments, because the sum of a
+    payout could match a claim by accident. A negative payout is the debit of a provider that takes
+    money back."""
     amounts = {each.amount_cents for each in new}
     awaited = await list_awaited_payouts(work.tx, work.merchant_id, amounts)
     for transaction in new:
@@ -169,8 +170,8 @@ def _fits_payout(transaction: BankTransaction, payout: AwaitedPayout) -> bool:
 async def _plan_payments(
     work: Work, plan: _Plan, arrived: Sequence[BankTransaction], tolerance_cents: int
 ) -> _ClaimsToPay:
-    """Lock the claims that the payments or returns may belong to, decide which claims each payment
-    belongs to, and return the locked claims."""
+    """Lock the claims that the arrived payments and the planned returns may belong to, and decide
+    to which claims each payment belongs. Return the locked claims."""
     written = {each.key: list_references(each) for each in arrived}
     named_ids = await _find_named(work, arrived, written)
     by_debit = await find_claims_by_debit(work, arrived)

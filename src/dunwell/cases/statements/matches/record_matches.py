@@ -19,6 +19,7 @@ async def record_matches(work: Work, matches: Sequence[BankMatch]) -> None:
 
 
 def compute_paid_at(work: Work, booked_on: date) -> datetime:
-    """Return noon of the booking day in the merchant's zone, but no time in the future."""
+    """Return noon of the booking day in the merchant's time zone, or now if that is still to
+    come."""
     zone = ZoneInfo(work.merchant.configuration.timezone)
     return min(datetime.combine(booked_on, _NOON, zone).astimezone(UTC), work.now)

@@ -20,7 +20,7 @@ from dunwell.platform.database.sql import compose
 
 @dataclass(frozen=True, slots=True)
 class BankTransaction:
-    """A payment on a statement."""
+    """A transaction of a booked entry: a payment, a payout, a return, or other money."""
 
     entry_id: UUID
     number: int
@@ -31,7 +31,9 @@ class BankTransaction:
     booked_on: date
     # NEW, HELD, OPEN, MATCHED, PAYOUT, RETURNED or WITHOUT_CLAIM.
     state: str
+    # The part of the amount that was matched, without a sign.
     matched_cents: int
+    # Whether a person has decided about it, so that the rules leave it alone.
     is_decided: bool
     end_to_end_id: str | None
     mandate_id: str | None
@@ -61,10 +63,13 @@ class BankMatch:
     """What a transaction belongs to, or (kind UNDONE) that an earlier match was undone."""
 
     match_id: UUID
+    # MATCHED or UNDONE.
     kind: str
     entry_id: UUID
     number: int
+    # Without a sign.
     amount_cents: int
+    # A `MatchRule`.
     rule: str
     # A `CodedText`, or what a person wrote.
     explanation: str
@@ -72,11 +77,12 @@ class BankMatch:
     payment_id: UUID | None = None
     payout_provider: str | None = None
     payout_id: str | None = None
+    # The match that this one (kind UNDONE) undoes.
     undoes: UUID | None = None
 
 
 _COLUMNS = ", ".join(f"t.{each.name}" for each in fields(BankTransaction))
-# Uses bank_transactions_new, after which no other table is read for it.
+# Uses bank_transactions_new.
 _LIST_NEW = compose(
     """
 SELECT {columns}
@@ -116,7 +122,8 @@ WHERE t.merchant_id = $1 AND (t.entry_id, t.number) IN (
     columns=_COLUMNS,
 )
 _LOCK = compose("{load}ORDER BY t.entry_id, t.number\nFOR NO KEY UPDATE", load=_LOAD)
-# Sets the state of transactions that nothing was decided about in the meantime.
+# Sets the state of transactions that no other worker and no person has decided about in the
+# meantime.
 _SAVE_STATES = """
 UPDATE bank_transactions t
 SET state = s.state, matched_cents = t.matched_cents + s.cents, problem = NULL
@@ -276,7 +283,7 @@ async def list_open_rows(
 async def lock_transactions(
     tx: Connection, merchant_id: int, keys: Collection[tuple[UUID, int]]
 ) -> dict[tuple[UUID, int], BankTransaction]:
-    """Lock the transactions; their claims must be locked before."""
+    """Lock the transactions and return those that exist. Their claims must be locked before."""
     return await load_transactions(tx, merchant_id, keys, statement=_LOCK)
 
 

@@ -26,7 +26,7 @@ FROM unnest($4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::text[], $9::
 ON CONFLICT (merchant_id, provider, payout_id) DO NOTHING
 RETURNING payout_id
 """
-# Only open transactions that nothing was decided about are matched again. Uses
+# Makes open transactions that no person has decided about new, so that they are matched again. Uses
 # bank_transactions_open.
 _MATCH_AGAIN = """
 UPDATE bank_transactions t

@@ -1,5 +1,5 @@
-"""Find the entries of reports during the day in the statement of the day, whichever arrives first.
-The statement takes them over."""
+"""Recognise the entries of intraday reports in the statement of the day, whichever of the two is
+imported first. The statement takes these entries over."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ async def confirm_entries(
     digest_iban: DigestIban, is_held: bool,
 ) -> Sequence[ArrivingEntry]:  # fmt: skip
     """Let a statement take over the entries of reports. Return the arriving entries without those
-    that are stored with other texts."""
+    that are already stored with other texts."""
     work.require(Right.RECORD_MONEY)
     booked = [(each, each.key) for each in arriving if each.key is not None]
     stored = await _list_candidates(work, head, kind, [each for each, _ in booked])
@@ -67,8 +67,12 @@ async def confirm_entries(
 async def _list_candidates(
     work: Work, head: StatementHead, kind: StatementKind, booked: Sequence[ArrivingEntry]
 ) -> list[StoredCandidate]:
-    """Return what reports gave for the days of a statement, or statements for those of a report.
-    The same file may also have been read with another CSV mapping."""
+    """Return the stored entries that may be the same as the arriving ones.
+
+    For a statement, these are the unconfirmed entries of reports on its days, and the entries that
+    an earlier import of the same file read, for example with another CSV mapping. For a report,
+    they are the entries of statements on its days with its amounts.
+    """
     days = {each.entry.booked_on for each in booked if each.entry.booked_on is not None}
     if not days:
         return []
@@ -86,7 +90,8 @@ async def _take_over(
     work: Work, head: StatementHead,
     found: Sequence[tuple[ArrivingEntry, EntryKey, StoredCandidate]], *, is_held: bool,
 ) -> None:  # fmt: skip
-    """Move the entries of reports into the statement that has them."""
+    """Move the stored entries into the statement. Unless it is held, let their payments be
+    matched."""
     confirmed = [
         ConfirmedEntry(one.entry_id, each.number, key.text, each.entry.bank_reference)
         for each, key, one in found
@@ -100,8 +105,8 @@ async def _use_payments(
     work: Work, head: StatementHead, one: StoredCandidate, arriving: ArrivingEntry, *,
     digest_iban: DigestIban,
 ) -> None:  # fmt: skip
-    """Give an entry of a report the texts and payments of the statement, if nothing was matched or
-    decided about it. Fewer payments are used only if those of the report were held."""
+    """Replace the payments of a stored entry by those of the statement, unless one of them was
+    matched or decided. If the statement has fewer payments, replace only payments that are held."""
     rows = [*build_transaction_rows(one.entry_id, arriving.entry, digest_iban)]
     if one.is_held or len(rows) >= one.transaction_count:
         account = (work.merchant_id, head.account)

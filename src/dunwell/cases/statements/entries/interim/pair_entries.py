@@ -1,10 +1,10 @@
-"""Recognise the entries of reports during the day (camt.052, MT942) in the statement of the day.
+"""Recognise the entries of intraday reports (camt.052, MT942) in the statement of the day.
 
 Without a bank's reference, an entry is recognised by its texts, and a statement often has more
-texts, or a reference, where the report had none. The statement is the truth of its day: an entry
-that it has and an entry of a report are one payment if day and amount are the same, neither was
-recognised by its key, and nothing that both give contradicts it. Each entry is used once, so that
-two equal payments stay two. Pure.
+texts, or a reference, where the report had none. The statement is authoritative for its day: one of
+its entries and an entry of a report are the same if day and amount are equal, neither was
+recognised by its key, and no fact that both have differs. Each entry is used once, so that two
+equal payments stay two. Pure.
 """
 
 from collections import defaultdict

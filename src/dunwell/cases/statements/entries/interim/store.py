@@ -1,4 +1,4 @@
-"""The SQL of entries that a report gave and a statement confirms."""
+"""The SQL of the entries of intraday reports that the statement of the day confirms."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -81,7 +81,8 @@ FROM unnest($4::uuid[], $5::integer[], $6::text[], $7::text[])
     AS n (entry_id, position, entry_key, bank_reference)
 WHERE e.merchant_id = $1 AND e.account = $2 AND e.entry_id = n.entry_id
 """
-# Entries of a report that was held are matched once a statement with right sums has them.
+# The transactions of a report that was held are matched once a statement with correct sums has
+# their entries.
 _LET_MATCH = """
 UPDATE bank_transactions
 SET state = CASE WHEN resembles_on IS NULL THEN 'NEW' ELSE 'OPEN' END
@@ -151,7 +152,7 @@ async def list_known_keys(
 async def take_over_entries(
     tx: Connection, merchant_id: int, head: StatementHead, confirmed: Sequence[ConfirmedEntry]
 ) -> None:
-    """Move entries of reports into the statement that has them."""
+    """Move stored entries into the statement that has them."""
     if confirmed:
         await tx.execute(
             _TAKE_OVER, merchant_id, head.account, head.statement_hash,
@@ -161,6 +162,6 @@ async def take_over_entries(
 
 
 async def let_match(tx: Connection, merchant_id: int, entry_ids: Sequence[UUID]) -> None:
-    """Let the transactions of entries be matched that were held with their report."""
+    """Let the transactions of these entries be matched that were held with their report."""
     if entry_ids:
         await tx.execute(_LET_MATCH, merchant_id, list(entry_ids))

@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 
 class MatchingFailed(InvalidState):
-    """An error prevented that a transaction was matched. The log has the error."""
+    """An error prevented the matching of a transaction. The log has the error."""
 
 
 def can_match_again(transaction: BankTransaction) -> bool:
@@ -59,7 +59,7 @@ async def match_entry_again(work: Work, entry_id: UUID, number: int) -> bool:
     """Match one open transaction again. Return whether it was matched.
 
     Raises NotFound, InvalidState if a person has to decide about the transaction, and
-    MatchingFailed.
+    MatchingFailed if an unexpected error occurs.
     """
     work.require(Right.RECORD_MONEY)
     key = (entry_id, number)

@@ -125,7 +125,8 @@ async def find_claims_by_debit(
 async def record_status_reports(
     work: Work, reports: Iterable[PaymentStatusReport], today: date
 ) -> int:
-    """Record the debits that the bank rejects, and return how many there were. Accepted debits are
+    """Record the debits that the bank rejects, and return how many were not recorded before. An
+    audit entry is written even if there are none. Accepted debits are
     booked when a statement has the money."""
     work.require(Right.RECORD_MONEY)
     rejected = 0

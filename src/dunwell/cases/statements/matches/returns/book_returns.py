@@ -30,8 +30,8 @@ from dunwell.cases.statements.matching import MatchRule
 async def find_returned_entries(
     work: Work, new: Sequence[BankTransaction]
 ) -> dict[tuple[UUID, int], OriginalEntry]:
-    """Return the original entry of each transaction that takes back a whole entry. Only a known
-    reason reverses a payment."""
+    """Return the original entry of each transaction that takes back a whole entry, if only one
+    entry fits. Transactions whose return reason is not known are left out."""
     work.require(Right.READ_CLAIMS)
     known = [each for each in new if is_known_return(each.return_reason)]
     ids = {each.end_to_end_id for each in known if each.end_to_end_id}

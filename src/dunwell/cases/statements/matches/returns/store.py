@@ -61,6 +61,8 @@ class OriginalEntry:
 async def find_original_entries(
     tx: Connection, merchant_id: int, end_to_end_ids: Collection[str]
 ) -> list[OriginalEntry]:
+    """Return the transactions with one of these ids that were booked, with their payments. Matches
+    that were undone are left out."""
     found: dict[tuple[UUID, int], list[Row]] = {}
     for row in await tx.fetch(_FIND_ORIGINALS, merchant_id, sorted(end_to_end_ids)):
         found.setdefault((row["entry_id"], row["number"]), []).append(row)
