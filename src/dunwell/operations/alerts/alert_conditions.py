@@ -40,13 +40,18 @@ class Observations(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     reported. Batches and mailboxes are exceptions: `list_alert_conditions` decides which of them
     are late."""
 
+    # Unsent messages, and letters that wait for a print batch.
     waiting: Sequence[ProviderCount]
     batches: Sequence[ProviderCount]
     # When the mailbox of each delivery provider was last read.
     mailboxes: Sequence[tuple[str, datetime]]
+    # Messages with an unknown delivery status.
     unknown: Sequence[MerchantCount]
+    # Disputes whose response is overdue.
     overdue: Sequence[MerchantCount]
+    # Unread replies of debtors.
     unseen: Sequence[MerchantCount]
+    # Disabled webhook endpoints, and those that fail.
     off: Sequence[MerchantCount]
     failing: Sequence[MerchantCount]
     unmatched_sms: Sequence[ProviderCount]

@@ -90,7 +90,8 @@ async def count_messages(
     return [MessageCount(*row) for row in await connection.fetch(_COUNT_MESSAGES, now, limit)]
 
 
-# The longest delay between two attempts to send a contact (escalation.settlement).
+# The longest delay between two attempts to send a contact, as in
+# `contact.escalation.contacts.outcomes.settlement`.
 _MAX_PAUSE = timedelta(hours=6)
 _MAX_COUNTED = 10_001
 # A contact with three attempts counts as waiting since it was planned, because each attempt moves
@@ -207,7 +208,7 @@ async def load_observations(
     unmatched_since: datetime,
 ) -> Observations:  # fmt: skip
     """Load what was observed. `late_before` and `unseen_before` limit the result to what has waited
-    long enough; unmatched reports and replies are counted since `unmatched_since`."""
+    long enough; unmatched delivery reports and SMS are counted since `unmatched_since`."""
     waiting = await tx.fetch(_COUNT_WAITING, late_before, now + _MAX_PAUSE, _MAX_COUNTED)
     return Observations(
         waiting=[ProviderCount(*row) for row in waiting],

@@ -102,6 +102,7 @@ class _Loaded(msgspec.Struct, frozen=True):
 
 
 async def load_overview(work: Work) -> Overview:
+    """Load the overview of the merchant, with days in its time zone."""
     work.require(Right.READ_CLAIMS)
     configuration = work.merchant.configuration
     zone = ZoneInfo(configuration.timezone)

@@ -67,6 +67,7 @@ _FORMULA_AFTER_SPLIT = re.compile(r"""([;\t\r\n])(?=(?:[^\S\t\r\n]|")*[=+\-@])""
 
 
 def render_rows(rows: Iterable[Cells]) -> bytes:
+    """Return the rows as CSV in UTF-8, without a byte order mark."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerows([_render_cell(cell) for cell in row] for row in rows)

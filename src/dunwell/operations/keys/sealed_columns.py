@@ -241,7 +241,7 @@ SEALED_COLUMNS = (
         purpose=imported_file.SEAL_PURPOSE,
         bound_by=("merchant_id", "file_id"),
         bind=imported_file.build_seal_context,
-        # A value may have 50 megabytes.
+        # A value may have 25 megabytes.
         rows_at_once=1,
     ),
 )

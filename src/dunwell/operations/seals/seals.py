@@ -166,5 +166,6 @@ async def find_contact_seal(work: Work, communication_id: UUID) -> ContactSeal |
 
 
 async def load_seal(tx: Connection, merchant_id: int, communication_id: UUID) -> ContactSeal | None:
+    """Return the seal of a message, None if the ledger has no entry that it was sent."""
     row = await tx.fetchrow(_FIND_CONTACT_SEAL, merchant_id, communication_id)
     return None if row is None else ContactSeal(**row)
