@@ -42,8 +42,8 @@ async def match_all(resources: Resources) -> int:
 
 async def match_next_set(resources: Resources, merchant_id: int, account: str) -> int:
     """Match the next new transactions of an account together. If that fails, match the first of
-    them one by one. Return how many transactions there were. Raises DatabaseAway or another Unavailable
-    if the database fails; later transactions then stay new."""
+    them one by one. Return how many transactions there were. Raises Unavailable if the database
+    fails; later transactions then stay new."""
     try:
         async with resources.database.transaction() as tx:
             work = await _open_work(resources, tx, merchant_id)
