@@ -115,7 +115,7 @@ def test_returned_debits_are_read_with_their_reason(wheels: Wheels, name: str) -
     (file,) = parse_sample(wheels, project, f"{RETURNS}/test-sepa-camt-{name}")
     (statement,) = file.statements
     (entry,) = statement.entries
-    assert (entry.amount_cents, entry.counts) == (-10000, True)
+    assert (entry.amount_cents, entry.has_payments) == (-10000, True)
     (detail,) = entry.details
     assert (detail.amount_cents, detail.counterparty_name) == (-10000, "DEBTOR4")
     assert detail.counterparty_iban == "IE16AIBK93110187654321"

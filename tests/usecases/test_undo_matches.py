@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dunwell.cases.statements.matches.assign_transactions import (
     TransactionShare,
     assign_transactions,
-    find_entry_of_payment,
+    find_transaction_of_payment,
     record_without_claim,
     reverse_matched_payment,
     undo_match,
@@ -74,7 +74,7 @@ async def test_a_payment_that_is_reversed_on_its_own_page_opens_its_entry_once(
     await bank.load(build_file(build_credit("102.40", _REFERENCES[0], "B-1")))
     (match,) = await bank.harness.rows(_MATCHES)
     async with bank.harness.work() as work:
-        found = await find_entry_of_payment(work, first, match["payment_id"])
+        found = await find_transaction_of_payment(work, first, match["payment_id"])
     assert found is not None
     assert found.key == (match["entry_id"], match["number"])
     assert await _reverse(bank, first, match["payment_id"], "wrong claim")
@@ -82,7 +82,7 @@ async def test_a_payment_that_is_reversed_on_its_own_page_opens_its_entry_once(
     assert await bank.harness.rows(_MATCHES) == []
     assert await bank.balance(first) == (Status.CREATED, _OWED, 0)
     async with bank.harness.work() as work:
-        assert await find_entry_of_payment(work, first, match["payment_id"]) is None
+        assert await find_transaction_of_payment(work, first, match["payment_id"]) is None
         with pytest.raises(InvalidState):
             await undo_match(work, match["match_id"])
     assert not await _reverse(bank, first, match["payment_id"], "again")

@@ -102,14 +102,14 @@ def test_an_empty_report_may_have_neither_balances_nor_currency(message: str) ->
 )  # fmt: skip
 def test_only_a_booked_entry_counts(status: str, expected: EntryStatus) -> None:
     entry = parse_one_entry(build_entry(status=status))
-    assert (entry.status, entry.counts) == (expected, expected is EntryStatus.BOOK)
+    assert (entry.status, entry.has_payments) == (expected, expected is EntryStatus.BOOK)
 
 
 @pytest.mark.parametrize("status", ["", "<Prtry>BOOKED</Prtry>", "<Cd>NEW</Cd>"])
 def test_an_entry_of_unknown_status_is_shown_and_not_booked(status: str) -> None:
     statement = parse_one_statement(build_camt(build_entry(status=status)))
     assert statement.entries[0].status is EntryStatus.INFO
-    assert not statement.entries[0].counts
+    assert not statement.entries[0].has_payments
     (problem,) = statement.problems
     assert problem.startswith("Entry 1 (B-1): the status ")
     assert problem.endswith("is unknown; the entry is shown and not booked.")
@@ -117,7 +117,7 @@ def test_an_entry_of_unknown_status_is_shown_and_not_booked(status: str) -> None
 
 def test_an_entry_of_zero_is_shown_and_not_booked() -> None:
     entry = parse_one_entry(build_entry("0.00"))
-    assert (entry.amount_cents, entry.status, entry.counts) == (0, EntryStatus.BOOK, False)
+    assert (entry.amount_cents, entry.status, entry.has_payments) == (0, EntryStatus.BOOK, False)
 
 
 def test_an_unreadable_amount_stops_the_file_and_is_named() -> None:

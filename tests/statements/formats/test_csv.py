@@ -131,7 +131,7 @@ def test_pending_rows_are_shown_and_not_booked() -> None:
     )  # fmt: skip
     text = "27.11.2026;1,00;gebucht\n;2,00;vorgemerkt\n"
     statement = parse(text, mapping)
-    assert [entry.counts for entry in statement.entries] == [True, False]
+    assert [entry.has_payments for entry in statement.entries] == [True, False]
     assert statement.entries[1].status is EntryStatus.PDNG
 
 

@@ -47,8 +47,8 @@ async def save_bank_account(
     known = await list_accounts(work.tx, work.merchant_id)
     if revision not in (None, compute_account_revision(known.get(account.account))):
         raise EditConflict("This account has been changed in the meantime.")
-    others = {each.iban for each in known.values() if each.account != account.account}
-    faults = [*_check_identity(account, iban, others), *_check_limits(account)]
+    other_ibans = {each.iban for each in known.values() if each.account != account.account}
+    faults = [*_check_identity(account, iban, other_ibans), *_check_limits(account)]
     if faults:
         raise ValidationError(faults)
     if account.csv_mapping is not None:
@@ -115,13 +115,13 @@ async def _save_closed(work: Work, account: str, *, is_closed: bool) -> Statemen
     return after
 
 
-def _check_identity(account: StatementAccount, iban: str, others: set[str]) -> Iterator[Fault]:
+def _check_identity(account: StatementAccount, iban: str, other_ibans: set[str]) -> Iterator[Fault]:
     if _NAME.fullmatch(account.account) is None:
         message = "A name has at most 60 lower-case letters, digits, hyphens and underscores."
         yield Fault("/account", message, "WRONG_FORMAT")
     if not is_iban(iban):
         yield Fault("/iban", "The IBAN is not valid. Copy it again.", "WRONG_IBAN")
-    elif iban in others:
+    elif iban in other_ibans:
         yield Fault("/iban", "Another account has this IBAN.", "TAKEN")
     if not account.holder.strip() or not is_line(account.holder):
         message = "Name the account holder exactly as the bank has it."

@@ -28,7 +28,11 @@ def find_covering_sets(total: int, amounts: Mapping[int, int], tolerance: int = 
     """Return the sets of at least two amounts (id -> cents, all positive) whose sum differs from
     `total` by at most `tolerance`, both in cents. The search is bounded: see `is_complete`."""
     usable = sorted(
-        ((cents, each) for each, cents in amounts.items() if 0 < cents <= total + tolerance),
+        (
+            (cents, amount_id)
+            for amount_id, cents in amounts.items()
+            if 0 < cents <= total + tolerance
+        ),
         reverse=True,
     )
     search = _Search(tuple(usable[:_MAX_AMOUNTS]), total, tolerance)
@@ -46,9 +50,9 @@ class _Search:
         self._total, self._tolerance = total, tolerance
         # The sum of the amounts from each index on. A branch that cannot reach the total any more
         # is cut off.
-        self._left = [0] * (len(amounts) + 1)
-        for place in range(len(amounts) - 1, -1, -1):
-            self._left[place] = self._left[place + 1] + amounts[place][0]
+        self._remaining = [0] * (len(amounts) + 1)
+        for index in range(len(amounts) - 1, -1, -1):
+            self._remaining[index] = self._remaining[index + 1] + amounts[index][0]
         self._steps = 0
         self.found: list[frozenset[int]] = []
         self.is_complete = True
@@ -56,20 +60,20 @@ class _Search:
     def run(self) -> None:
         self._extend(0, 0, ())
 
-    def _extend(self, place: int, made: int, chosen: tuple[int, ...]) -> None:
-        if abs(self._total - made) <= self._tolerance and len(chosen) > 1:
+    def _extend(self, first: int, chosen_cents: int, chosen: tuple[int, ...]) -> None:
+        if abs(self._total - chosen_cents) <= self._tolerance and len(chosen) > 1:
             self.found.append(frozenset(chosen))
-        for at in range(place, len(self._amounts)):
+        for index in range(first, len(self._amounts)):
             self._steps += 1
             if self._steps > _MAX_STEPS or len(self.found) >= MAX_SETS:
                 self.is_complete = False
                 return
-            if made + self._left[at] < self._total - self._tolerance:
+            if chosen_cents + self._remaining[index] < self._total - self._tolerance:
                 return
-            cents, each = self._amounts[at]
-            if made + cents > self._total + self._tolerance:
+            cents, amount_id = self._amounts[index]
+            if chosen_cents + cents > self._total + self._tolerance:
                 continue
             if len(chosen) == _MAX_PARTS:
                 self.is_complete = False
                 return
-            self._extend(at + 1, made + cents, (*chosen, each))
+            self._extend(index + 1, chosen_cents + cents, (*chosen, amount_id))

@@ -205,8 +205,8 @@ class _ImportStopped(Exception):  # noqa: N818 - it is no error
 class _StatementToImport:
     account: StatementAccount
     statement: BankStatement
-    # Why the statement is held.
-    broken: Sequence[CodedText]
+    # Why the statement is held; empty if its sums are right.
+    broken_invariants: Sequence[CodedText]
 
     @property
     def is_notification(self) -> bool:
@@ -314,13 +314,14 @@ class _FileImport:
             today = work.now.astimezone(ZoneInfo(work.merchant.configuration.timezone)).date()
             await record_status_reports(work, reports, today)
 
-    async def _import_statement(self, each: _StatementToImport) -> None:
-        statement, keys = each.statement, compute_entry_keys(each.statement)
+    async def _import_statement(self, to_import: _StatementToImport) -> None:
+        statement = to_import.statement
+        account, keys = to_import.account.account, compute_entry_keys(statement)
         head = StatementHead(
-            each.account.account,
+            account,
             hash_statement(statement, keys),
             self.file_id,
-            each.broken,
+            to_import.broken_invariants,
             entry_keys=frozenset(key.text for key in keys if key is not None),
         )
         arriving = [
@@ -334,19 +335,19 @@ class _FileImport:
                 is_held = await insert_statement(
                     tx, self.merchant_id, head, statement, now=work.real_now
                 )
-                if group is groups[0] and each.is_newest:
-                    await delete_pending_entries(tx, self.merchant_id, each.account.account)
+                if group is groups[0] and to_import.is_newest:
+                    await delete_pending_entries(tx, self.merchant_id, account)
                 # Only booked entries have a key.
                 recorded = await record_entries(
                     work,
                     head,
                     statement,
-                    [one for one in group if one.key is not None or each.is_newest],
+                    [each for each in group if each.key is not None or to_import.is_newest],
                     digest_iban=self._digest_iban,
                     is_held=is_held,
                 )
                 self.read_count += len(group)
-                self.pending_count += sum(one.key is None for one in group)
+                self.pending_count += sum(each.key is None for each in group)
                 await self._save_progress(tx, recorded.new_count)
                 if group is groups[-1]:
                     await _finish_statement(work, head, statement)

@@ -102,22 +102,22 @@ def decide_match(
 ) -> MatchDecision:
     """Return the claims that the payment belongs to, or proposals for a person."""
     matcher = _Matcher(money, candidates, tolerance_cents)
-    certain: list[MatchSuggestion] = []
+    from_texts: list[MatchSuggestion] = []
     first: list[MatchSuggestion] = []
     for list_group in (
         matcher.list_checked, matcher.list_whole, matcher.list_mandate, matcher.list_damaged,
     ):  # fmt: skip
         group = list(list_group())
-        certain += group
+        from_texts += group
         if group and not first:
             first = group
             if len({each.parts for each in first}) == 1 and matcher.is_automatic(first[0]):
                 return MatchDecision(first[0])
-    sets = matcher.list_named_sets(first) or matcher.list_named_sets(certain)
+    sets = matcher.list_named_sets(first) or matcher.list_named_sets(from_texts)
     if sets:
         return MatchDecision(sets[0])
     proposals = [
-        *certain, *matcher.list_short(), *matcher.list_payer(), *matcher.list_customer_sets(),
+        *from_texts, *matcher.list_short(), *matcher.list_payer(), *matcher.list_customer_sets(),
     ]  # fmt: skip
     return MatchDecision(None, tuple(_drop_repeated(proposals)))
 

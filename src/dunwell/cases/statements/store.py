@@ -345,7 +345,7 @@ class StatementHead:
     statement_hash: bytes
     file_id: UUID
     # Why the statement is not booked until a person releases it; empty if its sums are right.
-    broken: Sequence[CodedText] = ()
+    broken_invariants: Sequence[CodedText] = ()
     # The keys of all its booked entries.
     entry_keys: frozenset[str] = frozenset()
 
@@ -354,13 +354,13 @@ async def insert_statement(
     tx: Connection, merchant_id: int, head: StatementHead, statement: BankStatement, now: datetime
 ) -> bool:
     """Insert the statement if it is not known. Return whether its entries are held."""
-    problems = [*head.broken, *statement.problems]
+    problems = [*head.broken_invariants, *statement.problems]
     await tx.execute(
         _INSERT_STATEMENT, merchant_id, head.account, head.statement_hash, head.file_id,
         statement.statement_id, statement.kind, statement.period_from, statement.period_to,
         statement.created_on, statement.opening_cents, statement.closing_cents,
         statement.currency, len(statement.entries), [*map(dump_text, problems[:_MAX_PROBLEMS])],
-        " ".join(dict.fromkeys(each.code for each in head.broken)) or None, now,
+        " ".join(dict.fromkeys(each.code for each in head.broken_invariants)) or None, now,
     )  # fmt: skip
     return bool(await tx.fetchval(_IS_HELD, merchant_id, head.account, head.statement_hash))
 

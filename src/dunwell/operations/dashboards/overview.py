@@ -114,8 +114,8 @@ async def load_overview(work: Work) -> Overview:
         configuration.timezone, _get_start_of_day(today, 1 - PAYMENT_DAYS, zone),
     )  # fmt: skip
     loaded = msgspec.json.decode(document, type=_Loaded)
-    processes = {(each.workflow_id, each.major) for each in loaded.tomorrow}
-    versions = await load_newest(work.tx, work.merchant_id, processes) if processes else {}
+    due_versions = {(each.workflow_id, each.major) for each in loaded.tomorrow}
+    versions = await load_newest(work.tx, work.merchant_id, due_versions) if due_versions else {}
     steps = {pair: version.definition.steps for pair, version in versions.items()}
     return Overview(
         states=loaded.states, held=loaded.held, tomorrow=forecast_day(loaded.tomorrow, steps),

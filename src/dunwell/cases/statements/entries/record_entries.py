@@ -31,11 +31,11 @@ from dunwell.cases.statements.entries.stored_entries import (
 )
 from dunwell.cases.statements.formats.coded_text import CodedText, build_amount, build_day
 from dunwell.cases.statements.formats.merge_details import (
+    build_group_key,
     choose_group,
     complete_entry,
-    count_known,
+    count_with_amount,
     explain_difference,
-    name_group,
 )
 from dunwell.cases.statements.formats.problems import build_problem
 from dunwell.cases.statements.formats.repeated_entries import (
@@ -162,7 +162,7 @@ class _Recorder:
         key alone, when the entry is inserted."""
         new = []
         for each in arriving:
-            decision, listed = _NEW, stored.get(name_group(each.entry))
+            decision, listed = _NEW, stored.get(build_group_key(each.entry))
             if each.key is not None and listed:
                 marks = build_marks(self.head.file_id, each.entry, self.digest_iban)
                 decision = decide_entry(
@@ -198,7 +198,7 @@ class _Recorder:
             rows = await list_transactions(tx, merchant_id, entry_ids)
             await delete_entries(tx, merchant_id, entry_ids)
             left = [one for one in left if one not in chosen]
-            if len(rows) > count_known(entry.details):
+            if len(rows) > count_with_amount(entry.details):
                 charges = sum(one.charges_cents for one in chosen)
                 each.arriving = replace(each.arriving, entry=replace(entry, charges_cents=charges))
                 each.notified = rows
@@ -214,7 +214,7 @@ class _Recorder:
         known: dict[UUID, StoredEntry] = {}
         others = []
         for each in arriving:
-            found = _find_booked(each.entry, stored.get(name_group(each.entry), ()))
+            found = _find_booked(each.entry, stored.get(build_group_key(each.entry), ()))
             if found is None:
                 others.append(each)
             elif each.entry.status is EntryStatus.BOOK:
@@ -290,7 +290,7 @@ def _find_groups(
         each
         for each in notified
         if each.bank_reference is not None
-        and (each.bank_reference, each.amount_cents >= 0) == name_group(entry)
+        and (each.bank_reference, each.amount_cents >= 0) == build_group_key(entry)
         and is_near(each.booked_on, entry.booked_on)
     ]
     same_day = [each for each in near if each.booked_on == entry.booked_on]

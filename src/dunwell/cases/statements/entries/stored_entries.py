@@ -96,7 +96,7 @@ def build_transaction_rows(
 ) -> Iterator[TransactionRow]:
     """Yield a row for each payment of a booked entry. If an amount is missing, the entry is one
     payment with the texts of all its transactions. The bank's charges are not part of a payment."""
-    if not entry.counts or entry.booked_on is None:
+    if not entry.has_payments or entry.booked_on is None:
         return
     details: Sequence[EntryDetail] = entry.details
     if compute_details_total(entry) is None:

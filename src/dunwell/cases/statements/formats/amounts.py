@@ -64,7 +64,7 @@ def parse_signed_amount(written: WrittenAmount, place: FilePlace, *, decimal_com
     text = (written.text or "").strip()
     for name in filter(None, (currency, "€" if currency == "EUR" else "")):
         text = text.removeprefix(name).removesuffix(name).strip()
-    found = _find_signed(decimal_comma=decimal_comma).fullmatch(text)
+    found = _build_signed_pattern(decimal_comma=decimal_comma).fullmatch(text)
     if found is None or (found["before"] and found["after"]):
         raise place.refuse_value(
             written.element, written.text,
@@ -105,7 +105,7 @@ def is_plausible_day(day: date) -> bool:
 
 
 @lru_cache(maxsize=2)
-def _find_signed(*, decimal_comma: bool) -> re.Pattern[str]:
+def _build_signed_pattern(*, decimal_comma: bool) -> re.Pattern[str]:
     point = "," if decimal_comma else "."
     group = f"[{re.escape(_GROUPS[point])}]"
     return re.compile(

@@ -43,7 +43,7 @@ _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _IS_ENCRYPTED = 0x1
 # Each file of an archive has one such signature. Those of an archive inside the archive are counted
 # too, so the limit is higher than that of files.
-_MEMBER_MARK, _MAX_MARKS = b"PK\x01\x02", _MAX_MEMBERS * 10
+_MEMBER_SIGNATURE, _MAX_SIGNATURES = b"PK\x01\x02", _MAX_MEMBERS * 10
 _DAMAGES = (zipfile.BadZipFile, ValueError, OSError, NotImplementedError)
 # What operating systems add to archives.
 _IGNORED_FOLDER, _IGNORED_NAMES = "__MACOSX/", (".DS_Store", "Thumbs.db")
@@ -96,7 +96,7 @@ def parse_bank_file(
     `mapping` is that of the account for which the file is imported. Without a mapping, CSV is
     refused.
     """
-    return tuple(_parse(FilePlace(_name(name)), content, mapping, (_Budget(), 1)))
+    return tuple(_parse(FilePlace(_shorten_name(name)), content, mapping, (_Budget(), 1)))
 
 
 def _parse(
@@ -173,7 +173,7 @@ def _parse_archive(
     if depth > _MAX_ARCHIVE_DEPTH:
         raise place.refuse("TOO_MANY_ARCHIVES")
     # An archive of very many empty files would take a lot of memory.
-    if content.count(_MEMBER_MARK) > _MAX_MARKS:
+    if content.count(_MEMBER_SIGNATURE) > _MAX_SIGNATURES:
         raise place.refuse("TOO_MANY_FILES", limit=_MAX_MEMBERS)
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
@@ -189,7 +189,7 @@ def _parse_archive(
         if not members:
             raise place.refuse("EMPTY_ARCHIVE")
         for member in members:
-            here = FilePlace(f"{place.file}/{_name(member.filename)}")
+            here = FilePlace(f"{place.file}/{_shorten_name(member.filename)}")
             yield from _parse_member(here, archive, member, mapping, limits=limits)
 
 
@@ -226,7 +226,7 @@ def _unpack(
     return content
 
 
-def _name(name: str) -> str:
+def _shorten_name(name: str) -> str:
     return shorten(clean_text(name) or "?", 200)
 
 

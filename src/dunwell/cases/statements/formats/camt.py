@@ -101,21 +101,21 @@ def parse_camt(
 
 
 def _parse_statement(
-    element: XmlElement, kind: StatementKind, place: FilePlace, problems: tuple[CodedText, ...]
+    element: XmlElement, kind: StatementKind, place: FilePlace, of_file: tuple[CodedText, ...]
 ) -> BankStatement:
     statement_id = find_text(element, "Id")
     place = FilePlace(place.file, statement_id or place.statement)
-    found = [*problems]
+    problems = [*of_file]
     if statement_id is None:
-        found.append(build_problem("NO_ID"))
-    iban, number = _parse_account(element, place, found)
+        problems.append(build_problem("NO_ID"))
+    iban, account_number = _parse_account(element, place, problems)
     period = [
         parse_iso_day(find_text(element, f"FrToDt/{end}DtTm", f"FrToDt/{end}Dt"))
         for end in ("Fr", "To")
     ]
     created_on = parse_iso_day(find_text(element, "CreDtTm"))
     facts = _StatementFacts(
-        place, _find_currency(element, place), iban, day=period[1] or created_on, problems=found
+        place, _find_currency(element, place), iban, day=period[1] or created_on, problems=problems
     )
     entries = tuple(
         _parse_entry(each, facts, number)
@@ -123,15 +123,15 @@ def _parse_statement(
     )
     counted = find_text(element, "TxsSummry/TtlNtries/NbOfNtries")
     if counted is not None and counted.lstrip("0") != str(len(entries) or ""):
-        found.append(build_problem("ENTRY_COUNT", counted=shorten(counted), found=len(entries)))
+        problems.append(build_problem("ENTRY_COUNT", counted=shorten(counted), found=len(entries)))
     opening, closing = _parse_balances(element, facts)
     if kind is StatementKind.STATEMENT and None in (opening, closing):
-        found.append(NO_BALANCE)
+        problems.append(NO_BALANCE)
     return BankStatement(
         kind=kind,
         statement_id=place.statement or "",
         iban=iban,
-        account_number=number,
+        account_number=account_number,
         currency=facts.currency,
         entries=entries,
         period_from=period[0],
@@ -139,7 +139,7 @@ def _parse_statement(
         created_on=created_on,
         opening_cents=opening,
         closing_cents=closing,
-        problems=tuple(found),
+        problems=tuple(problems),
     )
 
 
@@ -197,10 +197,10 @@ def _parse_entry(element: XmlElement, facts: _StatementFacts, number: int) -> Ba
     place = FilePlace(facts.place.file, facts.place.statement, name)
     amount = find_only_child(element, "Amt", "Ntry/Amt", place)
     written = None if amount is None else amount.text
-    given = None if amount is None else amount.get("Ccy")
-    if amount is not None and given is None:
+    own_currency = None if amount is None else amount.get("Ccy")
+    if amount is not None and own_currency is None:
         facts.problems.append(build_problem("NO_CURRENCY", entry=name))
-    currency = check_currency("Ntry/Amt/@Ccy", given or facts.currency, place)
+    currency = check_currency("Ntry/Amt/@Ccy", own_currency or facts.currency, place)
     cents = parse_unsigned_amount(WrittenAmount("Ntry/Amt", written, currency), place)
     signed = cents * _parse_sign(element, "Ntry/CdtDbtInd", place)
     status = _parse_status(element, name, facts)

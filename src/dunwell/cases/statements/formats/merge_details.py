@@ -43,14 +43,14 @@ def merge_details(
         if notification.account != statement.account:
             continue
         unused += [each for each in _list_booked(notification) if each.bank_reference is None]
-        for name, entries in _group_entries(notification).items():
-            groups[name].append(entries)
-    own_days = {(name_group(each), each.booked_on) for each in _list_booked(statement)}
+        for key, entries in _group_entries(notification).items():
+            groups[key].append(entries)
+    own_days = {(build_group_key(each), each.booked_on) for each in _list_booked(statement)}
     merged: list[BankEntry] = []
     problems = list(statement.problems)
     for entry in statement.entries:
         is_booked = entry.status is EntryStatus.BOOK
-        listed = groups[name_group(entry)] if is_booked else []
+        listed = groups[build_group_key(entry)] if is_booked else []
         found = _take_entries(entry, listed, own_days)
         completed = complete_entry(entry, found)
         if completed is None:
@@ -79,7 +79,7 @@ def _take_entries(
             or (
                 not has_same_day
                 and is_near(each.booked_on, entry.booked_on)
-                and (name_group(each), each.booked_on) not in own_days
+                and (build_group_key(each), each.booked_on) not in own_days
             )
         ]
         if chosen:
@@ -102,7 +102,7 @@ def complete_entry(entry: BankEntry, found: Sequence[Sequence[BankEntry]]) -> Ba
     if group is None:
         return None
     details = tuple(detail for each in group for detail in _list_details(each))
-    if count_known(details) <= count_known(entry.details):
+    if count_with_amount(details) <= count_with_amount(entry.details):
         return entry
     charges = sum(each.charges_cents for each in group)
     return replace(entry, details=details, charges_cents=charges)
@@ -135,13 +135,13 @@ def _group_entries(notification: BankStatement) -> dict[tuple[str, bool], list[B
     groups: dict[tuple[str, bool], list[BankEntry]] = defaultdict(list)
     for entry in _list_booked(notification):
         if entry.bank_reference is not None:
-            groups[name_group(entry)].append(entry)
+            groups[build_group_key(entry)].append(entry)
     return groups
 
 
-def name_group(entry: BankEntry) -> tuple[str, bool]:
-    """Return the reference and the direction of an entry. A booking and its reversal can have the
-    same reference."""
+def build_group_key(entry: BankEntry) -> tuple[str, bool]:
+    """Return the key under which the entries of one booking are grouped: the reference and whether
+    money arrives. A booking and its reversal can have the same reference."""
     return entry.bank_reference or "", entry.amount_cents >= 0
 
 
@@ -160,7 +160,7 @@ def _list_details(entry: BankEntry) -> Sequence[EntryDetail]:
     return entry.details or (own,)
 
 
-def count_known(details: Sequence[EntryDetail]) -> int:
+def count_with_amount(details: Sequence[EntryDetail]) -> int:
     """Return how many of the transactions have an amount."""
     return sum(detail.amount_cents is not None for detail in details)
 

@@ -164,7 +164,7 @@ class BankEntry:
     details: tuple[EntryDetail, ...] = ()
 
     @property
-    def counts(self) -> bool:
+    def has_payments(self) -> bool:
         """Whether the entry has payments to match. Other entries are only shown."""
         return self.status is EntryStatus.BOOK and self.amount_cents != 0
 

@@ -177,11 +177,13 @@ async def assign_transactions(work: Work, shares: Sequence[TransactionShare]) ->
         matched = abs(locked[key].amount_cents) - cents
         await save_decision(work.tx, work.merchant_id, key, state, matched_cents=matched)
     return await book_matches(
-        work, claims, [(locked[each.entry_id, each.number], _describe(each)) for each in shares]
+        work,
+        claims,
+        [(locked[each.entry_id, each.number], _build_suggestion(each)) for each in shares],
     )
 
 
-def _describe(share: TransactionShare) -> MatchSuggestion:
+def _build_suggestion(share: TransactionShare) -> MatchSuggestion:
     part = MatchPart(share.claim_id, share.cents)
     return MatchSuggestion((part,), MatchRule.BY_HAND, build_reason("BY_HAND"))
 
@@ -194,7 +196,7 @@ async def record_without_claim(work: Work, entry_id: UUID, number: int, note: st
     if not 0 < len(note.strip()) <= 255 or "\n" in note:
         message = "Describe it in one line of at most 255 characters."
         raise ValidationError([Fault("/note", message, "REQUIRED")])
-    transaction = await _lock_one(work, (entry_id, number))
+    transaction = await _lock_transaction(work, (entry_id, number))
     if transaction.state != "OPEN":
         raise InvalidState("This transaction is not open.", state=transaction.state)
     match = BankMatch(
@@ -236,7 +238,7 @@ async def undo_match(work: Work, match_id: UUID, reason: str | None = None) -> B
         raise InvalidState("A returned payment cannot be undone.", state="RETURNED")
     if match.claim_id is not None:
         await lock_claims(work.tx, work.merchant_id, [match.claim_id])
-    transaction = await _lock_one(work, (match.entry_id, match.number))
+    transaction = await _lock_transaction(work, (match.entry_id, match.number))
     if await is_undone(work.tx, work.merchant_id, match_id):
         raise InvalidState("This match was undone already.", state="UNDONE")
     if match.claim_id is not None and match.payment_id is not None:
@@ -264,14 +266,14 @@ async def reverse_matched_payment(
     if recorded.is_new:
         match = await find_match_of_payment(work.tx, work.merchant_id, claim_id, payment_id)
         if match is not None:
-            transaction = await _lock_one(work, (match.entry_id, match.number))
+            transaction = await _lock_transaction(work, (match.entry_id, match.number))
             # Money that went back to the debtor before stays matched.
             cents = min(recorded.reversed_cents, match.amount_cents)
             await _open_again(work, match, transaction, cents, reason=reason)
     return recorded
 
 
-async def find_entry_of_payment(
+async def find_transaction_of_payment(
     work: Work, claim_id: int, payment_id: UUID
 ) -> BankTransaction | None:
     """Return the transaction that the payment comes from, None if there is none."""
@@ -317,7 +319,7 @@ async def list_transaction_matches(work: Work, entry_id: UUID) -> list[BankMatch
     return await list_matches(work.tx, work.merchant_id, [entry_id])
 
 
-async def _lock_one(work: Work, key: tuple[UUID, int]) -> BankTransaction:
+async def _lock_transaction(work: Work, key: tuple[UUID, int]) -> BankTransaction:
     found = await lock_transactions(work.tx, work.merchant_id, [key])
     if key not in found:
         raise NotFound("There is no such transaction.")

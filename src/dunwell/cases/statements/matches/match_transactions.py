@@ -112,15 +112,15 @@ async def match_transactions(
         is_return = match.rule == MatchRule.RETURN
         plan.states[key] = ("RETURNED" if is_return else "MATCHED", match.amount_cents)
     left_out = debits.keys() | results.doubtful
-    everything, new = new, [each for each in new if each.key not in left_out]
-    await _plan_payouts(work, plan, new)
-    plan.returns = await find_returned_entries(work, new)
+    undecided = [each for each in new if each.key not in left_out]
+    await _plan_payouts(work, plan, undecided)
+    plan.returns = await find_returned_entries(work, undecided)
     plan.states |= {key: ("RETURNED", each.amount_cents) for key, each in plan.returns.items()}
-    arrived = [each for each in new if each.amount_cents > 0 and each.key not in plan.payouts]
+    arrived = [each for each in undecided if each.amount_cents > 0 and each.key not in plan.payouts]
     to_pay = await _plan_payments(work, plan, arrived, tolerance)
     # Another worker may have matched the same set.
     kept = await save_states(work.tx, work.merchant_id, plan.states, before=before)
-    transactions = [each for each in everything if each.key in kept]
+    transactions = [each for each in new if each.key in kept]
     await record_matches(work, [each for key, each in debits.items() if key in kept])
     await book_matches(
         work, to_pay.claims, [(each, plan.matches[each.key]) for each in transactions
@@ -199,7 +199,7 @@ async def _plan_payments(
         plan.matches[transaction.key] = suggestion
         plan.states[transaction.key] = ("MATCHED", transaction.amount_cents)
         for part in suggestion.parts:
-            candidates[part.claim_id] = _pay(candidates[part.claim_id], part.cents)
+            candidates[part.claim_id] = _subtract_payment(candidates[part.claim_id], part.cents)
     return _ClaimsToPay(claims, items)
 
 
@@ -245,8 +245,8 @@ def _build_candidate(claim: LockedClaim, items: Sequence[OwedItem]) -> Candidate
     )
 
 
-def _pay(claim: CandidateClaim, cents: int) -> CandidateClaim:
-    """Return the claim as it is for the next payment of the set."""
+def _subtract_payment(claim: CandidateClaim, cents: int) -> CandidateClaim:
+    """Return the claim with what it owes after this payment, for the next payment of the set."""
     return replace(claim, outstanding_cents=max(0, claim.outstanding_cents - cents))
 
 
@@ -275,7 +275,7 @@ async def book_matches(
     """Book the payments of transactions whose claims are locked, and record what they belong to.
     `items` are those of the claims, or None if they are still to be loaded."""
     work.require(Right.RECORD_MONEY)
-    wanted, kept = [], []
+    new_payments, sources = [], []
     for transaction, suggestion in matched:
         for part in suggestion.parts:
             match_id = work.ids.new(work.now)
@@ -286,9 +286,9 @@ async def book_matches(
                 provider_name=BANK_TRANSFER,
                 paid_at=compute_paid_at(work, transaction.booked_on),
             )
-            wanted.append((part.claim_id, new))
-            kept.append((match_id, transaction, suggestion))
-    payments = await book_payments(work, claims, wanted, items=items)
+            new_payments.append((part.claim_id, new))
+            sources.append((match_id, transaction, suggestion))
+    payments = await book_payments(work, claims, new_payments, items=items)
     matches = [
         BankMatch(
             match_id=match_id,
@@ -301,10 +301,10 @@ async def book_matches(
             claim_id=payment.claim_id,
             payment_id=payment.payment_id,
         )
-        for (match_id, transaction, suggestion), payment in zip(kept, payments, strict=True)
+        for (match_id, transaction, suggestion), payment in zip(sources, payments, strict=True)
     ]
     await record_matches(work, matches)
-    await _save_payers(work, [each for _, each, _ in kept], payments)
+    await _save_payers(work, [each for _, each, _ in sources], payments)
     return matches
 
 

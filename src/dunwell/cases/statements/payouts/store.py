@@ -55,15 +55,15 @@ async def insert_payouts(
 ) -> list[Payout]:
     """Insert the payouts that are not known, each with the record id for which it is listed, and
     return them."""
-    given = listed.values()
+    payouts = listed.values()
     rows = await tx.fetch(
         _INSERT_PAYOUTS, merchant_id, provider, now, list(listed),
-        [each.payout_id for each in given], [each.amount_cents for each in given],
-        [each.fees_cents for each in given], [each.currency for each in given],
-        [each.paid_at for each in given], [_encode_movements(each) for each in given],
+        [each.payout_id for each in payouts], [each.amount_cents for each in payouts],
+        [each.fees_cents for each in payouts], [each.currency for each in payouts],
+        [each.paid_at for each in payouts], [_encode_movements(each) for each in payouts],
     )  # fmt: skip
     new_ids = {row["payout_id"] for row in rows}
-    return [each for each in given if each.payout_id in new_ids]
+    return [each for each in payouts if each.payout_id in new_ids]
 
 
 async def match_entries_again(tx: Connection, merchant_id: int, payouts: Sequence[Payout]) -> None:

@@ -40,7 +40,7 @@ from dunwell.cases.payments.reversals import (
 )
 from dunwell.cases.payments.store import ListedPayment, ListedPaymentRequest
 from dunwell.cases.statements.matches.assign_transactions import (
-    find_entry_of_payment,
+    find_transaction_of_payment,
     reverse_matched_payment,
 )
 from dunwell.cases.statements.matches.store import BankTransaction
@@ -283,7 +283,7 @@ async def _render_payment_page(
         history = await get_payment_history(work, payment_id)
         refundable = await find_refundable_amounts(work, claim_id, payment_id)
         reversal_preview = await preview_reversal(work, claim_id, payment_id)
-        entry = await find_entry_of_payment(work, claim_id, payment_id)
+        entry = await find_transaction_of_payment(work, claim_id, payment_id)
         account_note = await _find_account_note(site, work, history)
     page = PaymentPage(
         listed=listed,

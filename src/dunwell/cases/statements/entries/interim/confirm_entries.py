@@ -12,11 +12,11 @@ from dunwell.cases.statements.entries.interim.pair_entries import (
 )
 from dunwell.cases.statements.entries.interim.store import (
     ConfirmedEntry,
-    let_match,
     list_confirmed_entries,
     list_entries_of_same_file,
     list_interim_entries,
     list_known_keys,
+    release_held_transactions,
     take_over_entries,
 )
 from dunwell.cases.statements.entries.store import replace_transactions
@@ -52,15 +52,15 @@ async def confirm_entries(
     paired = pair_entries(unknown, stored, head.entry_keys)
     if kind is StatementKind.STATEMENT:
         by_key = {each.entry_key: each for each in stored}
-        found = [
+        confirmed = [
             (each, key, paired.get(each.number) or by_key[key.text])
             for each, key in booked
             if each.number in paired or key.text in by_key
         ]
-        for each, _, one in found:
-            if one.is_held or (each.number in paired and not is_held):
-                await _use_payments(work, head, one, each, digest_iban=digest_iban)
-        await _take_over(work, head, found, is_held=is_held)
+        for each, _, known_entry in confirmed:
+            if known_entry.is_held or (each.number in paired and not is_held):
+                await _replace_payments(work, head, known_entry, each, digest_iban=digest_iban)
+        await _take_over(work, head, confirmed, is_held=is_held)
     return [each for each in arriving if each.number not in paired]
 
 
@@ -78,8 +78,8 @@ async def _list_candidates(
         return []
     if kind is StatementKind.STATEMENT:
         interim = await list_interim_entries(work.tx, work.merchant_id, head.account, days)
-        again = await list_entries_of_same_file(work.tx, work.merchant_id, head, days)
-        return list({each.entry_id: each for each in (*interim, *again)}.values())
+        reread = await list_entries_of_same_file(work.tx, work.merchant_id, head, days)
+        return list({each.entry_id: each for each in (*interim, *reread)}.values())
     amounts = {each.entry.amount_cents for each in booked}
     return await list_confirmed_entries(
         work.tx, work.merchant_id, head.account, days, amounts=amounts
@@ -88,26 +88,28 @@ async def _list_candidates(
 
 async def _take_over(
     work: Work, head: StatementHead,
-    found: Sequence[tuple[ArrivingEntry, EntryKey, StoredCandidate]], *, is_held: bool,
+    pairs: Sequence[tuple[ArrivingEntry, EntryKey, StoredCandidate]], *, is_held: bool,
 ) -> None:  # fmt: skip
     """Move the stored entries into the statement. Unless it is held, let their payments be
     matched."""
     confirmed = [
-        ConfirmedEntry(one.entry_id, each.number, key.text, each.entry.bank_reference)
-        for each, key, one in found
+        ConfirmedEntry(stored.entry_id, arriving.number, key.text, arriving.entry.bank_reference)
+        for arriving, key, stored in pairs
     ]
     await take_over_entries(work.tx, work.merchant_id, head, confirmed)
     if not is_held:
-        await let_match(work.tx, work.merchant_id, [each.entry_id for each in confirmed])
+        await release_held_transactions(
+            work.tx, work.merchant_id, [each.entry_id for each in confirmed]
+        )
 
 
-async def _use_payments(
-    work: Work, head: StatementHead, one: StoredCandidate, arriving: ArrivingEntry, *,
+async def _replace_payments(
+    work: Work, head: StatementHead, stored: StoredCandidate, arriving: ArrivingEntry, *,
     digest_iban: DigestIban,
 ) -> None:  # fmt: skip
     """Replace the payments of a stored entry by those of the statement, unless one of them was
     matched or decided. If the statement has fewer payments, replace only payments that are held."""
-    rows = [*build_transaction_rows(one.entry_id, arriving.entry, digest_iban)]
-    if one.is_held or len(rows) >= one.transaction_count:
+    rows = [*build_transaction_rows(stored.entry_id, arriving.entry, digest_iban)]
+    if stored.is_held or len(rows) >= stored.transaction_count:
         account = (work.merchant_id, head.account)
-        await replace_transactions(work.tx, account, one.entry_id, rows)
+        await replace_transactions(work.tx, account, stored.entry_id, rows)

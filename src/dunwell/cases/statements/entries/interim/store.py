@@ -161,7 +161,9 @@ async def take_over_entries(
         )  # fmt: skip
 
 
-async def let_match(tx: Connection, merchant_id: int, entry_ids: Sequence[UUID]) -> None:
+async def release_held_transactions(
+    tx: Connection, merchant_id: int, entry_ids: Sequence[UUID]
+) -> None:
     """Let the transactions of these entries be matched that were held with their report."""
     if entry_ids:
         await tx.execute(_LET_MATCH, merchant_id, list(entry_ids))

@@ -33,7 +33,7 @@ from dunwell.cases.statements.matches.store import BankMatch, BankTransaction
 from dunwell.cases.statements.matching import MatchRule
 
 # Ids as `build_end_to_end_id` and `build_reference` make them.
-_NAMED = re.compile(r"\b(?:[0-9A-F]{32}|[0-9]{1,18}-[0-9A-F]{8}-[0-9]{1,4})\b")
+_DEBIT_ID = re.compile(r"\b(?:[0-9A-F]{32}|[0-9]{1,18}-[0-9A-F]{8}-[0-9]{1,4})\b")
 _MAX_CLAIM_ID = 2**63 - 1
 
 
@@ -105,7 +105,7 @@ def list_debit_ids(transaction: BankTransaction) -> list[str]:
         transaction.end_to_end_id, transaction.mandate_id, transaction.references_text,
         transaction.remittance_text,
     )  # fmt: skip
-    found = (_NAMED.findall(text.upper()) for text in texts if text)
+    found = (_DEBIT_ID.findall(text.upper()) for text in texts if text)
     return list(dict.fromkeys(each for ids in found for each in ids))
 
 
@@ -153,7 +153,7 @@ async def record_status_reports(
 
 async def _build_match(work: Work, transaction: BankTransaction, end_to_end_id: str) -> BankMatch:
     collection = await find_collection(work.tx, work.merchant_id, end_to_end_id)
-    assert collection is not None, "it was listed"
+    assert collection is not None, "its end-to-end id was listed"
     is_return = transaction.amount_cents < 0
     reason = transaction.return_reason or ""
     return BankMatch(
