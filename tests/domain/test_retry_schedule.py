@@ -95,6 +95,7 @@ def test_retry_after_is_respected_on_429_and_503(
         ("soon", None),
         ("-5", None),
         ("1.5", None),
+        ("Mon, 01 Jan 99999999999 00:00:00 GMT", None),
     ],
 )
 def test_retry_after_is_parsed_as_seconds_or_as_a_date(

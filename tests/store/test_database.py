@@ -10,7 +10,7 @@ import pytest
 from dunwell.platform.database.database import DatabaseAway
 from dunwell.platform.errors import NotFound
 from dunwell.platform.metrics import REGISTRY
-from tests.support.observed_pool import BUSY, PID, PRESENT, Opener
+from tests.support.observed_pool import BUSY, PID, PRESENT, SLEEPING, Opener
 
 _LONG = "SELECT pg_sleep(600)"
 # A limit for what must succeed while other processes are busy and a response may take seconds. It
@@ -138,7 +138,7 @@ async def test_a_cancelled_statement_ends_on_the_server_too(open_own: Opener) ->
     own = await open_own(reset_seconds=_BUSY_SECONDS)
     pid = await own.ask()
     asking = asyncio.create_task(own.ask(_LONG))
-    await own.wait_for(BUSY, 1)
+    await own.wait_for(SLEEPING, 1)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
@@ -150,7 +150,7 @@ async def test_a_connection_is_cleaned_up_despite_a_second_cancellation(open_own
     own = await open_own(reset_seconds=_BUSY_SECONDS)
     pid = await own.ask()
     asking = asyncio.create_task(own.ask(_LONG))
-    await own.wait_for(BUSY, 1)
+    await own.wait_for(SLEEPING, 1)
     for _ in range(3):
         asking.cancel()
         await asyncio.sleep(0)

@@ -14,6 +14,8 @@ _NAMES = count(1)
 _TIMEOUT_SECONDS = 60
 PRESENT = "SELECT pid FROM pg_stat_activity WHERE application_name = $1"
 BUSY = f"{PRESENT} AND state <> 'idle'"
+# A statement that is only being prepared cannot be cancelled by a request that arrives too early.
+SLEEPING = f"{PRESENT} AND wait_event = 'PgSleep'"
 PID = "SELECT pg_backend_pid()"
 
 

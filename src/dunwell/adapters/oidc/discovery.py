@@ -194,7 +194,7 @@ def _compute_skew(answer: HttpResponse, now: datetime) -> float | None:
     try:
         their_time = parsedate_to_datetime(answer.headers.get("Date", ""))
         return (their_time - now).total_seconds()
-    except (TypeError, ValueError):
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
 

@@ -114,7 +114,7 @@ def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:
         return timedelta(seconds=int(text[:9]))
     try:
         instant = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
     aware = instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
     return max(aware - now, timedelta(0))
