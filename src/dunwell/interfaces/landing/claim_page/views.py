@@ -250,8 +250,8 @@ def _find_awaited_id(facts: PageClaim) -> UUID | None:
 
 
 def describe_withheld(opened: OpenedClaim, withheld: WithheldFacts) -> WithheldPage:
-    """Describe the withheld claim. Only the session that reported the wrong recipient may take it
-    back, because anyone else with the link may be that recipient."""
+    """Describe the withheld claim. Only the session that reported the wrong recipient may withdraw
+    the report, because anyone else with the link may be that recipient."""
     is_of_this_session = withheld.actor_id == str(opened.session.session_id)
     is_by_debtor = withheld.actor_kind is ActorKind.DEBTOR
     return WithheldPage(

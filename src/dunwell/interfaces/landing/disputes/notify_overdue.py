@@ -82,8 +82,8 @@ async def _list_overdue(
 async def _notify_merchant(
     resources: Resources, writer: NoticeWriter, merchant_id: int, claim_id: int, dispute_id: UUID
 ) -> bool:
-    """Notify the merchant. Return False if the dispute was answered or reported meanwhile, or its
-    claim or merchant no longer exists."""
+    """Notify the merchant. Return False if the dispute was answered or the merchant was notified
+    meanwhile, or the claim or the merchant no longer exists."""
     async with resources.database.transaction() as tx:
         # Lock the claim before all other rows, as everywhere.
         claim = await lock_claim(tx, merchant_id, claim_id)

@@ -82,8 +82,8 @@ def render_mandate_text(language: Language, settings: DirectDebitSettings) -> st
 async def get_mandate_page(
     site: DebtorSite, request: DebtorRequest, opened: OpenedClaim
 ) -> Response:
-    """Show the mandate, or the form or provider with which it can be given. First the mandate's
-    state at the provider is updated, for debtors who return from the provider's page."""
+    """Show the mandate, or the form or provider with which it can be given. First update the stored
+    mandate from its state at the provider, for debtors who return from the provider's page."""
     modality = get_requested_modality(request, opened)
     await _update_from_provider(site, opened, modality)
     mandate = await _find_mandate(site, opened, modality)

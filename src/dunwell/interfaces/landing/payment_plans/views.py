@@ -182,14 +182,14 @@ class MandatePage(Page, frozen=True):
 
 
 class ProviderMandatePage(Page, frozen=True):
-    """The way to a provider's page on which the debtor gives the plan's mandate."""
+    """The page with the button that leads to the provider's page, where the mandate is given."""
 
     template: ClassVar[str] = "provider_mandate.html"
 
     modality: Modality
     # The provider's name, as debtors know it.
     provider: str
-    # True if the debtor was on the provider's page, whose answer is not known yet.
+    # True if the provider's page was opened before and its result is not known yet.
     is_waiting: bool
     # True if the provider cannot be reached.
     is_unavailable: bool = False

@@ -125,7 +125,7 @@ async def raise_level(
     work: Work, session: Session, level: Level, *, randomness: bytes, proven: Sequence[bytes] = ()
 ) -> str | None:
     """Raise the level. Return the new cookie value, or None if the session has ended. If the same
-    form has raised it just before, return another value. `proven` are digests of the
+    form has raised it just before, return another cookie value. `proven` are digests of the
     address to which the code was sent."""
     work.require(Right.READ_CLAIMS)
     value = render_value(randomness)
@@ -161,7 +161,7 @@ async def extend_session(
 ) -> str | None:
     """Replace the session by a new one with the id `session_id`, which takes over the drafts, and
     return the new cookie value. If the same form has extended the session just before, return
-    another value of that one. Return None if the session has ended otherwise."""
+    another cookie value of the new session. Return None if the session has ended otherwise."""
     work.require(Right.READ_CLAIMS)
     if not await end_session(work, session):
         repeated = await reissue_token(work, session.session_hash, randomness)

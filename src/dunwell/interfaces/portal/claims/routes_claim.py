@@ -133,8 +133,8 @@ async def get_account_page(
 async def send_document(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Send a document as a download, so that foreign content never opens next to the portal's
-    pages."""
+    """Send a document as a download, so that browsers never display foreign content on the
+    portal's origin."""
     claim_id, attachment_id = parse_claim_id(request), parse_path_id(request, "attachment_id")
     async with site.open_work(access) as work:
         await open_claim(work, access, claim_id)

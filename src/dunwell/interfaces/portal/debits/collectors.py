@@ -4,8 +4,8 @@ _BANK, _ACCOUNT = "BANK", "@"
 
 
 def parse_collector(text: str) -> tuple[str | None, bool | None]:
-    """Return the account and whether the bank collects, each None if it does not matter. An account
-    is written with @, because it can have any name."""
+    """Return the provider's account, and True if the bank collects. Both are None if the text
+    selects no collector. "@" precedes the account's name, because an account may be named BANK."""
     if text.startswith(_ACCOUNT) and len(text) > 1:
         return text.removeprefix(_ACCOUNT), None
     return None, True if text == _BANK else None

@@ -286,7 +286,7 @@ async def redirect_to_file(
     return site.redirect(request, access, "debit_file", file_id=file_id)
 
 
-# State of a file that cannot be released -> what the page says.
+# The result code that the page shows, by the state in the error of a refused release.
 _REFUSALS = {"SECOND_USER": "second_user", "PROPOSER": "proposer"}
 PAGES: RoutedPages = {
     "debit_release": {"GET": redirect_to_debits, "POST": submit_release},

@@ -234,8 +234,8 @@ async def submit_previewed_response(
 
 @at_merchant
 async def send_file(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
-    """Send the original as a download, so that a debtor's file never opens next to the portal's
-    pages."""
+    """Send the original as a download, so that browsers never display a debtor's file on the
+    portal's origin."""
     claim_id, dispute_id = parse_claim_id(request), parse_path_id(request, "dispute_id")
     file_id = parse_path_id(request, "file_id")
     async with site.open_work(access) as work:

@@ -92,8 +92,8 @@ class PaymentsPage(Page, frozen=True):
 
 
 class AccountNote(msgspec.Struct, frozen=True):
-    """The provider's account of a payment, if it is closed or removed. `failing_since` is when a
-    closed one stopped to give answers."""
+    """The provider's account of a payment, if it is closed or removed. `failing_since` is the time
+    since which requests to a closed account fail, None if they do not."""
 
     account: str
     is_removed: bool

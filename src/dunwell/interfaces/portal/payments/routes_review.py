@@ -32,7 +32,8 @@ from dunwell.platform.errors import InvalidState, NotFound
 class MovementsReviewPage(Page, frozen=True):
     """The refunds and the movements that need review. The refunds are on the first page only.
 
-    `reasons` says by refund why it needs review. `has_more_refunds` is True if not all fit.
+    `reasons` maps the id of each refund to the reason why it needs review. `has_more_refunds` is
+    True if more refunds need review than are shown.
     """
 
     template: ClassVar[str] = "payments_review.html"

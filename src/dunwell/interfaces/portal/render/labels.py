@@ -1,6 +1,6 @@
 """The labels of the values of claims, disputes, jobs and users. Templates use each table by its
 name, in the language of the page. A label that a page colours is a pair with its colour: good,
-warn, bad, info or none."""
+warn, bad, info or ""."""
 
 from collections.abc import Mapping
 

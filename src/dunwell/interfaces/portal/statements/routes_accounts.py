@@ -211,7 +211,7 @@ def _parse_hash(request: PortalRequest) -> bytes:
 
 
 def _parse_place(text: str) -> tuple[int, int]:
-    """Return the place of a line as the URL has it, or the beginning."""
+    """Parse the place of a line. Return the place before the first line if it is not valid."""
     position, _, number = text.partition("-")
     parts = [each for each in (position, number) if each.isascii() and each.isdecimal()]
     is_place = len(parts) == 2 and all(len(each) < 9 for each in parts)

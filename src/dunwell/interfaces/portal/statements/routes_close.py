@@ -30,7 +30,7 @@ _AT_THE_BANK = (CollectionState.RELEASED, CollectionState.DELIVERED)
 
 class BankClosePage(Page, frozen=True):
     """What closing an account does. `debits` is the number of direct debits that wait for their
-    release, None if direct debits are credited to another account."""
+    release, None if the merchant's direct debits are not credited to this account."""
 
     template: ClassVar[str] = "bank_close.html"
     area: ClassVar[str] = "payments"
@@ -52,7 +52,7 @@ def _check_may_close(access: MerchantAccess) -> None:
 async def get_close_page(
     site: PortalSite, request: PortalRequest, access: MerchantAccess
 ) -> Response:
-    """Show what closing the account does. A closed account is shown with its own page."""
+    """Show what closing the account does. If it is closed, redirect to the account's page."""
     _check_may_close(access)
     payment = access.merchant.configuration.payment
     async with site.open_work(access) as work:

@@ -48,8 +48,8 @@ _MAX_DIGITS = 12
 
 
 class EntryForm(msgspec.Struct, frozen=True):
-    """What the user sent for one entry (id, number) and is shown again: the typed text with the
-    claims that it may mean, or the note, and the code of the fault."""
+    """The form of the entry `key` (id, number), shown again with what the user sent. `choices` are
+    the claims that the text `typed` may mean. `error` is the code of the fault."""
 
     key: tuple[UUID, int]
     typed: str = ""

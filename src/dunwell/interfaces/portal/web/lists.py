@@ -30,8 +30,8 @@ async def load_page(load: Callable[[str | None], Awaitable[_Found]], after: str)
 
 
 def parse_day(text: str) -> date | None:
-    """Parse a day. None if it is not a date, or so far away that another time zone could not show
-    it."""
+    """Parse a day. Return None if it is not a date, or so long ago or so far in the future that it
+    may not be representable in another time zone."""
     try:
         day = date.fromisoformat(text)
     except ValueError:

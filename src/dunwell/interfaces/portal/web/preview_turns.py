@@ -1,6 +1,6 @@
 """Turns for pages that show one message or one simulated claim. In the worst case such a page costs
-seconds of processor time, so few are made at a time: one for each user, two for each process, and
-each within five seconds and only while its browser waits for it.
+seconds of processor time, so few are made at a time: one for each user, two for each process. A
+page is cancelled after five seconds, or when its browser disconnects.
 
 A request that waits for its turn holds no database connection. The queue is short: it has room for
 the pictures of a letter that a browser asks for at once, and further requests are refused.
