@@ -170,8 +170,8 @@ def _find_unmatched_conditions(
 
 
 def _build_merchant_conditions(
-    kind: AlertKind, found: Sequence[MerchantCount]
+    kind: AlertKind, counts: Sequence[MerchantCount]
 ) -> Iterator[AlertCondition]:
-    for each in found:
+    for each in counts:
         figures = AlertFigures(count=each.count, since=each.since, merchant=each.key)
         yield AlertCondition(kind, str(each.merchant_id), figures)

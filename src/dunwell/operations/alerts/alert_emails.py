@@ -105,13 +105,13 @@ def render_alert_email(
 ) -> tuple[str, str]:
     """Return the subject and the text."""
     language = find_staff_language(settings.language)
-    blocks = [
-        f"{language.translate(_HEADINGS[phase])}:\n"
-        + "\n".join(_render_alerts(each, language, public_url))
-        for phase in AlertPhase
-        for each in [[t for t in notifications if t.phase is phase]]
-        if each
-    ]
+    blocks = []
+    for phase in AlertPhase:
+        of_phase = [each for each in notifications if each.phase is phase]
+        if of_phase:
+            heading = language.translate(_HEADINGS[phase])
+            lines = _render_alerts(of_phase, language, public_url)
+            blocks.append(f"{heading}:\n" + "\n".join(lines))
     end = language.translate(
         "You will be reminded of active alerts every %(hours)s hours and notified when "
         "they are resolved. The recipients are set in the installation file (alerts).",

@@ -149,8 +149,8 @@ def _list_unusable_providers(
 
 
 async def _is_archive_behind(resources: Resources, database_url: str) -> bool:
-    found = await check_archive(resources.settings.archive_dir, database_url)
-    return found is not None and found[1] is not None
+    description_and_remedy = await check_archive(resources.settings.archive_dir, database_url)
+    return description_and_remedy is not None and description_and_remedy[1] is not None
 
 
 # Checks run every minute. If none ran for this time, checking does not work.

@@ -57,16 +57,16 @@ async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
         ]
         ids = {
             recorded.actor_id
-            for row, found in rows_with_actors
-            for recorded in (row.actor, found)
+            for row, audited in rows_with_actors
+            for recorded in (row.actor, audited)
             if recorded is not None and recorded.kind == "USER" and recorded.actor_id
         }
         names = await load_user_names(work.tx, ids)
-    waiting = _find_wait(rows)
+    wait_in_progress = _find_wait(rows)
     wait_ends_at = _find_end_of_wait(claim_state) if claim_state is not None else None
     events = []
-    for row, found in rows_with_actors:
-        recorded = row.actor or found
+    for row, audited in rows_with_actors:
+        recorded = row.actor or audited
         actor_id = recorded.actor_id if recorded else None
         actor = names.get(actor_id or "", actor_id)
         events.append(
@@ -78,7 +78,7 @@ async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
                 more=row.more,
                 text=row.text,
                 cents=row.cents,
-                until=wait_ends_at if row is waiting else row.until,
+                until=wait_ends_at if row is wait_in_progress else row.until,
                 actor_kind=recorded.kind if recorded else None,
                 actor=actor,
             )

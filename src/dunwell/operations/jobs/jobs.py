@@ -75,12 +75,12 @@ async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> D
     selected = _check_selection(work, action, claim_ids)
     target = await load_action_target(work, action)
     facts = await load_job_claims(work.tx, work.merchant_id, selected, work.now)
-    found: list[NotDone | None] = list(decide_rows(action, selected, facts, target).values())
+    decisions: list[NotDone | None] = list(decide_rows(action, selected, facts, target).values())
     skipped: dict[RowReason, int] = {}
-    for each in found:
+    for each in decisions:
         if each is not None:
             skipped[each.reason] = skipped.get(each.reason, 0) + 1
-    return DryRun(count_progress(len(selected), found), skipped)
+    return DryRun(count_progress(len(selected), decisions), skipped)
 
 
 async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> BackgroundJob:
@@ -282,8 +282,8 @@ async def get_job(work: Work, job_id: UUID) -> JobView:
             raise NotFound(f"There is no job {job_id}.")
         reasons = await count_reasons(work.tx, work.merchant_id, job_id)
         files = await list_files(work.tx, work.merchant_id, job_id)
-    is_whole = job.kind is JobKind.EXPORT and job.state is JobState.DONE
-    file_bytes = sum(each.size_bytes or 0 for each in files) if is_whole else None
+    is_finished_export = job.kind is JobKind.EXPORT and job.state is JobState.DONE
+    file_bytes = sum(each.size_bytes or 0 for each in files) if is_finished_export else None
     return JobView(job, reasons, file_bytes)
 
 

@@ -146,21 +146,21 @@ async def _check_retirable(
     tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues], version: int
 ) -> None:
     states = {each.version: each for each in await list_version_states(tx, keys, kinds)}
-    found = states.get(version)
-    if found is None:
+    state = states.get(version)
+    if state is None:
         raise NotFound(f"There is no version {version} of the secret key here.")
-    if found.state == "RETIRED":
+    if state.state == "RETIRED":
         return
-    if found.state == "IN_USE":
+    if state.state == "IN_USE":
         raise InvalidState(f"Version {version} is in use. See: dunwell key rotate")
-    if any(found.sealed.values()):
-        what = _describe_counts(found.sealed)
+    if any(state.sealed.values()):
+        what = _describe_counts(state.sealed)
         raise InvalidState(
             f"Version {version} still encrypts {what}. Wait until the worker has encrypted them "
             "again."
         )
-    if any(found.digests.values()):
-        what = _describe_counts(found.digests)
+    if any(state.digests.values()):
+        what = _describe_counts(state.digests)
         raise InvalidState(
             f"Version {version} must stay: {what} were made with it and cannot be created again. "
             "Leave it in DUNWELL_SECRET_KEY, below the current version; nothing new is encrypted "

@@ -98,7 +98,7 @@ async def match_transactions(
     work: Work, account: str, new: Sequence[BankTransaction], *, before: str = "NEW"
 ) -> int:
     """Match these transactions of an account, which have the state `before`, and book what is
-    certain. Return how many were matched."""
+    certain. Return how many of them were matched, including payouts and returns."""
     work.require(Right.RECORD_MONEY)
     if not new:
         return 0
@@ -117,15 +117,15 @@ async def match_transactions(
     plan.returns = await find_returned_entries(work, undecided)
     plan.states |= {key: ("RETURNED", each.amount_cents) for key, each in plan.returns.items()}
     arrived = [each for each in undecided if each.amount_cents > 0 and each.key not in plan.payouts]
-    to_pay = await _plan_payments(work, plan, arrived, tolerance)
-    # Another worker may have matched the same set.
-    kept = await save_states(work.tx, work.merchant_id, plan.states, before=before)
-    transactions = [each for each in new if each.key in kept]
-    await record_matches(work, [each for key, each in debits.items() if key in kept])
+    locked = await _plan_payments(work, plan, arrived, tolerance)
+    # Another worker may have matched some of the transactions in the meantime.
+    saved_keys = await save_states(work.tx, work.merchant_id, plan.states, before=before)
+    transactions = [each for each in new if each.key in saved_keys]
+    await record_matches(work, [each for key, each in debits.items() if key in saved_keys])
     await book_matches(
-        work, to_pay.claims, [(each, plan.matches[each.key]) for each in transactions
+        work, locked.claims, [(each, plan.matches[each.key]) for each in transactions
                               if each.key in plan.matches],
-        items=to_pay.items,
+        items=locked.items,
     )  # fmt: skip
     await _record_payouts(work, plan, transactions)
     for each in transactions:
@@ -173,13 +173,15 @@ async def _plan_payments(
     """Lock the claims that the arrived payments and the planned returns may belong to, and decide
     to which claims each payment belongs. Return the locked claims."""
     written = {each.key: list_references(each) for each in arrived}
-    named_ids = await _find_named(work, arrived, written)
+    named_ids = await _find_named_claims(work, arrived, written)
     by_debit = await find_claims_by_debit(work, arrived)
-    found = sorted({*named_ids, *by_debit.values()})
+    candidate_ids = sorted({*named_ids, *by_debit.values()})
     returned = [part.claim_id for each in plan.returns.values() for part in each.parts]
-    claims = await lock_claims(work.tx, work.merchant_id, [*found, *returned])
-    items = await load_items_of_claims(work.tx, work.merchant_id, found)
-    candidates = {each: _build_candidate(claims[each], items.get(each, ())) for each in found}
+    claims = await lock_claims(work.tx, work.merchant_id, [*candidate_ids, *returned])
+    items = await load_items_of_claims(work.tx, work.merchant_id, candidate_ids)
+    candidates = {
+        each: _build_candidate(claims[each], items.get(each, ())) for each in candidate_ids
+    }
     by_form: dict[str, list[int]] = {}
     for claim_id, claim in candidates.items():
         by_form.setdefault(normalize_reference(claim.reference_number), []).append(claim_id)
@@ -203,7 +205,7 @@ async def _plan_payments(
     return _ClaimsToPay(claims, items)
 
 
-async def _find_named(
+async def _find_named_claims(
     work: Work,
     arrived: Sequence[BankTransaction],
     written: Mapping[tuple[UUID, int], WrittenReferences],

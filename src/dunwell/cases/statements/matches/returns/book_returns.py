@@ -35,14 +35,14 @@ async def find_returned_entries(
     work.require(Right.READ_CLAIMS)
     known = [each for each in new if is_known_return(each.return_reason)]
     ids = {each.end_to_end_id for each in known if each.end_to_end_id}
-    left = await find_original_entries(work.tx, work.merchant_id, ids) if ids else []
-    found = {}
+    originals = await find_original_entries(work.tx, work.merchant_id, ids) if ids else []
+    returned = {}
     for transaction in known:
-        fitting = [each for each in left if is_whole_return(transaction, each)]
+        fitting = [each for each in originals if is_whole_return(transaction, each)]
         if len(fitting) == 1:
-            left.remove(fitting[0])
-            found[transaction.key] = fitting[0]
-    return found
+            originals.remove(fitting[0])
+            returned[transaction.key] = fitting[0]
+    return returned
 
 
 def is_whole_return(transaction: BankTransaction, original: OriginalEntry) -> bool:
