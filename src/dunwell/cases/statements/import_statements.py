@@ -254,7 +254,7 @@ class _FileImport:
         except _ImportStopped:
             log.info("bank file no longer imported", file_id=str(self.file_id))
         except Refusal:
-            # The database is away, for example. Another turn of the worker imports the file.
+            # For example, the database is unavailable. The file is imported once the lease ends.
             raise
         except Exception:
             log.exception("bank file cannot be imported", file_id=str(self.file_id))

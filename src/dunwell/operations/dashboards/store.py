@@ -226,7 +226,7 @@ LEFT JOIN LATERAL (
 GROUP BY used.provider
 """
 # Uses communications_of_provider and reads at most $3 contacts of a provider. A letter that was
-# taken back before it was printed ($4) was never sent.
+# withdrawn before it was printed ($4) was never sent.
 _LATEST_CONTACTS = """
 unnest($1::text[]) AS given (provider)
 CROSS JOIN LATERAL (

@@ -51,7 +51,8 @@ WHERE r.merchant_id = $1 AND c.client_id = $2 AND c.revoked_at IS NULL
 
 
 async def load_current_rights(tx: Connection, merchant_id: int, starter: Actor) -> Actor:
-    """Return the starter of a job with those rights that it had at the start and still has."""
+    """Return the actor that started a job, with those rights that the actor had at the start and
+    still has."""
     if starter.kind is ActorKind.CREDENTIAL:
         scopes = await tx.fetchval(_FIND_SCOPES, merchant_id, starter.actor_id)
         current = frozenset() if scopes is None else rights_of_scopes(tuple(scopes))

@@ -68,7 +68,8 @@ class WalArchive:
         self.files = folder / "files"
 
     def find_owner(self) -> str | None:
-        """Return the system identifier of the database that this archive belongs to."""
+        """Return the system identifier of the database that this archive belongs to, None if none
+        is recorded."""
         with contextlib.suppress(FileNotFoundError):
             return (self.folder / _OWNER_FILE).read_text().strip()
         return None

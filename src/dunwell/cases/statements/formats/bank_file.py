@@ -64,7 +64,7 @@ class BankFileFormat(StrEnum):
     CAMT = "CAMT"
     MT940 = "MT940"
     CSV = "CSV"
-    # pain.002: what became of an order.
+    # pain.002: the bank's report on the status of an order.
     PAYMENT_STATUS = "PAYMENT_STATUS"
 
 

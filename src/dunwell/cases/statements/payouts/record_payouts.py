@@ -25,7 +25,7 @@ from dunwell.cases.statements.store import list_merchants_with_accounts
 from dunwell.platform.resources import Resources
 
 PAYOUT_SECONDS = 1800.0
-# Payouts of this time are listed in every turn, because a provider can be away for some days.
+# Every turn lists the payouts of this time, because a provider can be unavailable for some days.
 _LISTED_SINCE = timedelta(days=14)
 _ACCOUNTS_AT_ONCE = 10
 # A list of payouts takes several calls.

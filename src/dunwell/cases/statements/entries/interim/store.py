@@ -88,6 +88,7 @@ UPDATE bank_transactions
 SET state = CASE WHEN resembles_on IS NULL THEN 'NEW' ELSE 'OPEN' END
 WHERE merchant_id = $1 AND entry_id = ANY($2::uuid[]) AND state = 'HELD'
 """
+# How long after its entries a statement without a period may have been written.
 _WRITTEN_AFTER = timedelta(days=7)
 
 
