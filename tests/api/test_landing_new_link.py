@@ -174,7 +174,7 @@ async def test_a_claim_gets_at_most_five_links_an_hour(
 async def test_a_repeated_request_within_five_minutes_sends_no_other_link(
     landing: LandingHarness, clock: MovableClock, seconds: int, sent: int
 ) -> None:
-    """-1: before the first request was processed."""
+    """With -1 seconds, the second request arrives before the first is processed."""
     pages = [await _ask(landing.browser)]
     if seconds >= 0:
         await send_links(landing)

@@ -124,7 +124,7 @@ async def test_the_last_channel_cannot_be_deselected(landing: LandingHarness) ->
 
 
 async def test_concurrent_choices_are_serialized(landing: LandingHarness) -> None:
-    """Otherwise they could leave no channel together."""
+    """Otherwise two choices could together deselect every channel."""
     keys, harness = landing.payments.resources.keys, landing.payments.harness
     async with harness.work(DEBTOR) as first, harness.work(DEBTOR) as second:
         await change_channels(first, keys, landing.claim_id, ["EMAIL"])

@@ -54,7 +54,7 @@ async def test_a_page_does_not_depend_on_earlier_requests(
 
 
 async def _enter(landing: LandingHarness, claim_id: int) -> Browser:
-    """Enter text that is saved as a draft."""
+    """Open the claim with a sent code, and enter a new e-mail address that waits for its code."""
     visitor = await FullClaim(landing, claim_id).enter(Level.CODE, f"192.0.2.{claim_id % 200}")
     await visitor.get("/claim/preferences/email")
     typed = "other@quint.example" if claim_id != landing.claim_id else "own@erben.example"

@@ -49,7 +49,7 @@ async def suppressed(landing: LandingHarness) -> list[tuple[str, str, str]]:
 
 
 async def confirm(landing: LandingHarness) -> None:
-    """A clerk confirms that the person is right."""
+    """A clerk confirms that the claim reached the right, living person."""
     [dispute] = await read_disputes(landing.payments.harness, landing.claim_id)
     async with landing.payments.harness.work(ERP) as work:
         await confirm_right_person(work, landing.claim_id, dispute.dispute_id)

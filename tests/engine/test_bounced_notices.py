@@ -65,7 +65,8 @@ async def _bounce(harness: Harness, subject: str) -> None:
 
 
 async def _an_answered(harness: Harness, claim_id: int) -> Any:
-    """Answer a dispute and pass its quiet days by an hour, while the process waits for its fee."""
+    """Answer a dispute and pass its quiet days by an hour, while the workflow waits for its
+    fee step."""
     opened = await dispute(harness, claim_id)
     await answer(harness, opened, REJECTED)
     await harness.run_until(harness.clock.now() + 7 * DAY + HOUR)
@@ -103,7 +104,7 @@ async def test_a_bounced_answer_holds_the_claim_until_it_was_sent_and_its_days_p
 async def test_the_process_continues_when_no_channel_is_left(
     resources: Resources, clock: MovableClock
 ) -> None:
-    """The days count from the answer itself and are over."""
+    """The quiet days count from the answer itself, and have passed."""
     harness, claim_id = await _a_harness(resources, clock)
     await _an_answered(harness, claim_id)
     await _bounce(harness, ANSWER)

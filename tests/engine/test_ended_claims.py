@@ -1,4 +1,4 @@
-"""A merchant ends, pauses or changes a claim while its process is running."""
+"""A merchant ends, pauses or changes a claim while its workflow is running."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -30,7 +30,7 @@ def two_channels() -> list[ScriptedChannel]:
 
 
 async def a_harness_with_fallback(resources: Resources, clock: MovableClock) -> Harness:
-    """Return a harness whose step uses e-mail with SMS as fallback."""
+    """Return a harness whose first message was sent by e-mail; its fallback channel is SMS."""
     setups: Any = {name: ChannelSetup(adapter="outbox") for name in ("EMAIL", "SMS")}
     configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
     template = {**DOCUMENT["templates"]["reminder"], "SMS": {"body": {"de": "x", "en": "x"}}}

@@ -53,7 +53,7 @@ async def run(letter_harness: LetterHarness, statement: str) -> None:
 async def test_a_provider_cannot_change_its_folder_until_its_letters_are_released(
     letter_harness: LetterHarness, state: str
 ) -> None:
-    """After they were released, it can."""
+    """Once the letters are released, the folder can be changed."""
     resources = letter_harness.harness.resources
     await apply_installation(
         resources,

@@ -185,7 +185,7 @@ async def test_a_broken_manifest_copy_proves_nothing(letter_harness: LetterHarne
 async def test_a_person_is_asked_about_a_letter_whose_file_is_missing(
     letter_harness: LetterHarness,
 ) -> None:
-    """For example because its claim was paid and the letter withdrawn."""
+    """The file may be missing because the claim was paid and the letter withdrawn."""
     await letter_harness.create("A-1")
     backup = await back_up(letter_harness.harness.resources)
     pick_up_files(letter_harness)
@@ -260,7 +260,7 @@ async def test_a_second_restore_is_checked_again(letter_harness: LetterHarness) 
 async def test_a_status_report_proves_that_a_letter_was_released(
     letter_harness: LetterHarness,
 ) -> None:
-    """Even if a person was asked before."""
+    """This also holds if a person was asked before the report arrived."""
     await letter_harness.create("A-1", "A-2")
     first = letter_harness.references()[0]
     backup = await back_up(letter_harness.harness.resources)

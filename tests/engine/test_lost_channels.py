@@ -1,5 +1,5 @@
-"""A planned contact loses its channel before it is sent: the fallback is used, or none, and the
-process continues."""
+"""A planned contact loses its channel before it is sent: the fallback is used if there is one,
+and the workflow continues."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Concurrent operations on a payment plan or deferment: one wins, and all records agree."""
+"""Concurrent operations on a payment plan or deferral: one wins, and all records agree."""
 
 import asyncio
 from collections.abc import Awaitable

@@ -33,7 +33,8 @@ SELECT state, failure FROM debtor_notices WHERE merchant_id = $1 AND channel = '
 async def a_disputed(
     resources: Resources, clock: MovableClock, lines: Mapping[str, Any], **fields: Any
 ) -> tuple[Harness, Any]:
-    """Return a harness with a dispute; letters go by the provider "post" where there is one."""
+    """Return a harness with a dispute; letters go to the provider "post" if `lines` has one, and
+    otherwise to the outbox."""
     setup = ChannelSetup(provider="post") if lines else ChannelSetup(adapter="outbox")
     by_post = msgspec.structs.replace(WITH_SMS, channels=WITH_SMS.channels | {"LETTER": setup})
     channels = [ScriptedChannel(channel=each) for each in ("EMAIL", "SMS", "LETTER")]

@@ -1,4 +1,4 @@
-"""Payments and the process at the same time, with the real engine and dispatcher."""
+"""Payments while the workflow is running, with the real engine and dispatcher."""
 
 import asyncio
 from datetime import timedelta
@@ -246,7 +246,8 @@ async def test_the_process_continues_after_a_reversal_although_the_channel_refus
 
 
 async def _a_harness_with_fallback(resources: Resources, clock: MovableClock) -> PaymentHarness:
-    """Return a harness whose e-mail is refused permanently and whose SMS at first."""
+    """Return a harness whose e-mail is refused permanently; its SMS is refused temporarily
+    at first."""
     step = {**DOCUMENT["steps"][0], "fallbacks": ["SMS"]}
     reminder = DOCUMENT["templates"]["reminder"]
     texts = {"body": {"de": "Bitte zahlen: {{ landing.url }}", "en": "Pay: {{ landing.url }}"}}

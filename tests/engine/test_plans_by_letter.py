@@ -1,4 +1,4 @@
-"""Debtors with only a postal address are notified by letter about a plan or a deferment.
+"""Debtors with only a postal address are notified by letter about a plan or a deferral.
 
 The letter has a greeting, the amount, the account and the reference, in the debtor's language, and
 is sent once.

@@ -107,7 +107,7 @@ async def test_the_clock_alert_names_the_host_and_ends_when_the_clocks_agree(
 async def test_an_alert_check_recorded_in_the_future_does_not_block_the_next(
     resources: Resources,
 ) -> None:
-    """The check was recorded while the clock of the database was wrong."""
+    """The last check was recorded while the clock of the database was wrong."""
     right = await _watched(resources, timedelta(0))
     async with resources.database.transaction() as tx:
         await tx.execute(
