@@ -120,7 +120,7 @@ async def test_the_letter_of_a_paid_claim_is_withdrawn_before_release(
     advance_clock(letter_harness)
     with capture_logs() as logs:
         assert await letter_harness.release() == 2
-    assert [each["letters"] for each in logs if each["event"] == "batch released"] == [1]
+    assert [each["count"] for each in logs if each["event"] == "batch released"] == [1]
     assert await letter_harness.release() == 1
     await letter_harness.join()
     assert await letter_harness.items() == [
