@@ -134,7 +134,7 @@ def is_payable(state: PageState) -> bool:
 
 def is_provider_awaited(facts: PageClaim) -> bool:
     """Return whether the newest payment request is waiting for the provider. An announced bank
-    transfer is awaited as long as its hold is active."""
+    transfer never is: it is awaited as long as its hold is active."""
     request = facts.request
     return (
         request is not None

@@ -40,7 +40,8 @@ _MAX_FILES = 10
 
 class DebitsToReleasePage(Page, frozen=True):
     """The debits that wait for their release, and the files that wait for staff. `last_days` maps
-    the day of a debit to the last day on which it can be released."""
+    the day of a debit to the last day on which it can be released. `is_available` is True if the
+    merchant's own bank collects debits."""
 
     template: ClassVar[str] = "debits_release.html"
     area: ClassVar[str] = "debits"

@@ -13,6 +13,6 @@ if (session && warning) {
     status.textContent = warning.dataset.warning;
   };
   setTimeout(warn, Math.max(0, at - Date.now()) + 50);
-  // A device that slept lets no timer run.
+  // Timers do not run while a device sleeps, so check when the page is visible again.
   document.addEventListener("visibilitychange", warn);
 }

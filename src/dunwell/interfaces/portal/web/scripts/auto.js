@@ -12,7 +12,7 @@ let timer = 0;
 let wish = "";
 let isBusy = false;
 let isStopped = false;
-// The button that was pressed while something was on its way.
+// The button that was pressed while a request was running.
 let pressed = null;
 
 const ask = (deed) =>
@@ -29,12 +29,12 @@ const ask = (deed) =>
 
 const swap = (page, id) => {
   const [old, fresh] = [document.getElementById(id), page.getElementById(id)];
-  // Whoever types stays where they are.
+  // Do not move the focus while the user types.
   fresh?.querySelector("[autofocus]")?.removeAttribute("autofocus");
   if (old && fresh) old.replaceWith(document.adoptNode(fresh));
 };
 
-// Beside each field what is wrong with it, and nothing else.
+// Updates the fault of each field, and leaves its value as it is.
 const tell = (page) => {
   for (const input of form.querySelectorAll("[id]:is(input, select, textarea)")) {
     const fresh = page.getElementById(input.id);

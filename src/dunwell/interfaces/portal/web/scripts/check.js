@@ -18,7 +18,7 @@ for (const form of document.querySelectorAll("form[data-check]")) {
       const fresh = parse(await answer.text()).getElementById(part.id);
       if (answer.ok && fresh && mine === latest) part.replaceChildren(...fresh.childNodes);
     } catch {
-      // The next change tries again, and saving tells what is wrong in any case.
+      // The next change tries again, and saving reports the faults in any case.
     }
   };
   form.addEventListener("input", () => {

@@ -11,7 +11,7 @@ const isBefore = (step, event) => {
   const box = step.getBoundingClientRect();
   return event.clientY < box.top + box.height / 2;
 };
-// The id of the step that one dropped here would follow; "": it would be first.
+// The id of the step after which a step dropped here is placed; "" places it first.
 const placeOf = (step, event) => {
   if (!isBefore(step, event)) return step.dataset.step;
   const steps = [...document.querySelectorAll("[data-drag] > [data-step]")];

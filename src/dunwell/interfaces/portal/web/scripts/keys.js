@@ -1,6 +1,6 @@
-// Keyboard shortcuts: "/" focuses the search, "g" and a letter open an area of the portal ([data-
-// key]), "n" goes to the next entry of a list of tasks, "?" shows the list of shortcuts. They are ignored while the user types. A checkbox in the
-// list turns them off.
+// Keyboard shortcuts: "/" focuses the search, "g" and a letter open an area of the portal
+// ([data-key]), "n" goes to the next entry of a list of tasks, "?" shows the list of shortcuts.
+// They are ignored while the user types. A checkbox in the list turns them off.
 const OFF = "dunwell-keys-off";
 const list = document.querySelector("dialog[data-keys]");
 const off = list?.querySelector("input");

@@ -22,7 +22,7 @@ const refresh = async () => {
         if (fresh) part.replaceWith(document.adoptNode(fresh));
       }
     } catch {
-      // The next round tries again.
+      // The next poll tries again.
     }
   }
   setTimeout(refresh, wait);

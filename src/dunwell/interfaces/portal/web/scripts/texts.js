@@ -24,7 +24,7 @@ const ask = async () => {
       const part = document.querySelector("[data-checked]");
       if (fresh) part.replaceWith(document.adoptNode(fresh));
     } catch {
-      // The next change asks again.
+      // The next change tries again.
     }
   }
   isAsking = false;
