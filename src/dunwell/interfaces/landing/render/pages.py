@@ -117,7 +117,7 @@ class DebtorPages(PageRenderer):
     def _find_creditor(self, merchant: Merchant) -> Creditor:
         """Return the description of the creditor, cached until the merchant changes."""
         cached = self._creditors.get(merchant.merchant_id)
-        if cached is not None and _is_same(cached[0], merchant):
+        if cached is not None and _describes_same_creditor(cached[0], merchant):
             return cached[1]
         creditor = describe_creditor(merchant)
         self._creditors.pop(merchant.merchant_id, None)
@@ -127,7 +127,7 @@ class DebtorPages(PageRenderer):
         return creditor
 
 
-def _is_same(one: Merchant, other: Merchant) -> bool:
+def _describes_same_creditor(one: Merchant, other: Merchant) -> bool:
     return (
         one.configuration is other.configuration
         and one.revision == other.revision

@@ -145,11 +145,11 @@ def is_provider_awaited(facts: PageClaim) -> bool:
 
 def find_announced_transfer(facts: PageClaim, now: datetime) -> date | None:
     """Return when the awaited bank transfer was sent, or None if there is none."""
-    is_waited_for = any(
+    has_payment_hold = any(
         hold.kind is HoldKind.PAYMENT_PENDING for hold in list_active_holds(facts, now)
     )
     request = facts.request
-    if request is None or request.state != PaymentRequestState.PENDING or not is_waited_for:
+    if request is None or request.state != PaymentRequestState.PENDING or not has_payment_hold:
         return None
     return request.sent_on
 

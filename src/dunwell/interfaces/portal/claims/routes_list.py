@@ -83,7 +83,7 @@ async def get_claims_page(
         currency=access.merchant.configuration.currency,
         workflows=workflows,
         views=views,
-        view_id=next((each.view_id for each in views if _is_same(each.query, filters)), None),
+        view_id=next((each.view_id for each in views if _has_filters(each.query, filters)), None),
     )
     return site.render_page(context, page)
 
@@ -146,7 +146,7 @@ def _parse_url_filters(request: PortalRequest) -> ClaimListFilters:
     )
 
 
-def _is_same(query: str, filters: ClaimListFilters) -> bool:
+def _has_filters(query: str, filters: ClaimListFilters) -> bool:
     given = build_address("claims", merchant_id=1, **filters.query).partition("?")[2]
     return bool(query) and query == given
 

@@ -88,7 +88,7 @@ async def get_debits_page(
     """Show the debits that wait for their release, or all debits if a provider collects them and
     none waits."""
     if request.get_parameter("show") == "all":
-        return await _render_all(site, request, access)
+        return await _render_all_debits(site, request, access)
     payment = access.merchant.configuration.payment
     settings = payment.direct_debit
     async with site.open_work(access) as work:
@@ -97,7 +97,7 @@ async def get_debits_page(
         to_deliver = await _list_files(work, DebitFileFilter(needs_delivery=True))
     is_at_provider = settings is None and payment.direct_debit_provider is not None
     if is_at_provider and not (waiting or to_confirm or to_deliver):
-        return await _render_all(site, request, access)
+        return await _render_all_debits(site, request, access)
     shown = waiting[:MAX_SHOWN]
     days = {each.listed.collection.collected_on for each in shown}
     lead_days = 0 if settings is None else settings.lead_days
@@ -118,7 +118,9 @@ async def _list_files(work: Work, wanted: DebitFileFilter) -> Sequence[DebitFile
     return page.items
 
 
-async def _render_all(site: PortalSite, request: PortalRequest, access: MerchantAccess) -> Response:
+async def _render_all_debits(
+    site: PortalSite, request: PortalRequest, access: MerchantAccess
+) -> Response:
     after, by = request.get_parameter("after"), request.get_parameter("by")
     wanted = _parse_filter(request.get_parameter)
     async with site.open_work(access) as work:

@@ -6,19 +6,21 @@
 const form = document.querySelector("form[data-auto]");
 const state = form.querySelector("[data-state]");
 const words = form.querySelector("template[data-words]").content;
-const say = (word) => (state.textContent = words.querySelector(`[data-word=${word}]`).textContent);
-const saves = form.dataset.auto === "save";
+const showState = (word) => {
+  state.textContent = words.querySelector(`[data-word=${word}]`).textContent;
+};
+const savesAutomatically = form.dataset.auto === "save";
 let timer = 0;
-let wish = "";
+let nextAction = "";
 let isBusy = false;
 let isStopped = false;
 // The button that was pressed while a request was running.
 let pressed = null;
 
-const ask = (deed) =>
+const post = (action) =>
   new Promise((done) => {
     const body = new URLSearchParams(new FormData(form));
-    body.set("do", deed);
+    body.set("do", action);
     const request = new XMLHttpRequest();
     request.open("POST", location.href);
     request.responseType = "document";
@@ -27,7 +29,7 @@ const ask = (deed) =>
     request.send(body);
   });
 
-const swap = (page, id) => {
+const replacePart = (page, id) => {
   const [old, fresh] = [document.getElementById(id), page.getElementById(id)];
   // Do not move the focus while the user types.
   fresh?.querySelector("[autofocus]")?.removeAttribute("autofocus");
@@ -35,7 +37,7 @@ const swap = (page, id) => {
 };
 
 // Updates the fault of each field, and leaves its value as it is.
-const tell = (page) => {
+const showFaults = (page) => {
   for (const input of form.querySelectorAll("[id]:is(input, select, textarea)")) {
     const fresh = page.getElementById(input.id);
     if (!fresh) continue;
@@ -51,25 +53,25 @@ const tell = (page) => {
 };
 
 const run = async () => {
-  if (isBusy || !wish || isStopped) return;
-  const deed = wish;
-  [wish, isBusy] = ["", true];
-  if (deed === "save") say("saving");
-  const request = await ask(deed);
+  if (isBusy || !nextAction || isStopped) return;
+  const action = nextAction;
+  [nextAction, isBusy] = ["", true];
+  if (action === "save") showState("saving");
+  const request = await post(action);
   isBusy = false;
   if (!request) {
-    say("away");
+    showState("away");
     return pressed ? send(pressed) : undefined;
   }
   const page = request.response;
   const revision = page.querySelector("form[data-auto] [name=revision]").value;
-  tell(page);
-  swap(page, "told");
-  if (deed === "save") {
+  showFaults(page);
+  replacePart(page, "told");
+  if (action === "save") {
     form.elements.revision.value = revision;
     isStopped = request.status === 409;
-    if (isStopped) swap(page, "conflict");
-    say(isStopped ? "conflict" : request.status === 422 ? "faulty" : "saved");
+    if (isStopped) replacePart(page, "conflict");
+    showState(isStopped ? "conflict" : request.status === 422 ? "faulty" : "saved");
   }
   if (pressed) return send(pressed);
   run();
@@ -82,16 +84,16 @@ const send = (button) => {
   form.requestSubmit(button);
 };
 
-const want = (deed, wait) => {
+const schedule = (action, wait) => {
   clearTimeout(timer);
   timer = setTimeout(() => {
-    if (wish !== "save") wish = deed;
+    if (nextAction !== "save") nextAction = action;
     run();
   }, wait);
 };
 
-form.addEventListener("input", () => want("check", 60));
-if (saves) form.addEventListener("change", () => want("save", 0));
+form.addEventListener("input", () => schedule("check", 60));
+if (savesAutomatically) form.addEventListener("change", () => schedule("save", 0));
 form.addEventListener("submit", (event) => {
   clearTimeout(timer);
   if (!isBusy) return;
