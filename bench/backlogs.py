@@ -45,8 +45,8 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 async def _measure(
     ground: Ground, bench: BenchMerchant, dormant: int, due: int, scale: Scale
 ) -> tuple[Sequence[float], Sequence[float]]:
-    """Return the microseconds of a step while so many claims are dormant, and the claims per second
-    once they are due."""
+    """Return the microseconds of a step while `dormant` claims are not due, and the steps per
+    second once they are due."""
     wakes_at = await fill_dormant(ground, bench, dormant)
     beside = []
     for number in range(scale.rounds):
@@ -63,7 +63,7 @@ async def _measure(
 
 
 async def _run(bench: BenchMerchant, count: int) -> float:
-    """Return the steps per second, over at least so many steps."""
+    """Return the steps per second, over at least `count` steps."""
     engine = Engine(bench.resources)
     done = 0
     started = time.perf_counter()

@@ -31,8 +31,8 @@ class _Table:
 async def copy_claims(
     ground: Ground, bench: BenchMerchant, batches: Sequence[range], connections: int
 ) -> float:
-    """Return the claims per second over so many connections, with one transaction for each range of
-    numbers."""
+    """Return the claims per second over this number of connections, with one transaction for each
+    range of claim numbers."""
     prepared = [
         _prepare(await capture_creation(bench, numbers), numbers.start) for numbers in batches
     ]

@@ -32,7 +32,7 @@ _PART = 50_000
 
 
 async def fill_dormant(ground: Ground, bench: BenchMerchant, count: int) -> datetime:
-    """Replace all claims by so many that are due in a day, and return when they are due."""
+    """Replace all claims by `count` claims that are due in a day, and return when they are due."""
     await ground.clear_claims()
     due_at = bench.resources.clock.now() + timedelta(days=1)
     await submit_claims(bench, 1, _PATTERN)

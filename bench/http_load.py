@@ -17,8 +17,8 @@ from bench.claims import make_body
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """Requests to send. It ends after `count` requests or, without a number, after so many
-    seconds."""
+    """Requests to send. The job ends after this number of `requests` or, if it is None, after
+    `seconds`."""
 
     ports: list[int]
     merchant_id: int
@@ -47,7 +47,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Course:
-    """What all connections share: the requests to send, and the results."""
+    """The requests to send and the results, which all connections share."""
 
     def __init__(self, requests: Iterator[bytes]) -> None:
         self.requests = requests

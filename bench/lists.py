@@ -1,6 +1,7 @@
-"""Pages of a million claims and as many events, by every filter, first, middle and last.
+"""Pages of a million claims and as many events, by every filter: first, middle and last pages.
 
-Beside them as many rows of the same tables by a range of their primary keys, in plain asyncpg.
+The reference reads as many rows of the same tables by a range of their primary keys, in plain
+asyncpg.
 """
 
 import time
@@ -24,7 +25,7 @@ from dunwell.core.events.store import save_spans
 from dunwell.platform.database.database import Connection
 
 _ROWS, _PAGE, _TRIES = 1_000_000, 200, 100
-# Rows that one transaction wrote, and the time between two.
+# The number of rows that one transaction wrote, and the time between two rows.
 _SET, _STEP = 1000, timedelta(seconds=30)
 _AT = f"timestamptz '{MONDAY_MORNING}' + n * interval '{_STEP.seconds} seconds'"
 _WRITTEN_BY = f"({{first}} + n / {_SET})::text::xid8"
@@ -58,7 +59,8 @@ Read = Callable[[Connection], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Crowded:
-    """A merchant with so many claims and events; `first`: the transaction of the first thousand."""
+    """A merchant with `rows` claims and as many events. `first` is the id of the transaction that
+    wrote the first thousand of each."""
 
     bench: BenchMerchant
     rows: int
@@ -116,7 +118,7 @@ async def _fill(ground: Ground, rows: int) -> Crowded:
 
 
 def _list_claim_pages(crowded: Crowded) -> list[Read]:
-    """The first page, one from the middle and the last of each filter and of some together."""
+    """Return the first page, a middle page and the last page of each filter."""
     middle, end = (MONDAY_MORNING + crowded.rows * share * _STEP for share in (0.5, 1))
     filters = [
         ClaimFilter(), ClaimFilter(status=Status.IN_PROCESS), ClaimFilter(status=Status.WITHDRAWN),
@@ -133,7 +135,8 @@ def _list_claim_pages(crowded: Crowded) -> list[Read]:
     pages: list[Read] = [
         partial(_read_claims, crowded, wanted, cursor) for wanted in filters for cursor in cursors
     ]
-    # Of those changed since the middle, a page at both ends of the part where all are.
+    # Of the claims changed since the middle: the newest ones, and a page near the middle. All
+    # claims between the two match.
     changed = ClaimFilter(updated_since=middle)
     ends = [None, _claim_cursor(crowded, crowded.written_by(0.6), crowded.rows * 6 // 10)]
     return pages + [partial(_read_claims, crowded, changed, cursor) for cursor in ends]
@@ -189,7 +192,7 @@ def _by_key(crowded: Crowded, table: str, key: str, behind: object) -> Read:
 
 
 async def _time(ground: Ground, attempts: int, reads: Sequence[Read]) -> tuple[float, float]:
-    """Milliseconds: the median of all pages, and the p99 of the page whose p99 is highest."""
+    """Return the median of all pages and the highest p99 of a page, in milliseconds."""
     taken: list[list[float]] = [[] for _ in reads]
     async with ground.database.connection() as connection:
         for _ in range(attempts):

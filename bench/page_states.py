@@ -19,7 +19,7 @@ from dunwell.core.files.upload import NewUpload
 from dunwell.core.files.uploads import accept_upload, check_upload
 from dunwell.interfaces.landing.session.session import Level
 
-# One for each session below.
+# The number of claims. Each session below needs its own.
 CLAIMS = 7
 _ANYBODYS = ("/q", "/q/new-link", "/q/new-link/sent", "/real", "/claim/notices", "/claim/ended")
 _OF_AN_OPEN_CLAIM = (

@@ -17,7 +17,7 @@ async def install_pgqueuer(url: str) -> None:
 
 
 async def enqueue_pgqueuer(url: str, count: int) -> None:
-    """Empty the queue and add so many jobs."""
+    """Empty the queue and add `count` jobs."""
     connection = await asyncpg.connect(url)
     queries = Queries.from_asyncpg_connection(connection)
     await queries.clear_queue()

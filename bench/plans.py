@@ -50,8 +50,8 @@ class Reading:
 
 
 async def load_grown(tx: Connection, least: int) -> dict[str, int]:
-    """Return the tables and indexes that grow with the claims and have at least so many rows, by
-    name."""
+    """Return the number of rows of each table and index with at least `least` rows, by name. These
+    are the ones that grow with the claims."""
     return {row["name"]: row["rows"] for row in await tx.fetch(_SIZES, least)}
 
 
@@ -95,7 +95,7 @@ async def _plan(tx: Connection, asked: Asked, settings: Sequence[str]) -> dict[s
 
 
 def _list_scans(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the scans of tables and indexes. A node above a part of a statement would count it
+    """Return the scans of tables and indexes. Other nodes would count the rows of their parts
     again."""
     return [
         node

@@ -1,8 +1,8 @@
 """First pages and searches of the portal over a million claims: each page's time in a web process,
 from the request to its answer, and whether any of its statements reads a whole table.
 
-The application runs in this process and is asked without a network; the database is as large as
-the lists of five merchants make it.
+The application runs in this process and gets its requests without a network. The database contains
+the claims of five merchants.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from dunwell.platform.database.database import Database
 
 _ROWS, _TRIES, _WARM_UP = 1_000_000, 100, 6
 _MOST_MS = 100
-# A table or an index of so many rows grows with the claims.
+# A table or an index with at least this number of rows grows with the claims.
 _GROWN = 10_000
 _KNOWN = """
 SELECT w.workflow_id, x.workflow_id AS seldom_id, d.claim_id AS disputed_id, d.dispute_id,
@@ -83,7 +83,8 @@ async def load_known(database: Database, crowd: Crowd) -> Known:
 
 @asynccontextmanager
 async def open_portal(ground: Ground, crowd: Crowd) -> AsyncIterator[Portal]:
-    """Over one connection, which can be listened to; no page takes two at a time."""
+    """Open the portal with a pool of one connection, so that all of its statements can be recorded.
+    No page uses two connections at a time."""
     resources = crowd.bench.resources
     database = await Database.open(ground.embedded.url, size=1)
     try:
@@ -96,7 +97,7 @@ async def open_portal(ground: Ground, crowd: Crowd) -> AsyncIterator[Portal]:
 
 
 async def _time(portal: Portal, page: Page, attempts: int) -> Line:
-    """As often as it takes for the server to keep a plan, and then in earnest."""
+    """Request the page until the server keeps its plans, and then measure it `attempts` times."""
     taken = []
     for turn in range(-_WARM_UP, attempts):
         started = time.perf_counter()
@@ -111,7 +112,8 @@ async def _time(portal: Portal, page: Page, attempts: int) -> Line:
 
 
 async def read_page(portal: Portal, page: Page, least: int, *settings: str) -> Reading:
-    """What its statements read, among tables and indexes of so many rows at least."""
+    """Return what the page's statements read. Tables and indexes with at least `least`
+    rows count as growing. `settings` are those of the planner, as in SET."""
     listening = Listening()
     async with portal.database.connection() as connection:
         connection.add_query_logger(listening.note)
@@ -140,7 +142,7 @@ def _tell(readings: dict[str, Reading]) -> list[Line]:
 
 
 async def _ask(portal: Portal, address: str) -> None:
-    """One GET, whole; anything but a page is a fault of the bench's."""
+    """Request the page. Raise RuntimeError unless the response has status 200."""
     path, _, query = address.partition("?")
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",

@@ -24,7 +24,7 @@ async def install_procrastinate(url: str) -> None:
 
 
 async def enqueue_procrastinate(url: str, count: int) -> None:
-    """Empty the queue and add so many jobs."""
+    """Empty the queue and add `count` jobs."""
     app = make_app(url)
     async with app.open_async():
         await app.connector.execute_query_async("TRUNCATE procrastinate_jobs CASCADE")

@@ -25,7 +25,8 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 
 
 async def _start(folder: Path) -> float:
-    """Return the seconds until it reports that it is ready. It is ended then."""
+    """Start `dunwell up`, stop it once it reports that it is ready, and return the seconds until
+    then."""
     environment = {name: value for name, value in os.environ.items() if "DUNWELL_" not in name}
     started = time.perf_counter()
     process = await asyncio.create_subprocess_exec(

@@ -39,7 +39,7 @@ class Entry:
     cents: int
     day: date
     text: str
-    # Of a debit.
+    # Set only if the entry belongs to a debit.
     end_to_end_id: str | None = None
     # Why a debit was returned, for example "AM04".
     return_reason: str | None = None

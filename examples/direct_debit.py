@@ -49,7 +49,7 @@ class DebitStory:
         self._seen: set[Path] = set()
         self._recipient = ""
         self._day = date.min
-        # What comes next, and on which day.
+        # The first day on which `continue_on` does something.
         self._next_on = date.min
         self._cents = 0
         self._end_to_end_id = ""

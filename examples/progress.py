@@ -113,8 +113,8 @@ class DemoProgress:
 
 
 def _sort_key(event: Event) -> tuple[str, int, int]:
-    """Sort by time and claim. Events of the same time are in the order of steps, of a payment, or
-    of a plan and its mandate."""
+    """Return a key that sorts events by time and claim. A claim's events of the same time are in
+    the order of its steps, of a payment, or of a plan and its mandate."""
     place = _ORDER.index(event["type"]) if event["type"] in _ORDER else 0
     if event["claim"].get("paymentModality", {}).get("state") == "REQUESTED":
         place -= 1

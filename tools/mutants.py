@@ -1,5 +1,5 @@
 """Change the pure modules in small ways, one at a time (mutmut), and print the changes that no test
-notices: such a rule is not tested.
+notices. They show rules that are not tested.
 
 `python -m tools.mutants [--since REF [--most N]] [MODULE ...]` tests all pure modules, or those
 named (`escalation.schedule`), or the functions that changed since REF, at most N of them. Results
@@ -22,8 +22,8 @@ from pathlib import Path
 from tools.check_imports import ROOT, find_pure_modules
 
 TREE = ROOT / "var" / "mutants"
-# The share of executed mutants. A tenth is usual, most of them in texts. Mutants that only tests
-# with a database would execute do not count.
+# The highest accepted share of survivors among the executed mutants. A tenth is usual, most of them
+# in texts. Mutants that only tests with a database would execute do not count.
 MOST_SURVIVORS = 0.5
 _HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 # The tests that need only Python, without those that read the source code, because there all

@@ -83,7 +83,7 @@ CLAIM: Mapping[str, Any] = {
 
 @dataclass
 class Site(LandingHarness):
-    """`origin` is the pages' origin."""
+    """A merchant in the running application. `origin` is the origin of the debtor's pages."""
 
     origin: str = ""
     clock: MovableClock = cast("MovableClock", None)  # noqa: RUF009 - set before it is used
@@ -119,7 +119,7 @@ class RunningApplication:
     async def create_site(
         self, configuration: Configuration = CONFIGURATION, debtor: Mapping[str, Any] = CLAIM
     ) -> Site:
-        """Return a site of another merchant."""
+        """Create another merchant and return its site."""
         served = self.served
         payments = await a_payment_harness(
             served.resources, self.clock, configuration=configuration, debtor=dict(debtor),

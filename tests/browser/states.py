@@ -1,4 +1,4 @@
-"""All states by name: each is a function that leads a visitor to it."""
+"""All states of the debtor's pages by name, each with the function that leads a visitor to it."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta

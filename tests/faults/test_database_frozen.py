@@ -21,7 +21,8 @@ _LIMITS = PoolLimits(
     ping_seconds=0.6,
     reset_seconds=1,
 )
-# With these limits: twice the time until a probe, and the time for its answer, on a busy machine.
+# _LIMITS allow one second: twice `check_after_seconds`, and `ping_seconds`. The rest is for a busy
+# machine.
 _IN_TIME = 5.0
 
 
@@ -94,7 +95,7 @@ async def test_a_slow_statement_is_waited_for(database: Database) -> None:
 
 
 async def test_a_server_with_locked_tables_is_waited_for(server: OwnServer) -> None:
-    """Reads such as those of each new connection of a pool."""
+    """The reads that a pool runs on each new connection wait, like reads of a locked table."""
     is_locked = asyncio.Event()
 
     async def read_tables(_connection: asyncpg.Connection) -> None:
@@ -112,7 +113,7 @@ async def test_a_process_that_was_frozen_itself_reads_the_answers(
     server: OwnServer,
 ) -> None:
     async def ask() -> None:
-        time.sleep(1.5)  # noqa: ASYNC251 - nothing else of the process goes on
+        time.sleep(1.5)  # noqa: ASYNC251 - blocks the whole process
         await asyncio.sleep(0.01)
 
     connect_one = partial(connect, server.url, PooledConnection)

@@ -338,7 +338,7 @@ async def _check_everything(service: _Service) -> None:
         assert _list_references(bank.files[name]) <= stored
     assert await harness.rows(_WRONG_COUNTS) == []
 
-    # What was lost before it was acknowledged, or cancelled, is imported again; the rest as well.
+    # Import all files again, because some were cancelled, or lost before they were acknowledged.
     statements = StatementHarness(harness)
     for content in bank.files.values():
         await statements.submit(content)

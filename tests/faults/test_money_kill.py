@@ -194,7 +194,7 @@ async def _move_money(harness: Harness, fake: FakeProviderProcess, chance: rando
         action = chance.choice(
             ["pay", "pay", "later", "settle", "bounce", "dispute", "expire", "refund_one_cent"]
         )
-        # Not everything is possible in every state.
+        # The fake provider refuses actions that are impossible in the state of the checkout.
         with contextlib.suppress(httpx.HTTPError):
             fake.act(checkout_id, action)
     payments = await harness.rows(_PAYMENTS)

@@ -117,7 +117,7 @@ async def test_an_undrawable_file_is_refused_and_others_are_drawn(
 
     assert open_image(picture).height == 320
     assert page_pictures.find_cached_page_count(hostile.storage_key) == 0
-    # It is not tried again.
+    # The hostile file is refused again without being rendered.
     with pytest.raises(FileNotShowable):
         await asyncio.wait_for(page_pictures.render_png(hostile, 1, THUMBNAIL), 0.2)
 
@@ -176,7 +176,7 @@ class _LyingPool:
         return msgspec.msgpack.encode(self._answer)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, because nothing is open."""
 
 
 @pytest.mark.parametrize(

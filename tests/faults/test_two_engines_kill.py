@@ -78,8 +78,8 @@ class KilledWorkerPairs:
     kills: int = 0
 
     async def work(self, *thresholds: int) -> None:
-        """Run a pair of workers, and kill one of them each time that so many messages have been
-        sent."""
+        """Run a pair of workers, and kill one of them whenever the number of messages that were
+        handed over reaches the next threshold."""
         ahead = str(self.kills * AHEAD_SECONDS)
         settings = self.harness.resources.settings
         with ExitStack() as stack:
@@ -99,8 +99,8 @@ class KilledWorkerPairs:
             await asyncio.sleep(0.005)
 
     async def _has(self, wanted: int) -> bool:
-        """Return whether that many messages were handed over. A number above that of all messages
-        means that all claims have reached their last wait."""
+        """Return whether at least `wanted` messages were handed over. If `wanted` is more than all
+        messages, return whether all claims have reached their last wait."""
         if wanted > MESSAGES:
             return bool((await self.harness.rows(_COUNT_ENDED))[0]["count"] >= CLAIMS)
         return bool((await self.harness.rows(_COUNT_CONTACTS))[0]["handed_over"] >= wanted)

@@ -40,7 +40,7 @@ async def harness(resources: Resources) -> Harness:
 
 @asynccontextmanager
 async def _a_worker_with_a_contact_in_hand(harness: Harness) -> AsyncIterator[int]:
-    """Yield the id of its process."""
+    """Start a worker, wait until it has handed over a message, and yield its process id."""
     with a_process(harness.resources.settings, "tests.support.worker_process", "0") as process:
         async with asyncio.timeout(30):
             while not await harness.rows(_HANDED_OVER):  # noqa: ASYNC110 - no event signals this
@@ -50,7 +50,7 @@ async def _a_worker_with_a_contact_in_hand(harness: Harness) -> AsyncIterator[in
 
 
 async def _work_until(harness: Harness, instant: datetime) -> list[object]:
-    """Return what another worker sends until then."""
+    """Return the ids of the first messages that another worker sends before the instant."""
     channel = ScriptedChannel()
     dispatcher = MessageDispatcher(harness.resources, [channel])
     while datetime.now(UTC) < instant and not channel.sent:

@@ -140,7 +140,7 @@ async def test_the_same_subject_at_two_issuers_is_two_users(harness: SingleSignO
 async def test_a_local_user_cannot_be_taken_over_by_e_mail_address(
     harness: SingleSignOnHarness,
 ) -> None:
-    """Even if the provider says that the address is verified."""
+    """Nor if the provider says that the address is verified."""
     erika = await join(harness.services, a_new_user())
     expect(await harness.sign_in_at_provider(email_verified=True), RefusalReason.EMAIL_TAKEN)
     assert await harness.count("users") == 1

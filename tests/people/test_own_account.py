@@ -67,7 +67,7 @@ async def test_a_new_app_replaces_the_previous_one(
         await start_app_setup(work, erika.user_id, randomness(SECRET_BYTES))
         started = await find_new_app_secret(work, erika.user_id)
     assert started is not None
-    await sign_in(services, erika)  # The previous app works until then.
+    await sign_in(services, erika)  # The previous app works until the setup is finished.
     async with services.work(person.actor) as work:
         assert not await finish_app_setup(work, person, "000000")
         assert await finish_app_setup(work, person, pyotp.TOTP(started).at(clock.now()))

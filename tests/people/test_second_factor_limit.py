@@ -205,7 +205,7 @@ async def test_wrong_codes_are_counted_for_24_hours(
 async def test_a_right_code_does_not_forget_the_wrong_ones(
     services: SignInServices, erika: JoinedUser, clock: MovableClock
 ) -> None:
-    """Otherwise an attacker would only have to wait for the user to sign in."""
+    """If it did, an attacker would only have to wait for the user to sign in."""
     for number in range(9):
         if number == 5:
             clock.advance(QUARTER)

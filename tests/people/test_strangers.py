@@ -188,7 +188,7 @@ async def test_a_browser_whose_session_was_ended_is_no_longer_known(
 async def test_a_sign_in_from_a_new_network_stays_on_the_account_page(
     services: SignInServices,
 ) -> None:
-    """Even when the session has ended: the user is asked at once, and ends it."""
+    """It stays listed even after the user has ended its session."""
     erika = await join(services, a_new_user())
     await sign_in(services, erika, visitor=AWAY)
     person = await require(services, erika.session)
@@ -310,7 +310,7 @@ async def test_an_invitation_in_two_browsers_shows_two_app_secrets(resources: Re
 
 
 async def test_a_known_browser_can_sign_in_while_strangers_try(resources: Resources) -> None:
-    """Over HTTP: the cookie is set with the session, survives signing out, and is recognised."""
+    """Over HTTP: the browser's cookie is set at sign-in, outlasts signing out and is recognised."""
     pages = build_sign_in_pages(resources)
     erika = await join(pages.services, a_new_user())
     mine = pages.visitor()

@@ -126,7 +126,7 @@ async def test_personal_and_secret_values_are_masked_for_everyone(
 ) -> None:
     async with harness.work() as work:
         await change_contact_data(work, claim_id, {"email": "new@example.org"})
-        # Like a row from before values were masked.
+        # An entry as it was stored when personal and secret values were not masked yet.
         await save_audit(
             work, "try.old", "merchant:1",
             before={"email": "old@example.org", "secret": "whsec_1"},

@@ -88,8 +88,7 @@ def test_each_form_is_guarded_or_listed_as_needing_no_guard() -> None:
 
 
 def list_called(function: Any, seen: set[Any]) -> Iterator[str]:
-    """Yield the names of all functions that it calls, directly or through other functions of the
-    portal."""
+    """Yield all names that the function uses, itself or through other functions of the portal."""
     function = inspect.unwrap(function)
     if function in seen:
         return

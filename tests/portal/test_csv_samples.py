@@ -1,4 +1,4 @@
-"""What is shown of a CSV sample is limited, whatever the sample has."""
+"""The rows and columns that are shown of a CSV sample are limited, whatever it contains."""
 
 import base64
 import re
@@ -62,7 +62,7 @@ async def test_a_sample_is_cut_at_a_row_and_ten_entries_are_shown(
     page = await clerk.http.post(clerk.at(path), files=fields, headers=OWN_FORM)
     assert page.status_code == 200
     assert set(re.findall(r"Rechnung ([0-9]+)", page.text)) == {str(each) for each in range(10)}
-    # A longer one in the hidden field is cut as well.
+    # A longer sample in the hidden field is cut as well.
     fields["sample"] = (None, base64.b64encode(content))
     page = await clerk.http.post(clerk.at(path), files=fields, headers=OWN_FORM)
     assert len(base64.b64decode(read_fields(page.text)["sample"])) == 100_000

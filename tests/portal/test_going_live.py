@@ -113,7 +113,8 @@ async def test_a_second_sandbox_of_a_live_merchant_starts_empty(
 async def test_no_merchant_is_created_if_a_part_cannot_be_copied(
     clerk: Clerk, harness: Harness, resources: Resources
 ) -> None:
-    """One transaction: a merchant without its workflows would contact no debtors."""
+    """All parts are copied in one transaction, because a merchant without its workflows would
+    contact no debtors."""
     await harness.rows(
         "UPDATE workflows SET name = repeat('x', 300) WHERE merchant_id = $1 AND name = 'Strict'"
     )

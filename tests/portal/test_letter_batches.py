@@ -56,8 +56,8 @@ async def release(letter_harness: LetterHarness, *references: str) -> None:
 
 
 async def lose(letter_harness: LetterHarness, *references: str) -> None:
-    """Simulate a restore: the letters were waiting at the time of the backup, and no other copy
-    records what became of them."""
+    """Restore a backup that was made while the letters were waiting. Nothing records whether they
+    were released after the backup."""
     await letter_harness.create(*references)
     backup = await back_up(letter_harness.harness.resources)
     letter_harness.harness.clock.advance(timedelta(hours=1))

@@ -89,13 +89,13 @@ _ROLES = {
     for method, roles in (("GET", get), ("POST", post))
     if method in ROUTES[PATHS[page]]
 }
-# These need a logo or a sandbox, and are tested with it in test_setup_access.
+# Pages that need a logo or a sandbox. test_setup_access tests them.
 _ELSEWHERE = {"settings_logo", "clock"}
-# The objects of these may be gone after the form of another page was sent.
+# Pages whose object may be gone after the form of another page was sent.
 _MAY_BE_GONE = {"view_end", "answer_text_end", "workflow_discard", "workflow_publish"}
-# These redirect to a list of the user's merchant if they do not find the object.
+# Pages that redirect to a list of the user's merchant if they do not find the object.
 _REDIRECTED = {"view_end", "job", "answer_text_end", "credential", "settle", "suppression"}
-# Pages of an object that has no id in the address.
+# Pages of one object whose path has no `{..._id}` for it.
 _OTHER_OBJECTS = {
     "suppression", "bank_account", "bank_entries", "bank_statement", "bank_setup", "bank_csv",
     "bank_close",

@@ -26,7 +26,7 @@ _PRINTER = "dunwell.contact.messages.letters.printer_child"
 
 
 class Browser:
-    """A request whose client may disconnect."""
+    """A request whose client disconnects when `gone` is set."""
 
     def __init__(self) -> None:
         self.gone = asyncio.Event()
@@ -42,7 +42,8 @@ class Browser:
 
 
 class Pages:
-    """Pages that run until they are released, with lists of the running and the finished ones."""
+    """Pages that run until `ended` is set. `at_work` lists the users of the running pages, `began`
+    those of all pages that have started."""
 
     def __init__(self, turns: PreviewTurns) -> None:
         self.turns = turns

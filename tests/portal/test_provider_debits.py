@@ -191,7 +191,7 @@ async def test_the_timeline_of_the_claim_shows_the_mandate_and_its_debits(
     assert any(each.startswith("Direct debit mandate given") for each in entries)
     ordered = [each for each in entries if "for instalment" in each]
     assert ordered == ["Direct debit of €34.14 for instalment 1 ordered from GoCardless"]
-    # It is not a payment that the debtor has started.
+    # The debit is not listed as a payment that the debtor has started.
     assert not any(each.endswith("COLLECTING") for each in entries)
     await plan.act("submit", "settle", "bounce")
     entries = read_timeline((await clerk.get(f"{path}?show=money")).text)

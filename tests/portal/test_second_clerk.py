@@ -1,5 +1,5 @@
-"""Two clerks do the same thing at the same moment: one succeeds, the other is told so, and nothing
-happens twice."""
+"""Two clerks do the same thing at the same moment: one succeeds, the other gets a message about it,
+and nothing happens twice."""
 
 import asyncio
 import re
@@ -45,14 +45,14 @@ async def send_both(
 
 
 def read_message(page: httpx.Response) -> str:
-    """Return the text of what the page says first: done, a conflict or a problem."""
+    """Return the text of the page's first message: done, conflict or problem. "" if it has none."""
     main = page.text.partition("<main")[2]
     found = re.search(r'<div class="(?:done|conflict|problem)[^>]*>(.*?)</div>', main, re.DOTALL)
     return " ".join(re.sub(r"<[^>]*>", " ", found[1]).split()) if found else ""
 
 
 def read_entry_form(page: httpx.Response, do: str) -> dict[str, Any]:
-    """Return the fields of the first entry's form whose button has this value."""
+    """Return the fields of the first entry's form whose button has the value `do`."""
     entry = page.text.split("data-entry")[1]
     forms = re.findall(r"<form.*?</form>", entry, re.DOTALL)
     return {**read_fields(next(each for each in forms if f'value="{do}"' in each)), "do": do}
@@ -66,7 +66,8 @@ async def bank(resources: Resources, clock: MovableClock) -> StatementHarness:
 
 
 async def test_one_entry_is_assigned_once(resources: Resources, bank: StatementHarness) -> None:
-    """By two clerks to two claims, and by one to a claim and the other to none."""
+    """First both clerks assign an entry, to different claims. Then one clerk assigns an entry to a
+    claim while the other records it without a claim."""
     claims = await bank.harness.create("INV-2026-1", "INV-2026-2")
     await bank.load(build_file(*(build_credit("40.00", "thanks", name) for name in ("A", "B"))))
     clerks = await a_pair(resources, bank.harness)

@@ -48,7 +48,8 @@ async def load(clerk: Clerk, resources: Resources) -> Merchant:
 async def everything(
     lasting_resources: Resources, tmp_path_factory: pytest.TempPathFactory
 ) -> CheckedFile:
-    """Loaded once: rendering its image starts child processes."""
+    """Return a merchant file with every setting. It is loaded once, because rendering its logo
+    starts child processes."""
     folder = tmp_path_factory.mktemp("everything")
     (folder / "logo.svg").write_bytes(a_picture("PNG"))
     document = {**EVERYTHING, "payment": {**EVERYTHING["payment"], "methods": []}}
@@ -122,7 +123,7 @@ async def test_a_new_merchant_can_be_fully_configured_with_forms(
         legal__name="Nordwind GmbH",
         legal__address="Deichstraße 1\n20459 Hamburg",
     )
-    # From then on the checklist knows that it is a company.
+    # From the name, the checklist knows that the creditor is a company.
     page = await clerk.get("/settings")
     assert headline(page.text) == "6 settings are required before claims can be created"
     assert "Required by section 5 DDG for companies." in page.text
@@ -164,7 +165,7 @@ async def test_a_new_merchant_can_be_fully_configured_with_forms(
         ("guards", {"guards__quietHours__to": "21:00"}, "guards.quietHours.to", "the whole day"),
         ("channels", {"channels__EMAIL__from": ""}, "channels.EMAIL.from", "fill this in"),
         ("channels", {"channels__SMS__by": ""}, "channels.SMS.by", "fill this in"),
-        # What a file cannot remove is not reported as removed.
+        # A merchant file cannot remove a channel, so an empty choice is refused.
         ("channels", {"channels__LETTER__by": ""}, "channels.LETTER.by", "fill this in"),
         (
             "payment", {"payment__bankAccount__iban": "", "payment__bankAccount__holder": ""},
@@ -223,7 +224,7 @@ async def test_errors_are_shown_next_to_their_fields_and_nothing_is_saved(
 async def test_a_removed_delivery_provider_is_still_shown_as_chosen(
     whole: Clerk, resources: Resources
 ) -> None:
-    """Otherwise the first option would be selected in its place."""
+    """If it were not listed, the browser would select the first option instead."""
     async with resources.database.transaction() as tx:
         await tx.execute(
             "UPDATE merchants SET revision = revision + 1, configuration = jsonb_set("

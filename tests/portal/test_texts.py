@@ -188,7 +188,7 @@ async def test_texts_of_an_older_version_are_read_only(clerk: Clerk, harness: Ha
 
 
 async def test_markup_in_templates_is_escaped(clerk: Clerk, harness: Harness) -> None:
-    """In names, subjects, texts and snippets, and in the rendered messages."""
+    """Markup in names, subjects, texts and snippets, and in the rendered messages."""
     evil = f"{MARKUP} {{% raw %}} {{{{ 7*7 }}}} {{{{ config }}}}"
     definition = a_texts_definition(
         templates={MARKUP: {"EMAIL": {"subject": {"de": evil}, "body": {"de": evil}}}},
