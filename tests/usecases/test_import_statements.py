@@ -1,6 +1,7 @@
 """Files of a bank are imported: each entry once, whatever is imported again, and what is certain is
 booked."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import permutations
 from typing import Any
@@ -11,6 +12,7 @@ from dunwell.cases.payments.provider import Payout
 from dunwell.cases.statements.bank_accounts import list_bank_accounts
 from dunwell.cases.statements.import_statements import (
     cancel_import,
+    get_file,
     import_next_file,
     release_statement,
 )
@@ -27,6 +29,7 @@ from dunwell.cases.statements.payouts.record_payouts import record_payouts
 from dunwell.cases.statements.store import StatementAccount
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.crypto import DecryptionFailed, KeyRing
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.bank_files import IBAN, build_balance, build_camt, build_detail, build_entry
@@ -46,6 +49,20 @@ async def bank(resources: Resources, clock: MovableClock) -> StatementHarness:
 
 async def _create(bank: StatementHarness, *references: str) -> list[int]:
     return await bank.harness.create(*references)
+
+
+async def test_a_file_that_cannot_be_decrypted_is_imported_when_its_key_is_there(
+    bank: StatementHarness, clock: MovableClock
+) -> None:
+    await _create(bank, "INV-2026-1001")
+    resources = bank.harness.resources
+    file = await bank.submit(build_file(build_credit("102.40", "INV-2026-1001")))
+    with pytest.raises(DecryptionFailed):
+        await import_next_file(replace(resources, keys=KeyRing({1: b"another key".ljust(32)})))
+    clock.advance(timedelta(minutes=2))
+    assert await import_next_file(resources) == 1
+    async with bank.harness.work() as work:
+        assert (await get_file(work, file.file_id)).matched_count == 1
 
 
 async def test_a_payment_with_the_whole_reference_collects_its_claim(

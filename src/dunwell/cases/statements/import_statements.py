@@ -66,7 +66,7 @@ from dunwell.cases.statements.store import (
     save_progress,
     save_reported_until,
 )
-from dunwell.platform.crypto import KeyRing
+from dunwell.platform.crypto import DecryptionFailed, KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.database.sql import split_into_groups
@@ -253,8 +253,9 @@ class _FileImport:
             await self._end(FileState.DONE)
         except _ImportStopped:
             log.info("bank file no longer imported", file_id=str(self.file_id))
-        except Refusal:
-            # For example, the database is unavailable. The file is imported once the lease ends.
+        except (Refusal, DecryptionFailed):
+            # For example, the database is unavailable, or a version of the secret key is missing.
+            # The file is imported once the lease ends.
             raise
         except Exception:
             log.exception("bank file cannot be imported", file_id=str(self.file_id))
