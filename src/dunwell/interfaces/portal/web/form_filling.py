@@ -1,7 +1,7 @@
 """Restore stored values into a form of a rendered page.
 
 The page's HTML is parsed, and each value is written into the field of the same name. This works for
-every form without code for a single one. Hidden fields, passwords and files are not filled, so a
+every form; no form needs code of its own. Hidden fields, passwords and files are not filled, so a
 form that checks a revision checks the current one. Pure.
 """
 
@@ -45,7 +45,7 @@ def fill_form(
 
     `path` is the path to which the form is submitted: its action, or else the page's URL.
     `should_fill` returns whether a field of this name is filled. `notice` returns the HTML to
-    insert before the form; its argument are the values whose fields are no longer in the form.
+    insert before the form; its argument has the values whose fields are no longer in the form.
     """
     pieces = _PageParser.parse_page(html)
     form = _choose_form(pieces, path, frozenset(values))

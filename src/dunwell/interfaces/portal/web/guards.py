@@ -1,5 +1,5 @@
 """Guards of the portal's handlers. Each guard passes the signed-in user, or the user's access to
-the merchant in the URL, to its handler, or does not run it.
+the merchant in the URL, to its handler, or answers the request without running the handler.
 
     handler                       runs for
     (site, request)               everyone
