@@ -14,16 +14,18 @@ async def upload(client: Client, name: str = "invoice.pdf", pages: int = 1) -> s
     return ticket
 
 
-def naming(ticket_id: str) -> dict[str, str]:
+def build_attachment(ticket_id: str) -> dict[str, str]:
     return {"sourceType": "TICKET", "source": ticket_id}
 
 
 async def attach(api: Api, claim_id: int, ticket_id: str, **given: Any) -> httpx.Response:
     path = f"/claims/{claim_id}/attachments"
-    return await api.nordwind.post(path, naming(ticket_id), **given)
+    return await api.nordwind.post(path, build_attachment(ticket_id), **given)
 
 
-async def attached(api: Api, claim_id: int, name: str = "invoice.pdf", pages: int = 1) -> Answer:
+async def upload_and_attach(
+    api: Api, claim_id: int, name: str = "invoice.pdf", pages: int = 1
+) -> Answer:
     """Upload a new file, attach it and return the attachment."""
     answer = await attach(api, claim_id, await upload(api.nordwind, name, pages))
     assert answer.status_code == 200, answer.text
@@ -45,7 +47,7 @@ async def list_all(api: Api, claim_id: int) -> list[Answer]:
 
 async def test_a_claim_is_created_with_an_uploaded_file(api: Api) -> None:
     ticket_id = await upload(api.nordwind)
-    [claim_id] = await api.nordwind.create(attachments=[naming(ticket_id)])
+    [claim_id] = await api.nordwind.create(attachments=[build_attachment(ticket_id)])
 
     [listed] = await list_all(api, claim_id)
 
@@ -61,9 +63,9 @@ async def test_a_claim_is_created_with_an_uploaded_file(api: Api) -> None:
 
 async def test_a_file_is_attached_to_an_existing_claim(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    first = await attached(api, claim_id)
+    first = await upload_and_attach(api, claim_id)
 
-    second = await attached(api, claim_id, "photo.png")
+    second = await upload_and_attach(api, claim_id, "photo.png")
 
     assert second["contentType"] == "image/png"
     assert await list_all(api, claim_id) == [second, first]
@@ -72,7 +74,7 @@ async def test_a_file_is_attached_to_an_existing_claim(api: Api) -> None:
 async def test_a_claim_shows_its_attachments_newest_first(api: Api) -> None:
     ticket_id = await upload(api.nordwind)
     bare, claim_id = await api.nordwind.create("A-1", "A-2")
-    await attached(api, claim_id)
+    await upload_and_attach(api, claim_id)
     await attach(api, claim_id, ticket_id)
 
     claim = (await api.nordwind.get(f"/claims/{claim_id}")).json()["result"]
@@ -84,7 +86,7 @@ async def test_a_claim_shows_its_attachments_newest_first(api: Api) -> None:
 
 async def test_a_file_of_several_claims_is_kept_while_one_claim_uses_it(api: Api) -> None:
     ticket_id = await upload(api.nordwind)
-    one, two = await api.nordwind.create("A-1", "A-2", attachments=[naming(ticket_id)])
+    one, two = await api.nordwind.create("A-1", "A-2", attachments=[build_attachment(ticket_id)])
     [first], [second] = await list_all(api, one), await list_all(api, two)
 
     deleted = await send(api, "DELETE", f"/claims/{one}/attachments/{first['id']}")
@@ -122,11 +124,11 @@ async def test_a_file_is_downloaded_under_its_friendly_name_and_never_shown_inli
 
 async def test_replacing_a_file_keeps_its_id_and_does_not_change_other_claims(api: Api) -> None:
     ticket_id = await upload(api.nordwind)
-    one, two = await api.nordwind.create("A-1", "A-2", attachments=[naming(ticket_id)])
+    one, two = await api.nordwind.create("A-1", "A-2", attachments=[build_attachment(ticket_id)])
     [before], [other] = await list_all(api, one), await list_all(api, two)
     path = f"/claims/{one}/attachments/{before['id']}"
 
-    new = naming(await upload(api.nordwind, "photo.png"))
+    new = build_attachment(await upload(api.nordwind, "photo.png"))
     answer = await send(api, "PUT", path, json=new)
 
     after = answer.json()["result"]
@@ -148,7 +150,7 @@ async def test_attaching_a_ticket_twice_returns_the_same_attachment(api: Api) ->
 
 
 async def test_the_twenty_first_attachment_is_refused(api: Api) -> None:
-    tickets = [naming(await upload(api.nordwind)) for _ in range(20)]
+    tickets = [build_attachment(await upload(api.nordwind)) for _ in range(20)]
     [claim_id] = await api.nordwind.create(attachments=tickets)
 
     answer = await attach(api, claim_id, await upload(api.nordwind))
@@ -160,14 +162,14 @@ async def test_the_twenty_first_attachment_is_refused(api: Api) -> None:
 
 async def test_an_ended_claim_accepts_no_files_and_keeps_its_own(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    before = await attached(api, claim_id)
+    before = await upload_and_attach(api, claim_id)
     path = f"/claims/{claim_id}/attachments/{before['id']}"
     await api.nordwind.post(f"/claims/{claim_id}/withdraw")
     ticket_id = await upload(api.nordwind)
 
     refused = (
         await attach(api, claim_id, ticket_id),
-        await send(api, "PUT", path, json=naming(ticket_id)),
+        await send(api, "PUT", path, json=build_attachment(ticket_id)),
     )
 
     for answer in refused:
@@ -180,7 +182,7 @@ async def test_an_ended_claim_accepts_no_files_and_keeps_its_own(api: Api) -> No
 
 async def test_an_attachment_of_another_claim_is_not_found(api: Api) -> None:
     one, two = await api.nordwind.create("A-1", "A-2")
-    theirs = await attached(api, one)
+    theirs = await upload_and_attach(api, one)
 
     path = f"/claims/{two}/attachments/{theirs['id']}"
     answers = [await send(api, "GET", path + "/content"), await send(api, "DELETE", path)]

@@ -123,7 +123,9 @@ async def test_examples_of_scenarios_are_correct_before_the_switch(
 
 
 @pytest.fixture
-async def own(settings: Settings, database: Database, clock: MovableClock) -> AsyncIterator[Api]:
+async def api_with_own_pool(
+    settings: Settings, database: Database, clock: MovableClock
+) -> AsyncIterator[Api]:
     """The application with a connection pool that the test may close."""
     assert settings.database_url is not None
     pool = await Database.open(settings.database_url, size=2)
@@ -134,8 +136,10 @@ async def own(settings: Settings, database: Database, clock: MovableClock) -> As
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.name)
-async def test_every_example_of_an_error_is_correct(own: Api, kind: FailureKind) -> None:
-    answer = await PROVOCATIONS[kind.name](own)
+async def test_every_example_of_an_error_is_correct(
+    api_with_own_pool: Api, kind: FailureKind
+) -> None:
+    answer = await PROVOCATIONS[kind.name](api_with_own_pool)
 
     # One claim fails within a response with status 200.
     is_of_one_claim = kind.name == "DuplicateReferenceNumber"
@@ -147,8 +151,8 @@ async def test_every_example_of_an_error_is_correct(own: Api, kind: FailureKind)
 
 @pytest.mark.parametrize("status", TOKEN_FAILURES)
 async def test_every_example_of_an_error_without_an_envelope_is_correct(
-    own: Api, status: int
+    api_with_own_pool: Api, status: int
 ) -> None:
-    answer = await TOKEN_PROVOCATIONS[status](own)
+    answer = await TOKEN_PROVOCATIONS[status](api_with_own_pool)
 
     assert (answer.status_code, answer.json()) == (status, TOKEN_FAILURES[status])

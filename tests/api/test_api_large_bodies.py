@@ -108,7 +108,7 @@ async def test_a_large_body_occupies_no_slot_while_it_is_received(bodies: LargeB
             each.ending.set()
 
 
-async def test_a_merchant_that_is_sending_a_quarter_of_a_gibibyte_is_refused_more(
+async def test_a_merchant_cannot_send_more_than_a_quarter_of_a_gibibyte_at_once(
     bodies: LargeBodies,
 ) -> None:
     UPLOADS.count(255 * _MIB, 1)

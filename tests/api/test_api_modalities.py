@@ -18,7 +18,9 @@ async def api(resources: Resources, clock: MovableClock) -> AsyncIterator[Api]:
         yield api
 
 
-async def an_asking_debtor(api: Api, reference: str = "INV-1001") -> tuple[Arrangement, str]:
+async def a_debtor_who_may_request_plans(
+    api: Api, reference: str = "INV-1001"
+) -> tuple[Arrangement, str]:
     """Create the claim of a debtor who may request a plan, and return it with the path of its
     modalities."""
     [claim_id] = await api.nordwind.create(reference)
@@ -26,20 +28,20 @@ async def an_asking_debtor(api: Api, reference: str = "INV-1001") -> tuple[Arran
     return arrangement, f"/claims/{claim_id}/payment-modalities"
 
 
-async def listed(api: Api, path: str, **params: Any) -> dict[str, Any]:
+async def list_modalities(api: Api, path: str, **params: Any) -> dict[str, Any]:
     answer = await api.nordwind.get(path, params=params)
     result: dict[str, Any] = answer.json()["result"]
     return result
 
 
 async def test_a_plan_is_listed_with_the_paid_part_of_each_instalment(api: Api) -> None:
-    arrangement, path = await an_asking_debtor(api)
-    assert await listed(api, path) == {"items": [], "nextCursor": None}
+    arrangement, path = await a_debtor_who_may_request_plans(api)
+    assert await list_modalities(api, path) == {"items": [], "nextCursor": None}
     asked = await arrangement.ask(PLAN)
     payment = {"amount": 5000, "currency": "EUR", "transactionId": "t-1"}
     await api.nordwind.post(f"/claims/{arrangement.claim_id}/payments", payment)
 
-    assert (await listed(api, path))["items"] == [
+    assert (await list_modalities(api, path))["items"] == [
         {
             "id": str(asked.modality_id),
             "claimId": arrangement.claim_id,
@@ -62,7 +64,7 @@ async def test_a_plan_is_listed_with_the_paid_part_of_each_instalment(api: Api) 
 
 
 async def test_an_approved_deferral_stops_the_workflow(api: Api) -> None:
-    arrangement, path = await an_asking_debtor(api)
+    arrangement, path = await a_debtor_who_may_request_plans(api)
     asked = await arrangement.ask(DEFERMENT)
 
     answer = await api.nordwind.post(f"{path}/{asked.modality_id}/approve")
@@ -86,7 +88,7 @@ async def test_an_approved_deferral_stops_the_workflow(api: Api) -> None:
 async def test_a_rejection_may_have_a_reason(
     api: Api, given: dict[str, Any], reason: str | None
 ) -> None:
-    arrangement, path = await an_asking_debtor(api)
+    arrangement, path = await a_debtor_who_may_request_plans(api)
     asked = await arrangement.ask()
 
     answer = await api.nordwind.post(f"{path}/{asked.modality_id}/reject", **given)
@@ -94,14 +96,14 @@ async def test_a_rejection_may_have_a_reason(
     result = answer.json()["result"]
     assert (result["state"], result["reason"]) == ("REJECTED", reason)
     assert (result["endedAt"], result["endedReason"]) == (result["answeredAt"], "REJECTED")
-    assert (await listed(api, path))["items"] == [result]
+    assert (await list_modalities(api, path))["items"] == [result]
 
 
 @pytest.mark.parametrize("answer", ["approve", "reject"])
 async def test_repeating_an_answer_returns_it_and_the_other_answer_is_refused(
     api: Api, answer: str
 ) -> None:
-    arrangement, path = await an_asking_debtor(api)
+    arrangement, path = await a_debtor_who_may_request_plans(api)
     path = f"{path}/{(await arrangement.ask()).modality_id}"
     other = "reject" if answer == "approve" else "approve"
 
@@ -116,7 +118,7 @@ async def test_repeating_an_answer_returns_it_and_the_other_answer_is_refused(
 
 
 async def test_a_faulty_rejection_changes_nothing(api: Api) -> None:
-    arrangement, path = await an_asking_debtor(api)
+    arrangement, path = await a_debtor_who_may_request_plans(api)
     asked = await arrangement.ask()
 
     body = {"reason": "a\x00", "reasn": "x"}
@@ -129,15 +131,15 @@ async def test_a_faulty_rejection_changes_nothing(api: Api) -> None:
 
 
 async def test_a_test_clock_stops_at_the_end_of_a_modality(api: Api) -> None:
-    arrangement, path = await an_asking_debtor(api)
+    arrangement, path = await a_debtor_who_may_request_plans(api)
     await arrangement.agree(PLAN)
 
     moved = await api.nordwind.post("/test-clock", {"advanceTo": "2026-03-23T22:59:59Z"})
     assert moved.json()["result"]["stepsRun"] == 0
-    assert (await listed(api, path))["items"][0]["endedAt"] is None
+    assert (await list_modalities(api, path))["items"][0]["endedAt"] is None
     await api.nordwind.post("/test-clock", {"advanceTo": "2026-03-30T09:00:00Z"})
 
-    [item] = (await listed(api, path))["items"]
+    [item] = (await list_modalities(api, path))["items"]
     assert (item["endedAt"], item["endedReason"]) == ("2026-03-23T23:00:00.000Z", "BROKEN")
     # After a day without contacts come the contact hours: Wednesday at 9:00 in Berlin.
     events = (await api.nordwind.get("/events")).json()["result"]["items"]

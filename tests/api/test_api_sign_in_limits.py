@@ -15,11 +15,11 @@ from tests.support.api import Api, form_of
 from tests.support.application import an_application, connect
 
 
-async def _try(http: httpx.AsyncClient, form: dict[str, str]) -> httpx.Response:
+async def _request_token(http: httpx.AsyncClient, form: dict[str, str]) -> httpx.Response:
     return await http.post("/api/token", data=form)
 
 
-def _wrong(api: Api) -> dict[str, str]:
+def _form_with_wrong_secret(api: Api) -> dict[str, str]:
     return {**form_of(api.nordwind.credential), "client_secret": "dws_wrong"}
 
 
@@ -27,10 +27,10 @@ async def test_the_twenty_first_wrong_secret_is_not_checked(
     api: Api, clock: MovableClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stranger = connect(api.app, "203.0.113.9")
-    before = await _figures(api)
+    before = await _count_failed_and_locked(api)
 
-    wrong = [await _try(stranger, _wrong(api)) for _ in range(21)]
-    right = await _try(stranger, form_of(api.nordwind.credential))
+    wrong = [await _request_token(stranger, _form_with_wrong_secret(api)) for _ in range(21)]
+    right = await _request_token(stranger, form_of(api.nordwind.credential))
 
     assert [answer.status_code for answer in wrong] == [401] * 20 + [429]
     assert (right.status_code, right.json()["error"]) == (429, "temporarily_unavailable")
@@ -39,11 +39,11 @@ async def test_the_twenty_first_wrong_secret_is_not_checked(
     log = capsys.readouterr().out
     assert (log.count("SIGN_IN_FAILED"), log.count("SIGN_IN_LOCKED")) == (20, 2)
     assert api.nordwind.credential.client_id not in log
-    assert await _figures(api) == (before[0] + 20, before[1] + 2)
+    assert await _count_failed_and_locked(api) == (before[0] + 20, before[1] + 2)
     statuses = []
     for passed in (timedelta(minutes=5, microseconds=-1), timedelta(microseconds=1)):
         clock.advance(passed)
-        again = await _try(stranger, form_of(api.nordwind.credential))
+        again = await _request_token(stranger, form_of(api.nordwind.credential))
         statuses.append(again.status_code)
     assert statuses == [429, 200]
 
@@ -51,9 +51,11 @@ async def test_the_twenty_first_wrong_secret_is_not_checked(
 async def test_wrong_secrets_of_one_visitor_do_not_lock_out_others(api: Api) -> None:
     stranger = connect(api.app, "203.0.113.9")
     for _ in range(25):
-        await _try(stranger, _wrong(api))
+        await _request_token(stranger, _form_with_wrong_secret(api))
 
-    answer = await _try(connect(api.app, "198.51.100.7"), form_of(api.nordwind.credential))
+    answer = await _request_token(
+        connect(api.app, "198.51.100.7"), form_of(api.nordwind.credential)
+    )
 
     assert answer.status_code == 200
 
@@ -65,7 +67,10 @@ async def test_fifty_concurrent_wrong_secrets_in_two_processes_are_twenty_attemp
     visitors = [connect(app, f"2001:db8:1:2::{n}") for n, app in enumerate((api.app, other))]
 
     answers = await asyncio.gather(
-        *(_try(visitors[number % 2], _wrong(api)) for number in range(50))
+        *(
+            _request_token(visitors[number % 2], _form_with_wrong_secret(api))
+            for number in range(50)
+        )
     )
 
     statuses = [answer.status_code for answer in answers]
@@ -73,7 +78,7 @@ async def test_fifty_concurrent_wrong_secrets_in_two_processes_are_twenty_attemp
 
 
 async def test_housekeeping_deletes_expired_attempts(api: Api, clock: MovableClock) -> None:
-    await _try(connect(api.app, "203.0.113.9"), _wrong(api))
+    await _request_token(connect(api.app, "203.0.113.9"), _form_with_wrong_secret(api))
     left = []
     for hours in (timedelta(minutes=59), timedelta(minutes=2)):
         clock.advance(hours)
@@ -83,7 +88,7 @@ async def test_housekeeping_deletes_expired_attempts(api: Api, clock: MovableClo
     assert left == [1, 0]
 
 
-async def _figures(api: Api) -> tuple[float, float]:
+async def _count_failed_and_locked(api: Api) -> tuple[float, float]:
     text = (await api.nordwind.http.get("/metrics")).text
 
     def find(kind: str) -> float:

@@ -14,7 +14,7 @@ from tests.support.files import a_pdf
 MIB = 1024 * 1024
 
 
-def naming(ticket_id: str) -> list[dict[str, str]]:
+def build_attachments(ticket_id: str) -> list[dict[str, str]]:
     return [{"sourceType": "TICKET", "source": ticket_id}]
 
 
@@ -23,7 +23,7 @@ async def test_the_ticket_of_a_file_can_be_used_for_several_claims(api: Api) -> 
 
     assert answer.status_code == 200
     ticket_id = answer.json()["result"]["ticketId"]
-    claims = [a_claim(name, attachments=naming(ticket_id)) for name in ("A-1", "A-2")]
+    claims = [a_claim(name, attachments=build_attachments(ticket_id)) for name in ("A-1", "A-2")]
     created = (await api.nordwind.post("/claims", claims)).json()["result"]
     assert [each["error"] for each in created] == [None, None]
     assert await api.count("attachments") == 2

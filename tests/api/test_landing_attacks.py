@@ -97,7 +97,7 @@ async def test_a_session_shows_only_its_own_claim(landing: LandingHarness) -> No
     assert not any("INV-OTHER" in page.text for page in pages)
 
 
-async def test_fifty_concurrent_codes_count_as_one_attempt(landing: LandingHarness) -> None:
+async def test_only_one_of_fifty_concurrent_codes_is_checked(landing: LandingHarness) -> None:
     visitor = landing.visitor()
 
     answers = await asyncio.gather(
@@ -108,7 +108,9 @@ async def test_fifty_concurrent_codes_count_as_one_attempt(landing: LandingHarne
     assert (statuses.count(422), statuses.count(429)) == (1, 49)
 
 
-async def test_a_visitors_whole_ipv6_network_counts_as_one(landing: LandingHarness) -> None:
+async def test_all_addresses_of_an_ipv6_network_count_as_one_visitor(
+    landing: LandingHarness,
+) -> None:
     statuses = [
         (await landing.visitor(f"2001:db8:1:2::{n}").type_code(f"{n:012}")).status_code
         for n in range(6)
@@ -118,7 +120,7 @@ async def test_a_visitors_whole_ipv6_network_counts_as_one(landing: LandingHarne
     assert other.status_code == 422
 
 
-async def test_no_visitors_address_is_stored(landing: LandingHarness) -> None:
+async def test_a_visitors_address_is_stored_only_as_a_digest(landing: LandingHarness) -> None:
     await landing.visitor("203.0.113.9").type_code("0000-0000-0000")
 
     async with landing.payments.resources.database.connection() as connection:
@@ -128,7 +130,7 @@ async def test_no_visitors_address_is_stored(landing: LandingHarness) -> None:
     assert len(row["subject_digest"]) == 32
 
 
-async def test_concurrent_guessing_logs_an_error_at_each_hundred(
+async def test_concurrent_guessing_logs_an_error_for_every_hundred_wrong_codes(
     landing: LandingHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:
     at_once, before = asyncio.Semaphore(40), await _count_wrong(landing)

@@ -83,7 +83,9 @@ async def test_a_mandate_is_given_shown_and_revoked(landing: LandingHarness) -> 
     assert [each["state"] for each in await list_mandates(landing)] == ["REVOKED"]
 
 
-async def test_a_wrong_account_is_shown_again_with_what_was_typed(landing: LandingHarness) -> None:
+async def test_an_invalid_account_is_an_error_and_the_input_is_kept(
+    landing: LandingHarness,
+) -> None:
     path = await agree(landing)
     page = await give(landing, f"{path}", iban="DE02120300000000202052", holder=" ")
     assert 'value="DE02120300000000202052"' in page.text

@@ -121,7 +121,7 @@ async def test_a_link_followed_by_punctuation_opens(landing: LandingHarness, end
     assert (await landing.browser.post(link + end)).status_code == 303
 
 
-async def test_a_concurrent_opening_by_another_visitor_is_another_session(
+async def test_each_visitor_who_opens_a_link_gets_a_separate_session(
     landing: LandingHarness,
 ) -> None:
     link = await landing.give_link()

@@ -111,7 +111,7 @@ async def test_a_claim_at_another_address_is_not_listed(
     landing: LandingHarness, changes: dict[str, Any]
 ) -> None:
     [other] = await landing.payments.harness.create("INV-2", **changes)
-    await _is_not_listed(landing, other)
+    await _check_is_not_listed(landing, other)
 
 
 @pytest.mark.parametrize("status", ["COLLECTED", "ARCHIVED", "WITHDRAWN"])
@@ -123,14 +123,14 @@ async def test_a_closed_claim_is_not_listed(landing: LandingHarness, status: str
         " WHERE merchant_id = $1 AND claim_id = $2",
         other, status, before,
     )  # fmt: skip
-    await _is_not_listed(landing, other)
+    await _check_is_not_listed(landing, other)
 
 
 async def test_another_merchants_claim_is_not_listed(
     resources: Resources, clock: MovableClock, landing: LandingHarness
 ) -> None:
     async with a_landing(resources, clock, key="other", debtor={"email": _MINE}) as another:
-        await _is_not_listed(landing, another.claim_id)
+        await _check_is_not_listed(landing, another.claim_id)
 
 
 async def test_a_code_by_sms_shows_the_claims_with_that_number(
@@ -185,7 +185,7 @@ async def test_other_claims_stay_open_in_extended_sessions_for_eight_hours(
     assert (await landing.browser.get(there.url.path)).status_code == 403
 
 
-async def _is_not_listed(landing: LandingHarness, other: int) -> None:
+async def _check_is_not_listed(landing: LandingHarness, other: int) -> None:
     page = await enter_sent_code(landing)
     token = read_hidden(page.text, page.url.path.replace("/others", "/end?lang=en"))["token"]
     answer = await landing.browser.post(f"{page.url.path}/{other}", token=token)

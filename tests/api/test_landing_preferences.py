@@ -55,13 +55,13 @@ async def request_change(landing: LandingHarness, address: str = _NEW, what: str
     return await landing.browser.submit(f"{_PAGE}/{what}", address=address)
 
 
-async def suppressed(landing: LandingHarness) -> list[tuple[str, str, str, str]]:
+async def list_suppressions(landing: LandingHarness) -> list[tuple[str, str, str, str]]:
     async with landing.payments.resources.database.connection() as connection:
         found = await list_all_suppressions(connection, landing.payments.merchant_id)
     return [(each.channel, each.masked_address, each.reason, each.actor_kind) for each in found]
 
 
-async def on_file(landing: LandingHarness) -> dict[str, Any]:
+async def load_contact_data(landing: LandingHarness) -> dict[str, Any]:
     [row] = await landing.payments.harness.rows(_ON_FILE)
     return dict(row)
 
@@ -83,16 +83,16 @@ async def test_the_chosen_language_is_kept_with_the_claim(landing: LandingHarnes
 
     assert '<html lang="en"' in page.text
     assert "We write to you in this language from now on." in page.text
-    assert (await on_file(landing))["language"] == "en"
+    assert (await load_contact_data(landing))["language"] == "en"
 
 
 async def test_an_unknown_language_changes_nothing(landing: LandingHarness) -> None:
     await enter(landing)
-    before = await on_file(landing)
+    before = await load_contact_data(landing)
 
     await landing.browser.submit(f"{_PAGE}/language", language="fr\r\nX: 1")
 
-    assert await on_file(landing) == before
+    assert await load_contact_data(landing) == before
 
 
 async def test_a_deselected_channel_is_not_used_until_it_is_selected_again(
@@ -102,12 +102,12 @@ async def test_a_deselected_channel_is_not_used_until_it_is_selected_again(
     page = await landing.browser.submit(f"{_PAGE}/channels", SMS="use")
 
     assert "Wir nutzen nur die ausgewählten Wege." in page.text
-    assert await suppressed(landing) == [("EMAIL", "e***@example.org", "DEBTOR", "DEBTOR")]
+    assert await list_suppressions(landing) == [("EMAIL", "e***@example.org", "DEBTOR", "DEBTOR")]
     assert 'name="EMAIL" value="use">' in page.text
     assert 'name="SMS" value="use" checked>' in page.text
 
     await landing.browser.submit(f"{_PAGE}/channels", SMS="use", EMAIL="use")
-    assert await suppressed(landing) == []
+    assert await list_suppressions(landing) == []
 
 
 async def test_the_last_channel_cannot_be_deselected(landing: LandingHarness) -> None:
@@ -120,7 +120,7 @@ async def test_the_last_channel_cannot_be_deselected(landing: LandingHarness) ->
     assert "Bitte lassen Sie mindestens einen Kontaktweg ausgewählt" in page.text
     assert "Gesetz verlangt" not in page.text
     assert 'id="channels-error"' in page.text
-    assert await suppressed(landing) == []
+    assert await list_suppressions(landing) == []
 
 
 async def test_concurrent_choices_are_serialized(landing: LandingHarness) -> None:
@@ -132,7 +132,7 @@ async def test_concurrent_choices_are_serialized(landing: LandingHarness) -> Non
         with pytest.raises(LockNotAvailableError):
             await change_channels(second, keys, landing.claim_id, ["SMS"])
 
-    assert [each[0] for each in await suppressed(landing)] == ["SMS"]
+    assert [each[0] for each in await list_suppressions(landing)] == ["SMS"]
 
 
 async def test_only_a_suppression_by_the_debtor_can_be_lifted(landing: LandingHarness) -> None:
@@ -148,7 +148,7 @@ async def test_only_a_suppression_by_the_debtor_can_be_lifted(landing: LandingHa
     refused = await landing.browser.submit(f"{_PAGE}/channels", EMAIL="use")
 
     assert refused.status_code == 422
-    assert [each[2] for each in await suppressed(landing)] == ["BOUNCE"]
+    assert [each[2] for each in await list_suppressions(landing)] == ["BOUNCE"]
 
 
 async def test_suppressions_of_an_address_that_has_changed_are_loaded_again(
@@ -171,14 +171,14 @@ async def test_an_address_is_changed_with_the_code_sent_to_it(landing: LandingHa
     await enter_sent_code(landing)
     page = await request_change(landing)
     assert page.url.path == f"{_EMAIL}/code"
-    assert (await on_file(landing))["email"] == "erika@example.org"
+    assert (await load_contact_data(landing))["email"] == "erika@example.org"
     code = await read_sent_code(landing)
 
     page = await landing.browser.submit(f"{_EMAIL}/code", code=code)
 
     assert (page.url.path, page.status_code) == (_PAGE, 200)
     assert "Ab jetzt nutzen wir Ihre neue E-Mail-Adresse." in page.text
-    assert (await on_file(landing))["email"] == _NEW
+    assert (await load_contact_data(landing))["email"] == _NEW
     notices = [(each["kind"], each["recipient"]) for each in await list_notices(landing)]
     assert notices[-2:] == [("CHANGE_CODE", _NEW), ("CHANGE_NOTICE", "erika@example.org")]
     assert "e***@neu.example" in (await list_notices(landing))[-1]["body_text"]
@@ -208,7 +208,7 @@ async def test_a_number_without_a_country_code_is_accepted(landing: LandingHarne
 
     await landing.browser.submit(f"{_PAGE}/mobile/code", code=await read_sent_code(landing))
 
-    assert (await on_file(landing))["mobile_number"] == "+4915123456789"
+    assert (await load_contact_data(landing))["mobile_number"] == "+4915123456789"
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ async def test_five_wrong_codes_end_the_change(landing: LandingHarness) -> None:
     page = await landing.browser.post(f"{_EMAIL}/code", **form, code=code)
 
     assert (locked.status_code, page.status_code) == (429, 422)
-    assert (await on_file(landing))["email"] == "erika@example.org"
+    assert (await load_contact_data(landing))["email"] == "erika@example.org"
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ async def test_a_code_works_for_ten_minutes(
     page = await landing.browser.submit(f"{_EMAIL}/code", code=code)
 
     assert page.status_code == status
-    assert (await on_file(landing))["email"] == email
+    assert (await load_contact_data(landing))["email"] == email
 
 
 async def test_only_the_newest_code_works_and_once(
@@ -297,7 +297,7 @@ async def test_a_verification_code_does_not_confirm_an_address(landing: LandingH
     page = await landing.browser.submit(f"{_EMAIL}/code", code=of_session)
 
     assert page.status_code == 422
-    assert (await on_file(landing))["email"] == "erika@example.org"
+    assert (await load_contact_data(landing))["email"] == "erika@example.org"
 
 
 async def test_after_five_codes_in_an_hour_the_page_shows_when_to_try_again(

@@ -57,7 +57,9 @@ async def list_mandates(landing: LandingHarness) -> list[Any]:
     )
 
 
-async def lead(landing: LandingHarness, path: str, fake: FakeProviderProcess) -> str:
+async def redirect_to_checkout(
+    landing: LandingHarness, path: str, fake: FakeProviderProcess
+) -> str:
     """Press the button, and return the id of the checkout to which it leads."""
     await landing.browser.get(path)
     answer = await landing.browser.submit(path)
@@ -77,7 +79,7 @@ async def test_the_page_leads_to_gocardless_and_shows_the_mandate_after_the_retu
     text = read_text((await landing.browser.get(f"{path}?lang=en")).text)
     assert "GoCardless confirms the mandate by e-mail" in text
     assert "IBAN" not in text
-    checkout_id = await lead(landing, path, fake)
+    checkout_id = await redirect_to_checkout(landing, path, fake)
     waiting = read_text((await landing.browser.get(f"{path}?lang=en")).text)
     assert "GoCardless has not confirmed a mandate yet." in waiting
     assert await list_mandates(landing) == []
@@ -92,12 +94,12 @@ async def test_the_page_leads_to_gocardless_and_shows_the_mandate_after_the_retu
     assert pdf.content.startswith(b"%PDF")
 
 
-async def test_a_second_press_leads_to_the_same_mandate(
+async def test_pressing_the_button_again_redirects_to_the_same_checkout(
     landing: LandingHarness, fake: FakeProviderProcess
 ) -> None:
     path = await agree(landing)
-    first = await lead(landing, path, fake)
-    assert await lead(landing, path, fake) == first
+    first = await redirect_to_checkout(landing, path, fake)
+    assert await redirect_to_checkout(landing, path, fake) == first
     fake.act(first, "give")
     await landing.browser.get(path)
     answer = await landing.browser.get(path)
@@ -105,7 +107,7 @@ async def test_a_second_press_leads_to_the_same_mandate(
     assert len(await list_mandates(landing)) == 1
 
 
-async def test_a_provider_that_is_away_is_said_and_nothing_is_lost(
+async def test_an_unavailable_provider_gets_an_error_page_and_no_mandate_is_lost(
     landing: LandingHarness, fake: FakeProviderProcess
 ) -> None:
     path = await agree(landing)
@@ -114,7 +116,7 @@ async def test_a_provider_that_is_away_is_said_and_nothing_is_lost(
     away = await landing.browser.submit(path)
     assert away.status_code == 503
     fake.repair()
-    checkout_id = await lead(landing, path, fake)
+    checkout_id = await redirect_to_checkout(landing, path, fake)
     fake.break_answers("DOWN")
     fake.act(checkout_id, "give")
     assert (await landing.browser.get(path)).status_code == 200
@@ -128,7 +130,7 @@ async def test_a_mandate_of_a_provider_is_revoked_on_the_page(
     landing: LandingHarness, fake: FakeProviderProcess
 ) -> None:
     path = await agree(landing)
-    fake.act(await lead(landing, path, fake), "give")
+    fake.act(await redirect_to_checkout(landing, path, fake), "give")
     await landing.browser.get(path)
     await landing.browser.submit(f"{path}/revoke")
     assert [row["state"] for row in await list_mandates(landing)] == ["REVOKED"]

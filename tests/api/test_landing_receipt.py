@@ -116,7 +116,7 @@ async def test_a_providers_name_of_the_method_is_escaped_on_one_line(
     assert (await _read_pdf(pdf.content, tmp_path)).count("Bezahlt mit Sandbox, ") == 1
 
 
-async def test_a_refund_in_part_is_shown_on_page_and_paper(
+async def test_a_partial_refund_is_shown_on_the_page_and_in_the_pdf(
     landing: LandingHarness, tmp_path: Path
 ) -> None:
     path = await _pay(landing)

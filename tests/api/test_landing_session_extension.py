@@ -87,7 +87,7 @@ async def test_the_previous_cookie_is_invalid_once_the_new_session_was_ended(
     await landing.browser.submit(_EXTEND)
     await landing.browser.submit("/claim/end")
 
-    await _is_refused(phone, fields)
+    await _check_is_refused(phone, fields)
 
 
 async def test_a_session_that_was_ended_is_not_extended(landing: LandingHarness) -> None:
@@ -95,7 +95,7 @@ async def test_a_session_that_was_ended_is_not_extended(landing: LandingHarness)
     phone = landing.copy_browser()
     await landing.browser.submit("/claim/end")
 
-    await _is_refused(phone, fields)
+    await _check_is_refused(phone, fields)
 
 
 async def test_a_session_that_timed_out_is_not_extended(
@@ -104,7 +104,7 @@ async def test_a_session_that_timed_out_is_not_extended(
     fields = await _fill(landing)
     clock.advance(timedelta(hours=1))
 
-    await _is_refused(landing.browser, fields)
+    await _check_is_refused(landing.browser, fields)
 
 
 async def test_the_previous_cookie_is_replaced_only_by_a_form(landing: LandingHarness) -> None:
@@ -113,7 +113,7 @@ async def test_the_previous_cookie_is_replaced_only_by_a_form(landing: LandingHa
     await landing.browser.submit(_EXTEND)
 
     for given in ({}, {"token": "A" * 43}):
-        await _is_refused(copied, given)
+        await _check_is_refused(copied, given)
     assert "set-cookie" not in (await copied.get("/claim")).headers
 
 
@@ -128,7 +128,7 @@ async def test_after_ten_seconds_the_previous_cookie_is_refused_with_any_form(
     clock.advance(timedelta(seconds=10))
 
     for given in (fields, new):
-        await _is_refused(copied, given)
+        await _check_is_refused(copied, given)
     assert (await copied.get("/claim")).status_code == 403
 
 
@@ -282,7 +282,7 @@ async def _fill_dispute(
     return shown.partition("?")[0], {"files": parts, "headers": OWN_FORM}
 
 
-async def _is_refused(browser: Browser, fields: dict[str, str]) -> None:
+async def _check_is_refused(browser: Browser, fields: dict[str, str]) -> None:
     answer = await browser.post(_EXTEND, **fields)
     assert answer.status_code == 403
     assert "set-cookie" not in answer.headers

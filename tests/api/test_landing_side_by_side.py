@@ -142,7 +142,7 @@ async def test_a_ninth_claim_asks_before_it_closes_the_oldest(
     assert len(browser.http.cookies) == MAX_OPEN_CLAIMS + 1
 
 
-async def test_after_consent_the_oldest_claim_is_closed(
+async def test_if_the_debtor_consents_the_oldest_claim_is_closed(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
     browser = a_browser(landing)
@@ -158,7 +158,7 @@ async def test_after_consent_the_oldest_claim_is_closed(
     assert len(browser.http.cookies) == MAX_OPEN_CLAIMS
 
 
-async def test_after_a_refusal_the_ninth_claim_is_closed(
+async def test_if_the_debtor_declines_the_ninth_claim_is_closed(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
     browser = a_browser(landing)

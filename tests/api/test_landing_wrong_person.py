@@ -42,7 +42,7 @@ async def report(
     return await landing.browser.send(await open_dispute_form(landing, reason), do="send", **fields)
 
 
-async def suppressed(landing: LandingHarness) -> list[tuple[str, str, str]]:
+async def list_suppressions(landing: LandingHarness) -> list[tuple[str, str, str]]:
     async with landing.payments.harness.work() as work:
         found = await list_all_suppressions(work.tx, work.merchant_id)
     return [(each.channel, each.masked_address, each.reason) for each in found]
@@ -107,7 +107,7 @@ async def test_the_address_is_suppressed_and_gets_no_messages(landing: LandingHa
     await report(landing)
     await send_due_notices(landing.payments.harness)
 
-    assert await suppressed(landing) == [("EMAIL", "e***@example.org", "WRONG_PERSON")]
+    assert await list_suppressions(landing) == [("EMAIL", "e***@example.org", "WRONG_PERSON")]
     assert await landing.payments.count("debtor_notices") == 0
 
 
@@ -133,7 +133,7 @@ async def test_a_number_and_a_postal_address_are_suppressed_too(
         await landing.browser.send(await open_dispute_form(landing, "WRONG_PERSON"), do="send")
 
         assert "This is not me" in page.text
-        assert await suppressed(landing) == [(channel, masked, "WRONG_PERSON")]
+        assert await list_suppressions(landing) == [(channel, masked, "WRONG_PERSON")]
 
 
 async def test_other_links_and_browsers_withhold_the_claim_too(landing: LandingHarness) -> None:
@@ -167,7 +167,7 @@ async def test_a_clerk_can_end_the_hold_and_the_suppression(landing: LandingHarn
     await confirm(landing)
 
     assert shows_claim(await landing.browser.get("/claim?lang=en"))
-    assert await suppressed(landing) == []
+    assert await list_suppressions(landing) == []
     [dispute] = await read_disputes(landing.payments.harness, landing.claim_id)
     assert dispute.state is DisputeState.REJECTED
     assert await landing.payments.audited("dispute.release") == 1
@@ -186,7 +186,7 @@ async def test_an_accepted_report_stays_withheld_until_a_clerk_releases_it(
     assert await landing.payments.count("debtor_notices") == 0
     await confirm(landing)
     assert shows_claim(await landing.browser.get("/claim?lang=en"))
-    assert await suppressed(landing) == []
+    assert await list_suppressions(landing) == []
 
 
 async def test_a_rejection_ends_the_hold_and_the_suppression_too(landing: LandingHarness) -> None:
@@ -194,7 +194,7 @@ async def test_a_rejection_ends_the_hold_and_the_suppression_too(landing: Landin
     [dispute] = await read_disputes(landing.payments.harness, landing.claim_id)
     await resolve(landing.payments.harness, dispute, REJECTED)
     assert shows_claim(await landing.browser.get("/claim?lang=en"))
-    assert await suppressed(landing) == []
+    assert await list_suppressions(landing) == []
 
 
 async def test_an_address_suppressed_for_another_reason_stays_suppressed(
@@ -205,7 +205,7 @@ async def test_an_address_suppressed_for_another_reason_stays_suppressed(
         "UPDATE suppressions SET reason = 'BOUNCE' WHERE merchant_id = $1"
     )
     await confirm(landing)
-    assert [reason for _, _, reason in await suppressed(landing)] == ["BOUNCE"]
+    assert [reason for _, _, reason in await list_suppressions(landing)] == ["BOUNCE"]
 
 
 async def test_an_address_stays_suppressed_while_another_claim_reports_it(
@@ -220,11 +220,11 @@ async def test_an_address_stays_suppressed_while_another_claim_reports_it(
 
     await confirm(landing)
 
-    assert [reason for _, _, reason in await suppressed(landing)] == ["WRONG_PERSON"]
+    assert [reason for _, _, reason in await list_suppressions(landing)] == ["WRONG_PERSON"]
     [dispute] = await read_disputes(landing.payments.harness, other)
     async with landing.payments.harness.work(ERP) as work:
         await confirm_right_person(work, other, dispute.dispute_id)
-    assert await suppressed(landing) == []
+    assert await list_suppressions(landing) == []
 
 
 async def test_the_same_browser_can_withdraw_a_mistaken_report(
@@ -238,7 +238,7 @@ async def test_the_same_browser_can_withdraw_a_mistaken_report(
     assert [text for text in _OF_THE_CLAIM if text in asked.text] == []
     await landing.browser.submit(path)
     assert shows_claim(await landing.browser.get("/claim?lang=en"))
-    assert await suppressed(landing) == []
+    assert await list_suppressions(landing) == []
 
 
 async def test_a_debtor_who_owes_nothing_sends_an_ordinary_dispute(landing: LandingHarness) -> None:
@@ -246,7 +246,7 @@ async def test_a_debtor_who_owes_nothing_sends_an_ordinary_dispute(landing: Land
 
     assert "We have received your dispute" in page.text
     assert shows_claim(await landing.browser.get("/claim?lang=en"))
-    assert await suppressed(landing) == []
+    assert await list_suppressions(landing) == []
     [event] = await list_event_reasons(landing)
     assert (event["type"], event.get("message")) == ("NOT_MY_DEBT", None)
 
@@ -262,7 +262,7 @@ async def test_a_reported_death_is_published_as_other_with_its_label(
     assert (event["type"], event["message"]) == ("OTHER", "Die Person ist verstorben")
     german = await landing.browser.get("/claim?lang=de")
     assert "Unser herzliches Beileid" in german.text
-    assert await suppressed(landing) == []
+    assert await list_suppressions(landing) == []
 
 
 async def test_the_withheld_page_has_only_the_forms_of_the_session(landing: LandingHarness) -> None:

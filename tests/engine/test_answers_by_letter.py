@@ -30,7 +30,7 @@ BY_POST = msgspec.structs.replace(
 REASON = "Der Gutschein war am 1. Februar abgelaufen."
 
 
-async def _a_disputed(
+async def _a_disputed_claim(
     resources: Resources, clock: MovableClock, **fields: Any
 ) -> tuple[Harness, Any]:
     channels = [ScriptedChannel(channel=each) for each in ("EMAIL", "SMS", "LETTER")]
@@ -53,7 +53,7 @@ def _sent(harness: Harness) -> list[str]:
 async def test_the_letter_is_one_page_with_address_reason_payment_code_and_link(
     resources: Resources, clock: MovableClock, tmp_path: Path, language: str, says: str
 ) -> None:
-    harness, opened = await _a_disputed(resources, clock, language=language)
+    harness, opened = await _a_disputed_claim(resources, clock, language=language)
     await answer(harness, opened, REJECTED, message=REASON)
     [letter] = harness.channels[2].sent
     assert letter.recipient.splitlines()[-2:] == ["Heidestraße 17", "51147 Köln"]
@@ -81,7 +81,7 @@ async def test_the_letter_is_one_page_with_address_reason_payment_code_and_link(
 async def test_the_quiet_days_begin_when_the_print_service_accepts_the_letter(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness, opened = await _a_disputed(resources, clock)
+    harness, opened = await _a_disputed_claim(resources, clock)
     harness.channels[2].answers = [Temporary(3600)]
     await answer(harness, opened, REJECTED)
     assert [hold.until for hold in (await harness.read(opened.claim_id)).holds] == [None]
@@ -96,7 +96,7 @@ async def test_the_quiet_days_begin_when_the_print_service_accepts_the_letter(
 async def test_the_answer_is_a_letter_only_after_email_and_sms_were_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness, opened = await _a_disputed(
+    harness, opened = await _a_disputed_claim(
         resources, clock, email="erika@example.org", mobileNumber="+4915112345678"
     )
     await send_due_notices(harness)
@@ -111,7 +111,7 @@ async def test_the_answer_is_a_letter_only_after_email_and_sms_were_refused(
 async def test_the_confirmation_of_a_dispute_is_never_sent_by_letter(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness, _ = await _a_disputed(resources, clock)
+    harness, _ = await _a_disputed_claim(resources, clock)
     await send_due_notices(harness)
     assert _sent(harness) == []
 
@@ -121,7 +121,7 @@ async def test_the_quiet_days_count_from_the_answer_when_no_letter_can_be_sent(
     resources: Resources, clock: MovableClock, why: str
 ) -> None:
     fields = {"address": ADDRESS | {"city": None}} if why == "no city" else {}
-    harness, opened = await _a_disputed(resources, clock, **fields)
+    harness, opened = await _a_disputed_claim(resources, clock, **fields)
     provider = render_postal_address(
         {"street": "Heidestraße 17", "postal_code": "51147", "city": "Köln"}
     )

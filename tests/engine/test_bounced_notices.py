@@ -64,7 +64,7 @@ async def _bounce(harness: Harness, subject: str) -> None:
         await report_notice_failure(work, email.communication_id, "550 no such user")
 
 
-async def _an_answered(harness: Harness, claim_id: int) -> Any:
+async def _answer_and_pass_quiet_days(harness: Harness, claim_id: int) -> Any:
     """Answer a dispute and pass its quiet days by an hour, while the workflow waits for its
     fee step."""
     opened = await dispute(harness, claim_id)
@@ -78,7 +78,7 @@ async def test_a_bounced_answer_holds_the_claim_until_it_was_sent_and_its_days_p
     resources: Resources, clock: MovableClock
 ) -> None:
     harness, claim_id = await _a_harness(resources, clock)
-    opened = await _an_answered(harness, claim_id)
+    opened = await _answer_and_pass_quiet_days(harness, claim_id)
     fees = await _fees(harness)
     await _bounce(harness, ANSWER)
     harness.channels[1].answers = [Temporary(3600)] * 3
@@ -101,12 +101,12 @@ async def test_a_bounced_answer_holds_the_claim_until_it_was_sent_and_its_days_p
     assert await _holds(harness, claim_id) == []
 
 
-async def test_the_process_continues_when_no_channel_is_left(
+async def test_the_workflow_continues_when_no_channel_is_left(
     resources: Resources, clock: MovableClock
 ) -> None:
     """The quiet days count from the answer itself, and have passed."""
     harness, claim_id = await _a_harness(resources, clock)
-    await _an_answered(harness, claim_id)
+    await _answer_and_pass_quiet_days(harness, claim_id)
     await _bounce(harness, ANSWER)
     harness.channels[1].answers = [Permanent("no such number")]
     await send_due_notices(harness)
@@ -119,7 +119,7 @@ async def test_a_bounced_answer_does_not_hold_a_claim_that_has_ended(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness, claim_id = await _a_harness(resources, clock)
-    await _an_answered(harness, claim_id)
+    await _answer_and_pass_quiet_days(harness, claim_id)
     async with harness.work() as work:
         await archive_claim(work, claim_id)
     await _bounce(harness, ANSWER)

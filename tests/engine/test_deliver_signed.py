@@ -56,7 +56,7 @@ async def test_the_body_arrives_unchanged_with_its_headers(
     assert await outbox.deliveries() == [(event.event_id, "DELIVERED", 1)]
 
 
-async def test_an_addition_is_sent_without_a_number(
+async def test_an_event_of_an_additional_type_is_sent_without_a_sequence_number(
     today: Resources, sender: WebhookSender
 ) -> None:
     outbox = await an_outbox(today)

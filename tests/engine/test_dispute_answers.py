@@ -24,7 +24,7 @@ DAY = timedelta(days=1)
 MOBILE = {"mobileNumber": "+4915112345678"}
 
 
-async def _a_disputed(
+async def _a_disputed_claim(
     resources: Resources, clock: MovableClock, **given: Any
 ) -> tuple[Harness, Any]:
     """Return a harness and an open dispute; `given` holds arguments of `a_harness` and the claim's
@@ -46,7 +46,7 @@ async def _a_disputed(
     return harness, opened
 
 
-async def _until(harness: Harness, claim_id: int) -> list[datetime | None]:
+async def _hold_ends(harness: Harness, claim_id: int) -> list[datetime | None]:
     return [hold.until for hold in (await harness.read(claim_id)).holds]
 
 
@@ -57,7 +57,7 @@ def _sent(harness: Harness) -> list[tuple[str, str | None]]:
 async def test_the_answer_goes_out_with_its_reason_and_a_link(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness, opened = await _a_disputed(resources, clock)
+    harness, opened = await _a_disputed_claim(resources, clock)
     await answer(harness, opened, REJECTED, message="The voucher had run out.")
     [email] = harness.channels[0].sent
     assert email.subject == "Die Antwort von Nordwind auf Ihren Einwand"
@@ -70,13 +70,13 @@ async def test_the_answer_goes_out_with_its_reason_and_a_link(
 async def test_the_claim_is_held_without_end_until_a_channel_has_the_answer(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness, opened = await _a_disputed(resources, clock)
+    harness, opened = await _a_disputed_claim(resources, clock)
     harness.channels[0].answers = [Temporary(3600)]
     await answer(harness, opened, REJECTED)
-    assert await _until(harness, opened.claim_id) == [None]
+    assert await _hold_ends(harness, opened.claim_id) == [None]
     clock.advance(timedelta(hours=2))
     await send_due_notices(harness)
-    assert await _until(harness, opened.claim_id) == [clock.now() + 7 * DAY]
+    assert await _hold_ends(harness, opened.claim_id) == [clock.now() + 7 * DAY]
 
 
 async def test_the_merchant_configures_the_number_of_quiet_days(
@@ -85,27 +85,27 @@ async def test_the_merchant_configures_the_number_of_quiet_days(
     quiet = msgspec.structs.replace(
         CONFIGURATION, disputes=DisputeSettings(quiet_days_after_answer=3)
     )
-    harness, opened = await _a_disputed(resources, clock, configuration=quiet)
+    harness, opened = await _a_disputed_claim(resources, clock, configuration=quiet)
     await answer(harness, opened, ACCEPTED, end_claim=False)
-    assert await _until(harness, opened.claim_id) == [clock.now() + 3 * DAY]
+    assert await _hold_ends(harness, opened.claim_id) == [clock.now() + 3 * DAY]
 
 
-async def test_no_fee_and_no_contact_while_a_channel_is_away_for_weeks(
+async def test_the_quiet_days_count_from_the_answer_when_its_notice_expires(
     resources: Resources, clock: MovableClock
 ) -> None:
     """The notice expires after a day and there is no other channel, so the days count from the
     answer."""
-    harness, opened = await _a_disputed(resources, clock)
+    harness, opened = await _a_disputed_claim(resources, clock)
     harness.channels[0].answers = [Temporary(3600)] * 1000
     resolved = await resolve(harness, opened, REJECTED)
     for _ in range(20):
         await send_due_notices(harness)
-        assert await _until(harness, opened.claim_id) == [None]
+        assert await _hold_ends(harness, opened.claim_id) == [None]
         clock.advance(timedelta(hours=1))
     clock.advance(6 * timedelta(hours=1))
     await send_due_notices(harness)
     assert resolved.resolved_at is not None
-    assert await _until(harness, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
+    assert await _hold_ends(harness, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
 
 
 @pytest.mark.parametrize("why", ["refused", "suppressed", "no address"])
@@ -113,7 +113,7 @@ async def test_the_answer_goes_by_sms_when_email_does_not_work(
     resources: Resources, clock: MovableClock, why: str
 ) -> None:
     fields = MOBILE | ({"email": None} if why == "no address" else {})
-    harness, opened = await _a_disputed(resources, clock, fields=fields)
+    harness, opened = await _a_disputed_claim(resources, clock, fields=fields)
     if why == "refused":
         harness.channels[0].answers = [Permanent("no such mailbox")]
     if why == "suppressed":
@@ -122,39 +122,39 @@ async def test_the_answer_goes_by_sms_when_email_does_not_work(
     await answer(harness, opened, REJECTED)
     [sms] = harness.channels[1].sent
     assert "Nordwind" in sms.body_text
-    assert await _until(harness, opened.claim_id) == [clock.now() + 7 * DAY]
+    assert await _hold_ends(harness, opened.claim_id) == [clock.now() + 7 * DAY]
 
 
 async def test_the_quiet_days_count_from_the_answer_when_the_debtor_is_unreachable(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness, opened = await _a_disputed(resources, clock, fields={"email": None})
+    harness, opened = await _a_disputed_claim(resources, clock, fields={"email": None})
     resolved = await resolve(harness, opened, REJECTED)
     clock.advance(DAY)
     await send_due_notices(harness)
     assert _sent(harness) == []
     assert resolved.resolved_at is not None
-    assert await _until(harness, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
+    assert await _hold_ends(harness, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
 
 
 async def test_the_quiet_days_count_from_the_answer_when_the_notice_is_in_doubt(
     resources: Resources, clock: MovableClock
 ) -> None:
     channel = ScriptedChannel(is_repeatable=False)
-    harness, opened = await _a_disputed(resources, clock, channels=[channel])
+    harness, opened = await _a_disputed_claim(resources, clock, channels=[channel])
     channel.answers = [RuntimeError("lost")]
     resolved = await resolve(harness, opened, REJECTED)
     clock.advance(timedelta(hours=1))
     await send_due_notices(harness)
     assert len(channel.sent) == 1
     assert resolved.resolved_at is not None
-    assert await _until(harness, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
+    assert await _hold_ends(harness, opened.claim_id) == [resolved.resolved_at + 7 * DAY]
 
 
 async def test_an_accepted_dispute_is_confirmed_and_the_claim_withdrawn(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness, opened = await _a_disputed(resources, clock)
+    harness, opened = await _a_disputed_claim(resources, clock)
     await answer(harness, opened, ACCEPTED)
     [email] = harness.channels[0].sent
     assert "Sie hatten recht" in email.body_text
@@ -166,7 +166,7 @@ async def test_an_accepted_dispute_is_confirmed_and_the_claim_withdrawn(
 async def test_a_withdrawn_dispute_gets_no_answer(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness, opened = await _a_disputed(resources, clock)
+    harness, opened = await _a_disputed_claim(resources, clock)
     await withdraw(harness, opened)
     await send_due_notices(harness)
     assert _sent(harness) == []
@@ -176,19 +176,19 @@ async def test_a_withdrawn_dispute_gets_no_answer(
 async def test_in_a_sandbox_the_days_count_from_the_answer(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness, opened = await _a_disputed(resources, clock, sandbox=True)
+    harness, opened = await _a_disputed_claim(resources, clock, sandbox=True)
     resolved = await resolve(harness, opened, REJECTED)
     assert resolved.resolved_at is not None
     ends = [resolved.resolved_at + 7 * DAY]
-    assert await _until(harness, opened.claim_id) == ends
+    assert await _hold_ends(harness, opened.claim_id) == ends
     await send_due_notices(harness)
-    assert (await _until(harness, opened.claim_id), len(_sent(harness))) == (ends, 1)
+    assert (await _hold_ends(harness, opened.claim_id), len(_sent(harness))) == (ends, 1)
 
 
 async def test_a_second_open_dispute_keeps_the_claim_on_hold(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness, opened = await _a_disputed(resources, clock)
+    harness, opened = await _a_disputed_claim(resources, clock)
     await dispute(harness, opened.claim_id, "DEFECTIVE", "a hole", actor=ERP)
     await answer(harness, opened, REJECTED)
     await harness.run_until(clock.now() + 8 * DAY)
@@ -203,7 +203,7 @@ async def test_an_answer_that_bounced_is_sent_by_the_next_channel(
 ) -> None:
     """The bounce arrives after the answer counted as sent: the quiet days start again with the
     channel that worked."""
-    harness, opened = await _a_disputed(resources, clock, fields=MOBILE)
+    harness, opened = await _a_disputed_claim(resources, clock, fields=MOBILE)
     await answer(harness, opened, REJECTED)
     [email] = harness.channels[0].sent
     clock.advance(2 * DAY)
@@ -211,10 +211,10 @@ async def test_an_answer_that_bounced_is_sent_by_the_next_channel(
         await report_notice_failure(work, email.communication_id, "550 no such user")
     harness.channels[1].answers = [Temporary(3600)]
     await send_due_notices(harness)
-    assert await _until(harness, opened.claim_id) == [None]
+    assert await _hold_ends(harness, opened.claim_id) == [None]
     clock.advance(timedelta(hours=2))
     await send_due_notices(harness)
-    assert await _until(harness, opened.claim_id) == [clock.now() + 7 * DAY]
+    assert await _hold_ends(harness, opened.claim_id) == [clock.now() + 7 * DAY]
     async with harness.work() as work:
         await report_notice_failure(work, email.communication_id, "550 once more")
     await send_due_notices(harness)

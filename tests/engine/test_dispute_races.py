@@ -94,10 +94,10 @@ async def test_a_contact_is_not_retried_after_its_claim_was_disputed(
     [claim_id] = await harness.create()
     opened: list[ClaimDispute] = []
 
-    async def object_to_it() -> None:
+    async def open_dispute_while_sending() -> None:
         opened.append(await dispute(harness, claim_id))
 
-    channel.meanwhile = object_to_it
+    channel.meanwhile = open_dispute_while_sending
     await harness.run_until(clock.now().replace(hour=12))
     assert len(channel.sent) == 1
     await accept(harness, opened[0])
@@ -114,10 +114,10 @@ async def test_a_message_at_the_channel_when_a_dispute_is_accepted_is_the_last(
     harness = await a_harness(resources, clock, a_definition(), channels=[channel])
     [claim_id] = await harness.create()
 
-    async def accept_at_once() -> None:
+    async def dispute_and_accept_while_sending() -> None:
         await accept(harness, await dispute(harness, claim_id))
 
-    channel.meanwhile = accept_at_once
+    channel.meanwhile = dispute_and_accept_while_sending
     await harness.run_until(clock.now().replace(day=30))
     assert [each["type"] for each in await harness.events(claim_id)] == ["DISPUTED", "ESCALATED"]
     assert (await harness.read(claim_id)).status is Status.WITHDRAWN

@@ -105,7 +105,7 @@ async def test_a_temporary_refusal_is_retried_after_a_delay(
     assert len({message.communication_id for message in channel.sent}) == 1
 
 
-async def test_a_permanent_refusal_is_recorded_and_the_process_continues(
+async def test_a_permanent_refusal_is_recorded_and_the_workflow_continues(
     resources: Resources, clock: MovableClock
 ) -> None:
     channel = ScriptedChannel([Permanent("mailbox gone")])

@@ -85,7 +85,7 @@ async def test_the_same_bounce_twice_makes_one_fallback(
     assert len(harness.channels[1].sent) == 1
 
 
-async def test_a_bounce_after_later_steps_restarts_the_wait_it_falls_into(
+async def test_a_bounce_during_a_later_wait_restarts_that_wait(
     resources: Resources, clock: MovableClock
 ) -> None:
     harness = await a_harness_with_fallback(resources, clock)

@@ -158,7 +158,7 @@ async def test_a_file_that_is_still_being_written_is_ignored(letter_harness: Let
 
 
 @pytest.mark.parametrize("name", ["0" * 247 + ".csv", "0\udcff.csv"])
-async def test_a_file_with_an_invalid_name_does_not_hold_up_others(
+async def test_files_with_long_or_undecodable_names_are_read_like_others(
     letter_harness: LetterHarness, name: str
 ) -> None:
     (reference,) = letter_harness.references()

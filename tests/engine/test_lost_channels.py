@@ -56,7 +56,7 @@ async def test_a_removed_address_leads_to_the_next_channel(
 
 
 @pytest.mark.parametrize("patch", [{"address": None}, {"address": {**ADDRESS, "street": None}}])
-async def test_the_process_continues_after_a_letter_without_an_address(
+async def test_the_workflow_continues_after_a_letter_without_an_address(
     resources: Resources, clock: MovableClock, patch: dict[str, Any]
 ) -> None:
     harness = await a_harness_with_channels(resources, clock, "LETTER")

@@ -30,7 +30,7 @@ SELECT state, failure FROM debtor_notices WHERE merchant_id = $1 AND channel = '
 """
 
 
-async def a_disputed(
+async def a_disputed_claim(
     resources: Resources, clock: MovableClock, lines: Mapping[str, Any], **fields: Any
 ) -> tuple[Harness, Any]:
     """Return a harness with a dispute; letters go to the provider "post" if `lines` has one, and
@@ -60,7 +60,7 @@ async def print_answer(
         batch=BatchSettings(every_minutes=1, most=1),
     )
     adapter = FolderChannel("post", provider, resources, PRINTER)
-    harness, opened = await a_disputed(resources, clock, {"post": adapter})
+    harness, opened = await a_disputed_claim(resources, clock, {"post": adapter})
     await answer(harness, opened, REJECTED, message="Der Gutschein war abgelaufen.")
     await BatchReleaser(resources, lambda: {"post": adapter.print_provider}).run_once()
     await adapter.close()
@@ -84,7 +84,9 @@ async def test_a_notice_letter_fails_when_the_name_cannot_be_printed(
     resources: Resources, clock: MovableClock
 ) -> None:
     """No other channel is left, and no letter is printed with boxes instead of a name."""
-    harness, opened = await a_disputed(resources, clock, {}, debtorName="小明", debtorLastName="王")
+    harness, opened = await a_disputed_claim(
+        resources, clock, {}, debtorName="小明", debtorLastName="王"
+    )
     await answer(harness, opened, REJECTED, message="Nein.")
     assert [each.sent for each in harness.channels] == [[], [], []]
     [row] = await harness.rows(_NOTICES)

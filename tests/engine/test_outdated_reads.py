@@ -21,7 +21,7 @@ from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
 from dunwell.operations.claim_status.explain_claim import explain_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.engine.test_workflow_races import alone
+from tests.engine.test_workflow_races import run_in_own_transaction
 from tests.support.claims import a_submission
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.harness import Harness, a_harness
@@ -89,7 +89,9 @@ async def test_a_rules_draft_saved_while_another_is_discarded_becomes_the_draft(
         await save_rules_draft(work, a_draft("One"))
     async with harness.work() as work:
         await end_draft(work)
-        saving = asyncio.create_task(alone(harness, lambda w: save_rules_draft(w, a_draft("Two"))))
+        saving = asyncio.create_task(
+            run_in_own_transaction(harness, lambda w: save_rules_draft(w, a_draft("Two")))
+        )
         await wait_until_blocked(resources.database, saving)
     await saving
     assert await draft_names(harness) == ["Two"]
@@ -104,7 +106,7 @@ async def test_publishing_a_rules_draft_does_not_delete_a_newer_draft(
         await save_rules_draft(work, a_draft("One"))
     async with harness.work() as work:
         await save_rules_draft(work, a_draft("Two"))
-        publishing = asyncio.create_task(alone(harness, publish_rules_draft))
+        publishing = asyncio.create_task(run_in_own_transaction(harness, publish_rules_draft))
         await wait_until_blocked(resources.database, publishing)
     published = await publishing
     assert 'rule "Two" added' in published.review.differences

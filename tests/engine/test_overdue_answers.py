@@ -21,14 +21,14 @@ from tests.support.merchants import CONFIGURATION
 from tests.support.notice_sending import a_notice_writer, send_due_notices
 
 IN_TIME, TOO_LATE = timedelta(days=14), timedelta(days=15)
-_TOLD = """
+_NOTICES = """
 SELECT recipient, language, subject, body_text
 FROM debtor_notices
 WHERE merchant_id = $1 AND kind = 'OVERDUE'
 """
 
 
-async def _a_disputed(
+async def _a_disputed_claim(
     resources: Resources, clock: MovableClock, **given: Any
 ) -> tuple[Harness, Any]:
     harness = await a_harness(resources, clock, a_definition(), **given)
@@ -38,17 +38,17 @@ async def _a_disputed(
     return harness, opened
 
 
-async def _look(harness: Harness) -> int:
+async def _notify_overdue(harness: Harness) -> int:
     return await notify_overdue_disputes(harness.resources, a_notice_writer(harness))
 
 
-async def _overdue(harness: Harness) -> list[Any]:
+async def _list_overdue(harness: Harness) -> list[Any]:
     async with harness.work() as work:
         found = await list_disputes(work, limit=50, is_overdue=True)
     return [each.dispute.dispute_id for each in found.items]
 
 
-def _count() -> float:
+def _count_overdue() -> float:
     return REGISTRY.get_sample_value("dunwell_disputes_overdue_total") or 0.0
 
 
@@ -63,53 +63,53 @@ async def test_the_merchant_is_notified_once_at_its_contact_address(
     resources: Resources, clock: MovableClock, language: str, says: str
 ) -> None:
     spoken = msgspec.structs.replace(CONFIGURATION, language=language)
-    harness, opened = await _a_disputed(resources, clock, configuration=spoken)
-    before = _count()
+    harness, opened = await _a_disputed_claim(resources, clock, configuration=spoken)
+    before = _count_overdue()
     clock.advance(IN_TIME)
-    assert (await _look(harness), await _overdue(harness)) == (0, [])
+    assert (await _notify_overdue(harness), await _list_overdue(harness)) == (0, [])
     clock.advance(TOO_LATE - IN_TIME)
-    assert await _overdue(harness) == [opened.dispute_id]
-    await asyncio.gather(*(_look(harness) for _ in range(4)))
-    assert await _look(harness) == 0
-    [notice] = await harness.rows(_TOLD)
+    assert await _list_overdue(harness) == [opened.dispute_id]
+    await asyncio.gather(*(_notify_overdue(harness) for _ in range(4)))
+    assert await _notify_overdue(harness) == 0
+    [notice] = await harness.rows(_NOTICES)
     assert (notice["recipient"], notice["language"]) == ("hilfe@nordwind.example", language)
     assert says in notice["body_text"]
     await send_due_notices(harness)
     assert harness.channels[0].sent[-1].recipient == "hilfe@nordwind.example"
-    assert _count() == before + 1
+    assert _count_overdue() == before + 1
 
 
 async def test_the_claim_stays_on_hold_until_the_dispute_is_answered(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness, opened = await _a_disputed(resources, clock)
+    harness, opened = await _a_disputed_claim(resources, clock)
     sent = len(harness.channels[0].sent)
     await harness.run_until(clock.now() + timedelta(days=40))
     assert len(harness.channels[0].sent) == sent
     assert [hold.kind for hold in (await harness.read(opened.claim_id)).holds] == [HoldKind.DISPUTE]
     await answer(harness, opened, REJECTED)
-    assert await _overdue(harness) == []
+    assert await _list_overdue(harness) == []
 
 
 async def test_an_answered_or_withdrawn_dispute_is_not_overdue(
     resources: Resources, clock: MovableClock
 ) -> None:
-    harness, opened = await _a_disputed(resources, clock)
+    harness, opened = await _a_disputed_claim(resources, clock)
     other = await dispute(harness, opened.claim_id, "DEFECTIVE", "a hole")
     await answer(harness, opened, REJECTED)
     await withdraw(harness, other)
     clock.advance(TOO_LATE)
-    assert (await _look(harness), await _overdue(harness)) == (0, [])
-    assert await harness.rows(_TOLD) == []
+    assert (await _notify_overdue(harness), await _list_overdue(harness)) == (0, [])
+    assert await harness.rows(_NOTICES) == []
 
 
-async def test_a_merchant_without_email_is_not_looked_up_repeatedly(
+async def test_a_merchant_without_email_is_not_notified_and_not_checked_again(
     resources: Resources, clock: MovableClock
 ) -> None:
     by_sms = {"SMS": ChannelSetup(adapter="outbox", sender="Nordwind")}
     mute = msgspec.structs.replace(CONFIGURATION, channels=by_sms)
-    harness, opened = await _a_disputed(resources, clock, configuration=mute)
+    harness, opened = await _a_disputed_claim(resources, clock, configuration=mute)
     clock.advance(TOO_LATE)
-    assert [await _look(harness) for _ in range(2)] == [1, 0]
-    assert await harness.rows(_TOLD) == []
-    assert await _overdue(harness) == [opened.dispute_id]
+    assert [await _notify_overdue(harness) for _ in range(2)] == [1, 0]
+    assert await harness.rows(_NOTICES) == []
+    assert await _list_overdue(harness) == [opened.dispute_id]

@@ -49,7 +49,7 @@ async def reverse_all(payments: PaymentHarness) -> None:
             await reverse_payment(work, payments.claim_id, row["payment_id"])
 
 
-async def test_a_claim_paid_a_second_ago_gets_no_message(
+async def test_a_planned_message_of_a_claim_that_is_paid_is_cancelled(
     payments: PaymentHarness, clock: MovableClock
 ) -> None:
     await Engine(payments.resources).run_once()
@@ -178,7 +178,7 @@ async def test_a_reversal_after_the_wait_runs_the_next_step_now(
     assert (await payments.events())[-2:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]
 
 
-async def test_paid_reversed_paid_and_reversed_again_does_each_step_once(
+async def test_a_claim_whose_payments_are_reversed_repeatedly_runs_each_step_once(
     payments: PaymentHarness, clock: MovableClock
 ) -> None:
     for number in ("psp-1", "psp-2", "psp-3"):
@@ -209,7 +209,7 @@ async def test_a_reversal_while_a_contact_is_unanswered_waits_for_the_answer(
     assert len({message.communication_id for message in channel.sent}) == 1
 
 
-async def test_the_process_continues_after_a_reversal_although_a_fallback_was_cancelled(
+async def test_the_workflow_continues_after_a_reversal_although_a_fallback_was_cancelled(
     resources: Resources, clock: MovableClock
 ) -> None:
     payments = await _a_harness_with_fallback(resources, clock)
@@ -226,7 +226,7 @@ async def test_the_process_continues_after_a_reversal_although_a_fallback_was_ca
     assert (await payments.harness.read(payments.claim_id)).next_step_at is not None
 
 
-async def test_the_process_continues_after_a_reversal_although_the_channel_refused(
+async def test_the_workflow_continues_after_a_reversal_although_the_channel_refused(
     resources: Resources, clock: MovableClock
 ) -> None:
     payments = await _a_harness_with_fallback(resources, clock)

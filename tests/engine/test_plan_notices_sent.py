@@ -99,7 +99,7 @@ async def test_an_instalment_is_announced_three_days_before_at_nine(
     assert notice["kind"] == "REMINDER"
 
 
-async def test_a_missed_instalment_is_notified_with_the_end_of_its_grace_period(
+async def test_the_notice_of_a_missed_instalment_names_the_end_of_its_grace_period(
     arrangement: Arrangement,
 ) -> None:
     await arrangement.harness.pay(arrangement.claim_id, 1000)
@@ -112,7 +112,7 @@ async def test_a_missed_instalment_is_notified_with_the_end_of_its_grace_period(
     assert len(await subjects(arrangement)) == 2
 
 
-async def test_a_broken_plan_is_notified_a_day_before_any_step_runs(
+async def test_the_notice_of_a_broken_plan_is_sent_a_day_before_any_step_runs(
     arrangement: Arrangement,
 ) -> None:
     await run_until(arrangement, BROKEN - HOUR)
@@ -126,7 +126,7 @@ async def test_a_broken_plan_is_notified_a_day_before_any_step_runs(
     assert await fees(arrangement) == 1
 
 
-async def test_the_claim_is_held_until_the_end_of_the_plan_was_sent(
+async def test_the_claim_is_held_until_the_notice_of_the_end_of_the_plan_was_sent(
     arrangement: Arrangement,
 ) -> None:
     harness = arrangement.harness
@@ -146,7 +146,7 @@ async def test_the_claim_is_held_until_the_end_of_the_plan_was_sent(
     assert [row["until"] for row in await harness.rows(_HOLDS)] == [told_at + DAY]
 
 
-async def test_an_unreachable_debtor_has_the_day_after_the_end_of_the_plan(
+async def test_no_step_runs_for_a_day_after_the_end_of_the_plan_of_an_unreachable_debtor(
     resources: Resources, clock: MovableClock
 ) -> None:
     arrangement = await an_arrangement(resources, clock)
@@ -159,7 +159,7 @@ async def test_an_unreachable_debtor_has_the_day_after_the_end_of_the_plan(
     assert await fees(arrangement) == 1
 
 
-async def test_a_plan_is_notified_by_letter_when_nothing_else_works(
+async def test_notices_of_a_plan_are_sent_by_letter_when_no_other_channel_works(
     resources: Resources, clock: MovableClock
 ) -> None:
     by_mail = ScriptedChannel([Permanent("no mailbox")] * 9)
@@ -180,7 +180,7 @@ async def test_a_plan_is_notified_by_letter_when_nothing_else_works(
     assert [row["until"] for row in await arrangement.harness.rows(_HOLDS)] == [BROKEN + DAY]
 
 
-async def test_the_completion_of_a_plan_is_notified_once(arrangement: Arrangement) -> None:
+async def test_the_notice_of_a_completed_plan_is_sent_once(arrangement: Arrangement) -> None:
     await run_until(arrangement, REMINDED)
     await arrangement.harness.pay(arrangement.claim_id, 10240)
     await run_until(arrangement, REMINDED + 60 * HOUR)

@@ -76,7 +76,7 @@ async def test_a_replayed_event_that_was_given_up_gets_the_whole_retry_schedule(
     assert [row["attempt"] for row in attempts] == list(range(1, 21))
 
 
-async def test_an_addition_is_replayed_only_to_endpoints_that_name_its_type(
+async def test_an_event_of_an_additional_type_is_replayed_only_to_endpoints_that_name_it(
     outbox: Outbox, dispatcher: WebhookDispatcher
 ) -> None:
     async with a_receiver(answers(204)) as receiver:

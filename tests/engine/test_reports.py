@@ -46,7 +46,7 @@ async def a_sent_contact(
     return harness, provider
 
 
-async def join(harness: Harness) -> None:
+async def process_reports_and_run(harness: Harness) -> None:
     await process_reports(harness.resources)
     await harness.run()
 
@@ -74,7 +74,7 @@ async def test_a_delivery_report_is_recorded_once(
     harness, provider = await a_sent_contact(resources, clock)
     assert await report(harness, provider, state="DELIVERED", reason="")
     assert not await report(harness, provider, state="DELIVERED", reason="")
-    await join(harness)
+    await process_reports_and_run(harness)
     assert await outcomes(harness) == ["DELIVERED"]
     [contact] = await contacts(harness)
     assert contact[-1]
@@ -87,7 +87,7 @@ async def test_a_bounce_reported_twice_starts_the_next_channel_once(
     harness, provider = await a_sent_contact(resources, clock)
     for number in ("1", "1", "2"):
         await report(harness, provider, provider_message_id=number)
-        await join(harness)
+        await process_reports_and_run(harness)
     assert [row[:2] for row in await contacts(harness)] == [
         ("EMAIL", "FAILED"), ("SMS", "ACCEPTED"),
     ]  # fmt: skip
@@ -104,7 +104,7 @@ async def test_only_a_bounce_caused_by_the_address_suppresses_it(
 ) -> None:
     harness, provider = await a_sent_contact(resources, clock)
     await report(harness, provider, cause=cause)
-    await join(harness)
+    await process_reports_and_run(harness)
     assert [tuple(row) for row in await harness.rows(_SUPPRESSED)] == suppressed
 
 
@@ -117,7 +117,7 @@ async def test_a_delivered_report_wins_over_failures_of_the_same_batch(
     harness, provider = await a_sent_contact(resources, clock)
     for number, state in enumerate(order):
         await report(harness, provider, provider_message_id=str(number), state=state)
-    await join(harness)
+    await process_reports_and_run(harness)
     assert [row[1] for row in await contacts(harness)] == ["ACCEPTED"]
 
 
@@ -126,12 +126,12 @@ async def test_a_return_after_a_delivery_fails_the_contact(
 ) -> None:
     harness, provider = await a_sent_contact(resources, clock)
     await report(harness, provider, state="DELIVERED")
-    await join(harness)
+    await process_reports_and_run(harness)
     await report(harness, provider, state="FAILED")
-    await join(harness)
+    await process_reports_and_run(harness)
     assert [row[1] for row in await contacts(harness)] == ["ACCEPTED"]
     await report(harness, provider, state="RETURNED")
-    await join(harness)
+    await process_reports_and_run(harness)
     assert [row[1] for row in await contacts(harness)] == ["FAILED", "ACCEPTED"]
 
 
@@ -144,7 +144,7 @@ async def test_a_report_about_an_unknown_message_is_kept_without_effect(
     unknown = Reference(harness.merchant.merchant_id, UUID(int=5))
     for number, reference in enumerate((None, foreign, unknown)):
         await report(harness, provider, provider_message_id=str(number), reference=reference)
-    await join(harness)
+    await process_reports_and_run(harness)
     assert await outcomes(harness) == ["UNMATCHED"] * 3
     assert await contacts(harness) == before
 
@@ -154,7 +154,7 @@ async def test_a_report_by_another_provider_has_no_effect(
 ) -> None:
     harness, provider = await a_sent_contact(resources, clock)
     await report(harness, provider, provider="texts")
-    await join(harness)
+    await process_reports_and_run(harness)
     assert await outcomes(harness) == ["UNMATCHED"]
     assert [row[1] for row in await contacts(harness)] == ["ACCEPTED"]
 
@@ -175,7 +175,7 @@ async def test_a_report_waits_until_the_answer_is_recorded(
     clock.advance(timedelta(seconds=4.9))
     assert await process_reports(resources) == 0
     clock.advance(timedelta(seconds=0.1))
-    await join(harness)
+    await process_reports_and_run(harness)
     assert await outcomes(harness) == ["FAILED"]
 
 
@@ -209,7 +209,7 @@ async def test_a_delivery_report_settles_a_message_in_doubt(
     harness, provider = await a_sent_contact(resources, clock, provider)
     assert [row[1] for row in await contacts(harness)] == ["UNKNOWN"]
     await report(harness, provider, state=state)
-    await join(harness)
+    await process_reports_and_run(harness)
     assert [row[1] for row in await contacts(harness)] == expected
     assert len(provider.sent) == 1
 
@@ -273,10 +273,10 @@ async def test_a_report_that_cannot_be_processed_does_not_hold_up_others(
             harness, provider, provider_message_id=str(number), reference=named, cause="ADDRESS"
         )
         clock.advance(timedelta(microseconds=1))
-    await join(harness)
+    await process_reports_and_run(harness)
     assert await outcomes(harness) == ["WAITING", "FAILED"]
     clock.advance(timedelta(days=1))
-    await join(harness)
+    await process_reports_and_run(harness)
     assert await outcomes(harness) == ["UNMATCHED", "FAILED"]
     assert await process_reports(resources) == 0
 

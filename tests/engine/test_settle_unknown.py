@@ -25,7 +25,7 @@ _CONTACTS = """
 SELECT state, attempts, handed_over_at IS NOT NULL AS was_handed_over FROM communications
 WHERE merchant_id = $1 ORDER BY run, step_id, place
 """
-_PLACE = "SELECT status, next_step_id, due_at FROM claims WHERE merchant_id = $1"
+_POSITION = "SELECT status, next_step_id, due_at FROM claims WHERE merchant_id = $1"
 _GUARDED = "SELECT sum(cardinality(contacted_on)) FROM contact_guards WHERE merchant_id = $1"
 
 
@@ -51,8 +51,8 @@ async def contacts(harness: Harness) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in await harness.rows(_CONTACTS)]
 
 
-async def place(harness: Harness) -> tuple[str, int | None, datetime | None]:
-    [row] = await harness.rows(_PLACE)
+async def workflow_position(harness: Harness) -> tuple[str, int | None, datetime | None]:
+    [row] = await harness.rows(_POSITION)
     return row["status"], row["next_step_id"], row["due_at"]
 
 
@@ -67,7 +67,7 @@ async def test_a_claim_with_a_contact_in_doubt_waits_until_it_is_settled(
     harness = await a_harness_in_doubt(resources, clock)
     await harness.run_until(clock.now() + 2 * DAY)
     assert await contacts(harness) == [("UNKNOWN", 1, True)]
-    assert await place(harness) == ("IN_PROCESS", 1, None)
+    assert await workflow_position(harness) == ("IN_PROCESS", 1, None)
     assert await event_types(harness) == []
     assert len(harness.channels[0].sent) == 1
 
@@ -80,7 +80,7 @@ async def test_a_contact_settled_as_sent_continues_the_claim_from_now(
     assert await settle(harness, was_sent=True) == "ACCEPTED"
     assert await event_types(harness) == ["ESCALATED"]
     await harness.run()
-    assert (await place(harness))[1:] == (3, clock.now() + 7 * DAY)
+    assert (await workflow_position(harness))[1:] == (3, clock.now() + 7 * DAY)
     assert await outcomes(harness) == ["UNKNOWN", "SETTLED_SENT"]
     assert len(harness.channels[0].sent) == 1
     assert (await seal_and_verify(harness)).findings == ()
@@ -117,8 +117,8 @@ async def test_settling_a_contact_does_not_reopen_a_paid_claim(
     await harness.pay(claim["claim_id"], 10240)
     assert await settle(harness, was_sent=was_sent) == state
     await harness.run_until(clock.now() + DAY)
-    assert (await place(harness))[0] == "COLLECTED"
-    assert (await place(harness))[2] is None
+    assert (await workflow_position(harness))[0] == "COLLECTED"
+    assert (await workflow_position(harness))[2] is None
     assert len(harness.channels[0].sent) == 1
     assert await event_types(harness) == (["ESCALATED"] if was_sent else [])
     assert (await seal_and_verify(harness)).findings == ()
@@ -146,10 +146,10 @@ async def test_settling_a_contact_does_not_move_a_claim_assigned_to_another_work
     harness = await a_harness_in_doubt(resources, clock)
     claim_id = await assign_to_another_reminder(harness)
     # The new run waits for its own contact, which the daily limit holds back.
-    before = await place(harness)
+    before = await workflow_position(harness)
     assert before == ("IN_PROCESS", 1, None)
     assert await settle(harness, was_sent=was_sent) == state
-    assert await place(harness) == before
+    assert await workflow_position(harness) == before
     step_names = [event["actionStep"]["name"] for event in await harness.events(claim_id)]
     assert step_names == ["First reminder"] * was_sent
 

@@ -59,7 +59,9 @@ async def tries_of(outbox: Outbox) -> list[tuple[int | None, str | None]]:
     return [(row["status"], row["error"]) for row in await outbox.rows(_TRIES)]
 
 
-def inside(answering: Any = None, **given: Any) -> AbstractAsyncContextManager[Receiver]:
+def a_receiver_in_network(
+    answering: Any = None, **given: Any
+) -> AbstractAsyncContextManager[Receiver]:
     return a_receiver(answering or answers(204), INSIDE, **given)
 
 
@@ -68,7 +70,7 @@ async def test_only_the_named_merchant_reaches_the_network(
 ) -> None:
     await open_networks(resources, an_entry())
     other = await an_outbox(resources, "hansen")
-    async with inside() as receiver, a_dispatcher(resources) as dispatcher:
+    async with a_receiver_in_network() as receiver, a_dispatcher(resources) as dispatcher:
         for each in (outbox, other):
             await each.add_endpoint(receiver.url)
             await each.add_endpoint(receiver.url.replace("http:", "https:"))
@@ -97,7 +99,7 @@ async def test_a_revoked_network_is_not_reached_from_the_next_attempt_on(
         return web.Response(status=204)
 
     await open_networks(resources, an_entry(tls="OPTIONAL"))
-    async with inside(take_back) as receiver, a_dispatcher(resources) as dispatcher:
+    async with a_receiver_in_network(take_back) as receiver, a_dispatcher(resources) as dispatcher:
         await outbox.add_endpoint(receiver.url)
         await outbox.raise_events(60)
         assert await dispatcher.run_once() == 60
@@ -112,7 +114,7 @@ async def test_an_open_connection_is_not_used_after_its_network_was_revoked(
     """By host name and with TLS, so that only the address decides."""
     await open_networks(resources, an_entry())
     async with (
-        inside() as receiver,
+        a_receiver_in_network() as receiver,
         a_dispatcher(resources, Names([INSIDE])) as dispatcher,
     ):
         url = receiver.url.replace(INSIDE, "erp.example")
@@ -130,7 +132,7 @@ async def test_https_is_required_unless_the_entry_says_otherwise(
     resources: Resources, outbox: Outbox
 ) -> None:
     await open_networks(resources, an_entry(tls="REQUIRED"))
-    async with inside() as receiver, a_dispatcher(resources) as dispatcher:
+    async with a_receiver_in_network() as receiver, a_dispatcher(resources) as dispatcher:
         await outbox.add_endpoint(receiver.url)
         await outbox.raise_events()
         await dispatcher.run_once()
@@ -183,7 +185,7 @@ async def test_a_redirect_out_of_the_network_is_not_followed(
         async def redirect(_: web.Request) -> web.Response:
             return web.Response(status=302, headers={"Location": f"http://{INSIDE}:{port}/"})
 
-        async with inside(redirect) as receiver:
+        async with a_receiver_in_network(redirect) as receiver:
             await outbox.add_endpoint(receiver.url)
             await outbox.raise_events()
             await dispatcher.run_once()
@@ -208,7 +210,7 @@ async def test_a_private_certificate_authority_is_trusted_only_in_the_networks(
     authority = (tmp_path / "certificate.pem").read_text()
     await open_networks(resources, *([an_entry(tls="REQUIRED")] if is_open else []))
     async with (
-        inside(tls=tls) as receiver,
+        a_receiver_in_network(tls=tls) as receiver,
         open_webhook_sender(
             allow_loopback=True,
             authorities=authority if is_named else None,
@@ -224,7 +226,10 @@ async def test_a_private_certificate_authority_is_trusted_only_in_the_networks(
 async def test_a_test_event_respects_the_same_networks(
     resources: Resources, outbox: Outbox
 ) -> None:
-    async with inside() as receiver, open_webhook_sender(allow_loopback=False) as sender:
+    async with (
+        a_receiver_in_network() as receiver,
+        open_webhook_sender(allow_loopback=False) as sender,
+    ):
         added = await outbox.add_endpoint(receiver.url)
         statuses = []
         for entries in ([], [an_entry()], [an_entry("hansen")]):

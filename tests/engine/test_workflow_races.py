@@ -34,16 +34,16 @@ MINOR = a_definition(snippets={"signature": {"de": "Gruß", "en": "Regards"}})
 MAJOR = a_definition(steps=DOCUMENT["steps"][:2])
 
 
-async def race(harness: Harness, first: Operation, second: Operation) -> list[Any]:
+async def run_blocked_by_first(harness: Harness, first: Operation, second: Operation) -> list[Any]:
     """Start the second when the first is done but not committed, so that it must wait."""
     async with harness.work() as work:
         one = await first(work)
-        waiting = asyncio.create_task(alone(harness, second))
+        waiting = asyncio.create_task(run_in_own_transaction(harness, second))
         await wait_until_blocked(harness.resources.database, waiting)
     return [one, await waiting]
 
 
-async def alone(harness: Harness, operation: Operation) -> Any:
+async def run_in_own_transaction(harness: Harness, operation: Operation) -> Any:
     """Return the result of the operation, or its refusal."""
     try:
         async with harness.work() as work:
@@ -90,7 +90,9 @@ async def test_two_concurrent_publications_make_one_version(
 ) -> None:
     harness = await a_harness(resources, clock)
     workflow_id = await a_workflow(harness)
-    one, other = await race(harness, *[lambda work: publish_draft(work, workflow_id)] * 2)
+    one, other = await run_blocked_by_first(
+        harness, *[lambda work: publish_draft(work, workflow_id)] * 2
+    )
     assert one.name == "v1.1"
     assert isinstance(other, InvalidState)
     assert "has no draft" in other.message
@@ -102,7 +104,7 @@ async def test_a_draft_saved_while_another_is_published_becomes_the_next_draft(
 ) -> None:
     harness = await a_harness(resources, clock)
     workflow_id = await a_workflow(harness)
-    published, saved = await race(
+    published, saved = await run_blocked_by_first(
         harness,
         lambda work: publish_draft(work, workflow_id),
         lambda work: save_draft(work, "Other", MAJOR),
@@ -123,7 +125,7 @@ async def test_publishing_is_refused_when_the_draft_has_changed(
     async with harness.work() as work:
         seen = await load_draft(work.tx, work.merchant_id, workflow_id)
     assert seen is not None
-    _, refused = await race(
+    _, refused = await run_blocked_by_first(
         harness,
         lambda work: save_draft(work, "Other", MAJOR),
         lambda work: publish_draft(work, workflow_id, expected_id=seen.version_id),
@@ -140,7 +142,7 @@ async def test_two_editors_of_one_version_do_not_overwrite_each_other(
     async with harness.work() as work:
         seen = await load_draft(work.tx, work.merchant_id, workflow_id)
     assert seen is not None
-    mine, theirs = await race(
+    mine, theirs = await run_blocked_by_first(
         harness,
         lambda work: save_draft(work, "Other", MAJOR, expected_id=seen.version_id),
         lambda work: save_draft(work, "Other", FIRST, expected_id=seen.version_id),
@@ -156,7 +158,9 @@ async def test_publishing_by_merchant_file_and_by_a_person_does_not_deadlock(
     workflow_id = await a_workflow(harness)
     async with harness.work() as work:
         await lock_merchant(work.tx, work.merchant_id)
-        waiting = asyncio.create_task(alone(harness, lambda work: publish_draft(work, workflow_id)))
+        waiting = asyncio.create_task(
+            run_in_own_transaction(harness, lambda work: publish_draft(work, workflow_id))
+        )
         await wait_until_blocked(resources.database, waiting)
         assert (await publish_draft(work, workflow_id)).name == "v1.1"
     assert isinstance(await waiting, InvalidState)
@@ -169,7 +173,7 @@ async def test_claims_assigned_to_a_workflow_that_is_being_deleted_keep_theirs(
     [claim_id] = await harness.create()
     before = await workflow_of(harness, claim_id)
     workflow_id = await a_workflow(harness)
-    _, refused = await race(
+    _, refused = await run_blocked_by_first(
         harness,
         lambda work: delete_workflow(work, workflow_id),
         lambda work: assign_to_workflow(work, workflow_id, [claim_id]),
@@ -185,7 +189,7 @@ async def test_a_workflow_that_is_being_assigned_is_not_deleted(
     harness = await a_harness(resources, clock, FIRST)
     [claim_id] = await harness.create()
     workflow_id = await a_workflow(harness)
-    _, refused = await race(
+    _, refused = await run_blocked_by_first(
         harness,
         lambda work: assign_to_workflow(work, workflow_id, [claim_id]),
         lambda work: delete_workflow(work, workflow_id),
@@ -209,7 +213,9 @@ async def test_a_workflow_is_not_deleted_while_a_claim_is_created_for_it(
             work.merchant_id, workflow_id, work.now,
         )  # fmt: skip
 
-    _, refused = await race(harness, insert, lambda work: delete_workflow(work, workflow_id))
+    _, refused = await run_blocked_by_first(
+        harness, insert, lambda work: delete_workflow(work, workflow_id)
+    )
     assert isinstance(refused, InvalidState)
 
 
@@ -218,7 +224,7 @@ async def test_rules_published_while_their_target_is_deleted_are_refused(
 ) -> None:
     harness = await a_harness(resources, clock)
     workflow_id = await a_workflow(harness)
-    _, refused = await race(
+    _, refused = await run_blocked_by_first(
         harness,
         lambda work: delete_workflow(work, workflow_id),
         lambda work: publish_rules(work, RuleSet(default=workflow_id)),
@@ -240,7 +246,7 @@ async def test_a_workflow_that_is_being_deleted_cannot_be_changed(
 ) -> None:
     harness = await a_harness(resources, clock)
     workflow_id = await a_workflow(harness)
-    _, refused = await race(
+    _, refused = await run_blocked_by_first(
         harness,
         lambda work: delete_workflow(work, workflow_id),
         lambda work: operation(work, workflow_id),
@@ -254,7 +260,7 @@ async def test_a_draft_saved_while_its_workflow_is_deleted_makes_a_new_one(
 ) -> None:
     harness = await a_harness(resources, clock)
     workflow_id = await a_workflow(harness)
-    _, saved = await race(
+    _, saved = await run_blocked_by_first(
         harness,
         lambda work: delete_workflow(work, workflow_id),
         lambda work: save_draft(work, "Other", FIRST),
@@ -268,7 +274,7 @@ async def test_two_workflows_do_not_get_the_same_name(
 ) -> None:
     harness = await a_harness(resources, clock, FIRST)
     workflow_id = await a_workflow(harness)
-    _, refused = await race(
+    _, refused = await run_blocked_by_first(
         harness,
         lambda work: save_draft(work, "New", FIRST),
         lambda work: rename_workflow(work, workflow_id, "New"),

@@ -41,7 +41,7 @@ async def harness(resources: Resources) -> Harness:
     return harness
 
 
-def _find_no_line(_name: str) -> None:
+def _find_no_delivery_provider(_name: str) -> None:
     """Find no delivery provider: this installation has none."""
 
 
@@ -89,7 +89,7 @@ async def test_the_clock_alert_names_the_host_and_ends_when_the_clocks_agree(
     assert await raise_clock_alert(wrong, "web-2")
     assert await raise_clock_alert(wrong, "web-2")
     by_database = replace(wrong, clock=DatabaseTime(wrong.clock))
-    await check_for_alerts(by_database, _find_no_line, "")
+    await check_for_alerts(by_database, _find_no_delivery_provider, "")
     async with resources.database.transaction() as tx:
         [alert] = (await load_alert_overview(tx, COMMAND_LINE, datetime.now(UTC))).active
     assert (alert.kind, alert.subject) == ("CLOCKS_APART", "web-2")
@@ -99,7 +99,7 @@ async def test_the_clock_alert_names_the_host_and_ends_when_the_clocks_agree(
         await tx.execute("DELETE FROM alert_checks")
     right = await _watched(resources, timedelta(0))
     assert not await raise_clock_alert(right, "web-2")
-    await check_for_alerts(right, _find_no_line, "")
+    await check_for_alerts(right, _find_no_delivery_provider, "")
     async with resources.database.transaction() as tx:
         assert (await load_alert_overview(tx, COMMAND_LINE, datetime.now(UTC))).active == []
 
@@ -113,7 +113,7 @@ async def test_an_alert_check_recorded_in_the_future_does_not_block_the_next(
         await tx.execute(
             "INSERT INTO alert_checks (watch, checked_at) VALUES (1, now() + '8 days')"
         )
-    await check_for_alerts(right, _find_no_line, "")
+    await check_for_alerts(right, _find_no_delivery_provider, "")
     async with resources.database.transaction() as tx:
         looked_at = await tx.fetchval("SELECT checked_at FROM alert_checks")
     assert abs(looked_at - datetime.now(UTC)) < timedelta(minutes=5)

@@ -353,8 +353,8 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "cases/modalities/sweep_modalities.py QUIET_AFTER_BREAK": (
-        "tests/engine/test_plan_notices_sent.py::test_a_broken_plan_is_notified_a_day_before_any_step_runs",
-        "tests/engine/test_plan_notices_sent.py::test_the_claim_is_held_until_the_end_of_the_plan_was_sent",
+        "tests/engine/test_plan_notices_sent.py::test_the_notice_of_a_broken_plan_is_sent_a_day_before_any_step_runs",
+        "tests/engine/test_plan_notices_sent.py::test_the_claim_is_held_until_the_notice_of_the_end_of_the_plan_was_sent",
     ),
     "contact/notices/notice.py REPEATED_WITHIN": (
         "tests/usecases/test_send_notice.py::test_a_repeated_request_within_ten_seconds_is_a_double_click",
