@@ -107,7 +107,7 @@ class ProviderContract:
         assert movement.moved_at.tzinfo is not None
         assert await provider.adapter.fetch_checkout(checkout.checkout_id) == paid
 
-    # Some providers know no other end than that the time is over.
+    # Some providers report a cancelled checkout as expired.
     @pytest.mark.parametrize(
         ("word", "statuses"),
         [

@@ -1,4 +1,4 @@
-"""Findings of `doctor` about a mail server: connection, encryption and sign-in."""
+"""Findings of `doctor` about a mail server (connection, encryption, sign-in) and DNS records."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -40,7 +40,7 @@ _HEBREW = "שרה כהן"
 
 @pytest.fixture(scope="module")
 async def printer() -> AsyncIterator[LetterPrinter]:
-    """The same for all tests of this file, because its child processes start slowly."""
+    """One printer for all tests of this file, because its child processes start slowly."""
     printer = LetterPrinter(1, fonts=find_noto_fonts())
     yield printer
     await printer.close()

@@ -108,7 +108,7 @@ async def test_a_refusal_has_the_providers_reason_without_control_characters(
         client.parse(response, Answer)
     assert refused.value.message.startswith("The payment provider refused: Nicht [31möglichxxx")
     assert len(refused.value.message) == len("The payment provider refused: ") + 200
-    # To read is never refused: the caller asks again later.
+    # A GET never raises PaymentProviderRefused: its caller asks again later.
     with pytest.raises(PaymentProviderUnavailable):
         await client.get("/x", Answer)
 
@@ -130,9 +130,9 @@ async def test_only_failures_are_repeated(server: Receiver, script: Script) -> N
         try:
             await client.send("POST", "/x", {"Idempotency-Key": "k"}, b"{}")
         except PaymentProviderUnavailable:
+            # With 409 the key is in use: it is unknown whether its first request will succeed.
             assert status in (503, 409, 429)
         else:
-            # A key that is in use at this moment says nothing about what becomes of its request.
             assert status in (422, 200)
         assert len(server.received) == attempts, status
     await client.close()

@@ -118,7 +118,8 @@ def test_a_base_backup_after_a_gap_in_the_log_reaches_no_further(archive: WalArc
 def test_a_base_backup_of_another_timeline_does_not_count(
     archive: WalArchive,
 ) -> None:
-    """As after a restore to an earlier moment: its own log is complete and ends elsewhere."""
+    """A restore to an earlier moment starts a new timeline, to which older base backups do not
+    belong."""
     take_base(archive, "before", age=1 * DAY, start=a_segment(9))
     assert extend_bases(archive, ArchiveReach(NOW, a_segment(20, timeline=2))) is False
     assert load_reach(archive.bases / "before") is None

@@ -304,7 +304,7 @@ def test_the_document_accepts_what_the_service_accepts(
     is_accepted = _document_validator(operation.path, operation.method).is_valid(value)
     faults = find_faults(parse_json(text), operation.body.shape)
     assert (faults == []) == is_accepted, faults
-    # The body can be parsed exactly then.
+    # The body can be parsed if and only if the document accepts it.
     if operation.body.shape == list[ClaimSubmission]:
         return
     try:

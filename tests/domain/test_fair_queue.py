@@ -102,7 +102,7 @@ async def test_small_jobs_of_a_key_overtake_its_large_ones(
 async def test_a_large_job_of_another_key_waits_for_a_limited_number_of_small_ones(
     a_queue: Callable[[int], tuple[FairQueue, _Jobs]],
 ) -> None:
-    """It costs as much as about twenty small jobs, so it runs after those."""
+    """The large job costs as much as about twenty small jobs, so it runs after those."""
     _, jobs = a_queue(1)
     await jobs.start("running", "a")
     await jobs.start("large", "b", 2 * _MIB)

@@ -128,7 +128,7 @@ def test_the_nearest_offer_asks_for_less_than_every_refused_request(
 def test_the_nearest_offer_pays_no_later_than_the_refused_request(
     asked: Terms, bounds: ModalitySettings, facts: ModalityFacts
 ) -> None:
-    """As long as the first requested day is still to come."""
+    """This holds only while the first requested day has not passed."""
     offer = find_nearest_offer([asked], bounds, facts, TODAY)
     assume(offer is not None)
     assert offer is not None

@@ -138,7 +138,7 @@ def test_a_completed_request_is_not_checked_after_thirteen_months() -> None:
 def test_a_refund_is_looked_for_after_minutes_then_hours_then_days(
     age: timedelta, delay: timedelta, payment_age: timedelta
 ) -> None:
-    """Also for a payment that is not checked for chargebacks any more."""
+    """This also holds for a payment that is no longer checked for chargebacks."""
     now = START + age
     assert decide_next_return_check(START - payment_age, START, now) == now + delay
 

@@ -127,7 +127,8 @@ _JUMPS = st.lists(
 def test_notices_are_in_order_once_each_and_only_for_unpaid_instalments(
     jumps: list[tuple[int, int]], agreed_late: int
 ) -> None:
-    """As the sweep does: at any instants, with payments in between, until the plan ends."""
+    """List notices as the sweep does: at any instants, with payments in between, until the plan
+    ends."""
     now = agreed = AGREED + timedelta(hours=agreed_late)
     seen: list[tuple[InstalmentNoticeKind, int]] = []
     paid = 0

@@ -191,7 +191,7 @@ class GoCardlessMoney(GoCardlessEvents):
         return billing_request
 
     def _change_mandate(self, mandate: Object, action: str) -> Object:
-        """Confirm a mandate or end it. What was not sent to the bank yet ends with it."""
+        """Confirm a mandate or end it. Payments not yet sent to the bank end with it."""
         mandate["status"] = _MANDATE_ENDS.get(action, "active")
         self._add_event("mandates", mandate["status"], {"mandate": mandate["id"]})
         for payment in self.table("payments").values():

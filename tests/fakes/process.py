@@ -44,7 +44,7 @@ class Fault:
     LOST (the request is executed, and its answer replaced by 502), RATE_LIMITED (429)."""
 
     mode: str = ""
-    # How many requests it meets; None: all.
+    # The number of requests that it affects; None means all.
     times: int | None = None
     seconds: float = 0.0
     # The header Stripe-Should-Retry of failures.
@@ -67,7 +67,7 @@ class Notifications:
     mode: str = "ONCE"
     url: str | None = None
     held: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
-    # Status of each attempt; 0: no answer.
+    # The response status of each attempt; 0 means no response.
     sent: list[int] = field(default_factory=list)
 
 
@@ -113,7 +113,7 @@ class FakeProvider(ABC):
 
     @abstractmethod
     def count_money(self) -> Mapping[str, int]:
-        """Return what the merchant has of each checkout that was ever paid, in cents."""
+        """Return the cents that the merchant holds from each checkout that was ever paid."""
 
     def table(self, name: str) -> dict[str, Object]:
         rows: dict[str, Object] = self.state.setdefault(name, {})
@@ -300,7 +300,7 @@ def parse_nested(pairs: Sequence[tuple[str, str]]) -> Object:
 
 
 def run_fake(build: Callable[[str, str, Path | None], FakeProvider]) -> None:
-    """Run a fake provider until it is ended. Its first line is its address."""
+    """Run a fake provider until it is ended. It prints its address as its first line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--secret", default="fake-webhook-secret")

@@ -89,7 +89,7 @@ class StripeBalance(FakeProvider):
         signed_at = int(time.time()) if at is None else at
         message = f"{signed_at}.".encode() + body
         right = hmac.digest(self.secret.encode(), message, "sha256").hex()
-        # The first one is of the secret that is being replaced.
+        # The first v1 signature is made with the secret that is being replaced.
         old = hmac.digest(b"an older secret", message, "sha256").hex()
         signature = f"t={signed_at},v1={old},v1={right},v0={old}"
         return {"Content-Type": "application/json; charset=utf-8", "Stripe-Signature": signature}
@@ -164,7 +164,7 @@ class StripeMoney(StripeBalance):
             case "dispute":
                 self._dispute(session, details)
             case "refund_one_cent":
-                # In the dashboard of the merchant.
+                # The merchant makes this refund in Stripe's dashboard.
                 self._build_refund({"charge": self._find_charge(session)["id"], "amount": "1"})
         return session
 

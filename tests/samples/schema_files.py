@@ -1,5 +1,5 @@
-"""Make random files that are valid by a schema of ISO 20022. They look like no bank's files, but
-nothing in them is forbidden."""
+"""Make random files that are valid by a schema of ISO 20022. No bank writes such files, but the
+schema allows everything in them."""
 
 import random
 from typing import Any
@@ -8,7 +8,7 @@ from lxml import etree
 
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 _MAX_DEPTH = 11
-# They are there more often than others, as they are what the reader is about.
+# Elements that the reader uses. They are generated more often than other optional elements.
 _USUAL = frozenset({
     "Stmt", "Ntfctn", "Rpt", "Ntry", "NtryDtls", "TxDtls", "Amt", "CdtDbtInd", "AmtDtls", "TxAmt",
     "InstdAmt", "Refs", "RltdPties", "Dbtr", "Cdtr", "DbtrAcct", "CdtrAcct", "Chrgs", "Rcrd",

@@ -1,4 +1,5 @@
-"""While nothing is due, no merchant is read. What is due is found in any case."""
+"""While nothing is due, few rows are read, however many merchants there are. Due work is always
+found."""
 
 from datetime import timedelta
 
