@@ -168,7 +168,7 @@ class ApiProviderContract(BadAnswersContract, ProviderContract):
         state = await account.adapter.fetch_checkout(checkout.checkout_id)
         assert (state.status, describe(state)) == (CheckoutStatus.OPEN, [])
 
-    async def test_slow_money_is_pending_until_it_arrives_or_fails(
+    async def test_a_slow_payment_is_pending_until_it_arrives_or_fails(
         self, account: AccountUnderTest
     ) -> None:
         settled, bounced = await account.open(), await account.open()
@@ -245,7 +245,7 @@ class ApiProviderContract(BadAnswersContract, ProviderContract):
         assert await account.adapter.cancel_checkout(ids[2]) is CheckoutCancellation.CANCELLED
 
     @pytest.mark.parametrize("checkout_id", ["../refunds", "cs_1?x=1", "a/b", "a%2Fb", "a" * 256])
-    async def test_what_cannot_be_an_id_is_not_sent(
+    async def test_a_value_that_cannot_be_an_id_is_not_sent(
         self, account: AccountUnderTest, checkout_id: str
     ) -> None:
         with pytest.raises(PaymentProviderUnavailable):

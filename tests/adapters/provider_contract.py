@@ -135,7 +135,7 @@ class ProviderContract:
             assert state.status is status
 
     @pytest.mark.parametrize("reference", ["", "x", "sbx_7_" + "0" * 32, "../7", "é\x00"])
-    async def test_an_unknown_checkout_has_no_state(
+    async def test_an_unknown_checkout_is_reported_as_unavailable(
         self, provider: ProviderUnderTest, reference: str
     ) -> None:
         with pytest.raises(PaymentProviderUnavailable):

@@ -112,7 +112,7 @@ async def test_the_records_are_queried_from_a_resolver_that_responds() -> None:
     assert {each.mark for each in found} == {"ok"}
 
 
-async def test_a_missing_resolver_is_not_a_finding() -> None:
+async def test_an_unavailable_resolver_is_not_reported_as_a_fault() -> None:
     async with a_name_server(None):
         [found, _] = await resolve_records(
             "provider post",

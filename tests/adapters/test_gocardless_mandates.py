@@ -138,7 +138,7 @@ async def test_a_mandate_in_another_currency_is_refused(adapter: GoCardlessProvi
         ("expire", ProviderMandateStatus.EXPIRED),
     ],
 )
-async def test_each_end_of_a_mandate_is_distinguished(
+async def test_each_status_of_a_mandate_is_distinguished(
     adapter: GoCardlessProvider, process: FakeProviderProcess, action: str,
     status: ProviderMandateStatus,
 ) -> None:  # fmt: skip
@@ -148,7 +148,7 @@ async def test_each_end_of_a_mandate_is_distinguished(
     assert (await adapter.fetch_mandate(mandate.mandate_id)).status is status
 
 
-async def test_a_mandate_is_cancelled_once_and_again(
+async def test_a_mandate_can_be_cancelled_twice(
     adapter: GoCardlessProvider, process: FakeProviderProcess
 ) -> None:
     mandate = await give(adapter, process)

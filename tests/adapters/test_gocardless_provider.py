@@ -107,7 +107,7 @@ async def test_the_requests_follow_the_api(account: AccountUnderTest) -> None:
     ("action", "status"),
     [("fail", CheckoutStatus.FAILED), ("cancel", CheckoutStatus.CANCELLED)],
 )
-async def test_every_end_is_distinguished(
+async def test_failed_and_cancelled_checkouts_are_distinguished(
     account: AccountUnderTest, action: str, status: CheckoutStatus
 ) -> None:
     checkout_id = await account.open()

@@ -98,7 +98,7 @@ async def test_the_means_of_payment_is_masked(account: AccountUnderTest) -> None
         ("expire", CheckoutStatus.EXPIRED),
     ],
 )  # fmt: skip
-async def test_every_end_is_distinguished(
+async def test_failed_cancelled_and_expired_checkouts_are_distinguished(
     account: AccountUnderTest, action: str, status: CheckoutStatus
 ) -> None:
     checkout_id = await account.open()

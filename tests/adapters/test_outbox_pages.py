@@ -35,7 +35,7 @@ async def _send(resources: Resources, count: int = 1) -> None:
         os.utime(path, (number, number))
 
 
-def test_production_has_no_such_pages(resources: Resources) -> None:
+def test_production_has_no_outbox_pages(resources: Resources) -> None:
     production = replace(resources, settings=replace(resources.settings, profile="production"))
     assert outbox_routes(production) == []
 

@@ -63,7 +63,7 @@ async def client(server: Receiver) -> AsyncIterator[ApiClient]:
     await client.close()
 
 
-async def test_only_the_named_networks_are_connected_to(server: Receiver) -> None:
+async def test_addresses_outside_the_allowed_networks_are_not_called(server: Receiver) -> None:
     for networks in ((), ("10.0.0.0/8",)):
         client = build(server, networks)
         with pytest.raises(PaymentProviderUnavailable, match="address not allowed"):
@@ -73,7 +73,7 @@ async def test_only_the_named_networks_are_connected_to(server: Receiver) -> Non
 
 
 @pytest.mark.parametrize("status", [301, 302, 204, 304, 418, 429, 500, 503])
-async def test_only_a_success_is_read(
+async def test_a_response_with_a_status_other_than_200_or_201_is_not_read(
     client: ApiClient, server: Receiver, script: Script, status: int
 ) -> None:
     script.status, script.headers = status, {"Location": "/elsewhere"}
@@ -114,7 +114,7 @@ async def test_a_refusal_has_the_providers_reason_without_control_characters(
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_a_wrong_key_may_be_corrected_so_the_call_can_be_repeated(
+async def test_a_rejected_key_makes_the_provider_unavailable(
     client: ApiClient, script: Script, status: int
 ) -> None:
     script.status = status
@@ -122,7 +122,9 @@ async def test_a_wrong_key_may_be_corrected_so_the_call_can_be_repeated(
         client.parse(await client.send("POST", "/x", {}, b"{}"), Answer)
 
 
-async def test_only_failures_are_repeated(server: Receiver, script: Script) -> None:
+async def test_only_conflicts_and_server_errors_are_retried(
+    server: Receiver, script: Script
+) -> None:
     client = build(server, wait_seconds=(0.0, 0.0))
     for status, attempts in ((503, 3), (409, 3), (422, 1), (429, 1), (200, 1)):
         script.status = status
@@ -147,7 +149,7 @@ async def test_a_list_without_an_end_is_not_read(
     assert len(server.received) == 50
 
 
-async def test_a_page_for_debtors_is_encrypted(server: Receiver) -> None:
+async def test_a_payment_page_needs_https_unless_its_network_is_allowed(server: Receiver) -> None:
     abroad = build(server, ())
     assert abroad.check_page_url("https://pay.example/1") == "https://pay.example/1"
     with pytest.raises(PaymentProviderUnavailable):

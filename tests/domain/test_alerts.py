@@ -141,7 +141,7 @@ def look(
     return [(each.kind, each.subject) for each in found]
 
 
-def test_no_observation_is_no_alert_condition() -> None:
+def test_without_observations_there_is_no_alert_condition() -> None:
     assert look() == []
 
 

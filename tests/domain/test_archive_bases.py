@@ -58,7 +58,7 @@ def list_names(archive: WalArchive) -> list[str]:
 
 
 @pytest.mark.parametrize(("age", "is_based"), [(7 * DAY - JUST, True), (7 * DAY, False)])
-def test_a_base_backup_is_taken_when_the_last_is_a_week_old(
+def test_a_base_backup_is_due_when_the_last_is_a_week_old(
     archive: WalArchive, age: timedelta, is_based: bool
 ) -> None:
     take_base(archive, "old", age=12 * DAY, start=a_segment(1))

@@ -90,7 +90,7 @@ def test_without_a_matching_rule_the_default_applies_if_there_is_one() -> None:
         (None, RuleOutcome.SKIPPED_DELETED),
     ],
 )
-def test_a_target_that_takes_no_claim_is_skipped(
+def test_a_rule_whose_workflow_cannot_take_the_claim_is_skipped(
     target: RuleTarget | None, outcome: RuleOutcome
 ) -> None:
     targets = {B: EUR} if target is None else {A: target, B: EUR}

@@ -62,13 +62,13 @@ def test_business_days_leave_out_weekends_and_holidays() -> None:
     assert BERLIN.end_of_wait(step, since=at("2026-04-01 12:00")) == at("2026-04-08 12:00")
 
 
-def test_a_time_the_spring_change_skips_becomes_the_next_minute_that_exists() -> None:
+def test_a_wait_that_would_end_at_a_skipped_spring_time_ends_at_the_next_existing_minute() -> None:
     step = WaitStep(id=1, name="Wait", days=1)
     end = BERLIN.end_of_wait(step, since=at("2026-03-28 02:30:45"))
     assert end == datetime(2026, 3, 29, 1, 0, tzinfo=UTC)
 
 
-def test_a_time_that_the_autumn_change_repeats_is_its_first_occurrence() -> None:
+def test_a_wait_ends_at_the_first_occurrence_of_a_time_that_the_autumn_change_repeats() -> None:
     step = WaitStep(id=1, name="Wait", days=1)
     end = BERLIN.end_of_wait(step, since=at("2026-10-24 02:30"))
     assert end == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)

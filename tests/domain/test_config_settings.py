@@ -247,7 +247,7 @@ def test_the_retirement_dates_of_scenarios_are_read_and_shown() -> None:
         ("", "2026-06-01", "DUNWELL_SCENARIOS_RETIRED_ON"),
     ],
 )
-def test_invalid_or_too_short_retirement_dates_are_faults(
+def test_retirement_dates_that_are_invalid_or_out_of_order_are_faults(
     deprecated_on: str, retired_on: str, fault: str
 ) -> None:
     days = {

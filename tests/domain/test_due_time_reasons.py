@@ -26,7 +26,7 @@ _STATE = ClaimState(1, "IN_PROCESS", False, 1, 3, _AT, None, None, 1, "Standard"
         ),
     ],
 )
-def test_only_a_claim_without_past_steps_is_at_its_first_step(
+def test_a_due_time_is_explained_by_the_step_before_it_if_there_is_one(
     history: tuple[PastStep, ...], reason: str
 ) -> None:
     definition = a_definition()

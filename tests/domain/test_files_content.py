@@ -18,7 +18,7 @@ from tests.support.files import a_pdf, a_png_bomb, a_protected_pdf, an_image
         (an_image("WEBP"), "image/webp"),
     ],
 )
-def test_the_four_types_are_found(content: bytes, content_type: str) -> None:
+def test_the_four_allowed_types_are_recognised(content: bytes, content_type: str) -> None:
     assert clean_file(content).content_type == content_type
 
 
@@ -43,7 +43,7 @@ def test_the_four_types_are_found(content: bytes, content_type: str) -> None:
         b"RIFF\x00\x00\x00\x00WEBP",
     ],
 )  # fmt: skip
-def test_everything_else_is_refused(content: bytes) -> None:
+def test_a_file_of_any_other_type_is_refused(content: bytes) -> None:
     with pytest.raises(UnsupportedMediaType) as caught:
         clean_file(content)
     assert caught.value.details == {

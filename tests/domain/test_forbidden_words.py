@@ -16,7 +16,7 @@ def _find(text: str, language: str = "de", own: Mapping[str, Sequence[str]] | No
     return " ".join(fault.message for fault in list_forbidden_word_faults(definition, own or {}))
 
 
-def test_the_usual_definition_uses_none() -> None:
+def test_the_usual_definition_has_no_forbidden_words() -> None:
     assert list(list_forbidden_word_faults(a_definition(), {})) == []
 
 

@@ -31,7 +31,7 @@ def greet(debtor: DebtorName, language: str, snippets: dict[str, Texts] | None =
          "Dear Sir or Madam,"),
     ],
 )  # fmt: skip
-def test_a_person_is_greeted_by_name_and_a_company_as_one(
+def test_a_person_is_greeted_by_name_and_a_company_impersonally(
     debtor: DebtorName, german: str, english: str
 ) -> None:
     assert (greet(debtor, "de"), greet(debtor, "en")) == (german, english)

@@ -82,7 +82,7 @@ def test_lowered_limits_apply_at_once_and_old_days_are_dropped() -> None:
     assert decide_contacts([contact(1, ANNA)], {ANNA: days}, lowered, MONDAY).passed == ()
 
 
-def test_a_contact_day_is_removed_once() -> None:
+def test_removing_a_contact_day_removes_one_contact_of_that_day_only() -> None:
     assert remove_contact_day([MONDAY, MONDAY, MONDAY + DAY], MONDAY) == [MONDAY, MONDAY + DAY]
     assert remove_contact_day([MONDAY + DAY], MONDAY) == [MONDAY + DAY]
 

@@ -179,7 +179,7 @@ def test_a_session_is_upgraded_by_the_merchants_facts_or_the_default_ones(
     assert choose_proof(policy, KnownProofs(facts, _BOTH)) == fact
 
 
-def test_a_link_without_a_communication_asks_like_an_e_mail_link() -> None:
+def test_a_link_without_a_communication_uses_the_verification_policy_of_e_mail() -> None:
     page = LandingPage(verification={"EMAIL": ("POSTAL_CODE",), "SMS": ("CODE",)})
     configuration = Configuration("de", "Europe/Berlin", "EUR", landing_page=page)
 

@@ -65,7 +65,7 @@ def test_a_registered_company_must_name_its_register(name: str, wants_a_register
         ({"is_sandbox": True}, False),
     ],
 )
-def test_only_live_merchants_of_these_countries_are_blocked(
+def test_only_live_merchants_of_germany_and_austria_are_blocked(
     given: dict[str, Any], is_stopped: bool
 ) -> None:
     merchant = _merchant(representatives=(), **given)

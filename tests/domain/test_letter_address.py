@@ -15,7 +15,7 @@ def test_a_person_at_home_has_three_lines() -> None:
     assert lines == ["Ada Lovelace", "Heidestraße 17", "51147 Köln"]
 
 
-def test_a_person_at_a_company_abroad_fills_all_six() -> None:
+def test_a_person_at_a_company_abroad_has_six_lines() -> None:
     debtor = DebtorName(
         first_name="Ada", last_name="Lovelace", company_name="Analytical Engines Ltd"
     )

@@ -106,7 +106,7 @@ def test_each_answer_of_a_channel_has_its_settlement(
     assert decide_settlement(answer, attempts=attempts, expires_at=expires_at, now=NOW) == expected
 
 
-def test_retry_delays_grow_to_ten_minutes() -> None:
+def test_a_notice_is_retried_after_at_most_ten_minutes() -> None:
     settlement = decide_settlement(Temporary(0), attempts=99, expires_at=NOW + 99 * MINUTE, now=NOW)
     assert settlement.due_at == NOW + 10 * MINUTE
 

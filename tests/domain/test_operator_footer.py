@@ -43,7 +43,7 @@ def test_a_creditor_that_operates_its_own_installation_is_named_once() -> None:
     assert lines == ["Nordwind Schuhe GmbH contacts you directly."]
 
 
-def test_without_an_operator_none_is_named() -> None:
+def test_without_an_operator_the_footer_names_none() -> None:
     assert list_operator(CREDITOR, find_debtor_language("en")) == []
     assert render_operator_line(CREDITOR, find_debtor_language("en")) == ""
 

@@ -78,7 +78,7 @@ async def test_two_requests_for_the_same_name_are_answered_in_separate_batches()
     assert scripted.batches == ["a", "b"]
 
 
-async def test_a_set_that_fails_is_answered_one_by_one_and_the_fault_stays_its_own() -> None:
+async def test_a_failed_batch_is_answered_one_by_one_and_only_the_faulty_request_fails() -> None:
     scripted = ScriptedAnswers()
     scripted.faults["b"] = [ValueError("again"), ValueError("b")]
 
@@ -98,7 +98,7 @@ async def test_a_refusal_of_a_whole_batch_is_not_retried() -> None:
 
 
 @pytest.mark.parametrize(("was_sent", "sets"), [(True, ["a", "a"]), (False, ["a"])])
-async def test_a_batch_that_may_have_been_committed_is_asked_once_more(
+async def test_a_batch_is_retried_only_if_it_may_have_been_committed(
     was_sent: bool, sets: list[str]
 ) -> None:
     for is_alone in (False, True):

@@ -104,7 +104,7 @@ def test_quiet_hours_that_end_in_a_repeated_hour_end_after_it() -> None:
     assert hours.first_moment(second) == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
 
 
-def test_hours_that_leave_no_time_do_not_search_for_ever() -> None:
+def test_the_search_for_a_sending_time_ends_even_if_the_hours_leave_none() -> None:
     never = hours_of(configuration=quiet(QuietHours("08:00", "20:00")))
     hold = never.find_hold(berlin(2, 10))
     assert hold is not None

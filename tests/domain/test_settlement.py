@@ -114,7 +114,7 @@ def test_a_changed_list_of_channels_uses_no_channel_twice() -> None:
     assert answer == UseFallback(ContactPlanned(STEP, 1, "SMS"), "gone")
 
 
-def test_a_missing_answer_is_never_settled_as_an_answer() -> None:
+def test_an_unanswered_call_is_repeated_or_its_outcome_is_unknown() -> None:
     assert settle(Unanswered(is_repeatable=True)) == RepeatCall(timedelta(seconds=5))
     assert settle(Unanswered(is_repeatable=True), attempts=MAX_ATTEMPTS) == OutcomeUnknown()
     assert settle(Unanswered(is_repeatable=False)) == OutcomeUnknown()

@@ -144,7 +144,7 @@ def test_values_are_counted_while_they_are_inserted() -> None:
         fill_within(parts, values, len(whole) - 1)
 
 
-def test_no_value_is_requested_beyond_the_limit() -> None:
+def test_no_further_part_is_requested_beyond_the_limit() -> None:
     asked = []
 
     def pieces() -> Any:

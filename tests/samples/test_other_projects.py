@@ -74,7 +74,9 @@ def test_the_entries_of_each_statement_are_read(wheels: Wheels, name: str) -> No
 
 
 @pytest.mark.parametrize("name", ["camt053", "camt053-no-ntry", "camt053-txdtls", "camt054"])
-def test_the_reader_of_odoo_finds_the_same(wheels: Wheels, name: str) -> None:
+def test_the_odoo_reader_finds_the_same_transactions_and_balances(
+    wheels: Wheels, name: str
+) -> None:
     """Their expected result has one transaction for each detail."""
     project = "odoo_addon_account_statement_import_camt"
     expected = ast.literal_eval(
@@ -169,7 +171,7 @@ def compare_with_pycamt(wheels: Wheels, content: bytes) -> int:
     return len(ours)
 
 
-def test_pycamt_finds_the_same_in_samples_of_other_projects(wheels: Wheels) -> None:
+def test_pycamt_finds_the_same_transactions_in_samples_of_other_projects(wheels: Wheels) -> None:
     project = "odoo_addon_account_statement_import_camt"
     content = wheels.read(project, f"{ODOO}/test-camt053")
     assert compare_with_pycamt(wheels, content) == 4
@@ -178,7 +180,9 @@ def test_pycamt_finds_the_same_in_samples_of_other_projects(wheels: Wheels) -> N
 
 @pytest.mark.parametrize("message", ["052", "053"])
 @pytest.mark.parametrize("version", ["02", "04", "08", "13"])
-def test_pycamt_finds_the_same_in_our_files(wheels: Wheels, message: str, version: str) -> None:
+def test_pycamt_finds_the_same_transactions_in_our_files(
+    wheels: Wheels, message: str, version: str
+) -> None:
     entries = [
         build_entry(details=build_detail("100.00") + build_detail("19.00", "b")),
         build_entry("5.00", kind="DBIT", details=build_detail("5.00", kind="DBIT")),
@@ -188,5 +192,5 @@ def test_pycamt_finds_the_same_in_our_files(wheels: Wheels, message: str, versio
     assert compare_with_pycamt(wheels, content) == 4
 
 
-def test_a_statement_is_what_its_message_is(wheels: Wheels) -> None:
+def test_a_camt_054_message_is_parsed_as_details(wheels: Wheels) -> None:
     assert [each.kind for each in parse_odoo(wheels, "test-camt054")] == [StatementKind.DETAILS]

@@ -60,7 +60,9 @@ def check_read(file: BankFile, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", MESSAGES)
-def test_every_valid_file_is_read_or_refused(wheels: Wheels, name: str) -> None:
+def test_every_valid_file_with_an_account_and_booking_days_is_read(
+    wheels: Wheels, name: str
+) -> None:
     files = load_schema(wheels, name)
     read = 0
     for seed in range(_FILES_OF_EACH):

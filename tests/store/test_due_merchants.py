@@ -39,7 +39,7 @@ WHERE claim_id = (SELECT min(claim_id) FROM claims WHERE merchant_id = $1)
 
 
 @pytest.mark.parametrize("is_sandbox", [False, True])
-async def test_without_due_work_only_sandbox_merchants_are_read(
+async def test_without_due_work_few_rows_are_read_for_any_number_of_merchants(
     resources: Resources, clock: MovableClock, is_sandbox: bool
 ) -> None:
     harness = await a_harness(resources, clock, a_definition())

@@ -136,7 +136,9 @@ async def _load_both_ways(tx: Connection, listed: ListedTable[Any, Any, Any]) ->
     )
 
 
-async def test_a_list_of_the_oldest_ends_before_running_transactions(database: Database) -> None:
+async def test_a_list_with_the_oldest_first_ends_before_running_transactions(
+    database: Database,
+) -> None:
     """This also holds after a cursor: the rows may be followed by others that are committed
     earlier."""
     wrong = []

@@ -72,7 +72,7 @@ async def test_a_statement_skips_locked_rows(database: Database, moving: MovingS
     assert moved == moving.expect(second_moves=False)
 
 
-def test_each_statement_that_changes_rows_is_tried_with_two() -> None:
+def test_each_statement_that_changes_rows_is_tried_with_two_rows() -> None:
     tried = {name for each in MOVES for name in each.names}
     assert not tried & NOT_TWO.keys()
     assert set(list_moving()) == tried & set(list_moving()) | NOT_TWO.keys(), (

@@ -364,7 +364,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/domain/test_notices.py::test_each_answer_of_a_channel_has_its_settlement",
     ),
     "contact/notices/notice.py _MAX_DELAY": (
-        "tests/domain/test_notices.py::test_retry_delays_grow_to_ten_minutes",
+        "tests/domain/test_notices.py::test_a_notice_is_retried_after_at_most_ten_minutes",
     ),
     "platform/banking_days.py _BANKING_DAYS": (
         "tests/domain/test_banking_days.py::test_three_banking_days_pass",
@@ -422,7 +422,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_REQUESTS}::test_a_completed_request_is_not_checked_after_thirteen_months",
     ),
     "operations/recovery/archive.py BASE_INTERVAL": (
-        "tests/domain/test_archive_bases.py::test_a_base_backup_is_taken_when_the_last_is_a_week_old",
+        "tests/domain/test_archive_bases.py::test_a_base_backup_is_due_when_the_last_is_a_week_old",
     ),
     "operations/recovery/archive.py RESTORABLE_FOR": (
         "tests/domain/test_archive_bases.py::test_a_base_backup_is_deleted_once_the_next_is_two_weeks_old",
