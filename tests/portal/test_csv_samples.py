@@ -29,11 +29,28 @@ def test_eight_rows_and_forty_columns_of_a_sample_are_shown() -> None:
     ],
 )  # fmt: skip
 def test_no_sample_prevents_the_page(sample: bytes) -> None:
-    reading = {**_READING, **guess_format(sample), "skippedRows": "9" * 30}
-    for given in (reading, {**reading, "skippedRows": 0}):
-        shown = parse_sample(sample, given)
+    guessed = {**_READING, **guess_format(sample)}
+    for skipped_rows in (0, "9" * 30, "9" * 5000):
+        shown = parse_sample(sample, {**guessed, "skippedRows": skipped_rows})
         assert len(shown.rows) <= 8
         assert len(shown.columns) <= 40
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding"),
+    [
+        ("Gebühr;1".encode("utf-16"), "utf-16"),
+        ("\ufeffGebühr;1".encode("utf-16-be"), "utf-16"),
+        ("Gebühr".encode(), "utf-8"), ("Gebühr".encode("windows-1252"), "windows-1252"),
+        ("Gebühr €".encode(), "utf-8"), (b"", "utf-8"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("cut", [0, 1])
+def test_the_encoding_of_a_sample_that_ends_within_a_character_is_guessed(
+    content: bytes, encoding: str, cut: int
+) -> None:
+    sample = content[: len(content) - cut]
+    assert guess_format(sample)["encoding"] == encoding
 
 
 async def test_a_sample_is_cut_at_a_row_and_ten_entries_are_shown(

@@ -1,5 +1,6 @@
 """The form of an account's CSV mapping, and the rows and columns of a sample file. Pure."""
 
+import codecs
 import csv
 import io
 import re
@@ -12,6 +13,7 @@ from dunwell.interfaces.web.forms import Field, FieldKind
 
 TAB = "TAB"
 _SHOWN_ROWS, _SHOWN_COLUMNS = 8, 40
+_MAX_DIGITS = 9
 _NUMBER = re.compile(r"#([0-9]{1,3})")
 _DATE_FORMATS = ("DD.MM.YYYY", "DD.MM.YY", "YYYY-MM-DD", "DD/MM/YYYY", "MM/DD/YYYY", "YYYYMMDD")
 # The fields that name a column, in the order of the form.
@@ -32,20 +34,20 @@ class CsvSample:
 
 def guess_format(content: bytes) -> dict[str, str]:
     """Return the encoding and the delimiter that a file probably has."""
-    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError:
-        # The end of a sample can be in the middle of a character.
-        encoding = "utf-8" if _is_cut_utf8(content) else "windows-1252"
-        text = content.decode(encoding, "replace")
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    else:
+        encoding = "utf-8" if _is_utf8(content) else "windows-1252"
+    # The end of a sample can be in the middle of a character.
+    text = content.decode(encoding, "replace")
     delimiter = max(DELIMITERS, key=text.count)
     return {"encoding": encoding, "delimiter": TAB if delimiter == "\t" else delimiter}
 
 
-def _is_cut_utf8(content: bytes) -> bool:
+def _is_utf8(content: bytes) -> bool:
+    """Return whether the content is UTF-8, whose last character may be incomplete."""
     try:
-        content[: len(content) - 3].decode("utf-8")
+        codecs.getincrementaldecoder("utf-8")().decode(content)
     except UnicodeDecodeError:
         return False
     return True
@@ -63,7 +65,8 @@ def parse_sample(content: bytes, document: Mapping[str, Any]) -> CsvSample:
     except csv.Error:
         rows = []
     skipped = str(document.get("skippedRows") or 0)
-    rows = rows[int(skipped) if skipped.isascii() and skipped.isdecimal() else 0 :]
+    is_number = skipped.isascii() and skipped.isdecimal() and len(skipped) <= _MAX_DIGITS
+    rows = rows[int(skipped) if is_number else 0 :]
     header = [" ".join(each.split()) for each in rows[0]] if rows and document["hasHeader"] else []
     width = min(max((len(each) for each in rows[:_SHOWN_ROWS]), default=0), _SHOWN_COLUMNS)
     columns = []
