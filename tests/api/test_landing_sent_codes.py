@@ -33,7 +33,7 @@ async def _enter_sent_code(landing: LandingHarness) -> None:
     await landing.browser.submit(f"{_VERIFY}/code", code=await read_sent_code(landing))
 
 
-async def _type(landing: LandingHarness, address: str, path: str = _EMAIL) -> Any:
+async def _submit_address(landing: LandingHarness, address: str, path: str = _EMAIL) -> Any:
     await landing.browser.get(path)
     return await landing.browser.submit(path, address=address)
 
@@ -58,7 +58,7 @@ async def test_the_page_shows_the_new_address_and_a_link_to_correct_it(
 ) -> None:
     await _enter_sent_code(landing)
 
-    page = await _type(landing, typed, path)
+    page = await _submit_address(landing, typed, path)
     form = await landing.browser.get(path)
 
     assert f"Wir haben sie an {shown} gesendet. {link}" in read_text(page.text)
@@ -68,9 +68,9 @@ async def test_the_page_shows_the_new_address_and_a_link_to_correct_it(
 
 async def test_a_corrected_address_replaces_the_wrong_one(landing: LandingHarness) -> None:
     await _enter_sent_code(landing)
-    await _type(landing, _TYPO)
+    await _submit_address(landing, _TYPO)
 
-    page = await _type(landing, "erika@neu.example")
+    page = await _submit_address(landing, "erika@neu.example")
     wrong = await landing.browser.submit(f"{_EMAIL}/code", code="000000")
     done = await landing.browser.submit(f"{_EMAIL}/code", code=await read_sent_code(landing))
     later = await landing.browser.get(_EMAIL)
@@ -86,7 +86,7 @@ async def test_another_session_does_not_show_the_entered_address(
     landing: LandingHarness,
 ) -> None:
     await _enter_sent_code(landing)
-    await _type(landing, _TYPO)
+    await _submit_address(landing, _TYPO)
     landing.browser = landing.visitor("192.0.2.8")
     await _enter_sent_code(landing)
 
@@ -98,7 +98,7 @@ async def test_another_session_does_not_show_the_entered_address(
 
 async def test_the_entered_address_is_escaped(landing: LandingHarness) -> None:
     await _enter_sent_code(landing)
-    page = await _type(landing, "a&b'@neu.example")
+    page = await _submit_address(landing, "a&b'@neu.example")
     assert "a&amp;b&#39;@neu.example" in page.text
 
 
@@ -106,7 +106,7 @@ async def test_the_entered_address_survives_an_extended_session(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
     await _enter_sent_code(landing)
-    await _type(landing, _TYPO)
+    await _submit_address(landing, _TYPO)
     await landing.browser.get("/claim")
     token = read_hidden(landing.browser.page.text, "/claim/end")  # type: ignore[union-attr]
     await landing.browser.post("/claim/extend", **token)
@@ -118,7 +118,7 @@ async def test_an_undelivered_code_asks_to_check_the_new_address(
     landing: LandingHarness,
 ) -> None:
     await _enter_sent_code(landing)
-    await _type(landing, _TYPO)
+    await _submit_address(landing, _TYPO)
     await _bounce(landing)
 
     text = read_text((await landing.browser.get(f"{_EMAIL}/code")).text)

@@ -42,8 +42,8 @@ async def test_a_page_does_not_depend_on_earlier_requests(
         ) as other_application,
     ):
         [other] = await warm.payments.harness.create("ZWEI-888", **_OTHER)
-        own = await _enter(warm, warm.claim_id)
-        theirs = await _load_pages(await _enter(warm, other))
+        own = await _request_address_change(warm, warm.claim_id)
+        theirs = await _load_pages(await _request_address_change(warm, other))
         after = await _load_pages(own)
         on_its_own = await _load_pages(_move(own, other_application))
 
@@ -53,7 +53,7 @@ async def test_a_page_does_not_depend_on_earlier_requests(
     assert [path for path, text in after.items() if _OTHERS_OWN.search(text)] == []
 
 
-async def _enter(landing: LandingHarness, claim_id: int) -> Browser:
+async def _request_address_change(landing: LandingHarness, claim_id: int) -> Browser:
     """Open the claim with a sent code, and enter a new e-mail address that waits for its code."""
     visitor = await FullClaim(landing, claim_id).enter(Level.CODE, f"192.0.2.{claim_id % 200}")
     await visitor.get("/claim/preferences/email")

@@ -31,7 +31,7 @@ async def reach_code_level(landing: LandingHarness) -> None:
     await landing.browser.submit(f"{_VERIFY}/code", code=await read_sent_code(landing))
 
 
-async def _type(landing: LandingHarness) -> dict[str, Any]:
+async def _fill_address_form(landing: LandingHarness) -> dict[str, Any]:
     """Return the form with a new address, as a tab holds it."""
     await reach_code_level(landing)
     page = await landing.browser.get(_EMAIL)
@@ -42,7 +42,7 @@ async def _type(landing: LandingHarness) -> dict[str, Any]:
 async def test_an_address_entered_in_an_ended_session_is_shown_again(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    given = await _type(landing)
+    given = await _fill_address_form(landing)
     clock.advance(timedelta(hours=1))
 
     answer = await landing.browser.http.post(_EMAIL, **given)
@@ -58,7 +58,7 @@ async def test_an_address_entered_in_an_ended_session_is_shown_again(
 async def test_an_address_entered_in_a_replaced_session_is_shown_in_the_form(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    given = await _type(landing)
+    given = await _fill_address_form(landing)
     clock.advance(timedelta(hours=1))
     await reach_code_level(landing)
 
@@ -77,7 +77,7 @@ async def test_an_address_entered_in_a_replaced_session_is_shown_in_the_form(
 async def test_below_the_level_the_entered_address_is_shown_after_verification(
     landing: LandingHarness, clock: MovableClock
 ) -> None:
-    given = await _type(landing)
+    given = await _fill_address_form(landing)
     clock.advance(timedelta(hours=1))
     await landing.browser.type_code(await landing.give_code())
 
@@ -94,7 +94,7 @@ async def test_below_the_level_the_entered_address_is_shown_after_verification(
 async def test_a_stale_form_of_unknown_origin_is_refused(
     landing: LandingHarness, clock: MovableClock, headers: dict[str, str]
 ) -> None:
-    given = await _type(landing)
+    given = await _fill_address_form(landing)
     clock.advance(timedelta(hours=1))
     await reach_code_level(landing)
     foreign = given | {"headers": headers}

@@ -287,7 +287,7 @@ async def test_a_broken_plan_is_shown_first_with_what_follows(
     assert "Am 25. März 2026 kommt eine Gebühr von 2,50 € hinzu." in text
     page = await landing.browser.get("/claim")
     assert "ruht" not in read_text(page.text)
-    assert _find_news(page.text) == (
+    assert _find_ended_plan_notice(page.text) == (
         "Ihre Ratenzahlung ist seit dem 24. März 2026 beendet. 24,14 € waren am 16. März 2026 "
         "fällig und sieben Tage später noch nicht eingegangen. Ihre Zahlungen werden Ihnen "
         "angerechnet. Bis zum 25. März 2026 geschieht nichts weiter. Danach können wir Ihnen "
@@ -297,8 +297,9 @@ async def test_a_broken_plan_is_shown_first_with_what_follows(
     assert f"/claim/modality/{plan.modality_id}" in page.text
     by_link = await landing.visitor().open(await landing.give_link())
     assert "24,14" not in by_link.text
-    assert "Eine Rate war sieben Tage nach ihrem Termin noch nicht eingegangen." in _find_news(
-        by_link.text
+    assert (
+        "Eine Rate war sieben Tage nach ihrem Termin noch nicht eingegangen."
+        in _find_ended_plan_notice(by_link.text)
     )
 
 
@@ -317,17 +318,17 @@ async def test_a_broken_plan_is_shown_for_thirty_days_unless_another_is_agreed(
         again = PlanTerms(3, clock.now().date() + 14 * DAY)
         await Arrangement(harness, landing.claim_id).ask(again)
     else:
-        assert "beendet" in await _read_news(landing)
+        assert "beendet" in await _load_ended_plan_notice(landing)
         clock.advance(28 * DAY)
-    assert await _read_news(landing) == ""
+    assert await _load_ended_plan_notice(landing) == ""
 
 
-async def _read_news(landing: LandingHarness) -> str:
+async def _load_ended_plan_notice(landing: LandingHarness) -> str:
     landing.browser = landing.visitor()
     await landing.browser.type_code(await landing.give_code())
-    return _find_news((await landing.browser.get("/claim")).text)
+    return _find_ended_plan_notice((await landing.browser.get("/claim")).text)
 
 
-def _find_news(page: str) -> str:
+def _find_ended_plan_notice(page: str) -> str:
     _, _, behind = page.partition('id="ended-plan">')
     return read_text(behind.partition("</div>")[0])

@@ -50,18 +50,18 @@ async def _pay(payments: PaymentHarness) -> None:
     await payments.harness.pay(payments.claim_id, 5000)
 
 
-async def _announce(payments: PaymentHarness) -> None:
+async def _announce_transfer(payments: PaymentHarness) -> None:
     async with payments.harness.work(DEBTOR) as work:
         sent = AnnouncedTransfer(PaymentChoice(PaymentChoiceKind.WHOLE, 10240), TODAY)
         await announce_transfer(work, payments.claim_id, sent)
 
 
-async def _ask_for_a_plan(payments: PaymentHarness) -> None:
+async def _request_plan(payments: PaymentHarness) -> None:
     async with payments.harness.work(DEBTOR) as work:
         await request_modality(work, payments.claim_id, PLAN)
 
 
-async def _ask_for_time(payments: PaymentHarness) -> None:
+async def _request_deferral(payments: PaymentHarness) -> None:
     async with payments.harness.work(DEBTOR) as work:
         await request_modality(work, payments.claim_id, DEFERMENT)
 
@@ -87,12 +87,12 @@ STEPS = {
         {"en": "We have received €50.00 for INV-1001", "de": "sind eingegangen"},
     ),
     "transfer": Step(
-        _announce,
+        _announce_transfer,
         {"en": "Until the end of 5 March 2026", "de": "Bitte zahlen Sie nicht"},
         {"en": "You told us that you sent €102.40", "de": "Wir warten bis zum 5. März 2026"},
     ),
     "plan": Step(
-        _ask_for_a_plan,
+        _request_plan,
         {
             "en": "We are checking your request and will respond by 5 March 2026.",
             "de": "16. April 2026",
@@ -100,7 +100,7 @@ STEPS = {
         {"en": "You asked to pay INV-1001 in instalments.", "de": "eine Ratenzahlung angefragt"},
     ),
     "deferment": Step(
-        _ask_for_time,
+        _request_deferral,
         {"en": "You asked for more time for INV-1001, until 31 March 2026", "de": "31. März 2026"},
         {"en": "You asked for more time for INV-1001", "de": "Zeit bis zum 31. März 2026"},
     ),

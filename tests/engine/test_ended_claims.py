@@ -37,7 +37,7 @@ async def change_address(work: Work, claim_id: int) -> None:
     await change_contact_data(work, claim_id, {"email": "new@example.org"})
 
 
-async def do(harness: Harness, action: Action, claim_id: int) -> bool:
+async def try_action(harness: Harness, action: Action, claim_id: int) -> bool:
     """Return whether the action was done, or refused because of the claim's state."""
     async with harness.work() as work:
         try:
@@ -101,7 +101,7 @@ async def test_a_message_that_has_left_when_the_claim_is_withdrawn_is_the_last(
 
     class Withdrawn(ScriptedChannel):
         async def send(self, message: Message) -> Outcome:
-            await do(harness, withdraw_claim, claim_id)
+            await try_action(harness, withdraw_claim, claim_id)
             return await super().send(message)
 
     harness.channels[:] = [Withdrawn()]
@@ -119,8 +119,12 @@ async def test_concurrent_endings_and_messages_leave_each_contact_sent_or_cancel
 ) -> None:
     claim_ids = await harness.create(*(f"INV-{n}" for n in range(30)))
     engine = Engine(harness.resources)
-    await asyncio.gather(engine.run_once(), *(do(harness, action, each) for each in claim_ids[:10]))
-    await asyncio.gather(dispatch(harness), *(do(harness, action, each) for each in claim_ids[10:]))
+    await asyncio.gather(
+        engine.run_once(), *(try_action(harness, action, each) for each in claim_ids[:10])
+    )
+    await asyncio.gather(
+        dispatch(harness), *(try_action(harness, action, each) for each in claim_ids[10:])
+    )
     await harness.run()
     sent = {message.communication_id for message in harness.channels[0].sent}
     for row in await harness.rows(_CONTACTS):
@@ -135,7 +139,7 @@ async def test_a_concurrent_payment_and_withdrawal_both_succeed_or_the_withdrawa
     claim_ids = await harness.create(*(f"INV-{n}" for n in range(20)))
     for claim_id in claim_ids:
         _, is_withdrawn = await asyncio.gather(
-            harness.pay(claim_id, 10240), do(harness, withdraw_claim, claim_id)
+            harness.pay(claim_id, 10240), try_action(harness, withdraw_claim, claim_id)
         )
         claim = await harness.read(claim_id)
         assert claim.status is (Status.WITHDRAWN if is_withdrawn else Status.COLLECTED)
@@ -149,7 +153,7 @@ async def test_a_concurrent_payment_and_pause_collect_the_claim(
     await Engine(harness.resources).run_once()
     for claim_id in claim_ids:
         _, is_paused = await asyncio.gather(
-            harness.pay(claim_id, 10240), do(harness, pause_claim, claim_id)
+            harness.pay(claim_id, 10240), try_action(harness, pause_claim, claim_id)
         )
         claim = await harness.read(claim_id)
         assert claim.status is Status.COLLECTED
@@ -160,7 +164,7 @@ async def test_a_concurrent_payment_and_pause_collect_the_claim(
 
 async def test_concurrent_pauses_leave_one_pause(harness: Harness) -> None:
     [claim_id] = await harness.create()
-    await asyncio.gather(*(do(harness, pause_claim, claim_id) for _ in range(6)))
+    await asyncio.gather(*(try_action(harness, pause_claim, claim_id) for _ in range(6)))
     assert len((await harness.read(claim_id)).holds) == 1
     assert len(await harness.rows("SELECT FROM holds WHERE merchant_id = $1")) == 1
 

@@ -77,7 +77,7 @@ async def test_the_forecast_of_a_claim_matches_what_the_engine_does(
     clock.move_to(START)
     harness = await a_harness(resources, clock, definition, sandbox=True)
     await harness.create(items=[{**_ITEM, "dueDate": "2026-03-09"}])
-    forecast_steps = await _foresee(harness, definition)
+    forecast_steps = await _forecast_steps(harness, definition)
     await advance_clock(resources, harness.channels, harness.merchant, ERP, START + SPAN)
     happened = [(row["at"], row["step_id"], row["outcome"]) for row in await harness.rows(_HISTORY)]
     assert forecast_steps == sorted(happened)
@@ -93,7 +93,7 @@ _TEMPLATE = {
 }
 
 
-async def _foresee(harness: Harness, definition: Any) -> list[tuple[datetime, int, str]]:
+async def _forecast_steps(harness: Harness, definition: Any) -> list[tuple[datetime, int, str]]:
     [row] = await harness.rows("SELECT next_step_id, due_at FROM claims WHERE merchant_id = $1")
     condition = ConditionFacts(
         outstanding_cents=10240, total_cents=10240, today=START.date(),
@@ -107,11 +107,11 @@ async def _foresee(harness: Harness, definition: Any) -> list[tuple[datetime, in
         until=START + SPAN,
     )
     return sorted(
-        (e.at, e.step.id if e.step else 1000, _outcome(e.outcome)) for e in forecast_steps
+        (e.at, e.step.id if e.step else 1000, _name_outcome(e.outcome)) for e in forecast_steps
     )
 
 
-def _outcome(outcome: StepOutcome) -> str:
+def _name_outcome(outcome: StepOutcome) -> str:
     if isinstance(outcome, ContactPlanned):
         return "DONE"
     named = {"Skipped": "SKIPPED", "NobodyReachable": "FAILED", "Archived": "ARCHIVED"}

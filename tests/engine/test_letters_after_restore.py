@@ -158,7 +158,7 @@ async def test_a_letter_that_was_not_looked_up_yet_joins_no_batch(
     assert await rows(letter_harness) == [_BATCHED, ("BATCHED", None, True)]
 
 
-async def test_a_person_is_asked_when_manifest_copies_are_missing(
+async def test_letters_wait_for_a_person_when_manifest_copies_are_missing(
     letter_harness: LetterHarness,
 ) -> None:
     """The folder of manifest copies was emptied."""
@@ -182,7 +182,7 @@ async def test_a_broken_manifest_copy_proves_nothing(letter_harness: LetterHarne
     assert await rows(letter_harness) == [_BATCHED, *[("WAITING", "UNCONFIRMED", False)] * 3]
 
 
-async def test_a_person_is_asked_about_a_letter_whose_file_is_missing(
+async def test_a_letter_whose_file_is_missing_waits_for_a_person(
     letter_harness: LetterHarness,
 ) -> None:
     """The file may be missing because the claim was paid and the letter withdrawn."""

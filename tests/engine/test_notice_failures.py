@@ -22,7 +22,7 @@ UPDATE debtor_notices SET state = $2, settled_at = $3, due_at = $4 WHERE merchan
 """
 
 
-def _counted(outcome: str, kind: str = "CODE") -> float:
+def _count_unsent(outcome: str, kind: str = "CODE") -> float:
     labels = {"kind": kind, "channel": "EMAIL", "outcome": outcome}
     return REGISTRY.get_sample_value("dunwell_notices_unsent_total", labels) or 0
 
@@ -38,7 +38,7 @@ async def _bounce(notice_harness: NoticeHarness) -> UUID:
 async def test_a_bounced_notice_is_failed_once_with_its_reason(
     resources: Resources, clock: MovableClock
 ) -> None:
-    notice_harness, before = await a_notice_harness(resources, clock), _counted("FAILED_LATER")
+    notice_harness, before = await a_notice_harness(resources, clock), _count_unsent("FAILED_LATER")
     await _bounce(notice_harness)
     assert await notice_harness.states() == [("ACCEPTED", None)]
     clock.advance(timedelta(seconds=3))
@@ -49,7 +49,7 @@ async def test_a_bounced_notice_is_failed_once_with_its_reason(
     assert await notice_harness.states() == [("FAILED", _TOLD)]
     [row] = await notice_harness.rows()
     assert (row["settled_at"], row["due_at"]) == (clock.now(), None)
-    assert _counted("FAILED_LATER") == before + 1
+    assert _count_unsent("FAILED_LATER") == before + 1
     audited = await notice_harness.harness.rows(
         "SELECT subject, details FROM audit_log WHERE merchant_id = $1 AND action = 'notice.fail'"
     )
@@ -120,7 +120,7 @@ async def test_refused_notices_and_notices_in_doubt_are_counted_by_kind_and_chan
     resources: Resources, clock: MovableClock
 ) -> None:
     notice_harness = await a_notice_harness(resources, clock)
-    before = [_counted("FAILED"), _counted("UNKNOWN"), _counted("FAILED_LATER")]
+    before = [_count_unsent("FAILED"), _count_unsent("UNKNOWN"), _count_unsent("FAILED_LATER")]
     for answer in (Permanent("no such mailbox"), ConnectionResetError()):
         await notice_harness.request()
         channel = ScriptedChannel([answer])
@@ -128,5 +128,5 @@ async def test_refused_notices_and_notices_in_doubt_are_counted_by_kind_and_chan
         await notice_harness.run(channel)
 
     assert await notice_harness.states() == [("FAILED", "no such mailbox"), ("UNKNOWN", None)]
-    after = [_counted("FAILED"), _counted("UNKNOWN"), _counted("FAILED_LATER")]
+    after = [_count_unsent("FAILED"), _count_unsent("UNKNOWN"), _count_unsent("FAILED_LATER")]
     assert after == [before[0] + 1, before[1] + 1, before[2]]
