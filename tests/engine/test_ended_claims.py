@@ -38,7 +38,7 @@ async def change_address(work: Work, claim_id: int) -> None:
 
 
 async def try_action(harness: Harness, action: Action, claim_id: int) -> bool:
-    """Return whether the action was done, or refused because of the claim's state."""
+    """Return False if the claim's state does not allow the action."""
     async with harness.work() as work:
         try:
             await action(work, claim_id)
