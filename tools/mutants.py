@@ -45,7 +45,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("modules", nargs="*", help="escalation.schedule; default: all pure ones")
     parser.add_argument("--since", help="only functions that changed since this commit")
-    parser.add_argument("--most", type=int, help="of the changed functions only so many")
+    parser.add_argument("--most", type=int, help="test at most this number of changed functions")
     arguments = parser.parse_args()
     modules = list(_choose(arguments.modules))
     wanted = [f"{module}.*" for module in modules]

@@ -1,7 +1,7 @@
 """Generate the tables of docs/operator/workflows.md from the code, and workflow-schema.json.
 
-The text between `<!-- drawn: name -->` and `<!-- end -->` is replaced; the rest is written by hand.
-A test compares both files with the generated text.
+The text between `<!-- generated: name -->` and `<!-- end -->` is replaced; the rest is written by
+hand. A test compares both files with the generated text.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 from msgspec import NODEFAULT
-from tools.write_states import CLAIM, draw_diagram
+from tools.write_states import CLAIM, render_diagram
 
 from dunwell.contact.escalation import schedule
 from dunwell.core.workflows.checking import render_definition_schema
@@ -62,19 +62,19 @@ PARTS: Mapping[type[msgspec.Struct], str] = {
     SmsTemplate: "`SMS`, in a template",
     LetterTemplate: "`LETTER`, in a template",
 }
-_SECTION = re.compile(r"(<!-- drawn: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_SECTION = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def draw_page(page: str) -> str:
+def render_page(page: str) -> str:
     """Return the page with every generated section updated."""
-    return _SECTION.sub(lambda found: found[1] + DRAWN[found[2]]() + "\n" + found[3], page)
+    return _SECTION.sub(lambda found: found[1] + RENDERERS[found[2]]() + "\n" + found[3], page)
 
 
-def draw_schema() -> str:
+def render_schema() -> str:
     return json.dumps(render_definition_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def draw_fields() -> str:
+def render_fields() -> str:
     """Return one table for each part of a definition."""
     schema = render_definition_schema()["$defs"]
     return "\n\n".join(
@@ -115,7 +115,7 @@ def _describe_value(schema: Mapping[str, Any]) -> str:
     return plain.get(schema["type"], "object")
 
 
-def draw_kinds() -> str:
+def render_kinds() -> str:
     """Return the table in the docstring of the schedule module."""
     assert schedule.__doc__ is not None
     lines = [line for line in schedule.__doc__.splitlines() if line.startswith("    ")]
@@ -130,7 +130,7 @@ def draw_kinds() -> str:
     return _table(rows[0], rows[1:])
 
 
-def draw_verdicts() -> str:
+def render_verdicts() -> str:
     """Return which changes of fields are minor and which are major."""
     rows = []
     for part, verdicts in FIELD_VERDICTS.items():
@@ -152,17 +152,17 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-DRAWN: Mapping[str, Callable[[], str]] = {
-    "fields": draw_fields,
-    "kinds": draw_kinds,
-    "states": lambda: draw_diagram(CLAIM),
-    "verdicts": draw_verdicts,
+RENDERERS: Mapping[str, Callable[[], str]] = {
+    "fields": render_fields,
+    "kinds": render_kinds,
+    "states": lambda: render_diagram(CLAIM),
+    "verdicts": render_verdicts,
 }
 
 
 def main() -> None:
-    PAGE.write_text(draw_page(PAGE.read_text()))
-    SCHEMA.write_text(draw_schema())
+    PAGE.write_text(render_page(PAGE.read_text()))
+    SCHEMA.write_text(render_schema())
     print(f"wrote {PAGE} and {SCHEMA}")
 
 

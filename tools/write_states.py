@@ -27,82 +27,80 @@ next state."""
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class ObjectStates:
     """The states of one kind of object, the initial one first."""
 
     title: str
     source: str
     states: Sequence[StrEnum]
     # The event -> the state before -> the state after.
-    moves: Mapping[str, Mapping[StrEnum, StrEnum]]
+    transitions: Mapping[str, Mapping[StrEnum, StrEnum]]
     # The text of a cell for which the table has no entry.
     otherwise: str
     words: str
     # Transitions that are not in the table: before, after, event.
-    beside: Sequence[tuple[StrEnum, StrEnum, str]] = ()
+    other_transitions: Sequence[tuple[StrEnum, StrEnum, str]] = ()
 
 
 def _spell(name: str) -> str:
     return name.replace("_", " ").lower()
 
 
-def _list_moves(
-    following: Mapping[_State, frozenset[_State]],
+def _list_transitions(
+    next_states: Mapping[_State, frozenset[_State]],
 ) -> Mapping[str, Mapping[StrEnum, StrEnum]]:
     """Return the transitions of a table that lists the possible next states of each state. A
     transition to the same state changes nothing."""
-    _, *ends = following
+    _, *ends = next_states
     return {
-        _spell(end): {state: end for state, after in following.items() if end in {*after, state}}
+        _spell(end): {state: end for state, after in next_states.items() if end in {*after, state}}
         for end in ends
     }
 
 
-CLAIM = Life(
+CLAIM = ObjectStates(
     title="Claims",
     source="core/claims/states.py",
     states=list(Status),
-    moves={
-        _spell(happening): {
-            before: after
-            for (before, each), after in claims.TRANSITIONS.items()
-            if each is happening
+    transitions={
+        _spell(event): {
+            before: after for (before, each), after in claims.TRANSITIONS.items() if each is event
         }
-        for happening in ClaimTransition
+        for event in ClaimTransition
     },
     otherwise="refused",
     words="A payment is always recorded. If the claim is archived or withdrawn, only the balance"
     " changes. If a reversed payment leaves a collected claim with an outstanding amount, the claim"
     " returns to its previous state. Holds (a dispute, a pause, a payment in progress) stop the"
     " workflow, but are not states.",
-    beside=[
+    other_transitions=[
         (after, before, "payment reversed")
-        for (before, happening), after in claims.TRANSITIONS.items()
-        if happening is ClaimTransition.PAID_IN_FULL and after is not before
+        for (before, event), after in claims.TRANSITIONS.items()
+        if event is ClaimTransition.PAID_IN_FULL and after is not before
     ],
 )
-DISPUTE = Life(
+DISPUTE = ObjectStates(
     title="Disputes",
     source="cases/disputes/dispute.py",
     states=list(DisputeState),
-    moves=_list_moves(dispute.TRANSITIONS),
+    transitions=_list_transitions(dispute.TRANSITIONS),
     otherwise="refused",
     words="The merchant accepts or rejects a dispute; the debtor withdraws it.",
 )
-MODALITY = Life(
+MODALITY = ObjectStates(
     title="Payment modalities",
     source="cases/modalities/modality.py",
     states=list(ModalityState),
-    moves=_list_moves(modality.TRANSITIONS),
+    transitions=_list_transitions(modality.TRANSITIONS),
     otherwise="refused",
     words="Only the merchant's response changes the state. `endedReason` says how a modality ended;"
     " after its end it cannot be approved or rejected.",
 )
-REQUEST = Life(
+REQUEST = ObjectStates(
     title="Payment requests",
     source="cases/payments/requests/request_states.py",
     states=list(PaymentRequestState),
-    moves={
+    transitions={
         _spell(answer): {
             before: after
             for (before, each), after in request_states.TRANSITIONS.items()
@@ -117,60 +115,70 @@ REQUEST = Life(
     " debtor has reported starts as PENDING and has no provider. It becomes COMPLETED when the"
     " payment is recorded, and EXPIRED when the waiting period is over. A request for an instalment"
     " that the provider collects by direct debit starts as COLLECTING.",
-    beside=[(PaymentRequestState.CREATED, PaymentRequestState.OPEN, "debtor redirected")],
+    other_transitions=[
+        (PaymentRequestState.CREATED, PaymentRequestState.OPEN, "debtor redirected")
+    ],
 )
 
 
-def draw_page() -> str:
-    lives = [_draw_life(life) for life in (CLAIM, DISPUTE, MODALITY, REQUEST)]
-    return "\n\n".join([_HEAD, *lives]) + "\n"
+def render_page() -> str:
+    sections = [
+        _render_section(object_states) for object_states in (CLAIM, DISPUTE, MODALITY, REQUEST)
+    ]
+    return "\n\n".join([_HEAD, *sections]) + "\n"
 
 
-def draw_diagram(life: Life) -> str:
+def render_diagram(object_states: ObjectStates) -> str:
     """Return the diagram, without transitions to the same state. Several events between the same
     two states share an arrow."""
     arrows: dict[tuple[StrEnum, StrEnum], list[str]] = {}
-    for before, after, happening in _list_arrows(life):
-        arrows.setdefault((before, after), []).append(happening)
+    for before, after, event in _list_arrows(object_states):
+        arrows.setdefault((before, after), []).append(event)
     lines = [
-        f"    {before} --> {after}: {', '.join(happenings)}"
-        for (before, after), happenings in arrows.items()
+        f"    {before} --> {after}: {', '.join(events)}"
+        for (before, after), events in arrows.items()
     ]
     return "\n".join(
-        ["```mermaid", "stateDiagram-v2", f"    [*] --> {life.states[0]}", *lines, "```"]
+        ["```mermaid", "stateDiagram-v2", f"    [*] --> {object_states.states[0]}", *lines, "```"]
     )
 
 
-def _list_arrows(life: Life) -> Iterator[tuple[StrEnum, StrEnum, str]]:
-    for happening, moves in life.moves.items():
-        for before, after in moves.items():
+def _list_arrows(object_states: ObjectStates) -> Iterator[tuple[StrEnum, StrEnum, str]]:
+    for event, transitions in object_states.transitions.items():
+        for before, after in transitions.items():
             if before is not after:
-                yield before, after, happening
-    yield from life.beside
+                yield before, after, event
+    yield from object_states.other_transitions
 
 
-def _draw_life(life: Life) -> str:
-    heads = ["", *life.moves]
+def _render_section(object_states: ObjectStates) -> str:
+    heads = ["", *object_states.transitions]
     rows = [
-        [str(before), *(_say_after(life, before, happening) for happening in life.moves)]
-        for before in life.states
+        [
+            str(before),
+            *(
+                _describe_next_state(object_states, before, event)
+                for event in object_states.transitions
+            ),
+        ]
+        for before in object_states.states
     ]
     lines = [heads, ["---"] * len(heads), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    title = f"## {life.title}"
-    source = f"`src/dunwell/{life.source}`"
-    return "\n\n".join([title, life.words, source, draw_diagram(life), table])
+    title = f"## {object_states.title}"
+    source = f"`src/dunwell/{object_states.source}`"
+    return "\n\n".join([title, object_states.words, source, render_diagram(object_states), table])
 
 
-def _say_after(life: Life, before: StrEnum, happening: str) -> str:
-    after = life.moves[happening].get(before)
+def _describe_next_state(object_states: ObjectStates, before: StrEnum, event: str) -> str:
+    after = object_states.transitions[event].get(before)
     if after is None:
-        return life.otherwise
+        return object_states.otherwise
     return "stays" if after is before else str(after)
 
 
 def main() -> None:
-    PAGE.write_text(draw_page())
+    PAGE.write_text(render_page())
     print(f"wrote {PAGE}")
 
 

@@ -4,7 +4,7 @@ import re
 
 import jsonschema
 import msgspec
-from tools.write_reference import DRAWN, PAGE, PARTS, SCHEMA, draw_page, draw_schema
+from tools.write_reference import PAGE, PARTS, RENDERERS, SCHEMA, render_page, render_schema
 
 from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.workflows.checking import find_definition_faults, render_definition_schema
@@ -17,12 +17,12 @@ from tests.support.definitions import a_document
 
 def test_the_generated_tables_are_current() -> None:
     page = PAGE.read_text()
-    assert draw_page(page) == page, "run: python -m tools.write_reference"
-    assert set(re.findall(r"<!-- drawn: (\w+) -->", page)) == set(DRAWN)
+    assert render_page(page) == page, "run: python -m tools.write_reference"
+    assert set(re.findall(r"<!-- generated: (\w+) -->", page)) == set(RENDERERS)
 
 
 def test_the_shipped_schema_is_current_and_accepts_definitions() -> None:
-    assert SCHEMA.read_text() == draw_schema(), "run: python -m tools.write_reference"
+    assert SCHEMA.read_text() == render_schema(), "run: python -m tools.write_reference"
     validator = jsonschema.Draft202012Validator(render_definition_schema())
     for document in (FULL, a_document()):
         assert list(validator.iter_errors(document)) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tools.write_rules_reference import DRAWN, PAGE, draw_page
+from tools.write_rules_reference import PAGE, RENDERERS, render_page
 
 from dunwell.cases.assignment.try_claim import HypotheticalClaim
 from dunwell.platform.clock import MovableClock
@@ -31,8 +31,8 @@ def files(tmp_path: Path) -> dict[str, str]:
 
 def test_the_generated_tables_are_current() -> None:
     page = PAGE.read_text()
-    assert draw_page(page) == page, "run: python -m tools.write_rules_reference"
-    assert set(re.findall(r"<!-- drawn: (\w+) -->", page)) == set(DRAWN)
+    assert render_page(page) == page, "run: python -m tools.write_rules_reference"
+    assert set(re.findall(r"<!-- generated: (\w+) -->", page)) == set(RENDERERS)
 
 
 def test_every_field_of_a_hypothetical_claim_is_documented() -> None:
