@@ -20,21 +20,21 @@ WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace AND reltup
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SentStatement:
     statement: str
     values: Sequence[Any]
 
 
-class Listening:
+class StatementRecorder:
     """Records the statements that a connection executed since the last call."""
 
     def __init__(self) -> None:
-        self._asked: list[Asked] = []
+        self._asked: list[SentStatement] = []
 
     def note(self, record: Any) -> None:
-        self._asked.append(Asked(record.query, record.args or ()))
+        self._asked.append(SentStatement(record.query, record.args or ()))
 
-    def take(self) -> list[Asked]:
+    def pop_statements(self) -> list[SentStatement]:
         taken, self._asked = self._asked, []
         return taken
 
@@ -56,7 +56,7 @@ async def load_grown(tx: Connection, least: int) -> dict[str, int]:
 
 
 async def explain(
-    tx: Connection, asked: Sequence[Asked], grown: dict[str, int], *settings: str
+    tx: Connection, asked: Sequence[SentStatement], grown: dict[str, int], *settings: str
 ) -> Reading:
     """Execute each statement twice more, with both kinds of plans, and roll back. The worse result
     counts. `settings` are those of the planner, as in SET."""
@@ -73,7 +73,7 @@ async def explain(
     return Reading(rows, scans, frozenset(indexes))
 
 
-async def _plan(tx: Connection, asked: Asked, settings: Sequence[str]) -> dict[str, Any]:
+async def _plan(tx: Connection, asked: SentStatement, settings: Sequence[str]) -> dict[str, Any]:
     types = [each.name for each in (await tx.prepare(asked.statement)).get_parameters()]
     literals = [
         await tx.fetchval(f"SELECT quote_nullable($1::{kind})", value)

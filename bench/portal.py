@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 from bench.crowd import Crowd, fill_crowd
 from bench.environment import Ground
 from bench.line import Line
-from bench.plans import Listening, Reading, explain, load_grown
+from bench.plans import Reading, StatementRecorder, explain, load_grown
 from bench.portal_page import Known, Page
 from bench.portal_pages import list_pages
 from bench.rounds import Scale
@@ -70,7 +70,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
         for page in pages:
             readings[page.name] = await read_page(portal, page, _GROWN)
     await ground.clear_claims()
-    return [*lines, *_tell(readings)]
+    return [*lines, *_summarize(readings)]
 
 
 async def load_known(database: Database, crowd: Crowd) -> Known:
@@ -101,7 +101,7 @@ async def _time(portal: Portal, page: Page, attempts: int) -> Line:
     taken = []
     for turn in range(-_WARM_UP, attempts):
         started = time.perf_counter()
-        await _ask(portal, page.address(turn))
+        await _request(portal, page.address(turn))
         if turn >= 0:
             taken.append((time.perf_counter() - started) * 1000)
     worst = quantiles(taken, n=100, method="inclusive")[98]
@@ -114,17 +114,17 @@ async def _time(portal: Portal, page: Page, attempts: int) -> Line:
 async def read_page(portal: Portal, page: Page, least: int, *settings: str) -> Reading:
     """Return what the page's statements read. Tables and indexes with at least `least`
     rows count as growing. `settings` are those of the planner, as in SET."""
-    listening = Listening()
+    recorder = StatementRecorder()
     async with portal.database.connection() as connection:
-        connection.add_query_logger(listening.note)
-    await _ask(portal, page.address(1))
+        connection.add_query_logger(recorder.note)
+    await _request(portal, page.address(1))
     async with portal.database.connection() as connection:
-        connection.remove_query_logger(listening.note)
+        connection.remove_query_logger(recorder.note)
         grown = await load_grown(connection, least)
-        return await explain(connection, listening.take(), grown, *settings)
+        return await explain(connection, recorder.pop_statements(), grown, *settings)
 
 
-def _tell(readings: dict[str, Reading]) -> list[Line]:
+def _summarize(readings: dict[str, Reading]) -> list[Line]:
     scanning = {name: each.scans for name, each in readings.items() if each.scans}
     for name, scans in scanning.items():
         print(f"SCANS: {name}: {'; '.join(scans)}", flush=True)
@@ -141,7 +141,7 @@ def _tell(readings: dict[str, Reading]) -> list[Line]:
     ]  # fmt: skip
 
 
-async def _ask(portal: Portal, address: str) -> None:
+async def _request(portal: Portal, address: str) -> None:
     """Request the page. Raise RuntimeError unless the response has status 200."""
     path, _, query = address.partition("?")
     scope = {

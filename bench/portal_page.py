@@ -6,16 +6,16 @@ from datetime import date
 
 from dunwell.interfaces.portal.render.addresses import build_address
 
-# Searches differ from try to try, as they do from clerk to clerk.
-Ask = Callable[[int], str]
+# Returns a text for the number of the attempt: searches differ between attempts, as between clerks.
+TextByAttempt = Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`address` returns the address of a try by its number."""
+    """`address` returns the address for the number of the attempt."""
 
     name: str
-    address: Ask
+    address: TextByAttempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,21 @@ class Known:
     today: date
 
 
-def list_everywhere(asked: Mapping[str, tuple[str, Mapping[str, object]]]) -> list[Page]:
+def list_installation_pages(asked: Mapping[str, tuple[str, Mapping[str, object]]]) -> list[Page]:
     return [
         Page(name, lambda _, page=page, given=given: build_address(page, **given))  # type: ignore[misc]
         for name, (page, given) in asked.items()
     ]
 
 
-def list_at(known: Known, asked: Mapping[str, tuple[str, Mapping[str, object]]]) -> list[Page]:
-    return [Page(name, fix_address(known, page, given)) for name, (page, given) in asked.items()]
+def list_merchant_pages(
+    known: Known, asked: Mapping[str, tuple[str, Mapping[str, object]]]
+) -> list[Page]:
+    return [
+        Page(name, build_fixed_address(known, page, given)) for name, (page, given) in asked.items()
+    ]
 
 
-def fix_address(known: Known, page: str, given: Mapping[str, object]) -> Ask:
+def build_fixed_address(known: Known, page: str, given: Mapping[str, object]) -> TextByAttempt:
     address = build_address(page, merchant_id=known.merchant_id, **given)
     return lambda _: address

@@ -4,8 +4,15 @@ settings pages. Pure."""
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from bench.portal_page import Ask, Known, Page, fix_address, list_at, list_everywhere
-from bench.portal_settings_pages import list_desks
+from bench.portal_page import (
+    Known,
+    Page,
+    TextByAttempt,
+    build_fixed_address,
+    list_installation_pages,
+    list_merchant_pages,
+)
+from bench.portal_settings_pages import list_settings_pages
 from dunwell.interfaces.portal.render.addresses import build_address
 
 _PRIME = 7919
@@ -13,8 +20,8 @@ _PRIME = 7919
 
 def list_pages(known: Known) -> Sequence[Page]:
     return [
-        *_list_claims(known), *_list_searches(known), *_list_others(known), *_list_ones(known),
-        *list_desks(known),
+        *_list_claims(known), *_list_searches(known), *_list_others(known),
+        *_list_object_pages(known), *list_settings_pages(known),
     ]  # fmt: skip
 
 
@@ -56,7 +63,7 @@ def _list_claims(known: Known) -> list[Page]:
         },
     }  # fmt: skip
     return [
-        Page(f"claims: {name}" if name else "claims", fix_address(known, "claims", given))
+        Page(f"claims: {name}" if name else "claims", build_fixed_address(known, "claims", given))
         for name, given in filters.items()
     ]
 
@@ -69,7 +76,7 @@ def _list_searches(known: Known) -> list[Page]:
         drawn = turn * _PRIME * 20 % known.rows
         return drawn + turn % 16
 
-    texts: Mapping[str, Ask] = {
+    texts: Mapping[str, TextByAttempt] = {
         "a reference": lambda turn: f"RE-2026-{number(turn):08d}",
         "a reference's beginning, few": lambda turn: f"RE-2026-{number(turn):08d}"[:-2],
         "a reference's beginning, many": lambda _: "RE-2026-0",
@@ -100,7 +107,7 @@ def _list_searches(known: Known) -> list[Page]:
     return [_search(known, name, find) for name, find in texts.items()]
 
 
-def _search(known: Known, name: str, find: Ask) -> Page:
+def _search(known: Known, name: str, find: TextByAttempt) -> Page:
     more = {"status": "WITHDRAWN"} if name.endswith("a status") else {}
     return Page(
         f"search: {name}",
@@ -152,10 +159,10 @@ def _list_others(known: Known) -> list[Page]:
         "my account": ("account", {}),
         "a new merchant": ("merchant_new", {}),
     }
-    return list_at(known, asked) + list_everywhere(everywhere)
+    return list_merchant_pages(known, asked) + list_installation_pages(everywhere)
 
 
-def _list_ones(known: Known) -> list[Page]:
+def _list_object_pages(known: Known) -> list[Page]:
     """Return the pages of one claim, one dispute, one job and of bank statements, to which the
     lists lead."""
     disputed = {"claim_id": known.disputed_id, "dispute_id": known.dispute_id}
@@ -182,4 +189,4 @@ def _list_ones(known: Known) -> list[Page]:
         "a plan": ("plan", {"claim_id": known.plan_claim_id, "plan_id": known.plan_id}),
         "a job": ("job", {"job_id": known.job_id}),
     }
-    return list_at(known, one)
+    return list_merchant_pages(known, one)

@@ -1,24 +1,24 @@
 """The portal's settings pages of a merchant and of the installation: workflows, rules, settings,
 delivery providers. Pure."""
 
-from bench.portal_page import Known, Page, list_at, list_everywhere
+from bench.portal_page import Known, Page, list_installation_pages, list_merchant_pages
 
 
-def list_desks(known: Known) -> list[Page]:
+def list_settings_pages(known: Known) -> list[Page]:
     return [
-        *_list_processes(known), *_list_rules(known), *_list_settings(known),
+        *_list_workflow_pages(known), *_list_rules(known), *_list_settings(known),
         *_list_delivery_providers(known),
     ]  # fmt: skip
 
 
-def _list_processes(known: Known) -> list[Page]:
+def _list_workflow_pages(known: Known) -> list[Page]:
     """Return the pages of the merchant's workflows and their templates."""
     first = {"workflow_id": known.workflow_id}
     seldom = {"workflow_id": known.seldom_id}
     version = {**first, "version": "v1.0"}
     text = {**first, "template": "reminder", "channel": "EMAIL", "language": "de"}
     claim = {"claim": str(known.disputed_id)}
-    return list_at(
+    return list_merchant_pages(
         known,
         {
             "processes": ("workflows", {}),
@@ -47,7 +47,7 @@ def _list_processes(known: Known) -> list[Page]:
 def _list_rules(known: Known) -> list[Page]:
     """Return the pages of the assignment rules. The user waits while the effect of a draft is
     computed, so this is not like the first page of a list."""
-    return list_at(
+    return list_merchant_pages(
         known,
         {
             "rules": ("rules", {}),
@@ -64,7 +64,7 @@ def _list_rules(known: Known) -> list[Page]:
 
 def _list_settings(known: Known) -> list[Page]:
     sections = ("account", "channels", "payment", "guards", "offers", "disputes", "page")
-    return list_at(
+    return list_merchant_pages(
         known,
         {
             "settings": ("settings", {}),
@@ -79,7 +79,7 @@ def _list_settings(known: Known) -> list[Page]:
 
 def _list_delivery_providers(known: Known) -> list[Page]:
     batch = {"batch_id": known.batch_id}
-    return list_everywhere(
+    return list_installation_pages(
         {
             "delivery providers": ("delivery_providers", {}),
             "unmatched messages": ("unmatched_messages", {}),

@@ -18,9 +18,9 @@ _COUNTS = (1, 2, 4)
 
 async def measure(ground: Ground, scale: Scale) -> list[Line]:
     merchants = [await make_merchant(ground, "Messages") for _ in range(_MERCHANTS)]
-    each = scale.rows(_CLAIMS) // _MERCHANTS
+    claims_per_merchant = scale.rows(_CLAIMS) // _MERCHANTS
     reached = await alternate(
-        scale, [partial(_drain, ground, merchants, each, count) for count in _COUNTS]
+        scale, [partial(_drain, ground, merchants, claims_per_merchant, count) for count in _COUNTS]
     )
     return [
         Line(
@@ -31,10 +31,12 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
     ]  # fmt: skip
 
 
-async def _drain(ground: Ground, merchants: list[BenchMerchant], each: int, workers: int) -> float:
+async def _drain(
+    ground: Ground, merchants: list[BenchMerchant], claims_per_merchant: int, workers: int
+) -> float:
     await ground.clear_claims()
     for place, bench in enumerate(merchants):
-        await submit_claims(bench, each, place * each)
+        await submit_claims(bench, claims_per_merchant, place * claims_per_merchant)
     await ground.settle()
     now = merchants[0].resources.clock.now()
     async with AsyncExitStack() as stack:
@@ -56,4 +58,4 @@ async def _drain(ground: Ground, merchants: list[BenchMerchant], each: int, work
     async with ground.database.connection() as connection:
         left = await connection.fetchval("SELECT count(*) FROM claims WHERE status = 'CREATED'")
     assert left == 0
-    return len(merchants) * each / seconds
+    return len(merchants) * claims_per_merchant / seconds
