@@ -84,7 +84,7 @@ class Probe:
     is busy."""
 
     def __init__(self, attacked_process: AttackedProcess) -> None:
-        self._besieged = attacked_process
+        self._attacked = attacked_process
         self._is_over = threading.Event()
         self._process = psutil.Process(attacked_process.web.process.pid)
         # The duration of each response in seconds. On a busy machine, the time for which the
@@ -103,7 +103,7 @@ class Probe:
     def _ask(self) -> None:
         while not self._is_over.wait(0.05):
             began, worked = time.monotonic(), self._sum_work()
-            status = httpx.get(f"{self._besieged.web.origin}/healthz", timeout=30).status_code
+            status = httpx.get(f"{self._attacked.web.origin}/healthz", timeout=30).status_code
             took = min(time.monotonic() - began, self._sum_work() - worked)
             self.seconds.append(took if status == 200 else math.inf)
 

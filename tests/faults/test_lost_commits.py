@@ -110,7 +110,7 @@ async def test_a_notice_whose_hand_over_commit_is_unanswered_is_planned_again(
     assert len(channel.sent) == 1
 
 
-async def test_a_repeated_message_keeps_its_mark_though_it_was_not_called(
+async def test_a_message_that_may_have_left_keeps_its_mark_if_its_retry_calls_no_channel(
     resources: Resources, clock: MovableClock
 ) -> None:
     """An earlier call may have reached the channel."""

@@ -59,7 +59,7 @@ async def harness(services: SignInServices) -> AsyncIterator[SingleSignOnHarness
         yield harness
 
 
-def count_alarms() -> float:
+def count_security_events() -> float:
     labels = {"type": "BREAK_GLASS_USED"}
     return REGISTRY.get_sample_value("dunwell_security_events_total", labels) or 0.0
 
@@ -98,9 +98,9 @@ async def test_a_break_glass_sign_in_is_audited_and_raises_an_alert(
 ) -> None:
     glass = await join(harness.services, GLASS)
     await harness.change(required=True)
-    before = count_alarms()
+    before = count_security_events()
     opened = await sign_in(harness.services, glass)
-    assert count_alarms() == before + 1
+    assert count_security_events() == before + 1
     act = (await harness.list_audit_entries("break_glass.use"))[-1]
     assert act == ("break_glass.use", None, {"by": "TOTP"})
     await seal_installation(harness.resources)
@@ -121,9 +121,9 @@ async def test_a_break_glass_sign_in_raises_an_alert_without_required_single_sig
     harness: SingleSignOnHarness,
 ) -> None:
     glass = await join(harness.services, GLASS)
-    before = count_alarms()
+    before = count_security_events()
     await sign_in(harness.services, glass)
-    assert count_alarms() == before + 1
+    assert count_security_events() == before + 1
 
 
 async def test_a_break_glass_admins_new_password_is_not_another_use(
@@ -131,20 +131,20 @@ async def test_a_break_glass_admins_new_password_is_not_another_use(
 ) -> None:
     glass = await join(harness.services, GLASS)
     person = await require(harness.services, glass.session)
-    before = count_alarms()
+    before = count_security_events()
     asking = PasswordConfirmation(person, PASSWORD, HOME)
     opened = await change_password(harness.services, asking, "basalt harp 2 river", randomness())
     assert isinstance(opened, OpenedSession)
-    assert (opened.by, count_alarms()) == (OpenedBy.PASSWORD, before)
+    assert (opened.by, count_security_events()) == (OpenedBy.PASSWORD, before)
 
 
 async def test_a_sign_in_by_the_provider_raises_no_break_glass_alert(
     harness: SingleSignOnHarness,
 ) -> None:
     await harness.change(required=True)
-    before = count_alarms()
+    before = count_security_events()
     await harness.complete_sign_in()
-    assert count_alarms() == before
+    assert count_security_events() == before
     assert await harness.list_audit_entries("break_glass.%") == []
 
 

@@ -36,7 +36,7 @@ async def harness(services: SignInServices) -> AsyncIterator[SingleSignOnHarness
         yield harness
 
 
-def read(address: str) -> dict[str, str]:
+def parse_query(address: str) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
 
 
@@ -50,7 +50,7 @@ async def test_a_completed_sign_in_leads_to_the_requested_page(
 
 
 async def test_the_redirect_uri_uses_the_public_address(harness: SingleSignOnHarness) -> None:
-    asked = read((await harness.start()).url)
+    asked = parse_query((await harness.start()).url)
     origin = harness.resources.settings.public_url
     assert asked["redirect_uri"] == f"{origin}/portal/sign-in/with/kontor/back"
     assert asked["scope"] == "openid email profile"
@@ -81,7 +81,7 @@ async def test_each_attempt_has_its_own_secrets_which_are_not_stored(
     harness: SingleSignOnHarness,
 ) -> None:
     first, second = await harness.start(), await harness.start()
-    one, other = read(first.url), read(second.url)
+    one, other = parse_query(first.url), parse_query(second.url)
     for name in ("state", "nonce", "code_challenge"):
         assert one[name] != other[name]
     assert len({one["state"], one["nonce"], one["code_challenge"]}) == 3
@@ -212,7 +212,7 @@ async def test_a_user_whom_the_provider_refused_is_not_signed_in(
     harness: SingleSignOnHarness, callback_query: dict[str, str]
 ) -> None:
     sent = await harness.start()
-    state = read(sent.url)["state"]
+    state = parse_query(sent.url)["state"]
     assert (
         await harness.finish(build_return(sent, {"state": state, **callback_query}))
         is SignOnFailure.DENIED

@@ -69,7 +69,7 @@ async def is_open(harness: SingleSignOnHarness, opened: OpenedSession) -> bool:
         return await find_session(connection, opened.secret, now=harness.clock.now()) is not None
 
 
-def expect(outcome: object, reason: RefusalReason) -> None:
+def expect_refusal(outcome: object, reason: RefusalReason) -> None:
     assert isinstance(outcome, SignOnRefused), outcome
     assert outcome.reason is reason
 
@@ -122,7 +122,7 @@ async def test_a_second_subject_with_the_same_address_is_refused(
     harness: SingleSignOnHarness,
 ) -> None:
     await harness.complete_sign_in()
-    expect(await harness.sign_in_at_provider(sub="mallory"), RefusalReason.EMAIL_TAKEN)
+    expect_refusal(await harness.sign_in_at_provider(sub="mallory"), RefusalReason.EMAIL_TAKEN)
     assert await harness.count("users") == 1
 
 
@@ -131,7 +131,7 @@ async def test_the_same_subject_at_two_issuers_is_two_users(harness: SingleSignO
     async with a_scripted_identity_provider(harness.clock) as other:
         before, harness.scripted = harness.scripted, other
         await harness.change_provider(issuer=other.issuer)
-        expect(await harness.sign_in_at_provider(), RefusalReason.EMAIL_TAKEN)
+        expect_refusal(await harness.sign_in_at_provider(), RefusalReason.EMAIL_TAKEN)
         second = await harness.complete_sign_in(email="other@example.org")
         harness.scripted = before
     assert first.user_id != second.user_id
@@ -142,7 +142,9 @@ async def test_a_local_user_cannot_be_taken_over_by_e_mail_address(
 ) -> None:
     """Nor if the provider says that the address is verified."""
     erika = await join(harness.services, a_new_user())
-    expect(await harness.sign_in_at_provider(email_verified=True), RefusalReason.EMAIL_TAKEN)
+    expect_refusal(
+        await harness.sign_in_at_provider(email_verified=True), RefusalReason.EMAIL_TAKEN
+    )
     assert await harness.count("users") == 1
     entry = await check_password(harness.services, erika.email, PASSWORD, HOME, randomness())
     assert not isinstance(entry, WrongSignIn)
@@ -213,7 +215,7 @@ async def test_merchants_of_a_group_are_found_by_key(harness: SingleSignOnHarnes
 async def test_a_user_without_a_configured_group_is_refused(
     harness: SingleSignOnHarness, groups: Any
 ) -> None:
-    expect(await harness.sign_in_at_provider(groups=groups), RefusalReason.NO_GROUP)
+    expect_refusal(await harness.sign_in_at_provider(groups=groups), RefusalReason.NO_GROUP)
     assert await harness.count("users") == 0
 
 
@@ -222,7 +224,7 @@ async def test_a_user_who_lost_the_group_loses_sessions_and_roles_at_the_next_si
 ) -> None:
     opened = [await harness.complete_sign_in(), await harness.complete_sign_in(AWAY)]
     outcome = await harness.sign_in_at_provider(groups=[])
-    expect(outcome, RefusalReason.NO_GROUP)
+    expect_refusal(outcome, RefusalReason.NO_GROUP)
     assert [await is_open(harness, each) for each in opened] == [False, False]
     assert (await load(harness, opened[0])).roles == UserRoles()
     acts = await harness.list_audit_entries("session.%")
@@ -236,7 +238,7 @@ async def test_a_group_rule_applies_only_to_its_provider(harness: SingleSignOnHa
     other = a_provider("https://login.example.com", name="other")
     rule = GroupRule(group="dunwell-admins", role="ADMIN", provider="other")
     await harness.change(oidc=(provider, other), groups=(rule,))
-    expect(await harness.sign_in_at_provider(), RefusalReason.NO_GROUP)
+    expect_refusal(await harness.sign_in_at_provider(), RefusalReason.NO_GROUP)
     await harness.change(
         groups=(GroupRule(group="dunwell-admins", role="ADMIN", provider="kontor"),)
     )
@@ -248,7 +250,7 @@ async def test_the_current_installation_file_decides(harness: SingleSignOnHarnes
     sent = await harness.start()
     assert sent
     await harness.change(oidc=(), groups=())
-    expect(await harness.sign_in_at_provider(), RefusalReason.NO_GROUP)
+    expect_refusal(await harness.sign_in_at_provider(), RefusalReason.NO_GROUP)
 
 
 async def test_a_deactivated_user_cannot_sign_in_by_the_provider(
@@ -258,7 +260,7 @@ async def test_a_deactivated_user_cannot_sign_in_by_the_provider(
     await join(harness.services, a_new_user("boss@example.org"))
     async with harness.services.work(OPERATOR) as work:
         await deactivate_user(work, opened.user_id)
-    expect(await harness.sign_in_at_provider(), RefusalReason.ENDED)
+    expect_refusal(await harness.sign_in_at_provider(), RefusalReason.ENDED)
     assert not await is_open(harness, opened)
     new_user = await join(harness.services, a_new_user())
     await link(harness, new_user.user_id, "erika-0001")
@@ -269,7 +271,7 @@ async def test_a_deactivated_user_cannot_sign_in_by_the_provider(
 async def test_a_user_without_an_e_mail_address_is_refused(
     harness: SingleSignOnHarness, email: Any
 ) -> None:
-    expect(await harness.sign_in_at_provider(email=email), RefusalReason.NO_EMAIL)
+    expect_refusal(await harness.sign_in_at_provider(email=email), RefusalReason.NO_EMAIL)
     assert await harness.count("users") == 0
 
 
@@ -289,7 +291,7 @@ async def test_a_sign_in_must_have_the_configured_strength(
     outcome = await harness.sign_in_at_provider(**claims)
     assert isinstance(outcome, SignOnCompleted) == is_signed_in
     if not is_signed_in:
-        expect(outcome, RefusalReason.WEAK)
+        expect_refusal(outcome, RefusalReason.WEAK)
 
 
 async def test_two_concurrent_first_sign_ins_create_one_user(harness: SingleSignOnHarness) -> None:

@@ -59,7 +59,7 @@ from tests.support.users import (
 
 QUARTER, DAY = timedelta(minutes=15), timedelta(days=1)
 _MAILS = "SELECT recipient, subject, body, language FROM staff_emails ORDER BY email_id"
-_ALARMS = "SELECT kind FROM alerts ORDER BY alert_id"
+_ALERTS = "SELECT kind FROM alerts ORDER BY alert_id"
 _LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
 _ACTS = "SELECT action, after FROM installation_audit WHERE action = 'second_factor.lock'"
 
@@ -69,7 +69,7 @@ def elsewhere(number: int, device: str = "") -> Visitor:
     return Visitor(f"10.{number // 250}.{number % 250}.1", browser_cookie=device)
 
 
-async def rows(services: SignInServices, statement: str) -> Sequence[tuple[Any, ...]]:
+async def fetch_rows(services: SignInServices, statement: str) -> Sequence[tuple[Any, ...]]:
     async with services.resources.database.connection() as connection:
         return [tuple(row) for row in await connection.fetch(statement)]
 
@@ -164,8 +164,8 @@ async def test_fifty_concurrent_guesses_in_four_processes_count_as_ten(
     assert all(
         isinstance(each, WrongSignIn | SecondFactorLocked | TooManyAttempts) for each in outcomes
     )
-    assert await rows(services, "SELECT count(*) FROM second_factor_failures") == [(10,)]
-    assert len(await rows(services, _ACTS)) == 1
+    assert await fetch_rows(services, "SELECT count(*) FROM second_factor_failures") == [(10,)]
+    assert len(await fetch_rows(services, _ACTS)) == 1
 
 
 async def test_concurrent_wrong_codes_of_ten_known_browsers_lock_the_account(
@@ -291,7 +291,7 @@ async def test_a_browser_cookie_survives_a_key_rotation(
 
 async def count_kept(services: SignInServices) -> tuple[Any, ...]:
     """Return since when the user is locked, and the number of wrong codes that still count."""
-    [row] = await rows(
+    [row] = await fetch_rows(
         services,
         "SELECT second_factor_locked_at, (SELECT count(*) FROM second_factor_failures) FROM users",
     )
@@ -367,13 +367,13 @@ async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
     await lock(services, karl)
     for number in range(3):
         await guess(services, karl, 70 + number)
-    [(recipient, subject, body, language)] = await rows(services, _MAILS)
+    [(recipient, subject, body, language)] = await fetch_rows(services, _MAILS)
     assert (recipient, language) == ("karl@example.org", "de")
     assert subject == "Dunwell: Die Anmeldung bei Ihrem Konto ist eingeschränkt"
     assert f"{resources.settings.public_url}/portal/account/password" in body
     assert PASSWORD not in body
-    assert await rows(services, _ALARMS) == [("SECOND_FACTOR_LOCKED",)]
-    assert await rows(services, _ACTS) == [("second_factor.lock", {"wrongCodes": 10})]
+    assert await fetch_rows(services, _ALERTS) == [("SECOND_FACTOR_LOCKED",)]
+    assert await fetch_rows(services, _ACTS) == [("second_factor.lock", {"wrongCodes": 10})]
     provider = ScriptedDeliveryProvider()
     assert await check_for_alerts(resources, lambda _: provider, "") == 1
     await send_alert_emails(resources, lambda _: provider)
@@ -389,8 +389,8 @@ async def test_without_a_mail_server_the_lock_applies_and_no_e_mail_is_queued(
     """As for the first admin of an installation without a mail server."""
     await lock(services, erika)
     assert await guess(services, erika, 70) == SecondFactorLocked()
-    assert await rows(services, _MAILS) == []
-    assert await rows(services, _ALARMS) == [("SECOND_FACTOR_LOCKED",)]
+    assert await fetch_rows(services, _MAILS) == []
+    assert await fetch_rows(services, _ALERTS) == [("SECOND_FACTOR_LOCKED",)]
 
 
 @pytest.mark.parametrize(("age", "left"), [(DAY, 1), (DAY + JUST, 0)])
@@ -401,7 +401,7 @@ async def test_wrong_codes_are_removed_after_24_hours(
     await guess(services, erika, 0)
     clock.advance(age)
     await sweep_user_rows(resources)
-    assert await rows(services, "SELECT count(*) FROM second_factor_failures") == [(left,)]
+    assert await fetch_rows(services, "SELECT count(*) FROM second_factor_failures") == [(left,)]
 
 
 async def test_a_double_click_with_a_right_code_does_not_count_as_wrong(
@@ -412,4 +412,4 @@ async def test_a_double_click_with_a_right_code_does_not_count_as_wrong(
     right = [build_submitted_code(entry, erika.code(clock.now())) for _ in range(2)]
     outcomes = await asyncio.gather(*(check_totp_code(services, each) for each in right))
     assert sorted(type(each).__name__ for each in outcomes) == ["OpenedSession", "SignInExpired"]
-    assert await rows(services, "SELECT count(*) FROM second_factor_failures") == [(0,)]
+    assert await fetch_rows(services, "SELECT count(*) FROM second_factor_failures") == [(0,)]

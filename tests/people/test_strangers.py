@@ -157,24 +157,24 @@ async def test_a_browser_is_known_for_ninety_days(
     assert isinstance(outcome, PendingSignIn if is_known else TooManyAttempts)
 
 
-async def _change(services: SignInServices, erika: JoinedUser) -> None:
+async def _change_password(services: SignInServices, erika: JoinedUser) -> None:
     asking = PasswordConfirmation(await require(services, erika.session), PASSWORD, HOME)
     new = await change_password(services, asking, "another lantern 72", randomness())
     assert isinstance(new, OpenedSession)
 
 
-async def _reset(services: SignInServices, erika: JoinedUser) -> None:
+async def _reset_user(services: SignInServices, erika: JoinedUser) -> None:
     async with services.work(OPERATOR) as work:
         await reset_user(work, erika.user_id, randomness(RANDOM_BYTES))
 
 
-async def _end_it(services: SignInServices, erika: JoinedUser) -> None:
+async def _end_session(services: SignInServices, erika: JoinedUser) -> None:
     person = await require(services, await sign_in(services, erika))
     async with services.work(person.actor) as work:
         await end_own_session(work, person, erika.session.session_id)
 
 
-@pytest.mark.parametrize("end", [_change, _reset, _end_it])
+@pytest.mark.parametrize("end", [_change_password, _reset_user, _end_session])
 async def test_a_browser_whose_session_was_ended_is_no_longer_known(
     services: SignInServices, end: object
 ) -> None:

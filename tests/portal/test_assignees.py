@@ -42,7 +42,7 @@ async def _assign(clerk: Clerk, path: str, to: UUID | None, known: UUID | None =
     return (await clerk.follow(await clerk.post(f"{path}/assignee", fields))).text
 
 
-async def _whose(harness: Harness) -> UUID | None:
+async def _find_assignee(harness: Harness) -> UUID | None:
     [row] = await harness.rows("SELECT assignee_id FROM disputes WHERE merchant_id = $1")
     found: UUID | None = row["assignee_id"]
     return found
@@ -55,11 +55,11 @@ async def test_a_dispute_is_assigned_to_oneself_then_to_a_colleague_then_to_no_o
     me, colleague = await _find_user(harness, clerk), await _find_user(harness, staff)
 
     assert "Assigned." in await _assign(clerk, _path(opened), me)
-    assert await _whose(harness) == me
+    assert await _find_assignee(harness) == me
     await _assign(clerk, _path(opened), colleague, me)
-    assert await _whose(harness) == colleague
+    assert await _find_assignee(harness) == colleague
     await _assign(clerk, _path(opened), None, colleague)
-    assert await _whose(harness) is None
+    assert await _find_assignee(harness) is None
 
     rows = await harness.rows(
         "SELECT subject, before, after, details FROM audit_log WHERE merchant_id = $1"
@@ -80,7 +80,7 @@ async def test_the_second_of_two_simultaneous_assignments_gets_a_conflict(
     page = await _assign(clerk, _path(opened), me)
 
     assert "someone else has assigned the case" in page
-    assert await _whose(harness) == colleague
+    assert await _find_assignee(harness) == colleague
 
 
 async def test_the_inbox_filters_by_own_and_unassigned_disputes(
@@ -125,7 +125,7 @@ async def test_disputes_of_a_deactivated_user_count_as_unassigned(
     assert ">deactivated</span>" in page
     me = await _find_user(harness, clerk)
     await _assign(clerk, _path(opened), me, gone)
-    assert await _whose(harness) == me
+    assert await _find_assignee(harness) == me
 
 
 async def test_only_users_who_may_answer_disputes_can_be_assigned(
@@ -148,7 +148,7 @@ async def test_only_users_who_may_answer_disputes_can_be_assigned(
         assert str(user_id) not in page
         assert "this user cannot respond here" in await _assign(clerk, _path(opened), user_id)
     assert "this user cannot respond here" in await _assign(clerk, _path(opened), UUID(int=5))
-    assert await _whose(harness) is None
+    assert await _find_assignee(harness) is None
     # Users who may only read see the assignee but no form.
     assert "/assignee" not in (await reader.get(_path(opened))).text
 
@@ -171,7 +171,7 @@ async def test_an_answered_dispute_cannot_be_assigned(
     async with harness.work() as work:
         with pytest.raises(InvalidState):
             await assign_dispute(work, claim_id, opened.dispute_id, me, expected_id=None)
-    assert await _whose(harness) is None
+    assert await _find_assignee(harness) is None
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ async def test_a_job_above_the_limit_is_refused_with_a_message(
 
 
 @pytest.mark.parametrize("reason", ["x" * 256, "a\x07b"], ids=["long", "bell"])
-async def test_the_reason_of_a_bulk_action_has_a_maximum_length(
+async def test_a_bulk_action_with_an_invalid_reason_is_refused(
     clerk: Clerk, harness: Harness, reason: str
 ) -> None:
     [claim_id] = await harness.create("INV-1")

@@ -87,7 +87,7 @@ def test_each_form_is_guarded_or_listed_as_needing_no_guard() -> None:
     assert not [path for path, runs in ROUTES.items() if set(runs) - {"GET", "POST"}]
 
 
-def list_called(function: Any, seen: set[Any]) -> Iterator[str]:
+def list_used_names(function: Any, seen: set[Any]) -> Iterator[str]:
     """Yield all names that the function uses, itself or through other functions of the portal."""
     function = inspect.unwrap(function)
     if function in seen:
@@ -103,16 +103,20 @@ def list_called(function: Any, seen: set[Any]) -> Iterator[str]:
             "dunwell.interfaces.portal."
         )
         if is_ours:
-            yield from list_called(found, seen)
+            yield from list_used_names(found, seen)
 
 
-def reach(run: Any) -> set[str]:
-    return set(list_called(run, set())) & _SENSITIVE
+def find_sensitive_names(run: Any) -> set[str]:
+    return set(list_used_names(run, set())) & _SENSITIVE
 
 
 def test_no_handler_without_the_guard_reaches_a_sensitive_use_case() -> None:
-    assert {page for page, run in list_forms().items() if reach(run)} == GUARDED.keys()
-    assert [path for path, runs in ROUTES.items() if "GET" in runs and reach(runs["GET"])] == []
+    assert {
+        page for page, run in list_forms().items() if find_sensitive_names(run)
+    } == GUARDED.keys()
+    assert [
+        path for path, runs in ROUTES.items() if "GET" in runs and find_sensitive_names(runs["GET"])
+    ] == []
 
 
 @pytest.fixture

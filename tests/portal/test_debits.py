@@ -123,7 +123,7 @@ async def test_a_double_click_releases_each_debit_once(clerk: Clerk, debits: Deb
     assert await _list_files(debits) == [("RELEASED", 2)]
 
 
-async def test_of_debits_that_changed_meanwhile_nothing_is_released_unseen(
+async def test_nothing_is_released_if_a_debit_changed_after_the_preview(
     clerk: Clerk, debits: Debits, resources: Resources
 ) -> None:
     first, second = await debits.releasable()

@@ -27,7 +27,7 @@ async def clerk(clerk: Clerk, harness: Harness, claim_id: int) -> Clerk:
     return clerk
 
 
-async def _list_pages(harness: Harness) -> list[tuple[str, str, str]]:
+async def _list_file_forms(harness: Harness) -> list[tuple[str, str, str]]:
     """Return the path of each form, the path to which it is submitted, and its action."""
     [row] = await harness.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1 LIMIT 1")
     process = f"/workflows/{row['workflow_id']}/file"
@@ -42,7 +42,7 @@ async def _list_pages(harness: Harness) -> list[tuple[str, str, str]]:
 async def test_an_invalid_file_is_reported_on_the_page(
     clerk: Clerk, harness: Harness, text: str
 ) -> None:
-    for shown, to, do in await _list_pages(harness):
+    for shown, to, do in await _list_file_forms(harness):
         form = read_fields((await clerk.get(shown)).text)
         answer = await clerk.post(to, {**form, "text": text, "do": do})
         assert answer.status_code == 422, to
@@ -54,13 +54,13 @@ async def test_the_web_process_parses_no_uploaded_file_itself(
     parsed_here = list[str]()
 
     def watch(parse: Any) -> Any:
-        def watched(*given: Any, **named: Any) -> Any:
+        def watched(*arguments: Any, **named: Any) -> Any:
             parsed_here.append(parse.__name__)
-            return parse(*given, **named)
+            return parse(*arguments, **named)
 
         return watched
 
-    for shown, to, do in await _list_pages(harness):
+    for shown, to, do in await _list_file_forms(harness):
         form = read_fields((await clerk.get(shown)).text)
         with monkeypatch.context() as patched:
             for name in ("load", "compose", "parse"):

@@ -173,10 +173,10 @@ async def test_the_child_process_of_a_letter_is_stopped_with_its_page() -> None:
     [child] = [each for each in find_children(_PRINTER) if each.pid not in known]
     used = child.cpu_times().user
 
-    async def print_it() -> bytes:
+    async def print_large_letter() -> bytes:
         return await printer.print_sheet(large)
 
-    asked = asyncio.create_task(PreviewTurns().run(browser.request, ADA, print_it))
+    asked = asyncio.create_task(PreviewTurns().run(browser.request, ADA, print_large_letter))
     async with asyncio.timeout(10):
         await _wait_for_work(child, used)
     browser.gone.set()

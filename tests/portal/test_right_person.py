@@ -47,7 +47,7 @@ async def test_a_death_is_shown_with_the_note_that_all_contact_has_stopped(
     assert "All contact with this person is suspended" in page.text
 
 
-async def test_other_disputes_have_no_such_button_and_refuse_its_form(
+async def test_other_disputes_have_no_right_person_button_and_ignore_its_form(
     clerk: Clerk, harness: Harness, claim_id: int
 ) -> None:
     opened = await dispute(harness, claim_id, "NOT_MY_DEBT")

@@ -23,7 +23,7 @@ _ENTRIES = "/bank/accounts/main/entries"
 _REFUNDS = "SELECT amount_cents FROM payment_refunds WHERE merchant_id = $1"
 
 
-async def a_pair(resources: Resources, harness: Harness) -> tuple[Clerk, Clerk]:
+async def sign_in_two_clerks(resources: Resources, harness: Harness) -> tuple[Clerk, Clerk]:
     app = an_application(resources).app
     first, second = [await sign_in(resources, app, harness) for _ in range(2)]
     return first, second
@@ -70,20 +70,22 @@ async def test_one_entry_is_assigned_once(resources: Resources, bank: StatementH
     claim while the other records it without a claim."""
     claims = await bank.harness.create("INV-2026-1", "INV-2026-2")
     await bank.load(build_file(*(build_credit("40.00", "thanks", name) for name in ("A", "B"))))
-    clerks = await a_pair(resources, bank.harness)
+    clerks = await sign_in_two_clerks(resources, bank.harness)
     other = {"typed": "INV-2026-2"}, {"do": "aside", "note": "Interest"}
-    for count, given in enumerate(other, 1):
+    for count, decision in enumerate(other, 1):
         pages = [await clerk.get(_ENTRIES) for clerk in clerks]
         forms = [
             {**read_entry_form(pages[0], "find"), "typed": "INV-2026-1"},
-            {**read_entry_form(pages[1], given.get("do", "find")), **given},
+            {**read_entry_form(pages[1], decision.get("do", "find")), **decision},
         ]
-        said = [text for _, text in await send_both(clerks, _ENTRIES, *forms)]
-        refused = [text for text in said if text.startswith("Nothing was changed: someone else")]
+        messages = [text for _, text in await send_both(clerks, _ENTRIES, *forms)]
+        refused = [
+            text for text in messages if text.startswith("Nothing was changed: someone else")
+        ]
         decided = [
-            text for text in said if text.startswith(("Assigned.", "Recorded without a claim."))
+            text for text in messages if text.startswith(("Assigned.", "Recorded without a claim."))
         ]
-        assert (len(refused), len(decided)) == (1, 1), said
+        assert (len(refused), len(decided)) == (1, 1), messages
         assert len(await bank.matches()) == count
     paid = [10240 - (await bank.balance(each))[1] for each in claims]
     assert sum(paid) == 40_00 * await bank.count("payments")
@@ -94,16 +96,18 @@ async def test_a_match_is_undone_once(resources: Resources, bank: StatementHarne
     await bank.load(build_file(build_credit("40.00", "INV-2026-1001", "A")))
     async with bank.harness.work() as work:
         await match_new_transactions(work, "main")
-    clerks = await a_pair(resources, bank.harness)
+    clerks = await sign_in_two_clerks(resources, bank.harness)
     [row] = await bank.harness.rows(
         "SELECT statement_hash FROM bank_statements WHERE merchant_id = $1"
     )
     path = f"/bank/accounts/main/statements/{row['statement_hash'].hex()}"
     forms = [{**read_fields((await each.get(path)).text), "do": "undo"} for each in clerks]
     assert (await bank.balance(claim_id))[1] == 62_40
-    said = sorted(text for _, text in await send_both(clerks, path, *forms))
-    assert said[0].startswith("Nothing was changed: someone else has already undone this"), said
-    assert said[1].startswith("Undone."), said
+    messages = sorted(text for _, text in await send_both(clerks, path, *forms))
+    assert messages[0].startswith("Nothing was changed: someone else has already undone this"), (
+        messages
+    )
+    assert messages[1].startswith("Undone."), messages
     assert (await bank.balance(claim_id))[1] == 102_40
     kinds = [each["kind"] for each in await bank.matches()]
     assert sorted(kinds) == ["MATCHED", "UNDONE"]
@@ -115,7 +119,7 @@ async def test_a_match_that_was_made_again_is_not_undone(
     """The second clerk still sees the first match, which was undone and made again."""
     [claim_id] = await bank.harness.create("INV-2026-1001")
     await bank.load(build_file(build_credit("40.00", "thanks", "A")))
-    first, second = await a_pair(resources, bank.harness)
+    first, second = await sign_in_two_clerks(resources, bank.harness)
     form = {**read_entry_form(await first.get(_ENTRIES), "find"), "typed": "INV-2026-1001"}
     assigned = await first.follow(await first.post(_ENTRIES, form))
     stale = {**read_fields(assigned.text.partition("<main")[2]), "do": "undo"}
@@ -135,16 +139,16 @@ async def test_one_debit_is_released_in_one_file(resources: Resources, clock: Mo
     await debits.sign()
     await debits.plan_at()
     await debits.plan_at(NOTICE)
-    clerks = await a_pair(resources, harness)
+    clerks = await sign_in_two_clerks(resources, harness)
     forms = []
     for clerk in clerks:
         await clerk.get("/debits")
         ids = [str(each) for each in await debits.releasable()]
         page = await clerk.send("/debits/release", do="preview", debit=ids)
         forms.append({**read_fields(page.text), "do": "release"})
-    said = sorted(text for _, text in await send_both(clerks, "/debits/release", *forms))
-    assert said[0].startswith("Nothing was released: none of these debits can be"), said
-    assert said[1].startswith("Released."), said
+    messages = sorted(text for _, text in await send_both(clerks, "/debits/release", *forms))
+    assert messages[0].startswith("Nothing was released: none of these debits can be"), messages
+    assert messages[1].startswith("Released."), messages
     rows = await harness.rows("SELECT debits FROM debit_files WHERE merchant_id = $1")
     assert [row["debits"] for row in rows] == [1]
 
@@ -155,7 +159,7 @@ async def test_a_debit_is_released_or_held_back(resources: Resources, clock: Mov
     mandate = await debits.sign()
     await debits.plan_at()
     await debits.plan_at(NOTICE)
-    first, second = await a_pair(resources, harness)
+    first, second = await sign_in_two_clerks(resources, harness)
     [debit] = await debits.releasable()
     await first.get("/debits")
     preview = await first.send("/debits/release", do="preview", debit=str(debit))
@@ -167,15 +171,15 @@ async def test_a_debit_is_released_or_held_back(resources: Resources, clock: Mov
     pages = [
         await clerk.follow(answer) for clerk, answer in zip((first, second), answers, strict=True)
     ]
-    said = [read_message(each) for each in pages]
+    messages = [read_message(each) for each in pages]
     [state, *_] = await debits.states(mandate)
     files = await harness.rows("SELECT debits FROM debit_files WHERE merchant_id = $1")
     if state == "RELEASED":
-        assert said[1].startswith("Nothing was changed: the debit was released"), said
+        assert messages[1].startswith("Nothing was changed: the debit was released"), messages
         assert len(files) == 1
     else:
         assert state == "CANCELLED"
-        assert said[0].startswith("Nothing was released: none of these debits"), said
+        assert messages[0].startswith("Nothing was released: none of these debits"), messages
         assert files == []
 
 
@@ -190,7 +194,7 @@ async def _pay(payments: PaymentHarness, cents: int) -> str:
 async def test_one_payment_is_refunded_once(resources: Resources, clock: MovableClock) -> None:
     payments = await a_payment_harness(resources, clock)
     path = f"{await _pay(payments, 10240)}/refund"
-    clerks = await a_pair(resources, payments.harness)
+    clerks = await sign_in_two_clerks(resources, payments.harness)
     forms = []
     for clerk in clerks:
         await clerk.get(path)
@@ -208,12 +212,12 @@ async def test_one_surplus_is_refunded_with_one_of_two_clicks(
 ) -> None:
     payments = await a_payment_harness(resources, clock)
     path = f"{await _pay(payments, 12000)}/refund"
-    clerks = await a_pair(resources, payments.harness)
+    clerks = await sign_in_two_clerks(resources, payments.harness)
     forms = []
     for clerk in clerks:
         page = await clerk.get("/payments?show=unmatched")
         forms.append({**read_fields(page.text.partition("<tbody>")[2]), "do": "surplus"})
-    said = sorted(text for _, text in await send_both(clerks, path, *forms))
-    assert said[0].startswith("Nothing was refunded: the surplus has changed"), said
-    assert said[1].startswith("Refund ordered."), said
+    messages = sorted(text for _, text in await send_both(clerks, path, *forms))
+    assert messages[0].startswith("Nothing was refunded: the surplus has changed"), messages
+    assert messages[1].startswith("Refund ordered."), messages
     assert [row["amount_cents"] for row in await payments.harness.rows(_REFUNDS)] == [1760]

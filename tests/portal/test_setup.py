@@ -45,11 +45,10 @@ async def load(clerk: Clerk, resources: Resources) -> Merchant:
 
 
 @pytest.fixture(scope="module")
-async def everything(
+async def complete_file(
     lasting_resources: Resources, tmp_path_factory: pytest.TempPathFactory
 ) -> CheckedFile:
-    """Return a merchant file with every setting. It is loaded once, because rendering its logo
-    starts child processes."""
+    """A file with all settings, loaded once: rendering its logo starts child processes."""
     folder = tmp_path_factory.mktemp("everything")
     (folder / "logo.svg").write_bytes(a_picture("PNG"))
     document = {**EVERYTHING, "payment": {**EVERYTHING["payment"], "methods": []}}
@@ -59,9 +58,9 @@ async def everything(
 
 
 @pytest.fixture
-async def whole(clerk: Clerk, resources: Resources, everything: CheckedFile) -> Clerk:
+async def configured(clerk: Clerk, resources: Resources, complete_file: CheckedFile) -> Clerk:
     """A clerk of a merchant for which everything is configured."""
-    report = await apply_checked(resources, everything)
+    report = await apply_checked(resources, complete_file)
     assert report.merchant_id is not None
     clerk.merchant_id = report.merchant_id
     return clerk
@@ -96,16 +95,16 @@ async def test_every_page_is_rendered(clerk: Clerk, language: str) -> None:
 
 @pytest.mark.parametrize("section", SECTIONS)
 async def test_submitting_an_unchanged_form_changes_nothing(
-    whole: Clerk, resources: Resources, section: str
+    configured: Clerk, resources: Resources, section: str
 ) -> None:
-    before = await load(whole, resources)
-    form = read_form((await whole.get(f"/settings/{section}")).text, "revision")
+    before = await load(configured, resources)
+    form = read_form((await configured.get(f"/settings/{section}")).text, "revision")
 
-    answer = await send(whole, f"/settings/{section}", form)
+    answer = await send(configured, f"/settings/{section}", form)
 
     assert answer.status_code == 303, answer.text
     assert answer.headers["Location"].endswith("done=unchanged")
-    assert await load(whole, resources) == before
+    assert await load(configured, resources) == before
 
 
 async def test_a_new_merchant_can_be_fully_configured_with_forms(
@@ -202,15 +201,15 @@ async def test_a_new_merchant_can_be_fully_configured_with_forms(
     ],
 )  # fmt: skip
 async def test_errors_are_shown_next_to_their_fields_and_nothing_is_saved(
-    whole: Clerk,
+    configured: Clerk,
     resources: Resources,
     section: str,
     typed: dict[str, Any],
     field: str,
     expected: str,
 ) -> None:
-    before = await load(whole, resources)
-    answer = await save(whole, section, **typed)
+    before = await load(configured, resources)
+    answer = await save(configured, section, **typed)
 
     assert answer.status_code == 422, answer.text[-3000:]
     [error] = re.findall(rf'id="{re.escape(field)}-error">(.*?)</p>', answer.text, re.DOTALL)
@@ -218,59 +217,59 @@ async def test_errors_are_shown_next_to_their_fields_and_nothing_is_saved(
     assert f'<a href="#{field}">' in answer.text
     for name, value in typed.items():
         assert value is None or str(value) in answer.text or value == "", name
-    assert await load(whole, resources) == before
+    assert await load(configured, resources) == before
 
 
 async def test_a_removed_delivery_provider_is_still_shown_as_chosen(
-    whole: Clerk, resources: Resources
+    configured: Clerk, resources: Resources
 ) -> None:
     """If it were not listed, the browser would select the first option instead."""
     async with resources.database.transaction() as tx:
         await tx.execute(
             "UPDATE merchants SET revision = revision + 1, configuration = jsonb_set("
             "configuration::jsonb, '{channels,EMAIL}', $2::jsonb) WHERE merchant_id = $1",
-            whole.merchant_id,
+            configured.merchant_id,
             {"provider": "gone", "from": "a@nordwind.example"},
         )
-    form = read_form((await whole.get("/settings/channels")).text, "revision")
+    form = read_form((await configured.get("/settings/channels")).text, "revision")
     assert form["channels.EMAIL.by"] == ["provider:gone"]
 
 
 async def test_important_changes_are_previewed_before_saving(
-    whole: Clerk, resources: Resources
+    configured: Clerk, resources: Resources
 ) -> None:
-    before = await load(whole, resources)
-    form = read_form((await whole.get("/settings/guards")).text, "revision")
+    before = await load(configured, resources)
+    form = read_form((await configured.get("/settings/guards")).text, "revision")
     typed = {**form, "guards.maxContactsPerWeek": "5", "guards.quietHours": None}
 
-    asked = await send(whole, "/settings/guards", typed)
+    asked = await send(configured, "/settings/guards", typed)
 
     assert asked.status_code == 200
     rows = re.findall(r"<tr><th scope=\"row\">(.*?)</th><td>(.*?)</td><td>(.*?)</td>", asked.text)
     assert [re.sub(r"<[^>]*>", "", row[0]) for row in rows] == [
         "Maximum contacts in seven days", "Enable quiet hours",
     ]  # fmt: skip
-    assert await load(whole, resources) == before
+    assert await load(configured, resources) == before
     back = await send(
-        whole, "/settings/guards", {**read_form(asked.text, "revision"), "do": "look"}
+        configured, "/settings/guards", {**read_form(asked.text, "revision"), "do": "look"}
     )
     assert 'value="5"' in back.text
     saved = await send(
-        whole, "/settings/guards", {**read_form(asked.text, "revision"), "do": "save"}
+        configured, "/settings/guards", {**read_form(asked.text, "revision"), "do": "save"}
     )
     assert saved.headers["Location"].endswith("done=saved")
-    guards = (await load(whole, resources)).configuration.guards
+    guards = (await load(configured, resources)).configuration.guards
     assert (guards.max_contacts_per_day, guards.max_contacts_per_week) == (2, 5)
     assert guards.quiet_hours is None
 
 
 async def test_direct_debits_are_set_up_changed_and_turned_off(
-    whole: Clerk, resources: Resources
+    configured: Clerk, resources: Resources
 ) -> None:
     """The other settings of payments stay as they are."""
-    before = (await load(whole, resources)).configuration.payment
-    await save(whole, "debit", **_DEBIT)
-    first = (await load(whole, resources)).configuration.payment
+    before = (await load(configured, resources)).configuration.payment
+    await save(configured, "debit", **_DEBIT)
+    first = (await load(configured, resources)).configuration.payment
     assert first.direct_debit is not None
     assert first.direct_debit.account.iban == "DE89370400440532013000"
     assert first.direct_debit.pre_notification_days == 14
@@ -278,20 +277,20 @@ async def test_direct_debits_are_set_up_changed_and_turned_off(
         "payment__directDebit__preNotificationDays": "5",
         "payment__directDebit__secondRelease": "yes",
     }
-    await save(whole, "debit", **more)
-    changed = (await load(whole, resources)).configuration.payment.direct_debit
+    await save(configured, "debit", **more)
+    changed = (await load(configured, resources)).configuration.payment.direct_debit
     assert changed is not None
     assert (changed.pre_notification_days, changed.second_release) == (5, True)
     assert changed.creditor_id == CREDITOR_ID
-    await save(whole, "payment", payment__allocation="PRIMARY_FIRST")
-    assert (await load(whole, resources)).configuration.payment.direct_debit == changed
-    await save(whole, "payment", payment__allocation=before.allocation)
-    await save(whole, "debit", payment__directDebit=None)
-    assert (await load(whole, resources)).configuration.payment == before
+    await save(configured, "payment", payment__allocation="PRIMARY_FIRST")
+    assert (await load(configured, resources)).configuration.payment.direct_debit == changed
+    await save(configured, "payment", payment__allocation=before.allocation)
+    await save(configured, "debit", payment__directDebit=None)
+    assert (await load(configured, resources)).configuration.payment == before
     async with resources.database.connection() as connection:
         details = await connection.fetchval(
             "SELECT details FROM audit_log WHERE merchant_id = $1 ORDER BY audit_id DESC LIMIT 1",
-            whole.merchant_id,
+            configured.merchant_id,
         )
     assert details["changed"] == ["payment"]
 
@@ -304,123 +303,125 @@ async def test_the_checklist_leads_to_the_payment_methods(clerk: Clerk) -> None:
 
 
 async def test_files_are_delivered_to_a_connection_of_the_installation(
-    whole: Clerk, resources: Resources
+    configured: Clerk, resources: Resources
 ) -> None:
     bank = {"adapter": "folder", "folder": "/srv/bank"}
     document = check_installation({"bankConnections": {"sparkasse": bank}})
     await apply_installation(resources, document, {})
-    is_sandbox = (await load(whole, resources)).is_sandbox
-    page = await whole.get("/settings/debit")
+    is_sandbox = (await load(configured, resources)).is_sandbox
+    page = await configured.get("/settings/debit")
     assert ('<option value="sparkasse">' in page.text) is not is_sandbox
-    saved = await save(whole, "debit", **_DEBIT, payment__directDebit__deliverTo="sparkasse")
+    saved = await save(configured, "debit", **_DEBIT, payment__directDebit__deliverTo="sparkasse")
     assert saved.status_code == (422 if is_sandbox else 303)
 
 
 async def test_all_verification_methods_of_a_link_are_kept(
-    whole: Clerk, resources: Resources
+    configured: Clerk, resources: Resources
 ) -> None:
     """All methods that a file can contain, in its order; saving another field keeps them."""
     typed = {
         f"landingPage__verification__EMAIL__{place}": proof
         for place, proof in enumerate(reversed(VERIFICATION_METHODS))
     }
-    await save(whole, "page", **typed)
-    await save(whole, "page", landingPage__advice__de="Rat: 0800 1")
-    page = (await load(whole, resources)).configuration.landing_page
+    await save(configured, "page", **typed)
+    await save(configured, "page", landingPage__advice__de="Rat: 0800 1")
+    page = (await load(configured, resources)).configuration.landing_page
     assert page.verification["EMAIL"] == tuple(reversed(VERIFICATION_METHODS))
     assert page.advice["de"] == "Rat: 0800 1"
 
 
 @pytest.mark.parametrize("section", ["contact", "guards", "debit"])
 async def test_after_a_conflict_both_values_are_shown(
-    whole: Clerk, resources: Resources, section: str
+    configured: Clerk, resources: Resources, section: str
 ) -> None:
     field = {
         "contact": "contact.hours", "guards": "guards.maxContactsPerWeek",
         "debit": "payment.directDebit.preNotificationDays",
     }[section]  # fmt: skip
     if section == "debit":
-        await save(whole, section, **_DEBIT)
-    form = read_form((await whole.get(f"/settings/{section}")).text, "revision")
-    await save(whole, section, **{field.replace(".", "__"): "7"})
-    between = await load(whole, resources)
+        await save(configured, section, **_DEBIT)
+    form = read_form((await configured.get(f"/settings/{section}")).text, "revision")
+    await save(configured, section, **{field.replace(".", "__"): "7"})
+    between = await load(configured, resources)
 
-    second = await send(whole, f"/settings/{section}", {**form, field: "9"})
+    second = await send(configured, f"/settings/{section}", {**form, field: "9"})
 
     assert second.status_code == 409
     assert "Someone else changed this while you were editing" in second.text
     assert 'value="9"' in second.text
     assert "Currently saved: 7" in second.text
-    assert await load(whole, resources) == between
-    again = await send(whole, f"/settings/{section}", read_form(second.text, "revision"))
+    assert await load(configured, resources) == between
+    again = await send(configured, f"/settings/{section}", read_form(second.text, "revision"))
     if again.status_code == 200:
         form = read_form(again.text, "revision")
-        again = await send(whole, f"/settings/{section}", {**form, "do": "save"})
+        again = await send(configured, f"/settings/{section}", {**form, "do": "save"})
     assert again.headers["Location"].endswith("done=saved")
 
 
-async def test_a_conflict_is_still_shown_after_a_value_was_corrected(whole: Clerk) -> None:
+async def test_a_conflict_is_still_shown_after_a_value_was_corrected(
+    configured: Clerk,
+) -> None:
     field = "guards.maxContactsPerWeek"
-    form = read_form((await whole.get("/settings/guards")).text, "revision")
-    await save(whole, "guards", guards__maxContactsPerWeek="7")
+    form = read_form((await configured.get("/settings/guards")).text, "revision")
+    await save(configured, "guards", guards__maxContactsPerWeek="7")
 
-    unreadable = await send(whole, "/settings/guards", {**form, field: "many"})
+    unreadable = await send(configured, "/settings/guards", {**form, field: "many"})
 
     assert (unreadable.status_code, 'value="many"' in unreadable.text) == (422, True)
     corrected = {**read_form(unreadable.text, "revision"), field: "9"}
-    second = await send(whole, "/settings/guards", corrected)
+    second = await send(configured, "/settings/guards", corrected)
     assert (second.status_code, "Currently saved: 7" in second.text) == (409, True)
 
 
 async def test_users_can_change_different_sections_at_the_same_time(
-    whole: Clerk, resources: Resources
+    configured: Clerk, resources: Resources
 ) -> None:
-    form = read_form((await whole.get("/settings/contact")).text, "revision")
-    await save(whole, "account", name="Nordwind Nord")
-    answer = await send(whole, "/settings/contact", {**form, "contact.hours": "9 to 5"})
+    form = read_form((await configured.get("/settings/contact")).text, "revision")
+    await save(configured, "account", name="Nordwind Nord")
+    answer = await send(configured, "/settings/contact", {**form, "contact.hours": "9 to 5"})
 
     assert answer.headers["Location"].endswith("done=saved")
-    merchant = await load(whole, resources)
+    merchant = await load(configured, resources)
     assert merchant.name == "Nordwind Nord"
     assert merchant.configuration.contact is not None
     assert merchant.configuration.contact.hours == "9 to 5"
 
 
 async def test_a_setting_that_a_published_workflow_needs_cannot_be_removed(
-    whole: Clerk, resources: Resources
+    configured: Clerk, resources: Resources
 ) -> None:
-    await save(whole, "contact", contact__phone="+49 40 123")
-    standing = read_form((await whole.get("/settings/file")).text, "text")
-    exported = (await whole.get("/settings/merchant.yaml")).text
+    await save(configured, "contact", contact__phone="+49 40 123")
+    standing = read_form((await configured.get("/settings/file")).text, "text")
+    exported = (await configured.get("/settings/merchant.yaml")).text
     document = parse_yaml(exported)
     body = document["workflows"][0]["definition"]["templates"]["reminder"]
     channel = body["EMAIL"]["body"]
     for language in channel:
         channel[language] += "\n\n{{ merchant.phone }}"
-    changes = await whole.post("/settings/changes", {
+    changes = await configured.post("/settings/changes", {
         "token": standing["token"], "text": render_yaml(document), "publish": "yes",
     })  # fmt: skip
     applied = {**read_form(changes.text, "known_revision"), "do": "apply"}
-    assert (await send(whole, "/settings/changes", applied)).status_code == 200
+    assert (await send(configured, "/settings/changes", applied)).status_code == 200
 
-    answer = await save(whole, "contact", contact__phone="")
+    answer = await save(configured, "contact", contact__phone="")
 
     assert answer.status_code == 422
     assert "The workflow &#34;Standard&#34; needs it" in answer.text
-    contact = (await load(whole, resources)).configuration.contact
+    contact = (await load(configured, resources)).configuration.contact
     assert contact is not None
     assert contact.phone == "+49 40 123"
 
 
 async def test_every_change_names_its_author_in_the_audit_log(
-    whole: Clerk, resources: Resources
+    configured: Clerk, resources: Resources
 ) -> None:
-    await save(whole, "contact", contact__hours="9 to 5")
+    await save(configured, "contact", contact__hours="9 to 5")
     async with resources.database.connection() as connection:
         row = await connection.fetchrow(
             "SELECT action, actor_kind, details FROM audit_log WHERE merchant_id = $1"
             " ORDER BY audit_id DESC LIMIT 1",
-            whole.merchant_id,
+            configured.merchant_id,
         )
     assert row is not None
     assert (row["action"], row["actor_kind"]) == ("merchant.change_configuration", "USER")
@@ -428,20 +429,20 @@ async def test_every_change_names_its_author_in_the_audit_log(
 
 
 async def test_own_reasons_keep_their_order_and_languages(
-    whole: Clerk, resources: Resources
+    configured: Clerk, resources: Resources
 ) -> None:
     await save(
-        whole, "disputes",
+        configured, "disputes",
         disputes__reasons__own1__type="TOO_LATE", disputes__reasons__own1__label__de="Zu spät",
         disputes__reasons__INSOLVENCY__hidden="yes",
     )  # fmt: skip
-    reasons = (await load(whole, resources)).configuration.disputes.reasons
+    reasons = (await load(configured, resources)).configuration.disputes.reasons
     assert [(each.type, each.labels, each.is_hidden) for each in reasons] == [
         ("WRONG_SIZE", {"de": "Größe", "fr": "Taille"}, False),
         ("INSOLVENCY", {}, True),
         ("TOO_LATE", {"de": "Zu spät"}, False),
     ]
-    assert 'name="disputes.reasons.own3.type"' in (await whole.get("/settings/disputes")).text
+    assert 'name="disputes.reasons.own3.type"' in (await configured.get("/settings/disputes")).text
 
 
 async def test_a_merchant_key_is_unique(clerk: Clerk, resources: Resources) -> None:
@@ -459,25 +460,26 @@ async def test_a_merchant_key_is_unique(clerk: Clerk, resources: Resources) -> N
 
 
 async def test_a_sandbox_and_its_live_merchant_link_to_each_other(
-    whole: Clerk, resources: Resources
+    configured: Clerk, resources: Resources
 ) -> None:
-    live = whole.merchant_id
-    before = await load(whole, resources)
+    live = configured.merchant_id
+    before = await load(configured, resources)
     form = read_form(
-        (await whole.get(f"/portal/merchants/new?counterpart={live}")).text, "counterpart"
+        (await configured.get(f"/portal/merchants/new?counterpart={live}")).text,
+        "counterpart",
     )
     assert (form["key"], form["kind"]) == (["nordwind-sandbox"], ["sandbox"])
 
-    answer = await send(whole, "/portal/merchants/new", form)
+    answer = await send(configured, "/portal/merchants/new", form)
 
     assert answer.status_code == 303, answer.text[-3000:]
-    page = await whole.get(answer.headers["Location"])
+    page = await configured.get(answer.headers["Location"])
     assert headline(page.text) == "Setup complete: claims can be created"
     assert f'<a href="/portal/m/{live}/settings">Live merchant: nordwind</a>' in page.text
-    back = await whole.get("/settings")
+    back = await configured.get("/settings")
     assert ">Sandbox: nordwind-sandbox</a>" in back.text
-    whole.merchant_id = int(page.url.path.split("/")[3])
-    sandbox = await load(whole, resources)
+    configured.merchant_id = int(page.url.path.split("/")[3])
+    sandbox = await load(configured, resources)
     assert sandbox.is_sandbox
     assert sandbox.configuration.guards == before.configuration.guards
     assert sandbox.configuration.brand == before.configuration.brand

@@ -29,7 +29,7 @@ async def add(clerk: Clerk, **typed: str) -> Any:
     return await clerk.submit("/suppressions", **fields)
 
 
-async def find_lift(clerk: Clerk) -> str:
+async def find_digest(clerk: Clerk) -> str:
     page = await clerk.get("/suppressions")
     return page.text.partition("/suppressions/EMAIL/")[2].partition('"')[0]
 
@@ -64,7 +64,7 @@ async def test_removing_an_address_needs_a_reason_and_happens_once(
     clerk: Clerk, harness: Harness
 ) -> None:
     await add(clerk)
-    path = f"/suppressions/EMAIL/{await find_lift(clerk)}"
+    path = f"/suppressions/EMAIL/{await find_digest(clerk)}"
     shown = await clerk.get(path)
     assert "The debtor asked not to be contacted at this address." in shown.text
     form = read_fields(shown.text)
@@ -88,7 +88,7 @@ async def test_an_address_that_was_added_again_is_shown_before_it_is_removed(
     clerk: Clerk, harness: Harness
 ) -> None:
     await add(clerk)
-    path = f"/suppressions/EMAIL/{await find_lift(clerk)}"
+    path = f"/suppressions/EMAIL/{await find_digest(clerk)}"
     form = read_fields((await clerk.get(path)).text)
     await harness.rows(
         "UPDATE suppressions SET created_at = $2 WHERE merchant_id = $1",
@@ -110,7 +110,7 @@ async def test_users_without_the_permission_see_the_list_but_no_form(
     clerk: Clerk, staff: Clerk, harness: Harness
 ) -> None:
     await add(clerk)
-    digest = await find_lift(clerk)
+    digest = await find_digest(clerk)
 
     page = await staff.get("/suppressions")
     assert "e***@example.org" in page.text

@@ -38,9 +38,9 @@ async def definition_of(harness: Harness, at: str, *, of_draft: bool = True) -> 
     async with harness.work() as work:
         draft = await load_draft(work.tx, work.merchant_id, workflow_id)
         current = await load_current(work.tx, work.merchant_id, workflow_id)
-    found = draft if of_draft else current
-    assert found is not None
-    return found.definition
+    version = draft if of_draft else current
+    assert version is not None
+    return version.definition
 
 
 async def save_step(clerk: Clerk, at: str, step_id: int, **fields: Any) -> Any:
