@@ -79,7 +79,9 @@ async def collect(
     return payment_id, await adapter.fetch_checkout(payment_id)
 
 
-async def test_only_a_provider_with_mandates_is_found_as_one(adapter: GoCardlessProvider) -> None:
+async def test_a_mandate_provider_is_found_by_the_name_of_its_account(
+    adapter: GoCardlessProvider,
+) -> None:
     assert find_mandate_provider({"bank": adapter}, "bank") is adapter
     assert find_mandate_provider({"bank": adapter}, "cards") is None
 
@@ -229,7 +231,7 @@ async def test_a_collection_too_early_or_without_a_mandate_is_refused(
         (("cancel",), CheckoutStatus.CANCELLED, []),
     ],
 )
-async def test_the_course_of_a_collection_is_read_like_a_checkout(
+async def test_a_collection_has_a_status_and_movements_like_a_checkout(
     adapter: GoCardlessProvider, process: FakeProviderProcess, actions: tuple[str, ...],
     status: CheckoutStatus, movements: list[tuple[str, int]],
 ) -> None:  # fmt: skip

@@ -146,7 +146,7 @@ def test_a_chargeback_that_is_cancelled_between_two_requests_is_not_booked_again
     assert kinds == ["PAID", "CHARGED_BACK", "CHARGEBACK_REVERSED"]
 
 
-async def test_movements_outlast_the_events_that_gocardless_deletes(
+async def test_movements_remain_after_gocardless_deletes_its_events(
     account: AccountUnderTest,
 ) -> None:
     paid_id, first = await account.open_paid()
@@ -223,7 +223,7 @@ async def test_an_answer_about_another_payment_is_not_used(account: AccountUnder
     assert state.status is CheckoutStatus.PAID
 
 
-async def test_simultaneous_refunds_with_one_key_are_one(account: AccountUnderTest) -> None:
+async def test_concurrent_refunds_with_one_key_are_made_once(account: AccountUnderTest) -> None:
     checkout_id, paid = await account.open_paid()
     key = uuid4()
     ids = await asyncio.gather(

@@ -63,7 +63,9 @@ async def test_equal_input_gives_equal_bytes(name: str) -> None:
     assert await PRINTER.print_sheet(sheet) == first
 
 
-async def test_form_a_is_eighteen_millimetres_higher(tmp_path: Path) -> None:
+async def test_the_address_of_form_a_is_eighteen_millimetres_higher_than_that_of_form_b(
+    tmp_path: Path,
+) -> None:
     tops = []
     for name in ("din-5008-a", "din-5008-b"):
         path = tmp_path / f"{name}.pdf"

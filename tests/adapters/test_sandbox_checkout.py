@@ -110,7 +110,7 @@ async def test_notices_are_sent_as_chosen(
     assert (notices_due, notice_at, decided_at) == (count, now + timedelta(seconds=after), now)
 
 
-async def test_no_notice_can_be_chosen(
+async def test_sending_no_notice_can_be_chosen(
     client: Client, checkout: Checkout, resources: Resources
 ) -> None:
     await press(client, checkout, "pay", "never")

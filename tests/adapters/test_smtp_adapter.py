@@ -156,7 +156,7 @@ async def test_an_invalid_response_after_the_content_is_not_a_refusal(sink: Mail
     assert len(sink.taken) == 1
 
 
-async def test_an_unavailable_server_has_accepted_nothing() -> None:
+async def test_an_unavailable_server_is_a_temporary_failure() -> None:
     async with a_mail_server() as sink:
         port = sink.port
     async with a_channel(a_provider(port)) as channel:

@@ -190,7 +190,7 @@ async def test_a_dispute_counts_when_money_is_withdrawn_and_reinstated(
 
 
 @pytest.mark.parametrize(("advice", "attempts"), [("true", 3), ("false", 1)])
-async def test_stripes_advice_on_repeating_is_followed(
+async def test_the_header_stripe_should_retry_is_followed(
     fake: FakeProviderProcess, advice: str, attempts: int
 ) -> None:
     fake.call("fault", mode="DOWN" if advice == "false" else "RATE_LIMITED", advice=advice)
@@ -282,7 +282,7 @@ async def test_a_notification_that_is_not_stripes_is_rejected(
             adapter.parse_notification(given, content)
 
 
-async def test_a_notifications_odd_ids_are_left_out(adapter: StripeProvider) -> None:
+async def test_invalid_ids_in_a_notification_are_ignored(adapter: StripeProvider) -> None:
     named = {"id": "../x", "payment_intent": {"id": "pi_1"}, "charge": "ch_1"}
     event = {"id": "evt_1", "type": "charge.updated", "data": {"object": named}}
     body = json.dumps(event).encode()
@@ -303,6 +303,6 @@ async def test_a_list_of_several_pages_is_read_to_its_end(
     assert isinstance(paid, MoneyMovement)
 
 
-def test_means_that_a_provider_does_not_offer_are_refused_with_those_it_offers() -> None:
+def test_the_refusal_of_a_means_of_payment_names_those_that_are_offered() -> None:
     with pytest.raises(PaymentProviderRefused, match="It offers CARD, PAYPAL"):
         build_session_form(replace(REQUEST, means="PAY_BY_BANK"))

@@ -42,6 +42,6 @@ def test_each_invalid_name_is_a_fault_of_its_field(name: str, code: str) -> None
         ("", "-"),
     ],
 )
-def test_a_strangers_name_is_kept_as_far_as_it_can_be_shown(given: str, shown: str) -> None:
+def test_an_unsafe_file_name_is_cleaned_and_then_has_no_fault(given: str, shown: str) -> None:
     assert clean_file_name(given) == shown
     assert find_name_faults(clean_file_name(given), clean_file_name(given)) == []

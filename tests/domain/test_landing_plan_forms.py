@@ -82,7 +82,7 @@ def test_an_invalid_plan_is_refused_with_every_reason(
     assert parse_plan(fields, REQUEST_FACTS, "EUR", "en") == refused
 
 
-def test_a_plan_that_ends_after_the_claims_last_day_starts_too_late() -> None:
+def test_a_plan_that_would_end_after_the_claims_last_day_is_refused() -> None:
     request_facts = ModalityRequestFacts(COUNTED, ModalityFacts(10240, date(2026, 5, 17)), TODAY)
 
     assert parse_plan({"offer": "3", **DAY}, request_facts, "EUR", "en") == [

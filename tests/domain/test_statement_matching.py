@@ -320,7 +320,7 @@ def test_a_match_spends_the_payment_exactly_and_any_surplus_is_named(
 
 
 @given(st.text(max_size=30))
-def test_the_normal_form_of_a_normal_form_is_itself(text: str) -> None:
+def test_normalising_a_reference_twice_is_the_same_as_once(text: str) -> None:
     assert normalize_reference(normalize_reference(text)) == normalize_reference(text)
 
 

@@ -115,7 +115,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda each: each.name)
-async def test_a_state_changes_only_from_its_earlier_states(
+async def test_a_state_changes_only_from_the_states_that_allow_it(
     database: Database, change: StateChange
 ) -> None:
     changed = set()
