@@ -1,9 +1,12 @@
 """Attempts follow the published retry schedule; endpoints are disabled and enabled again."""
 
+import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
+from aiohttp import web
 
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
 from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
@@ -148,3 +151,21 @@ async def test_an_endpoint_whose_secret_cannot_be_decrypted_does_not_affect_othe
         assert await dispatcher.run_once() == 2
     states = [state for _, state, _ in await outbox.deliveries()]
     assert sorted(states) == ["DELIVERED", "DELIVERED", "PENDING", "PENDING"]
+
+
+async def test_what_is_in_flight_is_recorded_when_a_new_secret_cannot_be_decrypted(
+    outbox: Outbox, dispatcher: WebhookDispatcher
+) -> None:
+    async def spoil_the_secret(request: web.Request) -> web.StreamResponse:
+        await outbox.rows(
+            "UPDATE webhook_endpoints SET secret_sealed = '\\x00' WHERE merchant_id = $1"
+        )
+        await asyncio.sleep(0.2)
+        return await answers(204)(request)
+
+    async with a_receiver(spoil_the_secret) as receiver:
+        await outbox.add_endpoint(receiver.url)
+        await outbox.raise_events(100)
+        await dispatcher.run_once()
+    states = Counter(state for _, state, _ in await outbox.deliveries())
+    assert 0 < states["DELIVERED"] == len(receiver.received) < 100

@@ -253,6 +253,8 @@ class EndpointQueue:
             leased = await lease_batch(
                 self._pool.resources, self._pool.lease_slots, self._endpoint, self._pace.batch_size
             )
+            if leased.endpoint is not None and leased.endpoint.has_other_secrets(self._endpoint):
+                self._signer = WebhookRequestSigner(self._pool.resources.keys, leased.endpoint)
         except Exception as error:  # noqa: BLE001 - what is in flight is still finished
             _LOG.warning("deliveries.not_leased", error=type(error).__name__)
             self._is_drained = True
@@ -260,8 +262,6 @@ class EndpointQueue:
         if leased.endpoint is None:
             self.stop()
             return
-        if leased.endpoint.has_other_secrets(self._endpoint):
-            self._signer = WebhookRequestSigner(self._pool.resources.keys, leased.endpoint)
         self._endpoint, self._reach = leased.endpoint, leased.reach
         self._ready.extend(leased.deliveries)
         self._is_drained = leased.was_last
