@@ -89,7 +89,7 @@ async def _measure(names: Sequence[str], scale: Scale, minutes: float) -> _Run:
     lines: list[Line] = []
     missing = []
     end = time.monotonic() + minutes * 60
-    # As in the processes that are measured.
+    # The same garbage collection as in the processes that are measured.
     tune_garbage_collector()
     async with open_ground() as ground:
         machine = await describe_machine(ground)

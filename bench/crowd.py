@@ -29,9 +29,9 @@ from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_current
 from dunwell.platform.database.database import Connection
 
-# One year of claims.
+# The time between two claims. A million claims take about a year.
 _STEP = timedelta(seconds=30)
-# The claims of one transaction.
+# The number of claims in one transaction.
 _SET = 1000
 _MERCHANTS = 5
 _WORKFLOW = "Messages"
@@ -80,8 +80,8 @@ class Crowd:
 
 
 async def fill_crowd(ground: Ground, rows: int, *, keeps_indexes: bool = False) -> Crowd:
-    """Insert the rows. With `keeps_indexes`, existing indexes stay and are not rebuilt
-    afterwards."""
+    """Insert `rows` claims with everything that belongs to them. With `keeps_indexes`, existing
+    indexes stay and are not rebuilt afterwards."""
     benches = [
         await make_merchant(ground, _WORKFLOW, "http://127.0.0.1:9/hook", is_live=True)
         for _ in range(_MERCHANTS)

@@ -20,7 +20,7 @@ _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')
 
 @dataclass(frozen=True, slots=True)
 class Debtor:
-    """The session of one browser. `cookie` is the value of a request's header, "" for none."""
+    """A debtor with a browser. `cookie` is the value of the `Cookie` header, "" for none."""
 
     http: aiohttp.ClientSession
     origin: str

@@ -117,7 +117,7 @@ async def _count_delivered(ground: Ground, bench: BenchMerchant) -> int:
 
 
 async def _deliver(ground: Ground, bench: BenchMerchant, count: int, bodies: list[bytes]) -> float:
-    """Return the deliveries per second, and append to `bodies` what was delivered."""
+    """Return the deliveries per second, and put the delivered bodies in place of `bodies`."""
     await ground.clear_claims()
     bodies[:] = [event.body.encode() for event in await _raise_events(ground, bench, count)]
     await ground.settle()

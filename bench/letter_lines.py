@@ -102,7 +102,8 @@ async def _print_all(
 
 
 async def _lay_out(compiler: typst.Compiler) -> float:
-    """Lay out the same letters. Their codes are drawn before the measurement."""
+    """Return how many of the same letters Typst alone lays out per second. Their codes are drawn
+    before the measurement."""
     layout = _SOURCE.read_bytes()
     files = [_make_files(layout, number) for number in range(_PRINTED)]
 

@@ -56,7 +56,7 @@ steps:
 
 @dataclass(frozen=True, slots=True)
 class _Took:
-    """`job_seconds` is the time of the worker's job, which simulates nothing."""
+    """`job_seconds` is the time of the worker's job, the other figures are those of the command."""
 
     seconds: float
     peak_mb: float

@@ -129,7 +129,8 @@ async def _measure_import(
 
 
 async def _measure_inserts(ground: Ground, bench: BenchMerchant, file_id: UUID) -> float:
-    """Return the seconds in which the rows of a file are inserted. Nothing has changed after it."""
+    """Return the seconds in which the rows of a file are inserted. Afterwards the tables contain
+    the same rows as before."""
     merchant_id = bench.merchant.merchant_id
     async with ground.database.connection() as connection, connection.transaction():
         for table, condition in _TABLES.items():

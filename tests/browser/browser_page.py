@@ -46,7 +46,7 @@ class Visit:
         await self.go("/claim")
 
     def note(self, answer: Response) -> None:
-        """Remember the page. Record a stylesheet or image that is missing."""
+        """Remember the response of a page. Record every other response with an error status."""
         if answer.request.resource_type == "document":
             self.document = answer
         elif answer.status >= 400:
@@ -58,7 +58,7 @@ class Visit:
         self.origins.clear()
 
     def list_strays(self) -> list[str]:
-        """List the console messages and all foreign origins."""
+        """List console messages, script errors, failed requests and all foreign origins."""
         # For a page with an error status, the browser logs that it failed to load.
         complaints = [each for each in self.complaints if not each.startswith(_STATUS)]
         return [*complaints, *sorted(self.origins - {self.site.origin, "data:,"})]
@@ -118,8 +118,8 @@ class Tabs:
 async def a_visit(
     chromium: Browser, site: Site, *, locale: str = "de-DE", width: int = 390, scripts: bool = True
 ) -> AsyncIterator[Visit]:
-    """Visit in a fresh browser. Fails at the end if a page has logged errors or has requested a
-    foreign origin."""
+    """Visit in a fresh browser. Fails at the end if a page has logged anything to the console or
+    has requested a foreign origin."""
     page = await _open_tab(chromium, locale, scripts=scripts)
     await page.set_viewport_size({"width": width, "height": HEIGHT})
     async with _watched(page, site) as visit:
@@ -129,7 +129,7 @@ async def a_visit(
 
 @asynccontextmanager
 async def listen(page: Page) -> AsyncIterator[list[str]]:
-    """Collect the errors that the page logs."""
+    """Collect all console messages and uncaught errors of the page."""
     complaints: list[str] = []
     handlers: dict[Any, Callable[[Any], None]] = {
         "console": lambda console_message: complaints.append(console_message.text),

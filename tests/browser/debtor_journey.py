@@ -39,7 +39,7 @@ class Way:
         return f"{self.language}-{self.width}{scripts}{'-forced' if self.forced_colours else ''}"
 
     def list_widths(self) -> list[int]:
-        """The widths at which the pages are viewed. The last one is used for the journey."""
+        """Return the widths at which each page is viewed, at last the one of the journey."""
         return [*(each for each in _WIDTHS if each != self.width), self.width]
 
 

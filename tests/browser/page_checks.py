@@ -19,12 +19,12 @@ _RULES = [
 _AXE = Axe().axe_script
 _RUN_AXE = """rules => axe.run(document, {runOnly: rules, resultTypes: ['violations']})
   .then(found => found.violations)"""
-# Elements that are wider than their page, and controls smaller than 24 by 24 pixels. In running
-# text the height of the line is sufficient.
 _INLINE = re.compile(
     r"<style|<script(?![^>]*\bsrc=)|<[^>]*\s(?:style|on\w+)=|(?:href|action)=\"(?:javascript|data):(?!,)"
 )
 _OWN = {"'none'", "'self'", "data:"}
+# Elements that are wider than their page, and controls smaller than 24 by 24 pixels. In running
+# text the height of the line is sufficient.
 _MEASURE = """() => {
   const wide = [...document.querySelectorAll('body *')]
     .filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.skip'))

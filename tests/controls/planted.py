@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of a file in `src/dunwell`, by the number of its promise: a text and its replacement.
-    `tests` are the promise's tests, which must fail."""
+    """A fault that breaks the promise with this number: in `file`, a path in `src/dunwell`, the
+    text `original` is replaced by `planted`. `tests` are the promise's tests, which must fail."""
 
     promise: int
     name: str

@@ -35,7 +35,7 @@ class LoadClient:
     # The merchant's secrets, which are shown only once.
     printed_secrets: dict[str, str]
     acknowledged: set[str] = field(default_factory=set)
-    # The statuses of other responses.
+    # The statuses of all responses other than 200.
     refusals: list[int] = field(default_factory=list)
     # Responses that are neither 200 nor an envelope that asks to try again.
     unclean: list[str] = field(default_factory=list)

@@ -87,8 +87,8 @@ class Probe:
         self._attacked = attacked_process
         self._is_over = threading.Event()
         self._process = psutil.Process(attacked_process.web.process.pid)
-        # The duration of each response in seconds. On a busy machine, the time for which the
-        # process itself worked meanwhile: what the response would have taken on an idle machine.
+        # The duration of each response in seconds, infinite after an error. On a busy machine the
+        # processor time of the process counts instead, because other programs do not add to it.
         self.seconds: list[float] = []
 
     def __enter__(self) -> Self:

@@ -62,7 +62,7 @@ class LoadedMerchant:
             self.cursor = cursor = page["nextCursor"]
 
     def list_newest(self, count: int) -> list[str]:
-        """Return references with the newest first."""
+        """Return the references of the newest claims, the newest first."""
         found: list[str] = []
         cursor = None
         while len(found) < count:

@@ -62,7 +62,7 @@ _ANSWERS = (Accepted(), Temporary(60), Permanent("gone"), ConnectionResetError()
 
 @dataclass
 class MachineEnvironment:
-    """Own event loop and connections, because a state machine is not asynchronous."""
+    """An event loop and connections of its own, because a state machine is not asynchronous."""
 
     loop: asyncio.AbstractEventLoop
     database: Database
@@ -73,7 +73,7 @@ class MachineEnvironment:
         return self.loop.run_until_complete(work)
 
     async def prepare(self) -> None:
-        """Use ids of no other test, because they are cache keys."""
+        """Use merchant ids that no other test uses, because they are cache keys."""
         async with self.database.connection() as connection:
             await use_next_merchant_ids(connection)
 
