@@ -86,7 +86,7 @@ async def count_messages(
     connection: Connection, now: datetime, limit: int
 ) -> Sequence[MessageCount]:
     """Count planned, leased and unknown messages, up to `limit` of each. Notices to debtors, such
-    as codes, are counted separately, with the same limit."""
+    as codes, are included; the same limit applies to them separately."""
     return [MessageCount(*row) for row in await connection.fetch(_COUNT_MESSAGES, now, limit)]
 
 
@@ -94,8 +94,8 @@ async def count_messages(
 # `contact.escalation.contacts.outcomes.settlement`.
 _MAX_PAUSE = timedelta(hours=6)
 _MAX_COUNTED = 10_001
-# A contact with three attempts counts as waiting since it was planned, because each attempt moves
-# its next one. Uses communications_planned_anywhere. Contacts of claims on hold do not count.
+# A contact with three or more attempts counts as waiting since it was planned, because each attempt
+# moves its next one. Uses communications_planned_anywhere. Contacts of claims on hold do not count.
 _COUNT_WAITING = """
 SELECT named.provider, count(*)::integer AS count, min(late.since) AS since
 FROM (

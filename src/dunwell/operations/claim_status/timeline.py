@@ -28,7 +28,9 @@ class TimelineEvent:
     """One entry. `kind` is CREATED, CONTACT, NOTICE, PAYMENT, REVERSAL, REQUEST, MANDATE,
     MANDATE_END, DEBIT, DEBIT_END, DISPUTE, DISPUTE_END, PLAN, PLAN_ANSWER, PLAN_END, PAUSE,
     RESUME, STEP, LOOK, NOTE, REPLY or CHANGE. The meaning of `word`, `more` and `text` depends
-    on it (`timeline.sql`). `until` is set for a pause and for a wait in progress."""
+    on it (`timeline.sql`). `until` is the end of a pause or of a wait in progress, or the earliest
+    time of sending a contact. `actor_kind` is the kind of the step for STEP, and the state of the
+    notice for NOTICE."""
 
     kind: str
     at: datetime

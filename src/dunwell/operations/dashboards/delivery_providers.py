@@ -60,7 +60,8 @@ class ProviderOverview:
     providers: Sequence[ProviderState]
     # Those with most failures first.
     destinations: Sequence[DestinationState]
-    # Failures of messages outside workflows (codes, receipts), most frequent first.
+    # Failures at destinations that are not in `destinations`, most frequent first. Failures of
+    # messages outside workflows (codes, receipts) are also in `reasons` of a listed destination.
     others: Sequence[FailureReason]
     unmatched: Sequence[UnmatchedReport]
     # The thresholds of the installation file at which a failure rate is marked.

@@ -86,7 +86,7 @@ class Overview(msgspec.Struct, frozen=True):
     # Contacts planned in the last seven days, by channel and state.
     contacts: dict[str, dict[str, int]]
     paid: list[PaidDay]
-    # True if there are more payments than could be counted.
+    # True if the merchant has MAX_NEWEST payments or more. Only the newest of them are counted.
     is_cut: bool
 
 

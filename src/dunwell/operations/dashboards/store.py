@@ -205,7 +205,8 @@ async def list_status_files(tx: Connection, limit: int) -> Sequence[StatusFileRo
     return [StatusFileRow(*row) for row in await tx.fetch(_LIST_STATUS_FILES, limit)]
 
 
-# Uses communications_planned for each merchant of the provider; counts at most $3 rows.
+# Uses communications_planned. Counts at most $3 rows of each merchant and channel that uses a
+# provider.
 _COUNT_BACKLOG = """
 SELECT used.provider, count(waiting.not_before)::integer AS waiting, min(waiting.not_before)
     AS since
@@ -313,8 +314,8 @@ LIMIT $2
 async def count_backlogs(
     tx: Connection, providers: Sequence[str], now: datetime, limit: int
 ) -> Mapping[str, ProviderBacklog]:
-    """Return the waiting messages of those of the delivery providers that merchants use, counted up
-    to `limit`."""
+    """Return the waiting messages of those of the delivery providers that merchants use. At most
+    `limit` messages of each merchant and channel are counted."""
     rows = await tx.fetch(_COUNT_BACKLOG, providers, now, limit)
     return {row["provider"]: ProviderBacklog(row["waiting"], row["since"]) for row in rows}
 

@@ -128,8 +128,8 @@ BATCH = 100
 JOB_SECONDS = 0.5
 _MAX_SLICE_SECONDS = 2.0
 _PAUSE_AFTER_ERROR = timedelta(seconds=1)
-# After three leases without progress a job runs row by row. After five it skips the row at which it
-# stopped.
+# From the third lease without progress on, a job runs row by row. From the fifth on, it skips the
+# row at which it stopped.
 _ROW_BY_ROW_AFTER, _SKIP_ROW_AFTER = 3, 5
 _INTERNAL_ERROR = NotDone(RowOutcome.FAILED, RowReason.ERROR)
 

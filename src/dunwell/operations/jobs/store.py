@@ -438,7 +438,8 @@ class FilePart:
     file_key: str
     # None while the part is being written.
     size_bytes: int | None = None
-    # Where the next part starts. None for the last part.
+    # Where the next part starts. None for the last part. Of a part that is not written yet, this is
+    # where the part itself starts.
     next_cursor: str | None = None
 
 

@@ -170,8 +170,9 @@ async def _check_retirable(
 
 
 def _check_guards(states: Collection[KeyVersionState], version: int, now: datetime) -> None:
-    """Check that another version has been in use for `_GUARDS_COVERED_AFTER`. Until then, only this
-    version recognises persons who were contacted recently. Raises InvalidState."""
+    """Check that another configured version was recorded `_GUARDS_COVERED_AFTER` ago or earlier.
+    Until then, only this version recognises persons who were contacted recently. Raises
+    InvalidState."""
     others = [
         each.recorded_at
         for each in states

@@ -186,9 +186,9 @@ def find_counterpart_key(merchant: Merchant) -> str:
 
 
 def build_counterpart_settings(merchant: Merchant) -> dict[str, Any]:
-    """Return the settings for a new counterpart of the merchant. For a sandbox, channels and
-    payment methods are replaced, because it sends nothing and moves no money; a live merchant
-    starts without any."""
+    """Return the settings for a new counterpart of the merchant. If the counterpart is a
+    sandbox, channels and payment methods are replaced, because it sends nothing and moves no money.
+    A live counterpart starts without any."""
     settings = render_settings(merchant)
     payment, channels = settings["payment"], settings["channels"]
     if merchant.is_sandbox:
