@@ -132,6 +132,22 @@ async def test_an_empty_selection_is_reported(clerk: Clerk, harness: Harness) ->
     page = await _begin(clerk, "pause", which="ticked")
 
     assert "No claims selected." in page
+    # The next form selects no other claims.
+    assert "No claims selected." in (await clerk.send("/bulk", do="try")).text
+    again = await clerk.send("/bulk", do="start", known_count="1", count="1")
+    assert (again.status_code, "No claims selected." in again.text) == (422, True)
+
+
+@pytest.mark.parametrize("filters", [{"q": "INV-1"}, {"least": "no amount"}])
+async def test_all_claims_cannot_be_selected_with_a_search_or_an_invalid_filter(
+    clerk: Clerk, harness: Harness, filters: dict[str, str]
+) -> None:
+    """The list shows fewer claims than the other filters select."""
+    await harness.create("INV-1", "INV-2")
+    page = await _begin(clerk, "archive", which="all", **filters)
+    assert "The filters match too many claims." in page
+    again = await clerk.send("/bulk", do="start", known_count="2", count="2")
+    assert again.status_code == 422
 
 
 async def test_an_unchanged_job_is_answered_with_its_etag(clerk: Clerk, harness: Harness) -> None:

@@ -41,7 +41,8 @@ class BulkPage(Page, frozen=True):
     area: ClassVar[str] = "claims"
 
     action: str
-    # The selected claims; empty for all claims that match the filters.
+    # True for all claims that match the filters; otherwise for the claims in `claim_ids`.
+    is_all: bool
     claim_ids: Sequence[int]
     filters: Mapping[str, str]
     values: Mapping[str, str]

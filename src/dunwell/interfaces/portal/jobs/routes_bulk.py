@@ -116,11 +116,18 @@ async def submit_bulk(
     if not access.may(Right.CHANGE_CLAIMS):
         raise NotFound("There is no such form.")
     context, filters = site.build_context(request, access), get_filters(fields.text)
-    wanted, _ = parse_claim_filters(filters, access.merchant, context.language)
-    selected_ids = [] if fields["which"] == "all" else parse_selected_claims(fields)
+    wanted, filter_faults = parse_claim_filters(filters, access.merchant, context.language)
+    is_all = fields["which"] == "all"
+    selected_ids = [] if is_all else parse_selected_claims(fields)
     async with site.open_work(access) as work:
         bulk_request = parse_bulk_action(fields, work.now, context.timezone)
-        found = selected_ids if fields["which"] != "all" else await select_all(work, wanted)
+        if not is_all:
+            found = selected_ids
+        elif filters.q or filter_faults:
+            # The other filters alone would select more claims than the user sees.
+            found = None
+        else:
+            found = await select_all(work, wanted)
         selected = found or []
         count_faults = ["TOO_WIDE"] if found is None else _list_count_faults(fields, len(selected))
         faults = [*bulk_request.faults, *count_faults]
@@ -132,6 +139,7 @@ async def submit_bulk(
     is_shown = fields["do"] in ("start", "try")
     page = BulkPage(
         action=bulk_request.name,
+        is_all=is_all,
         claim_ids=selected_ids,
         filters=filters.query,
         values=bulk_request.values,
