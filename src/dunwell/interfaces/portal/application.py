@@ -1,5 +1,5 @@
 """The portal's routes, its error pages, and the response to all other requests. Every URL answers
-every method with a page. Refusals of use cases that no page shows itself get an error page. Any
+every method with a page. A refusal that a page does not handle itself gets an error page. Any
 other exception is an internal error: it is logged with the request's id, and the page shows only
 this id. A page that the user may not open is shown as not found."""
 

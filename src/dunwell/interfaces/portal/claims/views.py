@@ -170,7 +170,7 @@ def list_activity(timeline: Sequence[TimelineEvent], chip: str) -> list[Activity
 
 
 def find_open_dispute(timeline: Sequence[TimelineEvent]) -> UUID | None:
-    """Return the newest open dispute, or None."""
+    """Return the id of the newest open dispute, or None."""
     ended = {each.subject_id for each in timeline if each.kind == "DISPUTE_END"}
     open_ids = (
         each.subject_id
@@ -186,5 +186,5 @@ def list_chips(timeline: Sequence[TimelineEvent]) -> list[str]:
     return [chip for chip, wanted in CHIPS.items() if wanted & kinds]
 
 
-def _is_hidden(each: TimelineEvent) -> bool:
-    return each.kind == "STEP" and each.word == "DONE" and each.actor_kind in _HIDDEN_STEP_KINDS
+def _is_hidden(event: TimelineEvent) -> bool:
+    return event.kind == "STEP" and event.word == "DONE" and event.actor_kind in _HIDDEN_STEP_KINDS

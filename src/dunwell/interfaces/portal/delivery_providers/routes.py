@@ -288,7 +288,7 @@ def _parse_unmatched_kind(text: str) -> UnmatchedKind:
 
 
 def _parse_message_id(text: str) -> UUID:
-    """Parse the id in an address. Raises NotFound if it is not an id."""
+    """Parse a message's id from the form. Raises NotFound if it is not an id."""
     try:
         return UUID(text)
     except ValueError:

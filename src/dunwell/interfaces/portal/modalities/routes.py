@@ -79,7 +79,7 @@ class RequestedPlanPage(Page, frozen=True):
     plan: Modality
     # The plan's mandates and direct debits.
     debits: PlanDebits
-    # The day by which the debtor was promised a response, None if the request is closed.
+    # The day by which the debtor was promised a response, None if it is no longer pending.
     answer_on: date | None
     # The assignee, the users who can be assigned, and the current user.
     assignee: Assignee | None

@@ -172,7 +172,7 @@ PATHS: Mapping[str, str] = {
     "workflow_file": f"{_WORKFLOW}/file",
     "workflow_version": f"{_WORKFLOW}/versions/{{version}}",
     "workflow_download": f"{_WORKFLOW}/versions/{{version}}/{{form}}",
-    # The other URLs of a claim.
+    # The form of each action on a claim (`CLAIM_ACTIONS`).
     "claim_act": f"{_CLAIM}/{{act}}",
 }
 _PARAMETERS = {path: frozenset(_PARAMETER.findall(path)) for path in PATHS.values()}

@@ -59,7 +59,7 @@ REVIEW_REASONS: Labels = {
         "Decide whether you collect the amount again."
     ),
 }
-# The same for money that went back to the debtor, or came back after that, where it differs.
+# The review reasons of returns whose text differs from `REVIEW_REASONS`.
 RETURN_REVIEWS: Labels = {
     "OTHER_CURRENCY": LazyText(
         "The money is in another currency than the claim. It was not booked. Check at the "
@@ -180,7 +180,7 @@ DEBIT_REASONS: Labels = {
     "HELD_BACK": LazyText("held back by a user, or the bank account was closed"),
     "ACCOUNT_CLOSED": LazyText("your bank account is closed"),
 }
-# What a bank's code says (ISO 20022).
+# The reason codes of returned debits (ISO 20022), and UNKNOWN.
 RETURN_REASONS: Labels = {
     "AC01": LazyText("wrong account number"),
     "AC04": LazyText("account closed"),

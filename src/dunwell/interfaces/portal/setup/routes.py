@@ -104,7 +104,8 @@ async def get_settings_page(
 
 
 async def _find_counterpart(tx: Connection, access: MerchantAccess) -> tuple[int, str] | None:
-    """Find the merchant's counterpart and its key, if it exists and the user has access to it."""
+    """Return the id and the key of the merchant's counterpart, or None if it does not exist or the
+    user has no access to it."""
     key = find_counterpart_key(access.merchant)
     merchant_id = await find_merchant_id_by_key(tx, key) if key else None
     if merchant_id is None or not access.person.has_access_to(merchant_id):

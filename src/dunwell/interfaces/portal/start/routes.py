@@ -165,7 +165,7 @@ def fill_days(paid: Sequence[PaidDay], currency: str, today: date) -> list[PaidD
 
 
 def build_channel_rows(contacts: dict[str, dict[str, int]]) -> list[tuple[str, int, int, int, int]]:
-    """Return tuples of channel, planned, accepted, failed and unknown contacts."""
+    """Return tuples of channel, all, accepted, failed and unknown contacts."""
     return [
         (
             channel, sum(states.values()), states.get("ACCEPTED", 0), states.get("FAILED", 0),

@@ -96,8 +96,9 @@ def choose_next_page(given: str) -> str:
 
 
 def start_browser_session(site: PortalSite, opened: OpenedSession, next_page: str) -> Response:
-    """Redirect and set the cookie of the new session, whatever session the browser had before. The
-    cookie of the pending sign-in is deleted."""
+    """Set the cookie of the new session, whatever session the browser had before, delete the cookie
+    of the pending sign-in, and redirect to the next page, or to the account's page if the user has
+    to know of something there."""
     if opened.is_second_factor_locked:
         next_page = build_address("account")
     elif opened.is_new_network:

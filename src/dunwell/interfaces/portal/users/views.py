@@ -41,7 +41,7 @@ class SignInPage(Page, frozen=True):
 
 
 class SignOnRefusedPage(Page, frozen=True):
-    """A user of the provider who may not sign in."""
+    """Tells a user who signed in at the provider why they may not use the portal."""
 
     template: ClassVar[str] = "unwelcome.html"
 

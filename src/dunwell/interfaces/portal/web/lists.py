@@ -42,7 +42,8 @@ def parse_day(text: str) -> date | None:
 def compute_day_span(
     merchant: Merchant, on: date | None
 ) -> tuple[datetime | None, datetime | None]:
-    """Return a day's start and end in the merchant's time zone. Without a day, both are None."""
+    """Return, as UTC, the start of a day and of the next day in the merchant's time zone. Without a
+    day, both are None."""
     if on is None:
         return None, None
     zone = ZoneInfo(merchant.configuration.timezone)

@@ -80,7 +80,7 @@ class PreviewTurns:
     async def run(
         self, request: Request, user_id: UUID, render: Callable[[], Awaitable[_Result]]
     ) -> _Result:
-        """Return or raise what `render` does, when it is the user's turn. Raises PreviewBusy,
+        """Run `render` when it is the user's turn, and return its result. Raises PreviewBusy,
         PreviewTooSlow, and InvalidRequest if the browser disconnected and `render` was
         cancelled."""
         rendering = asyncio.ensure_future(self._run_in_turn(user_id, render))

@@ -41,7 +41,7 @@ from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import ConcurrencyLimit
 
-# Completed by `name_cookie`.
+# `name_cookie` adds the prefix.
 SESSION_COOKIE = "portal"
 _MAX_ID = 2**31 - 1
 POLICY = (

@@ -155,7 +155,8 @@ async def delete_typed_values(
 async def _find_owner(
     site: PortalSite, request: PortalRequest, fields: FormFields, person: SignedInUser | None
 ) -> UUID | None:
-    """Return the form's user, or None if it is another user or unknown."""
+    """Return the id of the signed-in user, or of the user of the ended session. Return None if the
+    form belongs to another user or the user is unknown."""
     if person is not None:
         user_id: UUID | None = person.user_id
     else:

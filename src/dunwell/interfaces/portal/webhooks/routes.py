@@ -49,8 +49,8 @@ class EndpointsPage(Page, frozen=True):
 
 class EndpointPage(Page, frozen=True):
     """One endpoint. `filters` are the filters of the log, as in the query. `since_error` is the
-    fault of the entered day. `replayed` is the number of deliveries that were just scheduled
-    again."""
+    fault of the form that replays deliveries: DAY, TOO_MANY or "". `replayed` is the number of
+    deliveries that were just scheduled again."""
 
     template: ClassVar[str] = "endpoint.html"
     area: ClassVar[str] = "endpoints"
