@@ -2,9 +2,12 @@
 with a view, and limited to orders that an index supports."""
 
 import re
+from uuid import uuid4
 
 import pytest
 
+from dunwell.core.claims.searching.search_claims import index_claims
+from dunwell.platform.resources import Resources
 from tests.support.harness import Harness
 from tests.support.portal import Clerk, read_fields
 
@@ -112,3 +115,18 @@ async def test_other_lists_can_be_reversed(clerk: Clerk, harness: Harness, path:
         rows.append(re.findall(r"<tr>.*?</tr>", body, re.DOTALL))
     assert rows[0] == rows[1][::-1]
     assert len(rows[0]) == (0 if path == "/suppressions" else 2)
+
+
+async def test_a_search_finds_only_claims_that_match_the_other_filters(
+    resources: Resources, clerk: Clerk, harness: Harness
+) -> None:
+    await harness.create("INV-1")
+    await harness.run()
+    await index_claims(resources)
+    [claim] = await harness.rows("SELECT workflow_id, status FROM claims WHERE merchant_id = $1")
+    filters = {"workflow": claim["workflow_id"], "status": claim["status"], "least": "1"}
+    query = "&".join(f"{name}={value}" for name, value in filters.items())
+    assert _list_references((await clerk.get(f"/claims?q=INV-1&{query}")).text) == ["INV-1"]
+    for other in ({"workflow": uuid4()}, {"status": "ARCHIVED"}, {"least": "9999"}):
+        query = "&".join(f"{name}={value}" for name, value in {**filters, **other}.items())
+        assert _list_references((await clerk.get(f"/claims?q=INV-1&{query}")).text) == []

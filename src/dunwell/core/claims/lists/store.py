@@ -18,13 +18,13 @@ from dunwell.platform.database.sql import Conditions, compose
 # Uses primary keys.
 _LOAD = """
 WITH page AS MATERIALIZED (
-    SELECT c.claim_id, c.reference_number, c.currency, c.status, c.held, c.due_at,
-           c.created_at, c.updated_at
+    SELECT c.claim_id, c.reference_number, c.currency, c.status, c.workflow_id, c.held,
+           c.due_at, c.created_at, c.updated_at
     FROM claims c
     WHERE c.merchant_id = $1 AND c.claim_id = ANY($2::bigint[])
 )
 SELECT page.claim_id, page.reference_number, page.currency,
-       page.status, page.held, page.due_at, page.created_at, page.updated_at,
+       page.status, page.workflow_id, page.held, page.due_at, page.created_at, page.updated_at,
        d.customer_number, d.first_name, d.last_name, d.company_name,
        i.total_cents, a.allocated_cents, p.paid_cents
 FROM page
@@ -105,6 +105,7 @@ class ClaimRow(msgspec.Struct, frozen=True, gc=False):
     last_name: str | None
     company_name: str | None
     status: Status
+    workflow_id: UUID | None
     balance: Balance
     # The stored holds. They include expired ones that are not lifted yet.
     holds: Sequence[Hold]
@@ -147,6 +148,7 @@ def _build_claim_row(row: Row, holds: Sequence[Hold]) -> ClaimRow:
         last_name=row["last_name"],
         company_name=row["company_name"],
         status=Status(row["status"]),
+        workflow_id=row["workflow_id"],
         balance=Balance(total, total - allocated, row["paid_cents"] - allocated),
         holds=holds,
         next_step_at=None if row["held"] else row["due_at"],

@@ -211,6 +211,7 @@ def matches_filter(claim: ClaimRow, wanted: ClaimFilter) -> bool:
     next_at = claim.next_step_at
     return (
         wanted.status in (None, claim.status)
+        and wanted.workflow_id in (None, claim.workflow_id)
         and (wanted.hold is None or any(each.kind is wanted.hold for each in claim.holds))
         and (wanted.min_cents is None or cents >= wanted.min_cents)
         and (wanted.max_cents is None or cents <= wanted.max_cents)
