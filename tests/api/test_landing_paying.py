@@ -10,6 +10,7 @@ import pytest
 from dunwell.cases.payments.provider import (
     CheckoutState,
     CheckoutStatus,
+    PaymentProviderRefused,
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -134,6 +135,21 @@ async def test_an_unavailable_provider_gets_an_error_page(landing: LandingHarnes
     assert "PAYMENT_IN_PROGRESS" not in await landing.payments.events()
     landing.payments.provider.is_away = False
     assert (await landing.browser.submit("/claim/pay/method")).status_code == 303
+
+
+async def test_a_provider_that_refuses_the_payment_gets_an_error_page(
+    landing: LandingHarness,
+) -> None:
+    async def refuse() -> None:
+        raise PaymentProviderRefused("The amount is too small.")
+
+    landing.payments.provider.during_start = refuse
+    await _open_payment_page(landing)
+
+    page = await landing.browser.submit("/claim/pay/method")
+
+    assert page.status_code == 503
+    assert "Es wurde kein Geld abgebucht." in page.text
 
 
 @pytest.mark.parametrize(

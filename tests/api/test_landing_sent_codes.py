@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice_outcomes import report_notice_failure
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -64,6 +66,44 @@ async def test_the_page_shows_the_new_address_and_a_link_to_correct_it(
     assert f"Wir haben sie an {shown} gesendet. {link}" in read_text(page.text)
     assert f'<a href="{path}">{link}</a>' in page.text
     assert f'value="{shown}"' in form.text
+
+
+async def _report_wrong_person(
+    landing: LandingHarness, address: str, channel: Channel = "EMAIL"
+) -> None:
+    """Suppress the address, as after a report on another claim."""
+    harness = landing.payments.harness
+    async with harness.work() as work:
+        await suppress(work, harness.resources.keys, channel, address, "WRONG_PERSON")
+
+
+async def test_an_address_of_another_person_is_refused_as_new_address(
+    landing: LandingHarness,
+) -> None:
+    await _enter_sent_code(landing)
+    await _report_wrong_person(landing, "other@example.org")
+    sent_before = len(await list_notices(landing))
+
+    page = await _submit_address(landing, "other@example.org")
+
+    assert page.status_code == 422
+    assert "Dorthin können wir nichts senden." in read_text(page.text)
+    assert len(await list_notices(landing)) == sent_before
+
+
+async def test_no_code_is_sent_to_addresses_at_which_another_person_was_reached(
+    landing: LandingHarness,
+) -> None:
+    """The page is the same, because it must not tell what was reported for another claim."""
+    await landing.open()
+    await landing.browser.get(_VERIFY)
+    await _report_wrong_person(landing, "erika@example.org")
+    await _report_wrong_person(landing, NUMBER, "SMS")
+
+    page = await landing.browser.submit(f"{_VERIFY}/send")
+
+    assert (page.status_code, page.url.path) == (200, f"{_VERIFY}/code")
+    assert await list_notices(landing) == []
 
 
 async def test_a_corrected_address_replaces_the_wrong_one(landing: LandingHarness) -> None:

@@ -10,6 +10,7 @@ from dunwell.contact.notices.notice import (
     DebtorNotice,
     NoticeChannel,
     NoticeLimitReached,
+    RecipientUnreachable,
 )
 from dunwell.contact.notices.occasions.facts import ChangeCodeFacts, ChangeNoticeFacts
 from dunwell.core.claims.store import lock_claim
@@ -190,7 +191,8 @@ async def _send_change_code(
     if isinstance(sent, NoticeLimitReached):
         opened = await site.find_opened(request, NEW_ADDRESSES) or opened
         return answer_too_many_codes(site, context, _build_code_field(request, opened), sent)
-    assert isinstance(sent, UUID), "codes use the merchant's channels"
+    if isinstance(sent, RecipientUnreachable):
+        return _answer_form(site, request, opened, typed=address, fault="UNREACHABLE")
     return site.redirect(context, "address_code", **_build_path_parameter(request))
 
 

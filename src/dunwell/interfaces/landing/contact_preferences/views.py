@@ -25,7 +25,7 @@ _MOBILE = (
     phonenumbers.PhoneNumberType.FIXED_LINE_OR_MOBILE,
 )
 _REGIONS_WITHOUT_COUNTRY = (None, phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY)
-AddressFault = Literal["WRONG_EMAIL", "WRONG_NUMBER", "SAME"]
+AddressFault = Literal["WRONG_EMAIL", "WRONG_NUMBER", "SAME", "UNREACHABLE"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.actor import build_debtor_actor
 from dunwell.cases.payments.choice import PaymentChoice
-from dunwell.cases.payments.provider import PaymentProviderUnavailable
+from dunwell.cases.payments.provider import PaymentProviderRefused, PaymentProviderUnavailable
 from dunwell.cases.payments.requests.start_payment import (
     REQUEST_ID_PLACEHOLDER,
     PaymentIntent,
@@ -200,7 +200,7 @@ async def start_hand_off(
             claim_id=opened.facts.claim_id,
             intent=intent,
         )
-    except PaymentProviderUnavailable:
+    except (PaymentProviderUnavailable, PaymentProviderRefused):
         return HandOffFailure.UNAVAILABLE
     except InvalidState:
         return HandOffFailure.NOT_PAYABLE
