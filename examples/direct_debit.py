@@ -53,6 +53,8 @@ class DebitStory:
         self._next_on = date.min
         self._cents = 0
         self._end_to_end_id = ""
+        # The subjects of e-mails that arrived after the last one that was waited for.
+        self._arrived: list[str] = []
 
     @property
     def has_begun(self) -> bool:
@@ -130,7 +132,6 @@ class DebitStory:
 
     async def _wait_for_email(self, beginning: str) -> None:
         """Wait for an e-mail to the debtor whose subject begins so, and print all new ones."""
-        subjects: list[str] = []
 
         def has_arrived() -> bool:
             emails = self._list_emails()
@@ -138,10 +139,12 @@ class DebitStory:
             self._seen |= emails.keys()
             for subject in new:
                 self._print("e-mail", f"to {self._recipient}: {subject}")
-            subjects.extend(new)
-            return any(each.startswith(beginning) for each in subjects)
+            self._arrived += new
+            return any(each.startswith(beginning) for each in self._arrived)
 
         await self._wait_for(has_arrived, f'the e-mail "{beginning} …" of {self._reference}')
+        while not self._arrived.pop(0).startswith(beginning):
+            pass
 
     def _list_emails(self) -> dict[Path, str]:
         """Return the subjects of the e-mails to the debtor by their files, the oldest first."""

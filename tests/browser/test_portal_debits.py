@@ -184,6 +184,7 @@ async def test_two_clerks_release_a_file_and_the_second_downloads_it(
         async with _seat(tabs, desk, "de-DE", scripts=scripts) as page:
             await desk.go(page, "/debits")
             await page.get_by_role("link", name="Zweite Freigabe nötig").click()
+            await expect(page.get_by_role("button", name="Datei freigeben")).to_be_visible()
             if scripts:
                 await _check(page, "second-de")
             await page.get_by_role("button", name="Datei freigeben").click()
