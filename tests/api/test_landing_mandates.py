@@ -89,6 +89,7 @@ async def test_an_invalid_account_is_an_error_and_the_input_is_kept(
     path = await agree(landing)
     page = await give(landing, f"{path}", iban="DE02120300000000202052", holder=" ")
     assert 'value="DE02120300000000202052"' in page.text
+    assert page.status_code == 422
     assert page.text.count('aria-invalid="true"') == 2
     page = await give(landing, path, iban="CH9300762011623852957")
     assert page.text.count('aria-invalid="true"') == 1

@@ -8,12 +8,14 @@ import pytest
 
 from dunwell.cases.disputes.answer_dispute import confirm_right_person
 from dunwell.cases.disputes.dispute import DisputeState
+from dunwell.contact.messages.claim_links import activate_claim_token
 from dunwell.contact.messages.suppression import list_all_suppressions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from tests.support.debtor_disputes import disputes, list_event_reasons, open_dispute_form
+from tests.support.debtor_disputes import disputes, files, list_event_reasons, open_dispute_form
 from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve
-from tests.support.guarded_landing import ON_FILE
+from tests.support.files import an_image
+from tests.support.guarded_landing import ON_FILE, list_notices, read_sent_code
 from tests.support.harness import ERP
 from tests.support.landing import LandingHarness, a_landing
 from tests.support.notice_sending import send_due_notices
@@ -134,6 +136,62 @@ async def test_a_number_and_a_postal_address_are_suppressed_too(
 
         assert "This is not me" in page.text
         assert await list_suppressions(landing) == [(channel, masked, "WRONG_PERSON")]
+
+
+async def test_a_report_from_the_claims_own_link_suppresses_no_address(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """The merchant may have sent this link to any address."""
+    address = {"street": "Heidestraße 17", "postalCode": "51147", "city": "Köln"}
+    async with a_landing(resources, clock, debtor={**_DEBTOR, "address": address}) as landing:
+        payments = landing.payments
+        async with payments.harness.work() as work:
+            token = await activate_claim_token(
+                work.tx, resources.keys, payments.merchant_id, landing.claim_id, payments.now
+            )
+        await landing.browser.open(f"/q/{token}")
+        page = await landing.browser.send(
+            await open_dispute_form(landing, "WRONG_PERSON"), do="send"
+        )
+
+        assert not shows_claim(page)
+        assert await list_suppressions(landing) == []
+
+
+async def test_forms_that_were_open_before_the_report_change_nothing(
+    landing: LandingHarness,
+) -> None:
+    """Another person at the same address reports it, while the debtor's page is open."""
+    await landing.browser.type_code(await landing.give_code())
+    await landing.browser.get("/claim/verify/preferences")
+    await landing.browser.submit("/claim/verify/preferences/send")
+    await landing.browser.submit(
+        "/claim/verify/preferences/code", code=await read_sent_code(landing)
+    )
+    form = await open_dispute_form(landing, "OTHER")
+    await landing.browser.send(form, do="send", message="Please check this")
+    [other] = await disputes(landing)
+    evidence = await landing.browser.get(f"/claim/disputes/{other['dispute_id']}")
+    address = await landing.copy_browser().get("/claim/preferences/email")
+    stranger = landing.visitor()
+    await stranger.open(await landing.give_link())
+    await stranger.get("/claim/dispute/WRONG_PERSON?lang=en")
+    await stranger.send("/claim/dispute/WRONG_PERSON?lang=en", do="send")
+    sent = len(await list_notices(landing))
+
+    landing.browser.page = evidence
+    files_path = f"/claim/disputes/{other['dispute_id']}/files"
+    after_files = await landing.browser.send(files_path, [("a.png", an_image("PNG"))])
+    landing.browser.page = address
+    after_address = await landing.browser.submit(
+        "/claim/preferences/email", address="new@example.org"
+    )
+
+    for answer in (after_files, after_address):
+        assert answer.url.path == "/claim"
+        assert not shows_claim(answer)
+    assert await files(landing) == []
+    assert len(await list_notices(landing)) == sent
 
 
 async def test_other_links_and_browsers_withhold_the_claim_too(landing: LandingHarness) -> None:

@@ -78,6 +78,8 @@ async def submit_address(site: DebtorSite, request: DebtorRequest) -> Response:
     typed = form.get("address", "")[:_MAX_LENGTH]
     if opened is None or not site.is_live(opened):
         return site.answer_session_ended(request, opened, form=form)
+    if opened.facts.withheld:
+        return site.redirect(site.build_claim_context(request, opened), "claim")
     try:
         site.check_token(opened.session, form)
     except ForeignForm:

@@ -62,7 +62,7 @@ async def add_files(site: DebtorSite, request: DebtorRequest) -> Response:
     if opened is None:
         return site.answer_session_ended(request, None)
     dispute, is_live = DISPUTE.decode(opened.detail).dispute, site.is_live(opened)
-    if dispute.withholds_claim and is_live:
+    if opened.facts.withheld and is_live:
         return site.redirect(site.build_claim_context(request, opened), "claim")
     if not may_change(dispute, opened.session):
         return (

@@ -164,7 +164,8 @@ async def find_reached_address(
     tx: Connection, keys: KeyRing, opened: OpenedClaim
 ) -> ReachedAddress | None:
     """Find the address that the opened message was sent to, which may no longer be on file. If the
-    message's content was deleted, return the address on file for its channel, or None."""
+    message's content was deleted, return the address on file for its channel, or None. Return None
+    for the claim's own link, because the merchant may have sent it to any address."""
     session, merchant_id = opened.session, opened.merchant.merchant_id
     addresses = list_addresses(opened.facts.on_file, CHANNELS)
     if session.channel is None and session.level.reaches(Level.CODE):
@@ -177,6 +178,8 @@ async def find_reached_address(
             if not set(known).isdisjoint(session.proven_digests)
         )
         return next(proven, None)
+    if session.channel is None and session.level is Level.LINK:
+        return None
     # Otherwise a session without a channel was opened with a letter's code.
     channel = session.channel or "LETTER"
     address = addresses.get(channel)

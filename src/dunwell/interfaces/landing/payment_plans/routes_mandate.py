@@ -219,7 +219,7 @@ async def _answer_form(
         typed=typed,
         faults=faults,
     )
-    return site.render_page(context, page)
+    return site.render_page(context, page, 422 if faults else 200)
 
 
 def _find_provider(site: DebtorSite, opened: OpenedClaim) -> MandateProvider | None:
