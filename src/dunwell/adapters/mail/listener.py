@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import structlog
 from aiosmtpd.lmtp import LMTP
@@ -155,7 +155,7 @@ class _LimitedConnection(SMTP):
         handler: MailHandler = self.event_handler
         host = str((transport.get_extra_info("peername") or ("",))[0])
         if not handler.accepts_connection(host, self.protocol):
-            assert isinstance(transport, asyncio.WriteTransport)
+            transport = cast(asyncio.WriteTransport, transport)
             transport.write(b"421 4.3.2 Too many connections\r\n")
             transport.close()
             return
@@ -172,9 +172,9 @@ class _LimitedConnection(SMTP):
         if self._lines > MAX_LINES or self._bytes > 2 * MAX_BYTES:
             # Close the connection, because the library would read the whole rest of the message,
             # line by line.
-            assert isinstance(self.transport, asyncio.WriteTransport)
-            self.transport.write(b"552 5.3.4 Too large, or too many lines\r\n")
-            self.transport.close()
+            transport = cast(asyncio.WriteTransport, self.transport)
+            transport.write(b"552 5.3.4 Too large, or too many lines\r\n")
+            transport.close()
             return
         super().data_received(data)
 
