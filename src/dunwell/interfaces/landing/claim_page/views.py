@@ -88,7 +88,7 @@ class ClaimPage(Page, frozen=True):
     # The amount paid in excess of the total.
     overpaid_cents: int
     due_on: date | None
-    is_due: bool
+    is_overdue: bool
     # Empty if the session may not see them.
     items: Sequence[PageItem]
     payments: Sequence[PaymentFacts]
@@ -220,7 +220,7 @@ def describe_claim(
         outstanding_cents=facts.outstanding_cents,
         overpaid_cents=max(0, facts.paid_cents - facts.total_cents + facts.outstanding_cents),
         due_on=due_on,
-        is_due=due_on is not None and due_on < local_date(now, timezone),
+        is_overdue=due_on is not None and due_on < local_date(now, timezone),
         items=facts.items if shows_details else (),
         payments=[each for each in facts.payments if shows_details or each.request_id],
         is_consumer=not facts.company_name,

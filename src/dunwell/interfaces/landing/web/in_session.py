@@ -194,7 +194,8 @@ def redirect_to_latest(handle_page: PageHandler) -> PageHandler:
 
 
 async def find_latest_handle(site: DebtorSite, request: DebtorRequest) -> str | None:
-    """Find the handle of the claim that this browser opened last. Live sessions come first."""
+    """Find the handle of the claim whose session expires last. A live session takes precedence over
+    an ended one."""
     sessions = await load_browser_sessions(site, request)
     known = [handle for handle in sort_by_expiry(sessions) if sessions[handle] is not None]
     live = [handle for handle in known if _is_live(site, sessions[handle])]
