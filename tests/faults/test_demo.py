@@ -19,7 +19,7 @@ def test_the_demo_prints_no_links_to_stopped_services_at_its_end(tmp_path: Path)
         [sys.executable, "-m", "examples.demo", *words], cwd=_ROOT, env=plain_environment(),
         capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     # The first line is the address at which the demo is ready.
     later_lines = done.stdout.splitlines()[1:]
     assert re.findall(rf"\S*:{port}/\S*", "\n".join(later_lines)) == []
