@@ -90,6 +90,30 @@ async def test_a_saved_view_keeps_the_order_and_the_columns(clerk: Clerk) -> Non
 
 
 @pytest.mark.usefixtures("claims")
+async def test_at_the_limit_of_views_only_an_existing_view_can_be_saved(
+    clerk: Clerk, harness: Harness
+) -> None:
+    page = await clerk.get("/claims?status=CREATED")
+    fields = {"token": read_fields(page.text)["token"]}
+    await clerk.post("/views", {**fields, "name": "Mine"})
+    await harness.rows(
+        "INSERT INTO saved_views (merchant_id, view_id, user_id, is_shared, list, name, query,"
+        " created_at) SELECT merchant_id, gen_random_uuid(), user_id, is_shared, list,"
+        " 'View ' || n, query, created_at FROM saved_views, generate_series(2, 50) n"
+        " WHERE merchant_id = $1"
+    )
+
+    replaced = await clerk.follow(
+        await clerk.post("/views", {**fields, "name": "Mine", "status": "CREATED"})
+    )
+    refused = await clerk.follow(await clerk.post("/views", {**fields, "name": "Another"}))
+
+    assert "View saved." in replaced.text
+    assert "The limit of 50 saved views is reached. Delete one first." in refused.text
+    assert f'href="{clerk.at("/claims?status=CREATED")}"' in refused.text
+
+
+@pytest.mark.usefixtures("claims")
 async def test_an_order_that_omits_claims_offers_no_action_for_all_claims(clerk: Clerk) -> None:
     """The order by next step omits claims without one, and bulk actions must not affect claims that
     are not listed."""

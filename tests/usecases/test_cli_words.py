@@ -1,6 +1,7 @@
 """The command line in general: commands, exit codes, and one line per fault."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -147,3 +148,15 @@ async def test_doctor_ignores_a_proxy_that_was_trusted_since(
     # It is no longer trusted after it was removed from the file.
     await apply_installation(real, Installation(trusted_proxies=["10.2.2.3"]))
     assert "10.1.2.3 forwards requests" in dunwell.run("doctor").stdout
+
+
+def test_verifying_a_backup_needs_its_folder(
+    dunwell: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    done = dunwell.run("backup", "verify")
+
+    assert done.returncode == 2
+    assert "Missing argument 'FOLDER'" in done.stderr
+    assert list(tmp_path.iterdir()) == []

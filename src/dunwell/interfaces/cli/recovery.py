@@ -37,12 +37,12 @@ sent that are not in this database:
 
 
 class _BackupGroup(click.Group):
-    """A group whose first argument is a folder, unless it names a subcommand and another argument
-    follows."""
+    """A group whose first argument is a folder, unless it names a subcommand. A folder of such a
+    name is given as a path, for example ./verify."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         is_about_group = not args or args[0] in ctx.help_option_names
-        if not is_about_group and (args[0] not in self.commands or len(args) == 1):
+        if not is_about_group and args[0] not in self.commands:
             args = ["take", *args]
         return super().parse_args(ctx, args)
 

@@ -32,7 +32,11 @@ WHERE v.merchant_id = $1 AND v.list = 'CLAIMS' AND (v.user_id = $2 OR v.is_share
 ORDER BY v.is_shared, lower(v.name), v.view_id
 LIMIT 100
 """
-_COUNT = "SELECT count(*) FROM saved_views WHERE merchant_id = $1 AND user_id = $2"
+# Uses the unique key. Counts the user's views without the one of this name, which is replaced.
+_COUNT_OTHERS = """
+SELECT count(*) FROM saved_views
+WHERE merchant_id = $1 AND user_id = $2 AND list = 'CLAIMS' AND name <> $3
+"""
 _SAVE = """
 INSERT INTO saved_views (merchant_id, view_id, user_id, is_shared, list, name, query, created_at)
 VALUES ($1, $2, $3, $4, 'CLAIMS', $5, $6, $7)
@@ -77,7 +81,7 @@ async def save_view(work: Work, user_id: UUID, name: str, query: str, *, is_shar
         faults.append(Fault("/name", f"Use 1 to {MAX_NAME_LENGTH} characters.", "WRONG_LENGTH"))
     if len(query) > _MAX_QUERY_LENGTH:
         faults.append(Fault("/query", "There are too many filters.", "TOO_LONG"))
-    if await work.tx.fetchval(_COUNT, work.merchant_id, user_id) >= MAX_VIEWS:
+    if await work.tx.fetchval(_COUNT_OTHERS, work.merchant_id, user_id, name) >= MAX_VIEWS:
         faults.append(Fault("/name", f"You have {MAX_VIEWS} views. Delete one first.", "TOO_MANY"))
     if faults:
         raise ValidationError(faults)

@@ -99,6 +99,11 @@ async def _count_claims(
     return counted.number, counted.is_more
 
 
+# The messages about views that are not saved, by the code of the fault. All other faults are of the
+# name.
+_VIEW_MESSAGES = {"TOO_MANY": "views_full", "TOO_LONG": "view_long"}
+
+
 @takes_form_at_merchant
 async def submit_view(
     site: PortalSite, request: PortalRequest, access: MerchantAccess, fields: FormFields
@@ -113,8 +118,9 @@ async def submit_view(
                 work, access.person.user_id, fields.text("name"), query,
                 is_shared=fields["shared"] == "yes",
             )  # fmt: skip
-    except ValidationError:
-        return site.redirect(request, access, "claims", **filters.query, done="view_name")
+    except ValidationError as refusal:
+        message = _VIEW_MESSAGES.get(refusal.faults[0].code, "view_name")
+        return site.redirect(request, access, "claims", **filters.query, done=message)
     return site.redirect(request, access, "claims", **filters.query, done="view")
 
 
