@@ -10,7 +10,7 @@ from dunwell.accounts.installation.alerts.store import raise_alert
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.contact.sending.channel import Permanent, Temporary
+from dunwell.contact.sending.channel import Message, Outcome, Permanent, Temporary
 from dunwell.operations.alerts.check_alerts import check_for_alerts, load_alert_overview
 from dunwell.operations.alerts.send_alert_emails import send_alert_emails
 from dunwell.platform.clock import MovableClock
@@ -258,17 +258,49 @@ async def test_an_alert_email_of_a_dead_worker_is_not_sent_again(
     await alert_harness.check(2 * HOUR)
     resources = alert_harness.harness.resources
 
-    def die(_name: str) -> None:
-        raise SystemExit
+    class _DyingProvider(ScriptedDeliveryProvider):
+        async def send(self, message: Message) -> Outcome:
+            raise SystemExit
 
     with pytest.raises(SystemExit):
-        await send_alert_emails(resources, die)
+        await send_alert_emails(resources, {"post": _DyingProvider()}.get)
+    assert sorted(await alert_harness.states()) == ["HANDED_OVER", "PLANNED"]
+    assert len(await alert_harness.send()) == 1
     alert_harness.harness.clock.advance(3 * MINUTE - JUST)
     assert await alert_harness.send() == []
-    assert set(await alert_harness.states()) == {"HANDED_OVER"}
+    assert sorted(await alert_harness.states()) == ["ACCEPTED", "HANDED_OVER"]
     alert_harness.harness.clock.advance(JUST)
     assert await alert_harness.send() == []
-    assert set(await alert_harness.states()) == {"UNKNOWN"}
+    assert sorted(await alert_harness.states()) == ["ACCEPTED", "UNKNOWN"]
+
+
+async def test_a_slow_provider_gets_each_alert_email_once_from_two_workers(
+    alert_harness: AlertHarness,
+) -> None:
+    document = {
+        "deliveryProviders": {"post": _PROVIDER},
+        "alerts": {"email": [f"ops{number}@example.com" for number in range(5)]},
+    }
+    await apply_installation(alert_harness.harness.resources, check_installation(document))
+    await alert_harness.harness.create("INV-1")
+    await alert_harness.check(2 * HOUR)
+    resources, clock = alert_harness.harness.resources, alert_harness.harness.clock
+    recipients: list[str] = []
+
+    class _SlowProvider(ScriptedDeliveryProvider):
+        async def send(self, message: Message) -> Outcome:
+            recipients.append(message.recipient)
+            clock.advance(timedelta(seconds=50))
+            if len(recipients) == 4:
+                await send_alert_emails(resources, {"post": alert_harness.provider}.get)
+            return await super().send(message)
+
+    alert_harness.provider.sent.clear()
+    await send_alert_emails(resources, {"post": _SlowProvider()}.get)
+
+    recipients += [each.recipient for each in alert_harness.provider.sent]
+    assert sorted(recipients) == [f"ops{number}@example.com" for number in range(5)]
+    assert set(await alert_harness.states()) == {"ACCEPTED"}
 
 
 async def test_an_alert_about_failures_covers_one_day(alert_harness: AlertHarness) -> None:

@@ -55,27 +55,40 @@ _LEASE = timedelta(minutes=3)
 _FIRST_PAUSE = timedelta(minutes=1)
 _MAX_PAUSE = timedelta(hours=1)
 _MAX_ATTEMPTS = 24
-_BATCH_SIZE = 20
+# The most e-mails that are sent before the loop does anything else.
+_MAX_PER_ROUND = 20
 
 log = structlog.get_logger(__name__)
 
 
 async def send_alert_emails(resources: Resources, find_provider: FindProvider) -> int:
-    """Send the e-mails that are due. Return the number of attempts."""
-    now = resources.clock.now()
+    """Send up to `_MAX_PER_ROUND` e-mails that are due. Return the number of attempts.
+
+    Each e-mail is leased only when its turn has come. Otherwise a slow provider would let the
+    leases of the others expire, and they would never be sent.
+    """
     async with resources.database.transaction() as tx:
         installation = (await load_installation(tx)).installation
         active = await list_active_alerts(tx)
-        mails = await lease_staff_emails(tx, now, now + _LEASE, _BATCH_SIZE)
     with_alerts = {each.subject for each in active if each.kind in _PROVIDER_ALERTS}
     provider_names = order_email_providers(
         installation.alerts or AlertSettings(), installation.delivery_providers or {}, with_alerts
     )
     adapter = next((found for name in provider_names if (found := find_provider(name))), None)
-    for mail in mails:
+    for attempts in range(_MAX_PER_ROUND):
+        mail = await _lease_next(resources)
+        if mail is None:
+            return attempts
         outcome = await _send(adapter, mail, installation)
         await _record_outcome(resources, mail, outcome)
-    return len(mails)
+    return _MAX_PER_ROUND
+
+
+async def _lease_next(resources: Resources) -> DueStaffEmail | None:
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        mails = await lease_staff_emails(tx, now, now + _LEASE, limit=1)
+    return mails[0] if mails else None
 
 
 _PROVIDER_ALERTS = frozenset(
