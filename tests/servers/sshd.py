@@ -43,6 +43,12 @@ class Sshd:
     # The command that starts the server and is replaced by it.
     around: tuple[str, ...] = ()
 
+    def refuse_files(self) -> None:
+        """Let users sign in, and refuse each session for files. Call it before the server
+        starts."""
+        config = self.folder / "sshd_config"
+        config.write_text(config.read_text().replace("internal-sftp", "/bin/false"))
+
     def take_password(self, password: bytes) -> bool:
         """Let the user of the tests sign in with this password. Call it before the server starts. A
         shadow file that only the server sees replaces the machine's own, which needs root. Return
@@ -89,6 +95,11 @@ class Sshd:
         for pid in _list_below(self.process.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+    def count_sessions(self) -> int:
+        """Count the processes of its open connections."""
+        assert self.process is not None
+        return len(_list_below(self.process.pid))
 
     def halt(self) -> None:
         """Stop all processing: connections stay open, and nothing answers."""

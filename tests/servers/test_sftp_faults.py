@@ -1,6 +1,7 @@
 """Letters by SFTP to a server that requires a password, has a full disk or stops after a rename;
 and a print service whose statuses are too many, late, repeated or wrong."""
 
+import asyncio
 import os
 import subprocess
 from collections.abc import AsyncIterator, Iterator
@@ -111,6 +112,25 @@ async def test_the_password_is_not_sent_to_a_server_with_another_host_key(
     assert await adapter.send(message_of.a_message()) == Temporary(600)
     assert list_files(by_password.letter_folder) == []
     await adapter.close()
+
+
+async def test_a_connection_whose_session_for_files_is_refused_is_closed(
+    tmp_path: Path, resources: Resources
+) -> None:
+    server = make_sshd(tmp_path / "no-files")
+    server.refuse_files()
+    server.start()
+    channel = SftpChannel(PROVIDER, server.provider(), server.secrets, resources)
+    try:
+        for _ in range(3):
+            with pytest.raises(ConnectionError):
+                await channel.print_provider.letter_folder.list()
+        async with asyncio.timeout(20):
+            while server.count_sessions():  # noqa: ASYNC110 - no event signals this
+                await asyncio.sleep(0.05)
+    finally:
+        await channel.close()
+        server.stop()
 
 
 class InterruptedLetterFolder(SftpFolder):

@@ -161,15 +161,23 @@ class SftpFolder:
                 return self._client
             try:
                 async with asyncio.timeout(min(_CONNECT_SECONDS, self._answer_seconds)):
-                    self._connection = await self._connect()
-                    self._client = await self._connection.start_sftp_client()
+                    return await self._open()
             except asyncssh.HostKeyNotVerifiable as error:
                 raise HostKeyRefused("the server has another host key") from error
             except asyncssh.PermissionDenied as error:
                 raise LoginRefused("the server refuses user, key or password") from error
             except (OSError, asyncssh.Error) as error:
                 raise ConnectionError(type(error).__name__) from error
-            return self._client
+
+    async def _open(self) -> asyncssh.SFTPClient:
+        connection = await self._connect()
+        try:
+            client = await connection.start_sftp_client()
+        except BaseException:
+            connection.abort()
+            raise
+        self._connection, self._client = connection, client
+        return client
 
     def _is_closed(self) -> bool:
         return self._connection is None or self._connection.is_closed()
