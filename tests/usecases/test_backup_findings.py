@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from dunwell.interfaces.cli.findings.backups import check_backups, describe_verification
+from dunwell.operations.recovery.backup_set import restored_files
 from dunwell.platform.config import Settings
 from dunwell.platform.database.database import Database
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder
@@ -147,3 +148,27 @@ async def test_a_backup_of_a_newer_schema_is_refused_and_names_its_version(
     connection = await asyncpg.connect(visitor.empty_url)
     assert await connection.fetchval("SELECT to_regclass('claims') IS NULL")
     await connection.close()
+
+
+def test_the_files_of_a_failed_restore_are_deleted_again(
+    settings: Settings, tmp_path: Path
+) -> None:
+    for name in ("first", "second"):
+        (tmp_path / "data" / name).mkdir(parents=True)
+        (tmp_path / "data" / name / "file").write_text(name)
+    restored = [settings.data_dir / name / "file" for name in ("first", "second")]
+
+    with pytest.raises(OSError, match="no database"), restored_files(settings, tmp_path):
+        assert all(path.is_file() for path in restored)
+        raise OSError("no database")
+    after_the_block = [path.exists() for path in restored]
+    for folder in (path.parent for path in restored):
+        folder.rmdir()
+    # The second folder cannot be made.
+    restored[1].parent.touch()
+    with pytest.raises(FileExistsError), restored_files(settings, tmp_path):
+        pass
+    restored[1].parent.unlink()
+
+    assert after_the_block == [False, False]
+    assert [path.exists() for path in restored] == [False, False]

@@ -17,7 +17,7 @@ from dunwell.operations.recovery.backup_set import (
     find_existing_file,
     find_uploads,
     load_manifest,
-    restore_kept_files,
+    restored_files,
     save_manifest,
 )
 from dunwell.operations.recovery.dump import check_target, dump_database, restore_database
@@ -121,11 +121,5 @@ def restore(settings: Settings, url: str, backup: Path, manifest: BackupManifest
     """Restore everything or nothing. The installation is on hold afterwards. Raises InvalidState
     and OSError."""
     check_target(url)
-    placed: list[Path] = []
-    try:
-        placed += restore_kept_files(settings, backup)
+    with restored_files(settings, backup):
         restore_database(url, backup / DUMP, manifest, restored_as_of=manifest.taken_at)
-    except BaseException:
-        for path in placed:
-            path.unlink(missing_ok=True)
-        raise

@@ -4,6 +4,7 @@ each. A folder without a manifest is not a backup. It contains no key."""
 import hashlib
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -91,16 +92,22 @@ def find_existing_file(settings: Settings) -> Path | None:
     return None
 
 
-def restore_kept_files(settings: Settings, backup: Path) -> list[Path]:
-    """Restore the files and return them, so that they can be removed if a later step fails."""
-    placed = []
-    for name, folder in list_kept_folders(settings).items():
-        for path in walk_kept_files(backup / name):
-            target = folder / path.relative_to(backup / name)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            placed.append(target)
-            shutil.copy2(path, target)
-    return placed
+@contextmanager
+def restored_files(settings: Settings, backup: Path) -> Iterator[None]:
+    """Restore the files. They are deleted again if this or the block fails."""
+    placed: list[Path] = []
+    try:
+        for name, folder in list_kept_folders(settings).items():
+            for path in walk_kept_files(backup / name):
+                target = folder / path.relative_to(backup / name)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                placed.append(target)
+                shutil.copy2(path, target)
+        yield
+    except BaseException:
+        for path in placed:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def describe_files(draft: Path) -> list[StoredFile]:

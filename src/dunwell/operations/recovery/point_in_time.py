@@ -26,7 +26,7 @@ from dunwell.operations.recovery.archive import (
     load_reach,
 )
 from dunwell.operations.recovery.back_up import check_installation_fits
-from dunwell.operations.recovery.backup_set import restore_kept_files
+from dunwell.operations.recovery.backup_set import restored_files
 from dunwell.operations.recovery.restore_hold import RECORD_RESTORE
 from dunwell.operations.recovery.wal_file import render_get_command
 from dunwell.platform.config import Settings
@@ -100,7 +100,6 @@ def _rebuild(settings: Settings, archive: WalArchive, base: Path, until: datetim
         ),
     )
     shutil.rmtree(draft.folder, ignore_errors=True)
-    placed: list[Path] = []
     try:
         _unpack(base, draft.folder / "data")
         server = draft.start(timeout_seconds=0)
@@ -108,13 +107,11 @@ def _rebuild(settings: Settings, archive: WalArchive, base: Path, until: datetim
             asyncio.run(_record_hold(draft.url, until))
         finally:
             stop_server(server)
-        placed += restore_kept_files(settings, archive.files)
-        shutil.rmtree(final.folder, ignore_errors=True)
-        draft.folder.rename(final.folder)
+        with restored_files(settings, archive.files):
+            shutil.rmtree(final.folder, ignore_errors=True)
+            draft.folder.rename(final.folder)
     except BaseException:
         shutil.rmtree(draft.folder, ignore_errors=True)
-        for path in placed:
-            path.unlink(missing_ok=True)
         raise
 
 
