@@ -49,6 +49,8 @@ _FIGURES = (
     "dunwell_archive_reaches_until_timestamp_seconds",
     "dunwell_archive_newest_base_timestamp_seconds",
 )
+# The longest wait for a moment at which nothing is written.
+_STILL_SECONDS = 90
 _TABLES = ("claims", "debtors", "items", "events", "deliveries", "audit_log", "merchants")
 
 
@@ -65,7 +67,7 @@ async def load_tables(cluster: Cluster) -> dict[str, set[str]]:
 
 async def find_still_moment(cluster: Cluster) -> tuple[datetime, dict[str, set[str]]]:
     """Return a moment around which nothing was written, and the rows at that moment."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(_STILL_SECONDS):
         while True:
             before = await load_tables(cluster)
             moment = await cluster.run_sql("SELECT clock_timestamp()")
@@ -79,7 +81,7 @@ async def find_still_claims(
 ) -> tuple[Sequence[int], datetime, dict[str, set[str]]]:
     """Return the claims, a moment at which there were exactly these, and the rows at that moment.
     A request that was cancelled may still create claims."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(_STILL_SECONDS):
         while True:
             claims = (await served.look()).claims
             moment, rows = await find_still_moment(cluster)

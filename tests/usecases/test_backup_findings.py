@@ -150,6 +150,13 @@ async def test_a_backup_of_a_newer_schema_is_refused_and_names_its_version(
     await connection.close()
 
 
+def _restore(settings: Settings, backup: Path) -> None:
+    """Restore the files of a backup, but not its database."""
+    with restored_files(settings, backup):
+        assert (settings.data_dir / "second" / "file").read_text() == "second"
+        raise OSError("no database")
+
+
 def test_the_files_of_a_failed_restore_are_deleted_again(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -158,16 +165,15 @@ def test_the_files_of_a_failed_restore_are_deleted_again(
         (tmp_path / "data" / name / "file").write_text(name)
     restored = [settings.data_dir / name / "file" for name in ("first", "second")]
 
-    with pytest.raises(OSError, match="no database"), restored_files(settings, tmp_path):
-        assert all(path.is_file() for path in restored)
-        raise OSError("no database")
+    with pytest.raises(OSError, match="no database"):
+        _restore(settings, tmp_path)
     after_the_block = [path.exists() for path in restored]
     for folder in (path.parent for path in restored):
         folder.rmdir()
     # The second folder cannot be made.
     restored[1].parent.touch()
-    with pytest.raises(FileExistsError), restored_files(settings, tmp_path):
-        pass
+    with pytest.raises(FileExistsError):
+        _restore(settings, tmp_path)
     restored[1].parent.unlink()
 
     assert after_the_block == [False, False]
